@@ -122,7 +122,7 @@ func TestCancelEndsAPlanAndNothingFollows(t *testing.T) {
 	if c := condition(over, infrav1.ConditionStalled); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "yuba replan") {
 		t.Errorf("stalled: %+v", c)
 	}
-	if _, news, code := y.run(t, "cancel", name(obj)); code != 3 || !strings.Contains(news, "no run of "+name(obj)) {
+	if _, news, code := y.run(t, "cancel", name(obj)); code != 3 || !strings.Contains(news, name(obj)+" does not have a waiting or running run") {
 		t.Errorf("once more: %d %s", code, news)
 	}
 	y.do(t, "replan", name(obj))

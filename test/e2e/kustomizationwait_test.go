@@ -65,7 +65,7 @@ spec:
 	}
 	await("a value of another type", failedFor("a number is required"))
 	repository.Commit(t, "missing", manifest(`[]`))
-	await("a variable that nobody sets", failedFor("no value is set"))
+	await("a variable that nobody sets", failedFor("it has neither a value nor a default"))
 	repository.Commit(t, "mended", manifest(`[{name: size, value: 3}]`))
 	await("it is fixed", func(c metav1.Condition) bool { return c.Status == metav1.ConditionTrue })
 }

@@ -134,7 +134,7 @@ func TestAReadablePlanOverwritesNothingOfOthers(t *testing.T) {
 	obj := inline(ns, "mine", `output "x" { value = 1 }`, storing("human"))
 	y.create(t, obj)
 	y.await(t, obj, "its plan waits", waiting)
-	y.awaitEvent(t, obj, "it exists and is not this stack's")
+	y.awaitEvent(t, obj, "it exists and belongs to something else")
 	y.delete(t, obj)
 	y.awaitGone(t, obj)
 	if !y.there(t, theirs) || theirs.Data["tfplan"] != "theirs" {

@@ -111,7 +111,7 @@ func TestATenantsStackCannotTakeTheStateOfAnother(t *testing.T) {
 	for _, obj := range []*infrav1.Terraform{beta, other} {
 		refused := y.await(t, obj, "it is refused", failedWith(infrav1.ReasonAccessDenied))
 		message := condition(refused, infrav1.ConditionReady).Message
-		for _, part := range []string{"Secret " + ns + "/tfstate-default-acme-db", `belongs to tenant "acme"`, `the stack to tenant "beta"`} {
+		for _, part := range []string{"Secret " + ns + "/tfstate-default-acme-db", `belongs to tenant "acme"`, `the stack belongs to tenant "beta"`} {
 			if !strings.Contains(message, part) {
 				t.Errorf("the message lacks %s: %s", part, message)
 			}

@@ -189,7 +189,7 @@ func TestAnInventedValueThatDoesNotFitIsNoMistake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, findings, []string{`error manifests[db]: main.tf:4: variable "missing": no value is set…`, `warning manifests[db]: main.tf:1: spec.vars[0]: variable "zones": …list of string…`})
+	expect(t, findings, []string{`error manifests[db]: main.tf:4: variable "missing": it has neither a value nor a default…`, `warning manifests[db]: main.tf:1: spec.vars[0]: variable "zones": …list of string…`})
 }
 
 func TestWithAnInventedRowWhatDependsOnItIsNoMistake(t *testing.T) {

@@ -84,7 +84,7 @@ func TestVariables(t *testing.T) {
 		"a value from a Secret of somebody else": {sized, "vars: [{name: size, valueFrom: {secretKeyRef: {name: s, key: size}}}]", "", nil},
 		"all of a Secret of somebody else":       {sized, "varsFrom: [{kind: Secret, name: s}]", "", nil},
 		"some keys of a Secret of somebody else": {sized, "varsFrom: [{kind: Secret, name: s, varsKeys: [other]}]", "", []string{
-			`error manifests[db]: main.tf:1: variable "size": no value is set…`, `warning manifests[db]: spec.varsFrom[0]: the program declares no variable "other"; it declares size`}},
+			`error manifests[db]: main.tf:1: variable "size": it has neither a value nor a default…`, `warning manifests[db]: spec.varsFrom[0]: the program declares no variable "other"; it declares size`}},
 		"keys under other names":                          {sized, `varsFrom: [{kind: Secret, name: s, varsKeys: ["other:size"]}]`, "", nil},
 		"keys that providers look for in the environment": {sized, `varsFrom: [{kind: Secret, name: s, varsKeys: [size, AWS_ACCESS_KEY_ID]}]`, "", nil},
 		"all of a ConfigMap of the template, one value of another type": {sized, `varsFrom: [{kind: ConfigMap, name: "{{ .uid }}-settings"}]`, settings, []string{
@@ -92,7 +92,7 @@ func TestVariables(t *testing.T) {
 		"a key of a ConfigMap of the template": {sized, `vars: [{name: size, valueFrom: {configMapKeyRef: {name: "{{ .uid }}-settings", key: size}}}]`, settings, []string{
 			`error manifests[db]: main.tf:1: spec.vars[0]: variable "size": a number is required…`}},
 		"a ConfigMap of the template that lacks it": {sized + "variable \"late\" {}\n", `varsFrom: [{kind: ConfigMap, name: "{{ .uid }}-settings"}, {kind: ConfigMap, name: "{{ .uid }}-settings", varsKeys: ["more:size"]}]`, settings, []string{
-			`error manifests[db]: main.tf:1: spec.varsFrom[1]: variable "size": a number is required…`, `error manifests[db]: main.tf:4: variable "late": no value is set…`}},
+			`error manifests[db]: main.tf:1: spec.varsFrom[1]: variable "size": a number is required…`, `error manifests[db]: main.tf:4: variable "late": it has neither a value nor a default…`}},
 		"by the environment":                  {sized, `env: [{name: TF_VAR_size, value: "3"}]`, "", nil},
 		"by an environment that is not known": {sized, `envFrom: [{secretRef: {name: s}}]`, "", nil},
 		"by a file that joins the module":     {sized, `fileMappings: [{secretRef: {name: s, key: k}, location: workspace, path: more.auto.tfvars}]`, "", nil},

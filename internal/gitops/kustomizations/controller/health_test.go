@@ -157,7 +157,7 @@ func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": terraform("net")})
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
-	for _, why := range []string{"a number is required", "no value is set"} {
+	for _, why := range []string{"a number is required", "it has neither a value nor a default"} {
 		w.stall("net", why)
 		w.eventually("it says "+why, func() bool {
 			ready := conditions.Of(w.get("app"), meta.ReadyCondition)
