@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// manyNew is from how many new objects of a kind in a namespace on it is worth asking what is there, instead of trying
-	// each of them: a try costs about what an apply does.
+	// From manyNew new objects of a kind in a namespace on, the engine lists what exists instead of
+	// trying each: a dry run costs about as much as an apply.
 	manyNew = 20
-	// A namespace with more objects of a kind than this is not read.
+	// Namespaces with more objects of a kind than this are not listed.
 	listPage, listPages = 1000, 10
 )
 
@@ -25,8 +25,8 @@ type heap struct {
 	namespace string
 }
 
-// findAbsent marks the items that do not exist, where many seem to be new. It needs the right to list them; without it each
-// of them is tried.
+// findAbsent marks items that do not exist, where many are new. Without the right to list them,
+// each is tried.
 func (s *stage) findAbsent(ctx context.Context, items []*item) {
 	if s.cluster.Watch == nil {
 		return
@@ -49,7 +49,7 @@ func (s *stage) findAbsent(ctx context.Context, items []*item) {
 	}
 }
 
-// names lists what is in a heap; ok is false when that cannot be told.
+// names lists the objects of a heap; ok is false when that is not possible.
 func (s *stage) names(ctx context.Context, h heap) (names map[string]bool, ok bool) {
 	names = map[string]bool{}
 	next := ""

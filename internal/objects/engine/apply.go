@@ -19,27 +19,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
-// Request asks for objects to be applied.
+// Request asks for a batch of objects to be applied.
 type Request struct {
 	Owner Owner
-	// Objects are the manifests, which the engine may change.
+	// Objects are prepared manifests. The engine may change them.
 	Objects []*unstructured.Unstructured
-	// Known is what is remembered of objects that were applied before. Those that are as they were left are not applied
-	// again, unless Full is true.
+	// Known is what earlier reports said. Objects that are as they were left are skipped, unless Full
+	// is true.
 	Known map[ID]Applied
 	Full  bool
-	// Force makes objects anew whose fields cannot be changed, and takes them from other owners.
+	// Force recreates objects with immutable fields, and takes objects from other owners.
 	Force bool
 	// Ignore are the fields that others may change.
 	Ignore []jsondiff.IgnoreRule
 }
 
-// Applied is what is to be remembered of an object.
+// Applied is what the caller has to remember of an object.
 type Applied struct {
 	// Digest stands for the manifest, Print for the object as it was left.
 	Digest [sha256.Size]byte
 	Print  Print
-	// Skipped is true when the object was left alone because it, or its manifest, says so.
+	// Skipped is true when the object was left alone because it, or its manifest, asks for that.
 	Skipped bool
 }
 
@@ -48,19 +48,19 @@ type Outcome struct {
 	Ref
 	Applied
 	Action ssa.Action
-	// Live is the object as the API answered; nil when it was not asked or answered with less.
+	// Live is the answer of the API; nil when it was not asked or answered with less.
 	Live *unstructured.Unstructured
-	// Installed is true when it was left alone because the server itself brings it along.
+	// Installed is true when it was skipped because the server itself installed it.
 	Installed bool
 }
 
-// Conflict is an object that another Kustomization owns.
+// Conflict is an object that another owner has.
 type Conflict struct {
 	ID     ID
 	Holder Owner
 }
 
-// Report is what became of a request; after an error what was done before it.
+// Report is the result of a request. After an error it has what was done before that.
 type Report struct {
 	Outcomes  []Outcome
 	Conflicts []Conflict
@@ -68,7 +68,7 @@ type Report struct {
 	Maybe []Ref
 }
 
-// Present are the objects that are there after the request, or may be.
+// Present lists the objects that exist after the request, or may exist.
 func (r *Report) Present() []Ref {
 	refs := slices.Clone(r.Maybe)
 	for _, o := range r.Outcomes {
@@ -77,7 +77,7 @@ func (r *Report) Present() []Ref {
 	return refs
 }
 
-// Installed lists what was left alone because the server itself brings it along.
+// Installed lists the objects that were skipped because the server itself installed them.
 func (r *Report) Installed() []string {
 	var names []string
 	for _, o := range r.Outcomes {
@@ -88,7 +88,7 @@ func (r *Report) Installed() []string {
 	return names
 }
 
-// Changed lists what was created or changed, a line for each object: Kind/namespace/name action.
+// Changed lists created and changed objects, a line each: Kind/namespace/name action.
 func (r *Report) Changed() []string {
 	var lines []string
 	for _, o := range r.Outcomes {
@@ -99,8 +99,8 @@ func (r *Report) Changed() []string {
 	return lines
 }
 
-// Prepare makes objects what is applied: normalized, labelled with their owner, in the order of their kinds. The error names an
-// object that cannot be applied at all.
+// Prepare makes objects what is applied: normalized, labelled with their owner, in the order of
+// their kinds. The error names an object that cannot be applied at all.
 func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapp
 	return nil
 }
 
-// RefsOf names prepared objects as an inventory does.
+// RefsOf names prepared objects for an inventory.
 func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, len(objects))
 	for _, u := range objects {
@@ -139,14 +139,15 @@ func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	return refs
 }
 
-// Apply brings prepared objects to the cluster, in stages: definitions and namespaces, classes, everything else.
+// Apply applies prepared objects in stages: definitions and namespaces, classes, everything else.
+// It returns a report with every error.
 func (e *Engine) Apply(ctx context.Context, c *Cluster, req Request) (*Report, error) {
 	r := &Report{}
 	wanted := map[claims.Place]bool{}
 	for _, u := range req.Objects {
 		wanted[c.Place(idOf(u))] = true
 	}
-	// What it waited for and does not want any more is nobody's business.
+	// It no longer waits for objects that are not in the batch any more.
 	e.claims.Want(req.Owner, func(at claims.Place) bool { return wanted[at] })
 	defined := false
 	for _, objects := range stages(req.Objects) {
@@ -166,7 +167,7 @@ func (e *Engine) Apply(ctx context.Context, c *Cluster, req Request) (*Report, e
 	return r, nil
 }
 
-// stages splits the objects, which stay in their order.
+// stages splits the objects and keeps their order.
 func stages(objects []*unstructured.Unstructured) [3][]*unstructured.Unstructured {
 	var out [3][]*unstructured.Unstructured
 	for _, u := range objects {

@@ -40,8 +40,8 @@ func (s *stage) keepApproval(ctx context.Context, it *item) error {
 	return nil
 }
 
-// shareApproval makes Yuba an owner of the approval beside kubectl, whose fields Flux's library takes over and then drops. The
-// next attempt tries again when the object changes meanwhile.
+// shareApproval makes Yuba an owner of the approval beside kubectl: Flux's library takes kubectl's
+// fields over and then drops them. If the object changes in the meantime, the next attempt retries.
 func (s *stage) shareApproval(ctx context.Context, live *unstructured.Unstructured) error {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"approvePlan": approval.Of(live)}}}
 	u.SetGroupVersionKind(live.GroupVersionKind())

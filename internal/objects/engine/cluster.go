@@ -29,13 +29,14 @@ type Cluster struct {
 	Own client.Reader
 	// Watch follows the owned objects; nil when the cluster is not watched.
 	Watch *Watch
-	// Explain returns an error of the API as it may be shown; nil shows it as it is. Errors in words of our own, which quote nothing
-	// of an API, are [OwnWords].
+	// Explain returns an error of the API as it may be shown; nil shows it as it is. Errors in our own
+	// words, which quote nothing of an API, are [OwnWords].
 	Explain func(error) error
 }
 
 const (
-	// concurrency is how many requests of one batch are on their way to a remote cluster at a time, as many as Flux has.
+	// concurrency is how many requests of one batch are on their way to a remote cluster at a time, as
+	// many as Flux has.
 	concurrency = 4
 	// ownConcurrency is the same for our own API, which writes to disk what arrives together.
 	ownConcurrency = 12

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// awaitDefinitions waits until the API serves the kinds that were defined, and says whether there were any.
+// awaitDefinitions waits until the API serves the kinds that were just defined. found says whether
+// there were any.
 func awaitDefinitions(ctx context.Context, c *Cluster, items []*item) (bool, error) {
 	found := false
 	ctx, cancel := context.WithTimeout(ctx, definitionTimeout)

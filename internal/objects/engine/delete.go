@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Removal is what became of objects that were to go.
+// Removal is the result of a deletion.
 type Removal struct {
 	Deleted, Going, Kept, Handed []Ref
 	// Failed could not be deleted.
@@ -35,13 +35,14 @@ const (
 	Going
 	// Released: it stays, and is nobody's any more.
 	Released
-	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to another owner that waits for it.
+	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to another
+	// owner that waits for it.
 	Kept
 	Handed
 )
 
-// Remove deletes an object, unless it is being deleted or another one has its name by now. With a release it lets the object go
-// instead: the merge patch takes the owner's marks off.
+// Remove deletes an object, unless it is being deleted or another one has its name by now. With a
+// release it lets the object go instead: the merge patch takes the owner's marks off.
 func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.PartialObjectMetadata, release map[string]any) (Fate, error) {
 	switch {
 	case release != nil:
@@ -55,7 +56,8 @@ func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.P
 	return Deleted, c.remove(ctx, ref, live.UID)
 }
 
-// Delete removes objects that [Engine.Apply] wrote for an owner, in the reverse order of their kinds.
+// Delete removes objects that [Engine.Apply] wrote for an owner, in the reverse order of their
+// kinds.
 func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref) (*Removal, error) {
 	refs = slices.Clone(refs)
 	slices.SortStableFunc(refs, func(a, b Ref) int {
@@ -70,7 +72,7 @@ func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref
 	r := &Removal{}
 	var errs []error
 	for start := 0; start < len(refs); {
-		// Kinds wait for each other, objects of a kind do not.
+		// Objects of one kind are deleted together, kinds one after the other.
 		end := start + 1
 		for end < len(refs) && refs[end].GroupKind == refs[start].GroupKind {
 			end++

@@ -9,7 +9,8 @@ import (
 
 // Owners tells the engine about the owners of one kind. Passes call it at the same time.
 type Owners interface {
-	// Exists tells whether an owner still exists. When that cannot be found out, it does: nothing is taken away by mistake.
+	// Exists tells whether an owner still exists. When that cannot be found out, it does: nothing is
+	// taken away by mistake.
 	Exists(owner Owner) bool
 	// Counts tells whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
 	Counts(owner Owner, id ID) bool
@@ -17,8 +18,8 @@ type Owners interface {
 	Freed(owners []Owner)
 }
 
-// Engine writes and deletes the objects of all owners of one kind, and knows which owner has which object. Its methods are safe
-// for concurrent use by different owners.
+// Engine writes and deletes the objects of all owners of one kind, and knows which owner has which
+// object. Its methods are safe for concurrent use by different owners.
 type Engine struct {
 	policy Policy
 	owners Owners
@@ -30,7 +31,8 @@ func New(policy Policy, owners Owners) *Engine {
 	return &Engine{policy: policy, owners: owners, claims: claims.New()}
 }
 
-// Keep releases the claims of an owner on all objects but the wanted ones, and wakes those that wait for them.
+// Keep releases the claims of an owner on all objects but the wanted ones, and wakes those that
+// wait for them.
 func (e *Engine) Keep(owner Owner, wanted func(claims.Place) bool) {
 	e.owners.Freed(e.claims.Keep(owner, wanted))
 }

@@ -30,7 +30,8 @@ func IsConflict(err error) bool {
 	return errors.As(err, &c)
 }
 
-// quotes tells whether an error may quote a Secret, as the API does with values, and which fields it is about.
+// quotes tells whether an error may quote a Secret, as the API does with values, and which fields
+// it is about.
 func quotes(manifest *unstructured.Unstructured, err error) (fields string, secret bool) {
 	var own OwnWords
 	if !utils.IsSecret(manifest) || apierrors.IsForbidden(err) || errors.As(err, &own) ||
@@ -63,8 +64,8 @@ func refused(it *item, what string, err error) error {
 	return fmt.Errorf("%s %s: %w", Name(it.id), what, err)
 }
 
-// explain says why a single object could not be written. Unlike [refused] it does not name the object: the caller tells of each by
-// itself.
+// explain says why a single object could not be written. Unlike [refused] it does not name the
+// object: the caller tells of each by itself.
 func (w *writing) explain(err error) error {
 	if IsConflict(err) {
 		return err
@@ -84,7 +85,8 @@ func (w *writing) explain(err error) error {
 	return errors.New("the API did not answer as it should; " + notShown)
 }
 
-// definite tells whether the API has said that it did not carry a write out. After a time-out or a lost connection it may have.
+// definite tells whether the API said that it did not carry a write out. After a timeout or a lost
+// connection it may have.
 func definite(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -94,7 +96,8 @@ func definite(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// conflictingFields are the fields of others that an apply would change; none when an error is about something else.
+// conflictingFields are the fields of others that an apply would change; none when an error is
+// about something else.
 func conflictingFields(err error) []metav1.StatusCause {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -19,26 +19,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
-// item is an object on its way.
+// item is one object of a batch.
 type item struct {
 	manifest *unstructured.Unstructured
 	id       ID
 	digest   [sha256.Size]byte
-	// left is what is remembered of it, live its metadata as the watch knows them.
+	// left is what is remembered of it; live its metadata as the watch has it.
 	left *Applied
 	live *metav1.PartialObjectMetadata
-	// tried is what the dry run answered, existed whether the object was there.
+	// tried is the answer to the dry run; existed whether the object existed then.
 	tried   *unstructured.Unstructured
 	existed bool
-	// absent is true when it is known not to exist without a try.
+	// absent is true when it is known not to exist without a dry run.
 	absent bool
-	// thorough asks for Flux's way of applying, which takes over fields from kubectl and minds ignored ones.
+	// thorough asks for Flux's library, which takes over kubectl's fields and honours ignored ones.
 	thorough bool
-	// installed is true when it was left alone because the server itself brings it along.
+	// installed is true when it was skipped because the server itself installed it.
 	installed bool
 	// action is what was done; empty until then.
 	action ssa.Action
-	// maybe is true when a write of it failed in a way that does not tell whether the API has carried it out.
+	// maybe is true when a write failed and the API may have carried it out all the same.
 	maybe  bool
 	result *unstructured.Unstructured
 	print  Print
@@ -54,7 +54,7 @@ func (it *item) outcome() Outcome {
 	}
 }
 
-// classify says what is to be done with an object; nil when another Kustomization has it.
+// classify says what has to be done with an object; nil when another owner has it.
 func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*item, error) {
 	if err := s.scope(u); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*it
 	return it, nil
 }
 
-// scope makes sure that an object has a namespace if its kind wants one, and only then.
+// scope clears the namespace of cluster-scoped objects, and refuses others without one.
 func (s *stage) scope(u *unstructured.Unstructured) error {
 	gvk := u.GroupVersionKind()
 	mapping, err := s.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -125,7 +125,7 @@ func (s *stage) isAsLeft(it *item) bool {
 	return s.cluster.Watch.AsLeft(it.id, it.left.Print)
 }
 
-// look finds the object's metadata: in the watch, which knows all that some Kustomization owns, or in the cluster.
+// look finds the object's metadata: in the watch, which has all owned objects, or in the cluster.
 func (s *stage) look(ctx context.Context, it *item) error {
 	if s.cluster.Watch != nil {
 		it.live, _ = s.cluster.Watch.Get(it.id)
@@ -139,7 +139,7 @@ func (s *stage) look(ctx context.Context, it *item) error {
 	return nil
 }
 
-// holder claims the object, and returns who has it when that fails.
+// holder claims the object. It returns its holder when another owner has it.
 func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	owners := s.engine.owners
 	var labelled *Owner
@@ -165,8 +165,9 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	return holder, nil
 }
 
-// mayWrite asks the API whether an object that another one has may be written at all. Who may not does not take it, and
-// does not wait for it either: it would not be pruned, for the sake of somebody who can do nothing with it.
+// mayWrite asks the API whether an object of another owner may be written at all. An owner without
+// that right neither takes the object nor waits for it: the holder would not prune it, for an heir
+// that can do nothing with it.
 func (s *stage) mayWrite(ctx context.Context, it *item) error {
 	if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
 		return refused(it, "dry-run failed", err)
@@ -232,16 +233,18 @@ func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options 
 	return s.cluster.apply(ctx, u, options...)
 }
 
-// noChange tells whether an apply would change nothing. Only kinds that count generations show it in a dry run.
+// noChange tells whether an apply would change nothing. A dry run shows that only for kinds with
+// generations.
 func (s *stage) noChange(it *item) bool {
 	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
 		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !s.policy().needsCleanup(it)
 }
 
-// kubectl is how the names of kubectl's field managers begin.
+// kubectl begins the names of kubectl's field managers.
 const kubectl = "kubectl"
 
-// takenOver are the field managers whose fields become ours, as with Flux: fields that only they set are removed.
+// takenOver are the field managers whose fields become ours, as with Flux: fields that only they
+// set are removed.
 func (p *Policy) takenOver() []ssa.FieldManager {
 	return []ssa.FieldManager{
 		{Name: kubectl, OperationType: metav1.ManagedFieldsOperationApply},
@@ -291,7 +294,7 @@ func (s *stage) change(ctx context.Context, it *item) error {
 	return nil
 }
 
-// changeThoroughly applies the object with Flux's own library.
+// changeThoroughly applies the object with Flux's library.
 func (s *stage) changeThoroughly(ctx context.Context, it *item) error {
 	p := s.policy()
 	m := ssa.NewResourceManager(s.cluster.Client, nil, ssa.Owner{Field: p.Manager, Group: p.Group})

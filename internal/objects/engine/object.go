@@ -12,20 +12,23 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// Policy is how the owners of one kind mark and treat objects. Its words stand in the API: they never change.
+// Policy is how the owners of one kind mark and treat objects. Its words stand in the API: they
+// never change.
 type Policy struct {
 	// Kind is what messages call an owner: Kustomization.
 	Kind string
 	// Manager is the field manager of everything that is written.
 	Manager string
-	// Group begins the labels GROUP/name and GROUP/namespace, which name the owner of an object that [Engine.Apply] wrote, and the
-	// annotations ssa, reconcile, prune and force, by which people say how the object is to be treated, as with Flux.
+	// Group begins the labels GROUP/name and GROUP/namespace, which name the owner of an object that
+	// [Engine.Apply] wrote, and the annotations ssa, reconcile, prune and force, by which people say
+	// how the object is to be treated, as with Flux.
 	Group string
 }
 
 const (
-	// keyInstalled is on the kinds that this server brings along. Deleting one deletes all objects of the kind: an owner with
-	// the definitions of another version must neither change them nor, when it loses them, delete them.
+	// keyInstalled is on the kinds that this server brings along. Deleting one deletes all objects of
+	// the kind: an owner with the definitions of another version must neither change them nor, when it
+	// loses them, delete them.
 	keyInstalled = "yuba.dev/installed-from"
 
 	valueDisabled, valueEnabled                = "disabled", "enabled"
@@ -94,7 +97,8 @@ func says(o metav1.Object, key, value string) bool {
 	return o.GetAnnotations()[key] == value || o.GetLabels()[key] == value
 }
 
-// excluded tells whether an object is maintained manually, as it or its manifest says, or by the server itself.
+// excluded tells whether an object is maintained manually, as it or its manifest says, or by the
+// server itself.
 func (p *Policy) excluded(o metav1.Object) bool {
 	return says(o, p.keyReconcile(), valueDisabled) || says(o, p.keySSA(), valueIgnore) || installed(o)
 }

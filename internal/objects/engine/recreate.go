@@ -14,8 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// recreatable tells whether the object has to be recreated to become what its manifest says, and whether force allows that. An invalid
-// manifest is no reason to delete an object: the API must accept it for a new one.
+// recreatable tells whether the object has to be recreated to become what its manifest says, and
+// whether force allows that. An invalid manifest is no reason to delete an object: the API must
+// accept it for a new one.
 func (s *stage) recreatable(ctx context.Context, it *item, err error) bool {
 	if !ssaerrors.IsImmutableError(err) || !(s.forced(it) || it.live != nil && says(it.live, s.policy().keyForce(), valueEnabled)) {
 		return false

@@ -16,20 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// stage is one stage of a request.
+// stage is one stage of a batch.
 type stage struct {
 	engine  *Engine
 	cluster *Cluster
 	req     *Request
 	report  *Report
-	// defined is true when an earlier stage made definitions that the API may not serve yet.
+	// defined is true when an earlier stage created definitions that the API may not serve yet.
 	defined bool
 	items   []*item
 }
 
 func (s *stage) policy() *Policy { return &s.engine.policy }
 
-// run tries the objects of the stage, and changes them when the API refuses none.
+// run tries the objects of the stage. If the API refuses none, it changes them.
 func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if err := s.follow(ctx, objects); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) e
 	}
 	s.findAbsent(ctx, todo)
 	err := s.each(ctx, todo, s.try)
-	// What is new comes first: when the API refuses one of those, nothing that was there has changed.
+	// Create new objects first: if the API refuses one of them, no existing object has changed.
 	if err == nil {
 		err = s.each(ctx, filter(todo, false), s.change)
 	}
@@ -76,10 +76,10 @@ func filter(items []*item, existed bool) []*item {
 	return slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.existed != existed })
 }
 
-// maxErrors is how many refused objects an error tells of.
+// maxErrors is how many refused objects an error names.
 const maxErrors = 5
 
-// each does something with all items, some at a time, and joins the errors.
+// each calls a function for all items, some at a time, and joins the errors.
 func (s *stage) each(ctx context.Context, items []*item, do func(context.Context, *item) error) error {
 	g := errgroup.Group{}
 	g.SetLimit(s.cluster.concurrency())
@@ -104,7 +104,7 @@ func (s *stage) each(ctx context.Context, items []*item, do func(context.Context
 // definitionTimeout is how long the API may take to serve a kind that was just defined.
 const definitionTimeout = 30 * time.Second
 
-// follow watches the kinds of the stage, and names those that the API does not have.
+// follow watches the kinds of the stage. The error names those that the API does not serve.
 func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured) error {
 	kinds := map[schema.GroupKind]string{}
 	for _, u := range objects {
@@ -136,8 +136,8 @@ func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured
 	return s.cluster.Watch.Follow(ctx, s.req.Owner, kinds)
 }
 
-// unserved names the kinds that the API does not have, each with the first object of it. They stand in the order of the
-// objects, so that the message is the same at each attempt.
+// unserved names the kinds that the API does not serve, each with its first object. It keeps their
+// order, so that each attempt has the same message.
 func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error {
 	seen := map[schema.GroupKind]bool{}
 	var errs []error
@@ -152,7 +152,7 @@ func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error 
 		}
 	}
 	if len(errs) == 0 {
-		// It was defined between the two looks.
+		// It was defined in the meantime.
 		return fmt.Errorf("ask the API for its kinds: %w", err)
 	}
 	if more := len(errs) - maxErrors; more > 0 {
@@ -161,7 +161,7 @@ func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error 
 	return errors.Join(errs...)
 }
 
-// giveUp lets go of an object that was not made.
+// giveUp releases the claim on an object that was not created.
 func (s *stage) giveUp(it *item) {
 	if it.existed {
 		return

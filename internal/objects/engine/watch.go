@@ -14,8 +14,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// NewWatch makes a watch of the objects whose labels name an owner. Its informers end with ctx. changed is called for every change
-// of an owned object, with nil when it is gone; it must not block.
+// NewWatch makes a watch of the objects whose labels name an owner. Its informers end with ctx.
+// changed is called for every change of an owned object, with nil when it is gone; it must not
+// block.
 func (p *Policy) NewWatch(ctx context.Context, client metadata.Interface, mapper meta.RESTMapper,
 	changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)) *Watch {
 	return owned.NewWatch(ctx, owned.Options{Metadata: client, Mapper: mapper, Selector: p.labelName(), Changed: changed,

@@ -26,22 +26,27 @@ type Strategy string
 const (
 	// Apply is server-side apply; the zero Strategy, too.
 	Apply Strategy = "apply"
-	// Merge is a strategic merge patch, or a merge patch for kinds without strategies. Fields of others stay.
+	// Merge is a strategic merge patch, or a merge patch for kinds without strategies. Fields of
+	// others stay.
 	Merge Strategy = "merge"
-	// Replace puts the manifest in the place of the object. Its finalizers and foreign owner references stay.
+	// Replace puts the manifest in the place of the object. Its finalizers and foreign owner
+	// references stay.
 	Replace Strategy = "replace"
 )
 
-// Ownership says whose objects are, as one owner marks them in one cluster. It compares and asks no API.
+// Ownership says whose objects are, as one owner marks them in one cluster. It compares and asks no
+// API.
 type Ownership interface {
 	// Standing is what an object says about the owner. manifest is what the object is to be.
 	Standing(live, manifest metav1.Object) Standing
-	// Rival is who else has an object that does not say it is the owner's. was is true for an object that was the owner's before,
-	// and may only have lost its marks.
+	// Rival is who else has an object that does not say it is the owner's. was is true for an object
+	// that was the owner's before, and may only have lost its marks.
 	Rival(live, manifest metav1.Object, was bool) Rival
-	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and changes nothing else.
+	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and changes
+	// nothing else.
 	Adopt(live, manifest metav1.Object) map[string]any
-	// References are the owner references of the manifest, and those of the object that are none of our owners'.
+	// References are the owner references of the manifest, and those of the object that are none of
+	// our owners'.
 	References(live, manifest metav1.Object) []metav1.OwnerReference
 }
 
@@ -59,7 +64,8 @@ type Rival struct {
 	Name string
 	// Firm: force does not help. A controller would make the object what it was.
 	Firm bool
-	// Seated: it has the owner reference of the controller, of which there is one. Nothing can be applied before that is gone.
+	// Seated: it has the owner reference of the controller, of which there is one. Nothing can be
+	// applied before that is gone.
 	Seated bool
 }
 
@@ -75,29 +81,33 @@ type Write struct {
 	Force bool
 	// Once creates the object, or adopts it, and never changes it again.
 	Once bool
-	// Ignore returns a manifest without the fields of a live object that others may change; nil when they may change none.
+	// Ignore returns a manifest without the fields of a live object that others may change; nil when
+	// they may change none.
 	Ignore func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Live is the object as the watch has it; nil when it has none. Left says that it exists all the same, as it was left.
+	// Live is the object as the watch has it; nil when it has none. Left says that it exists all the
+	// same, as it was left.
 	Live *metav1.PartialObjectMetadata
 	Left bool
 	// Was is the uid of the object that was the owner's when it was last seen; empty for none.
 	Was types.UID
-	// First is called when the object is claimed, and before it is written; nil for nothing. Its errors are returned as they are.
+	// First is called when the object is claimed, and before it is written; nil for nothing. Its
+	// errors are returned as they are.
 	First func(context.Context) error
 }
 
 // ConflictError says that somebody else has an object.
 type ConflictError struct {
 	Holder string
-	// Claimed: the holder is another owner of this engine, which may not have written the object yet. It is worth a new attempt as
-	// soon as [Engine.Free] says so.
+	// Claimed: the holder is another owner of this engine, which may not have written the object yet.
+	// It is worth a new attempt as soon as [Engine.Free] says so.
 	Claimed bool
 }
 
 func (e *ConflictError) Error() string { return "it belongs to " + e.Holder }
 
-// Write writes one object, and returns it as the API answers. It asks the API nothing about an object that it knows to be the
-// owner's. The error is a *ConflictError when somebody else has the object; it quotes nothing of a Secret.
+// Write writes one object, and returns it as the API answers. It asks the API nothing about an
+// object that it knows to be the owner's. The error is a *ConflictError when somebody else has the
+// object; it quotes nothing of a Secret.
 func (e *Engine) Write(ctx context.Context, c *Cluster, req Write) (*unstructured.Unstructured, error) {
 	w := &writing{Write: req, cluster: c, manager: e.policy.Manager}
 	if w.Live != nil {
@@ -127,7 +137,8 @@ type writing struct {
 	Write
 	cluster *Cluster
 	manager string
-	// exists is true when the object is known to be there; standing is what it says about its owner then.
+	// exists is true when the object is known to be there; standing is what it says about its owner
+	// then.
 	exists   bool
 	standing Standing
 }
@@ -213,8 +224,8 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	options := []client.PatchOption{client.FieldOwner(w.manager)}
 	switch {
 	case !w.exists:
-		// An object that does not exist has no version. If somebody has created it, the API refuses the apply, and nothing is mixed with
-		// theirs. That saves a request for each new object.
+		// An object that does not exist has no version. If somebody has created it, the API refuses the
+		// apply, and nothing is mixed with theirs. That saves a request for each new object.
 		u.SetResourceVersion(noVersion)
 	case w.standing.Mine || w.Force:
 		options = append(options, client.ForceOwnership)
@@ -222,7 +233,8 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	return u, w.cluster.apply(ctx, u, options...)
 }
 
-// wanted is the manifest without what others may say of the object: ignored fields, and approvals of plans.
+// wanted is the manifest without what others may say of the object: ignored fields, and approvals
+// of plans.
 func (w *writing) wanted(ctx context.Context) (*unstructured.Unstructured, error) {
 	manifest, ignores := w.Manifest, w.Ignore != nil && !w.Once
 	concerns := approval.Concerns(manifest) && w.Strategy != Replace
@@ -245,7 +257,8 @@ func (w *writing) wanted(ctx context.Context) (*unstructured.Unstructured, error
 	return manifest, nil
 }
 
-// noVersion is the version that no object has: it was that of the store when there was nothing in it.
+// noVersion is the version that no object has: it was that of the store when there was nothing in
+// it.
 const noVersion = "1"
 
 // isThere tells whether an object could not be created because it exists.

@@ -1,9 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory has what statuses record of the objects that an owner has: their names with full kinds, and short texts by which
-// a restarted server tells whether an object is as it was left.
+// Package inventory has what statuses record of the objects that an owner has: their names with
+// full kinds, and short texts by which a restarted server tells whether an object is as it was
+// left.
 //
-// An object is in the inventory before it is written and until it is known to be gone, so that a crash leaves no object that nobody
-// knows of. Controllers follow that rule; this package makes the lists and texts.
+// An object is in the inventory before it is written and until it is known to be gone, so that a
+// crash leaves no object that nobody knows of. Controllers follow that rule; this package makes the
+// lists and texts.
 package inventory

@@ -54,7 +54,8 @@ const textLength = 24
 // Text is a digest as it stands in a status.
 func Text(digest [sha256.Size]byte) string { return hex.EncodeToString(digest[:])[:textLength] }
 
-// PrintText is a print as it stands in a status. The version counts only for kinds without generations.
+// PrintText is a print as it stands in a status. The version counts only for kinds without
+// generations.
 func PrintText(p owned.Print) string {
 	text := fmt.Sprintf("%s %d %x", p.UID, p.Generation, p.Marks)
 	if p.Generation == 0 {

@@ -19,8 +19,8 @@ import (
 // Definition is the kind of definitions of custom kinds.
 var Definition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definitions watches the names of the custom kinds of an API. It begins with the first kind that the API lacks, so that those who wait
-// for a kind are told when it is defined.
+// definitions watches the names of the custom kinds of an API. It begins with the first kind that
+// the API lacks, so that those who wait for a kind are told when it is defined.
 type definitions struct {
 	// base ends it.
 	base     context.Context

@@ -29,7 +29,8 @@ type Options struct {
 	Client client.Reader
 	// Metadata watches definitions; nil for nobody, and then Changed is never called.
 	Metadata metadata.Interface
-	// Changed is called with the group of a definition that is new or has changed. A kind is served a moment after that.
+	// Changed is called with the group of a definition that is new or has changed. A kind is served a
+	// moment after that.
 	Changed func(group string)
 	// Explain returns an error of the API as it may be shown; nil shows it as it is.
 	Explain func(error) error
@@ -43,7 +44,8 @@ type Kinds struct {
 	mu sync.Mutex
 	// unserved are kinds that the API did not have when it was asked last.
 	unserved map[schema.GroupVersionKind]missing
-	// statusless are kinds whose objects never have a status; known are those of which that was found out.
+	// statusless are kinds whose objects never have a status; known are those of which that was found
+	// out.
 	statusless, known map[schema.GroupKind]bool
 }
 
@@ -100,8 +102,9 @@ func (m missing) err(gvk schema.GroupVersionKind) error {
 	return &OtherVersionError{gvk, m.instead}
 }
 
-// Serves tells whether the API serves a kind, and whether its objects have no namespaces. The error is an *OtherVersionError when it
-// serves the kind in another version only: such objects must not go to another cluster.
+// Serves tells whether the API serves a kind, and whether its objects have no namespaces. The error
+// is an *OtherVersionError when it serves the kind in another version only: such objects must not
+// go to another cluster.
 func (k *Kinds) Serves(gvk schema.GroupVersionKind, now time.Time) (served, root bool, err error) {
 	k.mu.Lock()
 	m, none := k.unserved[gvk]
@@ -137,8 +140,8 @@ func (k *Kinds) lacks(gvk schema.GroupVersionKind, other *meta.RESTMapping, now 
 	return m.err(gvk)
 }
 
-// ServedAs is a kind in a version that the API serves: the recorded one may be gone by now. The error is a NoMatch when it serves
-// none.
+// ServedAs is a kind in a version that the API serves: the recorded one may be gone by now. The
+// error is a NoMatch when it serves none.
 func (k *Kinds) ServedAs(gvk schema.GroupVersionKind) (schema.GroupVersionKind, error) {
 	mapping, err := k.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
@@ -172,7 +175,8 @@ func (k *Kinds) Defines(ctx context.Context, gvk schema.GroupVersionKind) bool {
 	return err == nil || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)
 }
 
-// Learn finds out whether objects of kinds, given with their versions, have a status. [Kinds.Readiness] needs to know.
+// Learn finds out whether objects of kinds, given with their versions, have a status.
+// [Kinds.Readiness] needs to know.
 func (k *Kinds) Learn(ctx context.Context, list map[schema.GroupKind]string) {
 	for kind, version := range list {
 		k.mu.Lock()

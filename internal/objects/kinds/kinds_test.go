@@ -38,8 +38,8 @@ func TestWhichKindsHaveAStatus(t *testing.T) {
 	}
 }
 
-// An object of a kind that this API has must not go elsewhere because a template has another version of it, nor may the objects of all
-// other templates.
+// An object of a kind that this API has must not go elsewhere because a template has another
+// version of it, nor may the objects of all other templates.
 func TestAKindOfAnotherVersionIsNotElsewhere(t *testing.T) {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v2"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gv})

@@ -28,7 +28,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// tenantWrites is how many tenants are written at a time: what waits for the disk is written together.
+// tenantWrites is how many tenants are written at a time: what waits for the disk is written
+// together.
 const tenantWrites = 12
 
 // change is a write to a tenant that is due.
@@ -36,7 +37,8 @@ type change struct {
 	tenant string
 	// kind is what it is in words; empty for what nobody has to hear of.
 	kind string
-	// template is whose status tells when it fails. key stands for what is written: something else is tried at once.
+	// template is whose status tells when it fails. key stands for what is written: something else is
+	// tried at once.
 	template, key string
 	do            func(context.Context) error
 }
@@ -68,7 +70,8 @@ const (
 	kindDisowned = "disowned"
 )
 
-// carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from it.
+// carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from
+// it.
 func (r *registryController) carryOut(ctx context.Context, p *registryPass) error {
 	if changes := r.disownings(p); len(changes) > 0 {
 		err := r.carry(ctx, p, changes)
@@ -166,10 +169,12 @@ func (r *registryController) tellChanges(p *registryPass, done map[string]int) {
 	r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDataUpdated, text)
 }
 
-// mostAtOnce is how many tenants one pass makes and changes: all that it writes is in memory at a time.
+// mostAtOnce is how many tenants one pass makes and changes: all that it writes is in memory at a
+// time.
 const mostAtOnce = 1000
 
-// creations makes the tenants of new rows. Integers are given in their order, so that rendering is done one by one.
+// creations makes the tenants of new rows. Integers are given in their order, so that rendering is
+// done one by one.
 func (r *registryController) creations(p *registryPass) []change {
 	var changes []change
 	taken := map[string]bool{}
@@ -181,7 +186,8 @@ func (r *registryController) creations(p *registryPass) []change {
 		if template == nil || of == nil {
 			continue
 		}
-		// Two pairs of uid and template can have one name, also of two registries: a-b with c, and a with b-c.
+		// Two pairs of uid and template can have one name, also of two registries: a-b with c, and a with
+		// b-c.
 		name := row.TenantName(of.SafeUID, template.Name)
 		if taken[name] || p.tenants[name] != nil || r.isTaken(p, name) {
 			name = row.OtherTenantName(of.SafeUID, template.Name)
@@ -281,8 +287,9 @@ func (r *registryController) updates(p *registryPass, changes []change) []change
 	return changes
 }
 
-// changing is the patch that makes one tenant of another. Nobody but the registry's passes writes what it has, so that a status written
-// meanwhile, of which the cache has not heard, is no reason to try again. A list that others write, too, is another matter.
+// changing is the patch that makes one tenant of another. Nobody but the registry's passes writes
+// what it has, so that a status written meanwhile, of which the cache has not heard, is no reason
+// to try again. A list that others write, too, is another matter.
 func changing(now, want *tenantv1.Tenant) client.Patch {
 	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) {
 		return client.MergeFrom(now)
@@ -312,8 +319,8 @@ func (r *registryController) annotating(p *registryPass, name string, values map
 	}}
 }
 
-// disownings take the registry off the owners of its tenants. The published operator made it one: when it is deleted, all of them would
-// be, with all that they have.
+// disownings take the registry off the owners of its tenants. The published operator made it one:
+// when it is deleted, all of them would be, with all that they have.
 func (r *registryController) disownings(p *registryPass) []change {
 	var changes []change
 	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {

@@ -33,24 +33,26 @@ var (
 	namespaceKind = schema.GroupKind{Kind: "Namespace"}
 )
 
-// cluster is an API that tenants have objects at.
+// cluster is an API with objects of tenants.
 type cluster struct {
 	engine.Cluster
 	kinds *kinds.Kinds
-	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
-	// kubeconfig. Tenants give one cluster many names; its key is the same for all.
+	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and
+	// for others what names their kubeconfig. Tenants give one cluster many names; its key is the same
+	// for all.
 	name string
-	// seal is a label's value that the objects of this server's tenants have in other clusters; empty for the API that it belongs to.
+	// seal is the label value of this server's objects in other clusters; empty for its own API.
 	seal string
 	now  func() time.Time
 
 	mu sync.Mutex
-	// silence is why nobody asks the API for a while: it has not answered. deaf says the same of kinds.
+	// silence is why the API is not asked for a while: it did not answer. deaf is the same for single
+	// kinds.
 	silence pause
 	deaf    map[schema.GroupKind]pause
 }
 
-// pause is a time in which something is not tried again, and why.
+// pause is a time in which nothing is retried, and why.
 type pause struct {
 	until time.Time
 	why   error
@@ -70,7 +72,7 @@ func (c *cluster) silent(now time.Time) error {
 	return c.silence.at(now)
 }
 
-// hush says that the API has not answered.
+// hush notes that the API did not answer.
 func (c *cluster) hush(until time.Time, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,20 +86,21 @@ func (c *cluster) unwatched(kind schema.GroupKind, now time.Time) error {
 	return c.deaf[kind].at(now)
 }
 
-// cannotWatch says that the objects of a kind could not be watched. To find that out may take long: not every tenant has to.
+// cannotWatch notes that the objects of a kind cannot be watched. That may take long to find out:
+// not every tenant has to.
 func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deaf[kind] = pause{until, why}
 }
 
-// homeConcurrency is how many requests of one tenant are on their way at a time.
+// homeConcurrency is how many requests of one tenant are in flight at a time.
 const homeConcurrency = 8
 
-// newCluster makes the way to an API. changed hears of every change of a tenant's object there.
+// newCluster opens an API. changed is called for every change of a tenant's object there.
 func (r *tenantController) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
 	owners func(owned.ID, metav1.Object) []owned.Owner, changed func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata)) (*cluster, error) {
-	// A watch is one answer without an end.
+	// A watch is one answer without end.
 	config = rest.CopyConfig(config)
 	config.Timeout = 0
 	objects, err := metadata.NewForConfig(config)
@@ -116,7 +119,7 @@ func (r *tenantController) newCluster(ctx context.Context, name string, config *
 	return k, nil
 }
 
-// look says what is kept of the objects of a kind: whether they are ready.
+// look returns what the watch keeps of the objects of a kind: their readiness.
 func (c *cluster) look(kind schema.GroupKind) func(*unstructured.Unstructured) any {
 	if ready.Plain(kind) {
 		return nil
@@ -124,7 +127,7 @@ func (c *cluster) look(kind schema.GroupKind) func(*unstructured.Unstructured) a
 	return func(u *unstructured.Unstructured) any { return c.kinds.Readiness(u) }
 }
 
-// follow makes sure that the kinds of a tenant's objects are watched.
+// follow watches the kinds of a tenant's objects.
 func (c *cluster) follow(ctx context.Context, owner owned.Owner, list map[schema.GroupKind]string) error {
 	c.kinds.Learn(ctx, list)
 	if why := c.silent(c.now()); why != nil {
@@ -137,8 +140,8 @@ func (c *cluster) follow(ctx context.Context, owner owned.Owner, list map[schema
 	return c.Watch.Follow(ctx, owner, list)
 }
 
-// awayPause is how soon it is looked again at what cannot be used: a kind or a cluster, as err says. Definitions of kinds and Secrets
-// with kubeconfigs are watched; that a cluster answers again nobody tells.
+// awayPause is how soon a kind or a cluster that cannot be used is tried again. Definitions and
+// Secrets with kubeconfigs are watched; nothing tells when a cluster answers again.
 func awayPause(err error) time.Duration {
 	var lost *targetError
 	if err == nil || errors.As(err, &lost) && lost.gone {
@@ -147,7 +150,7 @@ func awayPause(err error) time.Duration {
 	return targetRetryPause
 }
 
-// secretVersion stands for the Secret as it is now; empty when there is none.
+// secretVersion identifies the present content of a Secret; empty when there is none.
 func secretVersion(ctx context.Context, cached client.Reader, namespace, name string) (string, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
-// copiesID is what an inventory calls objects of ours that were copied to the target.
+// copiesID is the id of copies in an inventory: objects of our API that were copied to the target.
 const copiesID = "(copied)"
 
 var serviceAccountKind = schema.GroupKind{Kind: "ServiceAccount"}
@@ -47,8 +47,8 @@ func (p *pass) copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
 	return e
 }
 
-// linkCopies finds, for each object at the target, what it refers to that is here: objects of the tenant, and Secrets that its
-// stacks write.
+// linkCopies finds what each object at the target refers to in our API: objects of the tenant, and
+// Secrets that its stacks write.
 func (p *pass) linkCopies() {
 	here := map[owned.ID]bool{}
 	accounts := map[owned.ID]*unstructured.Unstructured{}
@@ -99,7 +99,7 @@ func outputsOf(u *unstructured.Unstructured) string {
 	return name
 }
 
-// The fields by which manifests refer to others, and what those are.
+// referringFields are fields by which manifests refer to other objects, with the kinds of those.
 var referringFields = map[string]schema.GroupKind{
 	"secretName": secretKind, "secretRef": secretKind, "secretKeyRef": secretKind, "secret": secretKind, "imagePullSecrets": secretKind,
 	"nodePublishSecretRef": secretKind,
@@ -107,8 +107,8 @@ var referringFields = map[string]schema.GroupKind{
 	"serviceAccountName": serviceAccountKind, "serviceAccount": serviceAccountKind,
 }
 
-// refersTo lists what a manifest may refer to, in its own namespace, and that namespace. What is none of the tenant's is left
-// out by the caller, so that a field of another meaning does no harm.
+// refersTo lists what a manifest may refer to in its namespace, and that namespace. The caller
+// drops what is not the tenant's, so a field of another meaning does no harm.
 func refersTo(u *unstructured.Unstructured) []owned.ID {
 	var ids []owned.ID
 	add := func(kind schema.GroupKind, namespace, name string) {
@@ -154,8 +154,8 @@ func refersTo(u *unstructured.Unstructured) []owned.ID {
 	return ids
 }
 
-// reads are the objects of ours that the tenant has not, and wants to hear of: those that its objects elsewhere need, and
-// those that somebody else has.
+// reads are objects of our API that are not the tenant's, and whose changes matter to it: objects
+// that its objects at the target need, and objects that others have.
 func (p *pass) reads() []owned.ID {
 	var ids []owned.ID
 	for i, it := range p.items {
@@ -171,7 +171,7 @@ func (p *pass) reads() []owned.ID {
 	return ids
 }
 
-// versionHere is the version of an object of ours as the watch has it; empty when it has none.
+// versionHere is the version of an object of our API in the watch; empty when it has none.
 func (p *pass) versionHere(ref owned.Ref) string {
 	m, _ := p.home.Watch.Get(ref.ID)
 	if m == nil {
@@ -180,7 +180,7 @@ func (p *pass) versionHere(ref owned.Ref) string {
 	return string(m.UID) + "/" + m.ResourceVersion
 }
 
-// copyAll copies what an object needs of ours, as far as the copies are not as it is now.
+// copyAll copies what an object needs of our API, unless the copies are current.
 func (r *tenantController) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
 	copied := map[place]duplicate{}
 	for _, ref := range it.copies {
@@ -197,10 +197,10 @@ func (r *tenantController) copyAll(ctx context.Context, p *pass, it *item) (map[
 	return copied, nil
 }
 
-// versionText is a version of an object of ours as it stands in the inventory beside its copy.
+// versionText is the version of a copied object as it stands in the inventory.
 func versionText(version string) string { return inventory.Text(sha256.Sum256([]byte(version))) }
 
-// recallCopies finds out after a restart which copies are as they were left: the status tells.
+// recallCopies finds out from the status, after a restart, which copies are current.
 func (p *pass) recallCopies() {
 	for _, it := range p.items {
 		for _, ref := range it.copies {
@@ -217,7 +217,7 @@ func (p *pass) recallCopies() {
 	}
 }
 
-// isCopied tells whether an object of ours was copied as it is now, and the copy is as it was left.
+// isCopied tells whether the copy of an object is current and unchanged.
 func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
 	d, was := p.memory.copies[place{to.name, ref.ID}]
 	if now := p.versionHere(ref); !was || now == "" || d.version != now {
@@ -230,14 +230,14 @@ func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
 	return followed == "" || to.Watch.AsLeft(ref.ID, *d.print)
 }
 
-// ownAnnotations are about an object itself, and not about its copies.
+// ownAnnotations describe an object itself, not its copies.
 var ownAnnotations = map[string]bool{corev1.LastAppliedConfigAnnotation: true, tenantv1.AnnotationCreatedOnce: true, tenantv1.AnnotationDeletionPolicy: true,
 	tenantv1.AnnotationOrphanedAt: true, tenantv1.AnnotationOrphanedReason: true}
 
-// sharedKinds need not be copied where somebody else has made them.
+// sharedKinds need no copy if somebody else has made the object.
 var sharedKinds = map[schema.GroupKind]bool{namespaceKind: true, serviceAccountKind: true}
 
-// copyOf is what the copy of an object is to be.
+// copyOf is the manifest of a copy.
 func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(from.GroupVersionKind())
@@ -251,7 +251,7 @@ func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructu
 	delete(labels, corev1.LabelMetadataName)
 	delete(labels, tenantv1.LabelOrphaned)
 	u.SetLabels(labels)
-	// A ServiceAccount's annotations say which role of a cloud it has.
+	// A ServiceAccount's annotations may name a role of a cloud.
 	annotations := maps.Clone(from.GetAnnotations())
 	maps.DeleteFunc(annotations, func(name, _ string) bool { return ownAnnotations[name] })
 	u.SetAnnotations(annotations)
@@ -263,7 +263,7 @@ func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructu
 	return u
 }
 
-// copyOne copies an object of ours.
+// copyOne copies an object of our API.
 func (r *tenantController) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
 	from := &unstructured.Unstructured{}
 	from.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
@@ -276,7 +276,7 @@ func (r *tenantController) copyOne(ctx context.Context, p *pass, to *cluster, re
 	}
 	uid := p.obj.Labels[tenantv1.LabelUID]
 	if !p.home.ours(from, p.obj) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
-		// A name may come from a row, and must not carry away what is another one's.
+		// A name may come from a row, and must not copy somebody else's object.
 		return nil, fmt.Errorf("it is not the tenant's: it has not the label %s=%s", tenantv1.LabelUID, uid)
 	}
 	u := copyOf(from, uid)
@@ -296,7 +296,7 @@ func (r *tenantController) copyOne(ctx context.Context, p *pass, to *cluster, re
 	return d, nil
 }
 
-// refreshCopies brings copies up to date whose originals have changed since.
+// refreshCopies updates copies whose originals have changed.
 func (r *tenantController) refreshCopies(ctx context.Context, p *pass) error {
 	for i, d := range p.decision.Objects {
 		it := p.items[i]

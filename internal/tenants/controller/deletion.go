@@ -26,10 +26,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
-// unseenPause is how soon objects are looked at again whose end no watch tells of.
+// unseenPause is how soon objects are checked again that no watch covers.
 const unseenPause = 2 * time.Second
 
-// made says how the objects of an inventory are, for the decision on what goes.
+// made gathers the facts about inventory entries for the decision on their deletion.
 func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
 	p.keepAsDeclared(entries)
 	list, asked := make([]decide.Made, 0, len(entries)), 0
@@ -43,7 +43,7 @@ func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1
 			continue
 		}
 		if away != nil {
-			// What cannot be looked at is taken to be there.
+			// An object that cannot be read counts as existing.
 			m.Exists, m.Ours = true, true
 			m.Refused = p.stuck(e, m.Name, away.Error())
 			p.next = moment.Earlier(p.next, r.Now().Add(awayPause(away)))
@@ -80,10 +80,11 @@ func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1
 	return list, nil
 }
 
-// maxAsked is how many objects on their way out a pass asks why they stay.
+// maxAsked is how many objects under deletion a pass asks why they stay.
 const maxAsked = 5
 
-// whyItStays returns the Ready message of an object that is being deleted, and the finalizers that it waits for.
+// whyItStays returns the Ready message of an object under deletion, and the finalizers that it
+// waits for.
 func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (says string, finalizers []string) {
 	live := &unstructured.Unstructured{}
 	gvk, err := c.servedAs(e)
@@ -94,7 +95,7 @@ func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (s
 	if err != nil {
 		return "", nil // it is gone by now, or cannot be asked
 	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // who has none says nothing
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // malformed conditions say nothing
 	for _, entry := range conditions {
 		condition, _ := entry.(map[string]any)      //nolint:errcheck // as above
 		message, _ := condition["message"].(string) //nolint:errcheck // as above
@@ -105,7 +106,7 @@ func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (s
 	return "", live.GetFinalizers()
 }
 
-// causeOf is why the first object that does not go stays, as far as is known after an attempt to delete it.
+// causeOf is why the first object stays, as far as the last attempt to delete it tells.
 func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecision) string {
 	for i := range left {
 		if f := p.memory.refused[keyOf(&left[i])]; f != nil {
@@ -115,7 +116,7 @@ func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecisio
 	return oneLine(d.Cause)
 }
 
-// stuck says why an object does not go, and what can be done when it never will.
+// stuck says why an object cannot be removed, and what to do if it never can be.
 func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 	if e.KubeConfig == "" {
 		return oneLine(why)
@@ -128,8 +129,9 @@ func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 	return text
 }
 
-// givesUp tells whether nobody will ever be able to remove an object, because the Secret with its cluster's kubeconfig is gone: when
-// the template names another cluster, or when the whole namespace goes, which would wait for the tenant forever.
+// givesUp tells whether an object can never be removed, because the Secret with its cluster's
+// kubeconfig is gone: when the template names another cluster, or when the whole namespace is being
+// deleted, which would wait for the tenant forever.
 func (r *tenantController) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
 	var lost *targetError
 	if !errors.As(why, &lost) || !lost.gone {
@@ -147,7 +149,8 @@ func (r *tenantController) givesUp(ctx context.Context, p *pass, e *tenantv1.App
 	return err == nil && namespace.DeletionTimestamp != nil
 }
 
-// goingID is what an entry is called when it goes. Copies in one cluster do not wait for what is in another one.
+// goingID is the id of an entry that goes. Copies in one cluster do not wait for objects in
+// another.
 func goingID(e *tenantv1.AppliedResource) string {
 	if e.ID == copiesID {
 		return copiesOf(e)
@@ -162,8 +165,9 @@ func keyOf(e *tenantv1.AppliedResource) string {
 	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
 }
 
-// needsOf are the ids that an object of the inventory depends on: as the template says now, and as it did when the object was
-// written, which is all that is known of what the template has lost. Those at the target need what was copied for them.
+// needsOf are the ids that an entry depends on: those of the template now, and those recorded when
+// it was written, which is all that is known of lost resources. Objects at the target depend on the
+// copies that were made for them.
 func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 	needs := slices.Clone(e.Needs)
 	if p.plan.graph != nil {
@@ -178,7 +182,7 @@ func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 	return slices.Compact(needs)
 }
 
-// letGo does what was decided on objects that go. It returns those that are still there.
+// letGo carries out the decision on objects that go. It returns those that still exist.
 func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
 	g := errgroup.Group{}
 	g.SetLimit(homeConcurrency)
@@ -227,7 +231,8 @@ func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv
 		there = append(there, e)
 	}
 	if advanced && len(there) > 0 {
-		// What waited for those that are gone may go; no watch tells of what was gone before.
+		// Others may have waited for those that are gone, and no watch reports objects that were gone
+		// before.
 		p.next = moment.Earlier(p.next, r.Now())
 	}
 	return there, nil
@@ -235,7 +240,7 @@ func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv
 
 var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
 
-// clear lets go what the template does not have any more.
+// clear removes the objects that are not in the template any more.
 func (r *tenantController) clear(ctx context.Context, p *pass) error {
 	entries := p.orphans()
 	if len(entries) == 0 {
@@ -268,20 +273,20 @@ func (r *tenantController) clear(ctx context.Context, p *pass) error {
 	return err
 }
 
-// leave says in the status why an object is still there that the template does not have any more.
+// leave says in the status why an object still exists that is not in the template any more.
 func (p *pass) leave(id, message string) {
 	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: oneLine(message)}
 	w.Since = p.waitingSince(w, nil)
 	p.leaving = append(p.leaving, w)
 }
 
-// inPlace tells whether an object is there, and the tenant's.
+// inPlace tells whether an object exists and is the tenant's.
 func (p *pass) inPlace(it *item) bool {
 	return it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj))
 }
 
-// stillUsing names an object that needs what the template has lost, because it could not be brought to the template yet, or
-// that takes its place and is not there yet; empty when there is none.
+// stillUsing names an object that still needs one that the template has lost, or that replaces it
+// and does not exist yet; empty when there is none.
 func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 	wanted := map[place]*item{}
 	broken := map[string]bool{}
@@ -310,14 +315,14 @@ func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 	return ""
 }
 
-// finalize lets the objects of a deleted tenant go, what depends on others first, and then the tenant itself. It does not wait:
-// when an object is gone, it is called again.
+// finalize removes the objects of a deleted tenant, dependants first, and then its finalizer. It
+// does not wait: when an object is gone, it is called again.
 func (r *tenantController) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	if p.unrecorded() && p.plan.graph != nil {
-		// Its first pass may have made something, and have come to no end.
+		// An unfinished first pass may have created objects.
 		if err := p.gatherItems(ctx, r); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -367,14 +372,14 @@ func (r *tenantController) finalize(ctx context.Context, p *pass) (ctrl.Result, 
 	return r.record(ctx, p)
 }
 
-// saidDeleting tells whether the status says already that the tenant goes.
+// saidDeleting tells whether the status already says that the tenant is being deleted.
 func (p *pass) saidDeleting() bool {
 	return slices.ContainsFunc(p.before.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == tenantv1.ConditionReady && c.Reason == tenantv1.ReasonDeleting
 	})
 }
 
-// release takes the finalizer off.
+// release removes the finalizer.
 func (r *tenantController) release(ctx context.Context, p *pass) (ctrl.Result, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
 	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {

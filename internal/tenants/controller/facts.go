@@ -25,35 +25,35 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
 
-// item is one object of a tenant on a pass.
+// item is an object of a tenant in a pass.
 type item struct {
 	id       string
 	resource *tenantv1.TResource
-	// manifest is what the object is to be, digest what stands for it; there is none when the object is broken.
+	// manifest is what the object has to be, and digest identifies it; a broken object has none.
 	manifest *unstructured.Unstructured
 	digest   string
 	ref      owned.Ref
-	// broken is why there can be no object; missing are ids that it needs and that nothing has.
+	// broken is why there can be no object. missing are needed ids that do not exist.
 	broken  string
 	missing []string
 	// cluster is where the object goes.
 	cluster *cluster
-	// known is what is remembered of it, and what the status tells: written says that it was written as it is to be.
+	// known is what is remembered of it, entry what the status records.
 	known *left
 	entry *tenantv1.AppliedResource
-	// live is its metadata as the watch has it; nil when the watch does not know the object.
+	// live is its metadata in the watch; nil when the watch does not have the object.
 	live      *metav1.PartialObjectMetadata
 	readiness ready.Readiness
 	refused   *refusal
 	// wrote is true when this pass has written it, changed when that made a difference.
 	wrote, changed bool
-	// copies are the objects of ours that it needs at the target.
+	// copies are the objects of our API that it needs at the target.
 	copies []owned.Ref
 }
 
 func (it *item) place() place { return place{it.cluster.name, it.ref.ID} }
 
-// exists tells whether the object is there, as far as is known.
+// exists tells whether the object exists, as far as is known.
 func (it *item) exists() bool {
 	if it.broken != "" {
 		return false
@@ -64,7 +64,7 @@ func (it *item) exists() bool {
 	return it.known != nil && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 }
 
-// asLeft tells whether the object is as it is to be: written so, and changed by nobody since.
+// asLeft tells whether the object was written as it has to be, and nobody has changed it since.
 func (it *item) asLeft() bool {
 	if it.broken != "" {
 		return false
@@ -76,7 +76,7 @@ func (it *item) asLeft() bool {
 	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == inventory.PrintText(owned.PrintOf(it.live))
 }
 
-// was is the uid of the object that is known to have been the tenant's; empty when none is.
+// was is the uid of the object that is known to have been the tenant's; empty for none.
 func (it *item) was() types.UID {
 	switch {
 	case it.known != nil:
@@ -87,15 +87,15 @@ func (it *item) was() types.UID {
 	return ""
 }
 
-// took tells whether the object was the tenant's once, and somebody took it.
+// took tells whether the object was the tenant's before somebody took it.
 func (it *item) took() bool { return it.live != nil && it.was() != "" && it.was() == it.live.UID }
 
-// sameManifest tells whether the object was written with the manifest that it has now.
+// sameManifest tells whether the object was written with its present manifest.
 func (it *item) sameManifest() bool {
 	return it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
 }
 
-// gatherItems says of each of the plan's objects what is known.
+// gatherItems gathers what is known about each of the plan's objects.
 func (p *pass) gatherItems(ctx context.Context, r *tenantController) error {
 	p.entries = make(map[place]*tenantv1.AppliedResource, len(p.obj.Status.Inventory))
 	for i := range p.obj.Status.Inventory {
@@ -133,7 +133,7 @@ func (p *pass) resourceOf(id string) *tenantv1.TResource {
 	return &tenantv1.TResource{ID: id}
 }
 
-// settle says where an object goes, and makes its manifest what is written there.
+// settle chooses the cluster of an object, and completes its manifest for it.
 func (p *pass) settle(it *item, now time.Time) {
 	gvk := it.manifest.GroupVersionKind()
 	served, root, err := p.home.kinds.Serves(gvk, now)
@@ -163,7 +163,7 @@ func (p *pass) settle(it *item, now time.Time) {
 	}
 }
 
-// breakUnwatched says that an object cannot be made because nobody would hear what becomes of it.
+// breakUnwatched says that an object is not created because its kind cannot be watched.
 func (it *item) breakUnwatched(why error) {
 	it.broken = fmt.Sprintf("objects of the kind %s of %s cannot be followed, so none is made: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
 	if it.cluster.name != "" && apierrors.IsForbidden(why) {
@@ -171,7 +171,8 @@ func (it *item) breakUnwatched(why error) {
 	}
 }
 
-// isAway tells whether an object was made at the target. It stays there when this API comes to have its kind, too.
+// isAway tells whether an object was created at the target. It stays there even if this API serves
+// its kind later.
 func (p *pass) isAway(it *item) bool {
 	called := nameOf(p.obj.Spec.KubeConfig)
 	id := owned.IDOf(it.manifest)
@@ -183,7 +184,8 @@ func (p *pass) isAway(it *item) bool {
 	return called != "" && e != nil && e.ID == it.id && e.UID != ""
 }
 
-// settleAway sends an object to the target, if that has its kind. It tells whether the kind has no namespaces.
+// settleAway chooses the target for an object, if that serves its kind. root is true for kinds
+// without namespaces.
 func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	gvk := it.manifest.GroupVersionKind()
 	if p.obj.Spec.KubeConfig == nil {
@@ -215,7 +217,7 @@ func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	return false
 }
 
-// lack takes note of a kind that nobody serves.
+// lack notes a kind that no API serves.
 func (p *pass) lack(gvk schema.GroupVersionKind) {
 	if p.lacks == nil {
 		p.lacks = map[string]bool{}
@@ -223,12 +225,13 @@ func (p *pass) lack(gvk schema.GroupVersionKind) {
 	p.lacks[gvk.Group] = true
 }
 
-// unreachable says why an object cannot be made that belongs to the target. It says the same as long as the reason is the same.
+// unreachable says why an object for the target cannot be created. The text is the same as long as
+// the reason is.
 func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("objects of the kind %s of %s go to the cluster of spec.kubeConfig, which cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
 }
 
-// follow has the kinds of all objects watched that the tenant has or is to have.
+// follow watches the kinds of all objects that the tenant has or will have.
 func (p *pass) follow(ctx context.Context) error {
 	lists := map[*cluster]map[schema.GroupKind]string{p.home: {}}
 	add := func(c *cluster, kind schema.GroupKind, version string) {
@@ -246,7 +249,7 @@ func (p *pass) follow(ctx context.Context) error {
 	}
 	p.inventoryKinds(add)
 	if p.target != nil && lists[p.target] != nil {
-		// What they need of ours is copied when it changes.
+		// Their copies follow the originals.
 		add(p.home, secretKind, "v1")
 		add(p.home, configMapKind, "v1")
 		for _, kind := range copiedKinds {
@@ -269,10 +272,12 @@ func (p *pass) follow(ctx context.Context) error {
 	return nil
 }
 
-// unwatchedPause is how long it is not tried again to watch a kind: to find out may take long, and keeps others waiting.
+// unwatchedPause is how long a kind that cannot be watched is not tried again: finding out may take
+// long, and keeps others waiting.
 const unwatchedPause = 2 * time.Minute
 
-// cannotFollow gives up, for a while, the kinds that could not be watched; or the target, when that does not answer at all.
+// cannotFollow gives up kinds that cannot be watched, for a while, or the target if it does not
+// answer at all.
 func (p *pass) cannotFollow(c *cluster, list map[schema.GroupKind]string, unwatched *owned.UnwatchedError) {
 	for kind, why := range unwatched.Kinds {
 		delete(list, kind)
@@ -296,7 +301,7 @@ func (p *pass) cannotFollow(c *cluster, list map[schema.GroupKind]string, unwatc
 	}
 }
 
-// inventoryKinds names the kinds of the objects that the tenant has.
+// inventoryKinds names the kinds of the objects in the inventory.
 func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
 	for i := range p.obj.Status.Inventory {
 		e := &p.obj.Status.Inventory[i]
@@ -316,7 +321,7 @@ func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
 	}
 }
 
-// loseTarget gives up, for this pass, what goes to the target.
+// loseTarget gives up the objects for the target in this pass.
 func (p *pass) loseTarget(err error) {
 	p.targetErr = err
 	for _, it := range p.items {
@@ -326,7 +331,7 @@ func (p *pass) loseTarget(err error) {
 	}
 }
 
-// reachTargets finds the ways to the clusters that the tenant has objects at, or is to have.
+// reachTargets opens the clusters that have objects of the tenant, or will have.
 func (r *tenantController) reachTargets(ctx context.Context, p *pass) {
 	now := nameOf(p.obj.Spec.KubeConfig)
 	p.target, p.targetErr = r.clusters.target(ctx, p.obj, p.memory)
@@ -350,7 +355,7 @@ func (r *tenantController) reachTargets(ctx context.Context, p *pass) {
 	})
 }
 
-// clusterOf is where an object of the inventory is, or why there is no way to it now.
+// clusterOf is the cluster of an inventory entry, or why it cannot be reached.
 func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
 	if e.Cluster == "" {
 		return p.home, nil
@@ -364,13 +369,13 @@ func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
 	case to.cluster == nil:
 		to.err = &targetError{message: "nothing tells which cluster it is in"}
 	default:
-		// It may have come to be silent on this pass.
+		// It may have fallen silent in this pass.
 		to.err = to.cluster.silent(p.now)
 	}
 	return to.cluster, to.err
 }
 
-// lookAt says how an object is.
+// lookAt gathers what is known about an object.
 func (p *pass) lookAt(r *tenantController, it *item) {
 	if it.broken != "" {
 		return
@@ -386,7 +391,7 @@ func (p *pass) lookAt(r *tenantController, it *item) {
 	live, look := it.cluster.Watch.Look(it.ref.ID)
 	switch readiness, looked := look.(ready.Readiness); {
 	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
-		// The watch has not heard of what was written.
+		// The watch does not have our own write yet.
 		it.readiness = it.known.readiness
 	case live == nil:
 	case looked:
@@ -394,13 +399,13 @@ func (p *pass) lookAt(r *tenantController, it *item) {
 	default:
 		it.live, it.readiness = live, ready.Readiness{Ready: true}
 	}
-	// What somebody else has says nothing of how ours is.
+	// Another owner's object says nothing about the readiness of ours.
 	if it.live != nil && !it.cluster.ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
 		it.readiness = ready.Readiness{}
 	}
 }
 
-// result takes over what came of writing an object.
+// result takes over the outcome of writing an object.
 func (r *tenantController) result(p *pass, it *item, o outcome, now time.Time) {
 	it.wrote = true
 	maps.Copy(p.memory.copies, o.copied)
@@ -437,13 +442,13 @@ func (r *tenantController) result(p *pass, it *item, o outcome, now time.Time) {
 	r.book.saw(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
 }
 
-// maxMessage is how long what an API says may be in a status.
+// maxMessage limits messages of an API in a status.
 const maxMessage = 500
 
-// oneLine shortens what an API says.
+// oneLine shortens a message of an API.
 func oneLine(text string) string { return brief.Cut(brief.Line(text), maxMessage) }
 
-// sights are what this pass has seen, so that only what differs from it calls for another.
+// sights are what this pass has seen. Only a difference from it calls for another pass.
 func (p *pass) sights() map[place]sight {
 	seen := make(map[place]sight, len(p.items))
 	for _, it := range p.items {

@@ -35,14 +35,14 @@ func (c *cluster) servedAs(e *tenantv1.AppliedResource) (schema.GroupVersionKind
 	return c.kinds.ServedAs(schema.FromAPIVersionAndKind(e.APIVersion, e.Kind))
 }
 
-// setCluster says in an entry where its object is.
+// setCluster records the cluster of an object in its entry.
 func setCluster(e *tenantv1.AppliedResource, c *cluster) {
 	if c.name != "" {
 		e.Cluster, e.KubeConfig = tenantv1.ClusterTarget, c.name
 	}
 }
 
-// graphNeeds are the ids that an object depends on as the plan has it.
+// graphNeeds are the ids that an object depends on in the plan.
 func (p *pass) graphNeeds(id string) []string {
 	if p.plan.graph == nil {
 		return nil
@@ -55,7 +55,7 @@ func (p *pass) graphNeeds(id string) []string {
 	return needs
 }
 
-// entryOf is how an object stands in the inventory.
+// entryOf is the inventory entry of an object.
 func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	gv := schema.GroupVersion{Group: it.ref.GroupKind.Group, Version: it.ref.Version}
 	e := tenantv1.AppliedResource{ID: it.id, APIVersion: gv.String(), Kind: it.ref.GroupKind.Kind, Namespace: it.ref.Namespace, Name: it.ref.Name,
@@ -74,8 +74,8 @@ func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	return e
 }
 
-// completeInventory takes over what the published operator has noted of a tenant's objects: it has no groups and versions,
-// which the plan knows.
+// completeInventory converts the inventory of the published operator, which has no groups and
+// versions. The plan knows them.
 func (p *pass) completeInventory() {
 	if len(p.obj.Status.Inventory) > 0 || len(p.obj.Status.AppliedResources) == 0 {
 		return
@@ -105,7 +105,8 @@ func (p *pass) completeInventory() {
 	}
 }
 
-// namespaced makes an entry's namespace that of its kind; it is false when nobody serves the kind.
+// namespaced clears an entry's namespace if its kind has none; it is false when the API does not
+// serve the kind.
 func namespaced(c *cluster, e *tenantv1.AppliedResource) bool {
 	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
 	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -118,7 +119,7 @@ func namespaced(c *cluster, e *tenantv1.AppliedResource) bool {
 	return true
 }
 
-// appliedNames is the inventory as the published operator shows it.
+// appliedNames is the inventory in the form of the published operator.
 func appliedNames(entries []tenantv1.AppliedResource) []string {
 	var names []string
 	for _, e := range entries {
@@ -128,7 +129,8 @@ func appliedNames(entries []tenantv1.AppliedResource) []string {
 	return slices.Compact(names)
 }
 
-// orphans lists the entries that the plan does not have any more. What does not render now, or has no order, is none.
+// orphans lists the entries that are not in the plan any more. Objects that do not render now, or
+// that have no order, do not count.
 func (p *pass) orphans() []tenantv1.AppliedResource {
 	if p.plan.graph == nil {
 		return nil
@@ -137,7 +139,7 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 	kept := map[string]bool{}
 	for _, it := range p.items {
 		if it.broken != "" {
-			// What it needed of ours may be needed again.
+			// Its copies may be needed again.
 			kept[it.id], kept[copiesID] = true, true
 			continue
 		}
@@ -151,7 +153,7 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 	})
 }
 
-// let lets an object go: it is deleted, or kept and marked as left behind.
+// let removes an object: it is deleted, or retained and marked as orphaned.
 func (r *tenantController) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (engine.Fate, error) {
 	c, err := p.clusterOf(e)
 	if err != nil {
@@ -190,7 +192,8 @@ func (r *tenantController) let(ctx context.Context, p *pass, e *tenantv1.Applied
 	return fate, nil
 }
 
-// find returns an object's metadata, from the watch or else from the API; nil when it is not there.
+// find returns an object's metadata, from the watch or else from the API; nil when it does not
+// exist.
 func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (*metav1.PartialObjectMetadata, error) {
 	ref := refOf(e)
 	if live, _ := c.Watch.Get(ref.ID); live != nil {

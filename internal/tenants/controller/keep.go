@@ -16,8 +16,8 @@ import (
 
 // What stays must not be lost because something else goes.
 
-// keepAsDeclared makes entries stay that the tenant wants to stay by now: their policy on record is that of when they were looked
-// at last, which may be a while ago.
+// keepAsDeclared makes entries stay that the tenant wants to stay by now: their policy on record is
+// that of when they were looked at last, which may be a while ago.
 func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	for i := range entries {
 		if policyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
@@ -26,7 +26,8 @@ func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	}
 }
 
-// succeeded tells whether the resource of an entry makes another object by now: what it says is about that one.
+// succeeded tells whether the resource of an entry makes another object by now: what it says is
+// about that one.
 func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	ref := refOf(e)
 	return slices.ContainsFunc(p.plan.objects, func(o render.Object) bool {
@@ -38,8 +39,8 @@ func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	})
 }
 
-// keepHolders makes those entries stay, too, without which others that stay would not: a namespace takes along what is in it, and
-// what runs elsewhere needs the copies that were made for it.
+// keepHolders makes those entries stay, too, without which others that stay would not: a namespace
+// takes along what is in it, and what runs elsewhere needs the copies that were made for it.
 func (p *pass) keepHolders(entries []tenantv1.AppliedResource, facts []decide.Made) {
 	for i := range entries {
 		if !facts[i].Retain || !facts[i].Exists || facts[i].Deleting {
@@ -66,7 +67,8 @@ func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
 
 func isNamespace(e *tenantv1.AppliedResource) bool { return refOf(e).GroupKind == namespaceKind }
 
-// mayNeed tells whether an object needs the copy of another one, as far as the tenant still knows its manifest.
+// mayNeed tells whether an object needs the copy of another one, as far as the tenant still knows
+// its manifest.
 func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	for _, o := range p.plan.objects {
 		if o.ID == e.ID {
@@ -76,7 +78,8 @@ func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	return id.Namespace == e.Namespace
 }
 
-// livesIn names an object that the tenant is to have in a namespace; empty when there is none, or it is no namespace.
+// livesIn names an object that the tenant is to have in a namespace; empty when there is none, or
+// it is no namespace.
 func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	if !isNamespace(namespace) {
 		return ""
@@ -96,8 +99,8 @@ func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	return ""
 }
 
-// hasElsewhere tells whether the tenant is to have this very object, under another name of the cluster: two kubeconfigs may lead
-// to one.
+// hasElsewhere tells whether the tenant is to have this very object, under another name of the
+// cluster: two kubeconfigs may lead to one.
 func (p *pass) hasElsewhere(e *tenantv1.AppliedResource, uid types.UID) bool {
 	for _, it := range p.items {
 		if it.broken != "" {

@@ -18,16 +18,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
-// account is what is remembered of a registry. Only its own passes change it, but for what the ledger guards besides.
+// account is what is remembered of a registry. Only its own passes change it, but for what the
+// ledger guards besides.
 type account struct {
 	// last is the last reading, good the last one that had rows.
 	last, good *reading
-	// underway is true while the rows are read; arrived is what came of that, until the next pass takes it over.
+	// underway is true while the rows are read; arrived is what came of that, until the next pass
+	// takes it over.
 	underway bool
 	arrived  *reading
-	// news is true when something said that the rows may have changed, wanted when they have to be read now.
+	// news is true when something said that the rows may have changed, wanted when they have to be
+	// read now.
 	news, wanted bool
-	// sameSince is when the rows were first read as they are now, firstGood when this server read them first.
+	// sameSince is when the rows were first read as they are now, firstGood when this server read them
+	// first.
 	sameSince, firstGood time.Time
 	// failures is how many readings in a row have failed.
 	failures int
@@ -37,8 +41,8 @@ type account struct {
 	refused map[string]*refusal
 	// let are the uids whose tenants were told to go without a confirmation, and when.
 	let map[string]time.Time
-	// settled are tenants that were found to be as they should, and overlay those that were written here, until the cache
-	// has them.
+	// settled are tenants that were found to be as they should, and overlay those that were written
+	// here, until the cache has them.
 	settled map[string]settlement
 	overlay map[string]written
 	// renders are tenants that were found to render.
@@ -122,7 +126,8 @@ func (l *ledger) untell(a *account, templates map[string]*tenantv1.TenantTemplat
 	}
 }
 
-// toldOf is what a template is to say; nothing when no pass has decided on it since the server started.
+// toldOf is what a template is to say; nothing when no pass has decided on it since the server
+// started.
 func (l *ledger) toldOf(registry types.NamespacedName, template *tenantv1.TenantTemplate) told {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +177,8 @@ func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) 
 	return true
 }
 
-// nextLook is when a pass has to begin the next reading; the zero time while the rows are read, for the end of that calls for a pass.
+// nextLook is when a pass has to begin the next reading; the zero time while the rows are read, for
+// the end of that calls for a pass.
 func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +191,8 @@ func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Tim
 	return now
 }
 
-// arrive takes note of what came of a reading; nil when nothing did, so that what it was begun for is still to be read.
+// arrive takes note of what came of a reading; nil when nothing did, so that what it was begun for
+// is still to be read.
 func (l *ledger) arrive(a *account, got *reading) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,8 +224,8 @@ func (l *ledger) take(a *account) bool {
 	return true
 }
 
-// forgetLet forgets which tenants were told to go longer than a while ago, and names the uids of the others, and when the first of
-// them is forgotten.
+// forgetLet forgets which tenants were told to go longer than a while ago, and names the uids of
+// the others, and when the first of them is forgotten.
 func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, next time.Time) {
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {
@@ -232,7 +239,8 @@ func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, 
 // settlement is a tenant that was found to be as its row and its template say.
 type settlement struct {
 	uid types.UID
-	// tenant and template are their generations, row the digest of its row, marks the tenant's labels and annotations.
+	// tenant and template are their generations, row the digest of its row, marks the tenant's labels
+	// and annotations.
 	tenant, template int64
 	templateUID      types.UID
 	row              string

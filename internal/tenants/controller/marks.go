@@ -21,8 +21,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// mark writes into a manifest whose it is. What is in the tenant's namespace and goes with it has an owner reference;
-// what stays, or is elsewhere, has labels, since no owner reference reaches it.
+// mark writes into a manifest whose it is. An object in the namespace of its tenant that is deleted
+// with it gets an owner reference. Retained objects and those elsewhere get labels: no owner
+// reference reaches them.
 func (c *cluster) mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.TResource) {
 	away := c.name != ""
 	annotations := u.GetAnnotations()
@@ -51,7 +52,7 @@ func (c *cluster) mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resourc
 	}
 	u.SetLabels(labels)
 	if gvk := u.GroupVersionKind(); !away && gvk.Group == infrav1.GroupVersion.Group && gvk.Kind == infrav1.Kind && !slices.Contains(u.GetFinalizers(), infrav1.Finalizer) {
-		// Every stack gets it from its controller: one that has it is written once less.
+		// The controller adds it to every stack. Setting it here saves a write.
 		u.SetFinalizers(append(u.GetFinalizers(), infrav1.Finalizer))
 	}
 }
@@ -61,7 +62,7 @@ func ownerReference(t *tenantv1.Tenant) metav1.OwnerReference {
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}
 }
 
-// policyOf is what becomes of a resource's object in the end.
+// policyOf is the deletion policy of a resource's object.
 func policyOf(resource *tenantv1.TResource) tenantv1.DeletionPolicy {
 	if resource.DeletionPolicy == tenantv1.DeletionPolicyRetain {
 		return tenantv1.DeletionPolicyRetain
@@ -117,8 +118,8 @@ func (c *cluster) ours(o metav1.Object, t *tenantv1.Tenant) bool {
 	return ok && c.sealed(o) && owner == types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 }
 
-// sealed tells whether the tenant that an object's labels name is one of this server's. Another one may have tenants of the same
-// names, and objects in the same cluster.
+// sealed tells whether the tenant that the labels name belongs to this server. Another server may
+// have tenants of the same names with objects in the same cluster.
 func (c *cluster) sealed(o metav1.Object) bool { return o.GetLabels()[tenantv1.LabelHome] == c.seal }
 
 func labelledOwner(o metav1.Object) (owned.Owner, bool) {
@@ -127,7 +128,7 @@ func labelledOwner(o metav1.Object) (owned.Owner, bool) {
 	return owner, owner.Name != "" && owner.Namespace != ""
 }
 
-// ownersOf are the tenants that an object says it is of.
+// ownersOf are the tenants that an object names as its owners.
 func ownersOf(o metav1.Object) []owned.Owner {
 	var list []owned.Owner
 	if owner, ok := labelledOwner(o); ok {
@@ -142,7 +143,7 @@ func ownersOf(o metav1.Object) []owned.Owner {
 	return list
 }
 
-// holder names who else has an object; empty for nobody. lives says whether a tenant is still there.
+// holder names who else has an object; empty for nobody. lives tells whether a tenant exists.
 func (c *cluster) holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
 	own := owned.Owner{Namespace: t.Namespace, Name: t.Name}
 	if owner, ok := labelledOwner(o); ok && !c.sealed(o) {
@@ -159,9 +160,9 @@ func (c *cluster) holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.O
 	return ""
 }
 
-// foreign says who had an object before the tenant came; empty when the tenant may have it, because a tenant that is gone made
-// it or left it behind. What nobody has marked belongs to whoever made it, even if no field of it stands in the way: it would
-// go with the tenant.
+// foreign says who had an object before the tenant; empty when a tenant that is gone made it or
+// left it behind. An unmarked object belongs to its maker, even if no field conflicts: otherwise it
+// would be deleted with the tenant.
 func (c *cluster) foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
 	if owner := c.holder(o, t, lives); owner != "" {
 		return owner
@@ -181,10 +182,10 @@ func (c *cluster) foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives f
 	return makers(o)
 }
 
-// maxNamed is how many things of a kind a message names.
+// maxNamed is how many names a message lists.
 const maxNamed = 5
 
-// makers names those who have written an object.
+// makers names the field managers of an object.
 func makers(o metav1.Object) string {
 	var names []string
 	for _, entry := range o.GetManagedFields() {
@@ -201,7 +202,8 @@ func makers(o metav1.Object) string {
 	return fmt.Sprintf("%s, who made it before the tenant was there", strings.Join(names, ", "))
 }
 
-// controlled names whoever controls an object, tenants of this API aside; an object has one controller at most. Empty for nobody.
+// controlled names the controller of an object, of which there is one at most; empty for none, and
+// for tenants of this API.
 func (c *cluster) controlled(o metav1.Object) string {
 	for _, ref := range o.GetOwnerReferences() {
 		switch {
@@ -215,12 +217,12 @@ func (c *cluster) controlled(o metav1.Object) string {
 	return ""
 }
 
-// ofOthers tells whether an object says that it is of a tenant which is not this one.
+// ofOthers tells whether an object has an owner reference to another tenant.
 func ofOthers(o metav1.Object, t *tenantv1.Tenant) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return isTenant(ref) && ref.UID != t.UID })
 }
 
-// marked tells whether an object says of itself what its manifest says of whose it is.
+// marked tells whether an object is marked exactly as its manifest.
 func (c *cluster) marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
 	if !c.ours(o, t) || isOrphan(o) || refersToTenant(o, t) != refersToTenant(manifest, t) {
 		return false
@@ -240,7 +242,8 @@ func refersToTenant(o metav1.Object, t *tenantv1.Tenant) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID })
 }
 
-// references are the owner references that an object is to have: those of its manifest, and those of others, tenants aside.
+// references are the owner references of the manifest, and those of the object that are not to
+// tenants.
 func references(o, manifest metav1.Object) []metav1.OwnerReference {
 	refs := slices.Clone(manifest.GetOwnerReferences())
 	for _, ref := range o.GetOwnerReferences() {
@@ -251,13 +254,13 @@ func references(o, manifest metav1.Object) []metav1.OwnerReference {
 	return refs
 }
 
-// isOrphan tells whether an object was left behind by a tenant.
+// isOrphan tells whether a tenant left an object behind.
 func isOrphan(o metav1.Object) bool {
 	return o.GetLabels()[tenantv1.LabelOrphaned] == tenantv1.ValueTrue
 }
 
-// orphaning is the merge patch that lets go of an object: it stays, says so, and belongs to nobody any more. The owner
-// references that are left are those of others.
+// orphaning is the merge patch that retains an object: it is marked as orphaned, and the owner
+// reference to the tenant is removed.
 func orphaning(o metav1.Object, t *tenantv1.Tenant, reason string, now time.Time) map[string]any {
 	others := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID })
 	return map[string]any{"metadata": map[string]any{
@@ -268,7 +271,8 @@ func orphaning(o metav1.Object, t *tenantv1.Tenant, reason string, now time.Time
 	}}
 }
 
-// adopting is the merge patch that makes an object say whose it is as its manifest does, and nothing else of it.
+// adopting is the merge patch that marks an object as its manifest is marked, and changes nothing
+// else.
 func adopting(o, manifest metav1.Object) map[string]any {
 	labels := map[string]any{tenantv1.LabelOrphaned: nil}
 	for _, name := range ownLabels {
@@ -283,7 +287,7 @@ func adopting(o, manifest metav1.Object) map[string]any {
 	}}
 }
 
-// orNull is the value of a key, or what takes it away.
+// orNull is the value of a key, or null, which removes it.
 func orNull(values map[string]string, key string) any {
 	if value := values[key]; value != "" {
 		return value

@@ -36,7 +36,8 @@ type left struct {
 type refusal struct {
 	// digest stands for the manifest that was refused: another one is tried at once.
 	digest, message string
-	// owner is who has the object, if that is why; claimed says that it is a tenant which is just about to write it.
+	// owner is who has the object, if that is why; claimed says that it is a tenant which is just
+	// about to write it.
 	owner   string
 	claimed bool
 	at      time.Time
@@ -57,8 +58,9 @@ func (f *refusal) due() time.Time {
 	return f.at.Add(min(shortestPause<<min(f.times-1, doublings), longestRefusal))
 }
 
-// quarrel counts how often an object was brought back to a manifest that had not changed. Somebody who changes it again each
-// time, such as another controller, would have both write as fast as they can.
+// quarrel counts how often an object was brought back to a manifest that had not changed. Somebody
+// who changes it again each time, such as another controller, would have both write as fast as they
+// can.
 type quarrel struct {
 	last  time.Time
 	times int
@@ -86,12 +88,14 @@ func (q *quarrel) due() time.Time {
 
 // duplicate is what is remembered of an object that was copied to the target.
 type duplicate struct {
-	// version stands for ours, print for the copy as it was left. There is no print when the object was there before.
+	// version stands for ours, print for the copy as it was left. There is no print when the object
+	// was there before.
 	version string
 	print   *owned.Print
 }
 
-// memory is what is remembered of a tenant between passes. Only its own passes change it, one at a time.
+// memory is what is remembered of a tenant between passes. Only its own passes change it, one at a
+// time.
 type memory struct {
 	uid types.UID
 	// objects are those that were written, refused those that could not be.
@@ -127,14 +131,16 @@ func (m *memory) leave(cluster string) {
 type book struct {
 	mu       sync.Mutex
 	memories map[owned.Owner]*memory
-	// seen is how each object was when its tenant was last looked at: what has not changed wakes nobody.
+	// seen is how each object was when its tenant was last looked at: what has not changed wakes
+	// nobody.
 	seen map[owned.Owner]map[place]sight
 	// readers are the tenants that read an object of ours which need not be theirs.
 	readers map[owned.ID]map[owned.Owner]bool
 	reads   map[owned.Owner][]owned.ID
 	// lacks are the API groups of kinds that a tenant wants and nobody serves.
 	lacks map[owned.Owner]map[string]bool
-	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants. toldStrays is what was told of them.
+	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants.
+	// toldStrays is what was told of them.
 	unclaimed  map[owned.Owner]map[place]bool
 	toldStrays map[owned.Owner]string
 }

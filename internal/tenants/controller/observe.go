@@ -9,7 +9,8 @@ import "time"
 type Observer interface {
 	// TenantPass is a pass over a tenant; result is success, partial_failure or error.
 	TenantPass(result string, took time.Duration)
-	// TenantWrite is an attempt to write an object; result is success or error, policy the object's conflictPolicy.
+	// TenantWrite is an attempt to write an object; result is success or error, policy the object's
+	// conflictPolicy.
 	TenantWrite(kind, result, policy string)
 	// TenantConflict is an object that somebody else was found to have.
 	TenantConflict(namespace, tenant, kind, policy string)

@@ -23,8 +23,8 @@ type plan struct {
 	cycle string
 }
 
-// makePlan renders a tenant's objects. Plans are not kept: those of thousands of tenants would be most of what is in memory,
-// and to make one takes less time than a request.
+// makePlan renders a tenant's objects. Plans are not kept: those of thousands of tenants would be
+// most of what is in memory, and to make one takes less time than a request.
 func makePlan(t *tenantv1.Tenant) *plan {
 	p := &plan{broken: map[string]string{}}
 	var failures []render.Error

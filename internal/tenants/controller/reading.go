@@ -58,15 +58,17 @@ func (r *reading) active() int {
 	return n
 }
 
-// The pauses after failures double from the first one, or from the interval where that is shorter, to the longest one.
+// The pauses after failures double from the first one, or from the interval where that is shorter,
+// to the longest one.
 const (
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
 )
 
-// nextReading is when the rows are to be read again, if nothing happens before. Databases restart within seconds, so that failures
-// are tried again soon at first, however long the interval is. One that stays away is asked ever less often, however short it
-// is: that it is back is found out after no more time than it was away.
+// nextReading is when the rows are to be read again, if nothing happens before. Databases restart
+// within seconds, so that failures are tried again soon at first, however long the interval is. One
+// that stays away is asked ever less often, however short it is: that it is back is found out after
+// no more time than it was away.
 func (a *account) nextReading(interval time.Duration) time.Time {
 	switch {
 	case a.last == nil:
@@ -77,8 +79,8 @@ func (a *account) nextReading(interval time.Duration) time.Time {
 	return a.last.at.Add(min(min(interval, firstPause)<<min(a.failures-1, doublings), longestPause))
 }
 
-// newsPause is how many times as long as a reading takes nothing is read after it, whatever is said to have changed: a busy table
-// must not keep its database, and this server, busy with reading.
+// newsPause is how many times as long as a reading takes nothing is read after it, whatever is said
+// to have changed: a busy table must not keep its database, and this server, busy with reading.
 const newsPause = 3
 
 // mostCalm is how many seconds the same is so, at the least, after many failures.
@@ -93,22 +95,23 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	}
 	next := a.nextReading(interval)
 	if a.news {
-		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot be read must not be
-		// asked at each of them.
+		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot
+		// be read must not be asked at each of them.
 		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
 		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
 	return next
 }
 
-// readingSlots is how many registries are read at a time. Those whose database does not answer keep no other one from it, unless
-// there are very many of them.
+// readingSlots is how many registries are read at a time. Those whose database does not answer keep
+// no other one from it, unless there are very many of them.
 const readingSlots = 32
 
 // longestReading bounds a reading with all that belongs to it.
 const longestReading = 5 * time.Minute
 
-// readBeside reads the rows of a registry while passes go on, and asks for a pass when that is over.
+// readBeside reads the rows of a registry while passes go on, and asks for a pass when that is
+// over.
 func (r *registryController) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
 	go func() {
 		var got *reading
@@ -161,7 +164,8 @@ func (r *registryController) read(ctx context.Context, obj *tenantv1.TenantRegis
 	return got
 }
 
-// readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver stumble over must not end the server.
+// readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver
+// stumble over must not end the server.
 func (r *registryController) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
 	defer func() {
 		if stumbled := recover(); stumbled != nil {
@@ -174,7 +178,8 @@ func (r *registryController) readRaw(ctx context.Context, name types.NamespacedN
 		return nil, err
 	}
 	if opened {
-		// The channel ends with the source, which the pool closes when it opens another one for the registry.
+		// The channel ends with the source, which the pool closes when it opens another one for the
+		// registry.
 		if changes := source.Changes(r.base); changes != nil {
 			go r.heed(name, changes)
 		}

@@ -20,8 +20,8 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// The pauses before a template is checked again that has mistakes, while nothing has changed that is known to matter: objects of a
-// template are many, and each of them is a request.
+// The pauses before a template is checked again that has mistakes, while nothing has changed that
+// is known to matter: objects of a template are many, and each of them is a request.
 const (
 	shortestRecheck = time.Minute
 	longestRecheck  = 10 * time.Minute
@@ -68,7 +68,8 @@ func (v *verdicts) mistaken(name types.NamespacedName, of string, now time.Time)
 	return last.due
 }
 
-// unanswered takes note that somebody did not answer who has to be asked, and says when to ask again.
+// unanswered takes note that somebody did not answer who has to be asked, and says when to ask
+// again.
 func (v *verdicts) unanswered(name types.NamespacedName, of string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -67,8 +67,8 @@ func (r *registryController) reconcileRegistry(ctx context.Context, req ctrl.Req
 	return r.recordRegistry(ctx, p)
 }
 
-// releaseRegistry takes off what the published operator has put on: nobody else does. As long as tenants would go with the registry,
-// it stays.
+// releaseRegistry takes off what the published operator has put on: nobody else does. As long as
+// tenants would go with the registry, it stays.
 func (r *registryController) releaseRegistry(ctx context.Context, p *registryPass) error {
 	obj := p.leaving
 	if obj == nil || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
@@ -98,8 +98,8 @@ func (r *registryController) consult(p *registryPass) {
 	}
 }
 
-// noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server that ends in the middle of it must
-// find that out when it is back.
+// noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server
+// that ends in the middle of it must find that out when it is back.
 func (r *registryController) noteConfirmation(ctx context.Context, p *registryPass) error {
 	h := p.decision.Held
 	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
@@ -109,7 +109,8 @@ func (r *registryController) noteConfirmation(ctx context.Context, p *registryPa
 	return r.patchRegistry(ctx, p)
 }
 
-// The pauses before a pass looks anew at tenants that were not as they were thought to be: the cache hears of them in a moment.
+// The pauses before a pass looks anew at tenants that were not as they were thought to be: the
+// cache hears of them in a moment.
 const (
 	staleWrite   = 50 * time.Millisecond
 	longestStale = 5 * time.Second
@@ -222,7 +223,8 @@ func graceText(waiting []decide.Going) string {
 	return fmt.Sprintf("; %s no active row: %s goes at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
 }
 
-// describeFailure says why the rows could not be read. It names moments and no lengths of time, so that it is written once for each attempt.
+// describeFailure says why the rows could not be read. It names moments and no lengths of time, so
+// that it is written once for each attempt.
 func (r *registryController) describeFailure(p *registryPass, last *reading) {
 	since := "They have not been read since this server was started"
 	if p.account.good != nil && p.account.good.uid == p.obj.UID {
@@ -245,8 +247,9 @@ func syncOf(a *account) *tenantv1.SyncStatus {
 		Rejected: a.good.told, RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
 }
 
-// tellRejected tells of rows that were left out, when those are others than before. After a restart the moment of the last
-// change is not known; it stays as it was told as long as the rest is the same.
+// tellRejected tells of rows that were left out, when those are others than before. After a restart
+// the moment of the last change is not known; it stays as it was told as long as the rest is the
+// same.
 func (r *registryController) tellRejected(p *registryPass) {
 	now, before := p.obj.Status.LastSync, p.before.Status.LastSync
 	if before != nil && before.Rows == now.Rows && before.Active == now.Active && slices.Equal(before.Rejected, now.Rejected) &&
@@ -282,7 +285,8 @@ func (r *registryController) describeHold(p *registryPass) {
 	}
 	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
 	setCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
-	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is twice as large.
+	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is
+	// twice as large.
 	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
 		p.account.heldTold = int(h.Count) // before the server was started anew
 	}

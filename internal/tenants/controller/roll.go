@@ -34,7 +34,8 @@ type registryPass struct {
 	obj, before *tenantv1.TenantRegistry
 	account     *account
 	now         time.Time
-	// reading is the last one of the registry as it is now; nil when there is none. fresh is true when this pass is the first to see it.
+	// reading is the last one of the registry as it is now; nil when there is none. fresh is true when
+	// this pass is the first to see it.
 	reading *reading
 	fresh   bool
 	// rows are those of the last good reading, by uid.
@@ -48,8 +49,8 @@ type registryPass struct {
 	// unmade says which tenants could not be made or changed, by template, and why.
 	unmade   map[string]map[string]string
 	decision decide.RegistryDecision
-	// tried are the changes that were due, refusedUntil when the first of those that could not be made is tried again. stale is true
-	// when some tenants were not as they were thought to be.
+	// tried are the changes that were due, refusedUntil when the first of those that could not be made
+	// is tried again. stale is true when some tenants were not as they were thought to be.
 	tried        map[string]bool
 	refusedUntil time.Time
 	stale        bool
@@ -99,8 +100,9 @@ func (r *registryController) listCached(ctx context.Context, list client.ObjectL
 	return r.cached.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index: namespace + "/" + name}, client.UnsafeDisableDeepCopy)
 }
 
-// tenantsOf lists a registry's tenants: those of its templates, whatever they say of themselves, and those that say that they are the
-// registry's and whose template is gone. One whose template is another registry's is that one's, and must not be taken for an orphan.
+// tenantsOf lists a registry's tenants: those of its templates, whatever they say of themselves,
+// and those that say that they are the registry's and whose template is gone. One whose template is
+// another registry's is that one's, and must not be taken for an orphan.
 func (r *registryController) tenantsOf(ctx context.Context, p *registryPass) ([]tenantv1.Tenant, error) {
 	var all []tenantv1.Tenant
 	for name := range p.templates {
@@ -157,8 +159,8 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 // cacheLag is longer than a cache takes to hear of what was made.
 const cacheLag = 5 * time.Second
 
-// vanish forgets tenants that were made here and that the cache should have by now: somebody has deleted them before it could hear of
-// them. It tells when to look at the others.
+// vanish forgets tenants that were made here and that the cache should have by now: somebody has
+// deleted them before it could hear of them. It tells when to look at the others.
 func (r *registryController) vanish(ctx context.Context, p *registryPass) (next time.Time) {
 	asked := 0
 	for name, w := range p.account.overlay {
@@ -231,7 +233,8 @@ func (r *registryController) registryFacts(p *registryPass) decide.RegistryFacts
 // longestMoment is how long rows that vanish one after the other count as vanished at once.
 const longestMoment = 30 * time.Second
 
-// moment is the same for a registry: who reads its rows on its interval alone sees all that vanish within one at once.
+// moment is the same for a registry: who reads its rows on its interval alone sees all that vanish
+// within one at once.
 func (p *registryPass) moment() time.Duration {
 	if p.obj == nil {
 		return longestMoment
@@ -239,7 +242,8 @@ func (p *registryPass) moment() time.Duration {
 	return min(p.obj.Spec.Source.Interval(), longestMoment)
 }
 
-// templateFacts say how a template stands. What was found out last may not have reached its status yet.
+// templateFacts say how a template stands. What was found out last may not have reached its status
+// yet.
 func (r *registryController) templateFacts(p *registryPass, t *tenantv1.TenantTemplate) decide.Template {
 	var last decide.Last
 	if s := r.rolloutBefore(p, t); s != nil {
@@ -306,10 +310,12 @@ func (r *registryController) existing(p *registryPass, t *tenantv1.Tenant, rowsK
 	case sameSpec(&t.Spec, &want.Spec):
 		e.ValuesCurrent = false
 	default:
-		// With the same values: another template of its name counts its generations anew, or this server makes something else of it.
+		// With the same values: another template of its name counts its generations anew, or this server
+		// makes something else of it.
 		e.TemplateCurrent = false
 	}
-	// What it should be is made again when it is written: all of a large registry at once would take much memory.
+	// What it should be is made again when it is written: all of a large registry at once would take
+	// much memory.
 	return e
 }
 
@@ -394,8 +400,8 @@ func timeIn(t *tenantv1.Tenant, name string) time.Time {
 	return at
 }
 
-// isCanary tells whether a tenant gets changes first. The labels that count are the tenant's own; a selector that cannot be
-// read selects nobody.
+// isCanary tells whether a tenant gets changes first. The labels that count are the tenant's own; a
+// selector that cannot be read selects nobody.
 func isCanary(template *tenantv1.TenantTemplate, t *tenantv1.Tenant) bool {
 	if template.Spec.Rollout == nil || template.Spec.Rollout.Canary == nil {
 		return false
@@ -412,7 +418,8 @@ type standing struct {
 	generation string
 }
 
-// standingOf says how a tenant stands as it is now: what was seen of an earlier generation does not count.
+// standingOf says how a tenant stands as it is now: what was seen of an earlier generation does not
+// count.
 func standingOf(t *tenantv1.Tenant) standing {
 	s := standing{deleting: t.DeletionTimestamp != nil, recorded: t.Status.ObservedGeneration > 0, generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
 	for _, c := range t.Status.Conditions {

@@ -41,43 +41,48 @@ const (
 )
 
 const (
-	// tenantWorkers is how many passes over tenants are made at a time. A pass waits for requests, never for readiness.
+	// tenantWorkers is how many tenants are reconciled at a time. A pass waits for requests, never for
+	// readiness.
 	tenantWorkers = 8
-	// registryWorkers and templateWorkers are the same for the others. No pass over a registry waits for its database; one over a
-	// template may wait for the cluster that it names.
+	// registryWorkers and templateWorkers are the same for the other kinds. A pass over a registry
+	// never waits for its database; one over a template may wait for the cluster that it names.
 	registryWorkers = 4
 	templateWorkers = 4
 )
 
-// Check says what is to be said about a template. It is asked when the template changes; registry is nil when there is none.
+// Check returns the findings about a template. It is called when the template changes; registry is
+// nil when there is none.
 type Check func(ctx context.Context, template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) ([]check.Finding, error)
 
-// Tenants are the controllers of the three kinds, and what they share: the ways to the API, and their queues.
+// Tenants are the controllers of the three kinds, and what they share: the ways to the API, and
+// their queues.
 type Tenants struct {
-	// Client reads from the cache and writes; Reader reads past the cache.
+	// Client reads from the cache and writes. Reader reads past the cache.
 	Client client.Client
 	Reader client.Reader
 	Events events.EventRecorder
 	// Config is the server's own way to its API, with all rights.
 	Config *rest.Config
-	// Rows says what registries may read.
+	// Rows limits what registries may read.
 	Rows rows.Options
 	// Limits bound a reading.
 	Limits rows.Limits
-	// EnvPrefixes begin the keys of varsFrom that stacks of tenants get as environment; only checks of templates ask.
+	// EnvPrefixes begin the keys of varsFrom that stacks of tenants get as environment; only checks of
+	// templates ask.
 	EnvPrefixes []string
 	// Check is asked about templates instead of package check; nil for that.
 	Check Check
-	// Observe hears of passes and writes; nil for nobody. It must not block.
+	// Observe is told about passes and writes; nil for nobody. It must not block.
 	Observe Observer
-	// Busy is told whether anything is written now, again and again; nil for nobody. It must not block.
+	// Busy is called whenever writing begins or ends; nil for nobody. It must not block.
 	Busy func(bool)
 	Now  func() time.Time
 	Log  *slog.Logger
 
 	effort effort
 	base   context.Context
-	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included; fresh reads what was written here, too.
+	// cached reads only from the cache, including metadata of ConfigMaps and Secrets. fresh also reads
+	// our own recent writes.
 	cached client.Reader
 	fresh  *fresh.Reader
 
@@ -97,7 +102,8 @@ type registryController struct {
 	slots chan struct{}
 }
 
-// templateController checks templates. What their tenants lack it hears from the passes over registries, by the ledger.
+// templateController checks templates. The ledger tells it which tenants the passes over registries
+// could not make.
 type templateController struct {
 	*Tenants
 	ledger   *ledger
@@ -115,12 +121,12 @@ type tenantController struct {
 	kindsChanged func()
 }
 
-// queue asks for passes.
+// queue requests passes.
 type queue struct {
 	to atomic.Pointer[workqueue.TypedRateLimitingInterface[reconcile.Request]]
 }
 
-// source hands the queue over when the controller starts.
+// source provides the queue when the controller starts.
 func (q *queue) source() source.Source {
 	return source.Func(func(_ context.Context, to workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		q.to.Store(&to)
@@ -128,8 +134,8 @@ func (q *queue) source() source.Source {
 	})
 }
 
-// add asks for a pass after a while. Before the controller has started nothing has to be asked: it begins with a pass over
-// each.
+// add requests a pass after a while. A controller that has not started begins with a pass over each
+// object anyway.
 func (q *queue) add(name types.NamespacedName, after time.Duration) {
 	to := q.to.Load()
 	switch {

@@ -124,7 +124,8 @@ func (p *pass) since(it *item, now time.Time) time.Time {
 
 // The words of a tenant's status.waiting: why an object is not ready.
 const (
-	// WaitDependency: what it depends on is not ready, WaitNotReady: it is there, and not ready itself.
+	// WaitDependency: what it depends on is not ready, WaitNotReady: it is there, and not ready
+	// itself.
 	WaitDependency = "Dependency"
 	WaitNotReady   = "NotReady"
 	// WaitConflict: somebody else has it.
@@ -137,7 +138,8 @@ const (
 	// WaitBroken: there is nothing to write, WaitRefused: the API has refused it.
 	WaitBroken  = "Broken"
 	WaitRefused = "Refused"
-	// WaitWriting: it is just being written. WaitLeaving: the template has it no longer, and it cannot go yet.
+	// WaitWriting: it is just being written. WaitLeaving: the template has it no longer, and it cannot
+	// go yet.
 	WaitWriting = "Writing"
 	WaitLeaving = "Leaving"
 )
@@ -150,7 +152,8 @@ var waitReasons = map[decide.Verb]string{
 	decide.VerbCreate: WaitWriting, decide.VerbWrite: WaitWriting, decide.VerbAdopt: WaitWriting, decide.VerbSkip: WaitSkipped, decide.VerbBroken: WaitBroken, decide.VerbRefused: WaitRefused, decide.VerbFailed: WaitFailed,
 }
 
-// describe writes what was decided last into the status, and finds the events and the time of the next pass.
+// describe writes what was decided last into the status, and finds the events and the time of the
+// next pass.
 func (p *pass) describe() {
 	d, s := &p.decision, &p.obj.Status
 	s.DesiredResources, s.ReadyResources = int32(d.Desired), int32(d.ReadyCount) //nolint:gosec // templates are bounded
@@ -237,8 +240,8 @@ func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 	p.news = append(p.news, news{kind, reason, text})
 }
 
-// tellApplied tells that objects were made or changed, once they are all ready or some have failed: an event is a write, and
-// a thousand tenants that are on their way need none.
+// tellApplied tells that objects were made or changed, once they are all ready or some have failed:
+// an event is a write, and a thousand tenants that are on their way need none.
 func (p *pass) tellApplied() {
 	d := &p.decision
 	text := fmt.Sprintf("TenantTemplate %s (generation %s) is in place: %d of %d objects are ready", p.obj.Spec.TemplateRef,
@@ -273,8 +276,8 @@ func (p *pass) conditions() {
 // maxTrouble is how much of an object's own message the tenant repeats.
 const maxTrouble = 200
 
-// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody has to look for it. said is what the
-// condition says already.
+// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody
+// has to look for it. said is what the condition says already.
 func (p *pass) firstTrouble(said string) string {
 	for _, w := range p.obj.Status.Waiting {
 		if w.Message == "" || strings.Contains(said, w.Message) || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
@@ -337,7 +340,8 @@ func (r *tenantController) patchTenant(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// tellRefused says in a tenant's status that its status is refused, which would be told nowhere else: it is too large, most likely.
+// tellRefused says in a tenant's status that its status is refused, which would be told nowhere
+// else: it is too large, most likely.
 func (r *tenantController) tellRefused(ctx context.Context, p *pass, err error) error {
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "too large") {
 		short := p.before.DeepCopy()

@@ -15,10 +15,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// Whoever takes the finalizer off a tenant lets it go without its objects. Those that no owner reference leads to stay, and are
-// nobody's. They are not removed, for that may be what was wanted; but somebody has to tell of them.
+// Whoever takes the finalizer off a tenant lets it go without its objects. Those that no owner
+// reference leads to stay, and are nobody's. They are not removed, for that may be what was wanted;
+// but somebody has to tell of them.
 
-// isStray tells whether an object says that it is a tenant's of this server, in a way that no garbage collector understands.
+// isStray tells whether an object says that it is a tenant's of this server, in a way that no
+// garbage collector understands.
 func isStray(o metav1.Object, owner owned.Owner, seal string) bool {
 	of, labelled := labelledOwner(o)
 	return labelled && of == owner && o.GetLabels()[tenantv1.LabelHome] == seal && o.GetDeletionTimestamp() == nil
@@ -96,7 +98,8 @@ func (b *book) strays(owner owned.Owner) map[place]bool {
 	return left
 }
 
-// tellsStrays tells whether something is to be told of what a tenant has left: it was not told before.
+// tellsStrays tells whether something is to be told of what a tenant has left: it was not told
+// before.
 func (b *book) tellsStrays(owner owned.Owner, text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

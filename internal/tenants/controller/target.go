@@ -30,14 +30,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
 
-// ways leads to the APIs that objects are at.
+// ways are the ways to the APIs that have objects.
 type ways struct {
 	tenants *tenantController
 	scheme  *runtime.Scheme
 	home    *cluster
 	// seal tells the API that this server belongs to from all others.
 	seal string
-	// turns are for passes that ask targets.
+	// turns limit the passes that ask targets.
 	turns *clusters.Turns
 
 	mu      sync.Mutex
@@ -47,7 +47,8 @@ type ways struct {
 // maxAway is how many passes ask targets at a time.
 const maxAway = tenantWorkers / 2
 
-// target is a cluster that tenants name, with those who use it. It ends when nobody does.
+// target is a cluster that tenants name, with the tenants that use it. It is closed when nobody
+// does.
 type target struct {
 	*cluster
 	stop  context.CancelFunc
@@ -70,12 +71,12 @@ func newWays(ctx context.Context, r *tenantController, mgr ctrl.Manager) (*ways,
 	return c, err
 }
 
-// concerned are the tenants that an object of ours concerns: those that have it, and those that read it.
+// concerned are the tenants that have an object of our API, and those that read it.
 func (r *tenantController) concerned(id owned.ID, o metav1.Object) []owned.Owner {
 	return append(ownersOf(o), r.book.readersOf(id)...)
 }
 
-// noticed hears of every change of an object, and asks for a pass when it matters.
+// noticed requests a pass when an object changes in a way that matters.
 func (r *tenantController) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
 	return func(owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 		before, known := r.book.sightOf(owner, place{cluster, id})
@@ -83,7 +84,7 @@ func (r *tenantController) noticed(cluster string) func(owned.Owner, owned.ID, *
 			r.book.stray(owner, place{cluster, id})
 		}
 		if known && now != nil {
-			// What a pass has written comes back to it here.
+			// The watch returns what a pass has written.
 			if owned.Older(now.ResourceVersion, before.print.Version) {
 				return
 			}
@@ -96,7 +97,7 @@ func (r *tenantController) noticed(cluster string) func(owned.Owner, owned.ID, *
 	}
 }
 
-// sealOf is what this server's objects carry in a cluster.
+// sealOf is the seal of this server's objects in a cluster.
 func (c *ways) sealOf(name string) string {
 	if name == "" {
 		return ""
@@ -104,7 +105,8 @@ func (c *ways) sealOf(name string) string {
 	return c.seal
 }
 
-// targetError says why there is no way to a target. gone says that nothing tells how to reach it any more.
+// targetError says why a target cannot be reached. gone means that its kubeconfig does not exist
+// any more.
 type targetError struct {
 	message string
 	gone    bool
@@ -115,8 +117,8 @@ func (e *targetError) Error() string { return e.message }
 // OwnWords implements engine.OwnWords.
 func (e *targetError) OwnWords() {}
 
-// said is an error of a target in words of our own. Whoever wrote the kubeconfig decides where requests go, and must not read
-// what other servers answer to this one.
+// said is an error of a target in our own words. The author of a kubeconfig decides where requests
+// go, and must not read what other servers answer to this one.
 func said(err error) error {
 	var mine *targetError
 	var status apierrors.APIStatus
@@ -135,7 +137,7 @@ func said(err error) error {
 	return err
 }
 
-// said is an error of the cluster as it may be told.
+// said is an error of the cluster as it may be shown.
 func (c *cluster) said(err error) error {
 	if c.name == "" {
 		return err
@@ -144,8 +146,8 @@ func (c *cluster) said(err error) error {
 	return said(err)
 }
 
-// hear takes note when an error says that a target does not answer: to find that out takes long, and not every object and every tenant
-// has to.
+// hear notes that a target did not answer, which takes long to find out: not every object and
+// tenant has to.
 func (c *cluster) hear(err error) {
 	var network net.Error
 	if c.name != "" && errors.As(err, &network) && network.Timeout() {
@@ -153,7 +155,7 @@ func (c *cluster) hear(err error) {
 	}
 }
 
-// nameOf is how a tenant calls the cluster of a kubeconfig: by the Secret and, where it is named, the key in it.
+// nameOf is a tenant's name for the cluster of a kubeconfig: the Secret and, if given, its key.
 func nameOf(ref *fluxmeta.KubeConfigReference) string {
 	switch {
 	case ref == nil || ref.SecretRef == nil:
@@ -176,7 +178,7 @@ func (c *ways) target(ctx context.Context, t *tenantv1.Tenant, m *memory) (*clus
 	return c.reach(ctx, client.ObjectKeyFromObject(t), nameOf(ref), m)
 }
 
-// reach returns the cluster that a tenant calls so.
+// reach returns the cluster that a tenant calls by this name.
 func (c *ways) reach(ctx context.Context, owner owned.Owner, called string, m *memory) (*cluster, error) {
 	secret, field, _ := strings.Cut(called, "/")
 	name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
@@ -189,7 +191,7 @@ func (c *ways) reach(ctx context.Context, owner owned.Owner, called string, m *m
 	}
 	key := name.String() + " " + version + " " + field
 	if before := m.targets[called]; before != "" && before != key {
-		// It may be another cluster by now, whose versions say nothing about those on record.
+		// The kubeconfig may lead to another cluster now: recorded versions mean nothing there.
 		c.leave(owner, m, called)
 		m.leave(called)
 		c.tenants.book.unsee(owner, called)
@@ -206,7 +208,8 @@ func (c *ways) reach(ctx context.Context, owner owned.Owner, called string, m *m
 	return used, nil
 }
 
-// use says that a tenant uses a target: the one that is there, else the one that was just opened; nil when there is none.
+// use records that a tenant uses a target, and returns it: the existing one, else the opened one;
+// nil when there is neither.
 func (c *ways) use(key string, owner owned.Owner, opened *target) *cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +226,7 @@ func (c *ways) use(key string, owner owned.Owner, opened *target) *cluster {
 	return found.cluster
 }
 
-// open makes the way to the cluster whose kubeconfig is in a Secret.
+// open opens the cluster whose kubeconfig is in a Secret.
 func (c *ways) open(ctx context.Context, name types.NamespacedName, called, key string) (*target, error) {
 	r := c.tenants
 	var secret corev1.Secret
@@ -259,7 +262,7 @@ func (c *ways) open(ctx context.Context, name types.NamespacedName, called, key 
 	return &target{cluster: made, stop: stop, users: map[owned.Owner]bool{}}, nil
 }
 
-// keep says that a tenant uses these targets only.
+// keep records that a tenant uses only these targets.
 func (c *ways) keep(owner owned.Owner, m *memory, used func(called string) bool) {
 	for called := range maps.Clone(m.targets) {
 		if !used(called) {
@@ -268,7 +271,7 @@ func (c *ways) keep(owner owned.Owner, m *memory, used func(called string) bool)
 	}
 }
 
-// leave says that a tenant uses a target no longer.
+// leave records that a tenant no longer uses a target.
 func (c *ways) leave(owner owned.Owner, m *memory, called string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -301,7 +304,8 @@ func (c *ways) of(name string, owner owned.Owner) *cluster {
 	return nil
 }
 
-// readinessOf is how a watch last saw an object; looked is false when it does not look at objects of the kind.
+// readinessOf is the last readiness of an object that a watch saw; looked is false for kinds whose
+// readiness it does not look at.
 func (c *ways) readinessOf(name string, owner owned.Owner, id owned.ID) (readiness ready.Readiness, looked bool) {
 	k := c.of(name, owner)
 	if k == nil {

@@ -32,13 +32,15 @@ type templatePass struct {
 	registry    *tenantv1.TenantRegistry
 	// total and ready are how many tenants there are, and how many are ready.
 	total, ready int
-	// told is what the passes over the registry have found out, held what waits there for a confirmation.
+	// told is what the passes over the registry have found out, held what waits there for a
+	// confirmation.
 	told told
 	held *decide.Hold
 	next time.Time
 }
 
-// reconcileTemplate makes one pass over a TenantTemplate. Its tenants are made by the registry's passes.
+// reconcileTemplate makes one pass over a TenantTemplate. Its tenants are made by the registry's
+// passes.
 func (r *templateController) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &tenantv1.TenantTemplate{}
 	if err := r.fresh.Get(ctx, req.NamespacedName, obj); err != nil {
@@ -52,7 +54,8 @@ func (r *templateController) reconcileTemplate(ctx context.Context, req ctrl.Req
 	if err := r.gatherTemplate(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	// A template stays until its tenants are gone: what they are made from can be looked up as long as they are there.
+	// A template stays until its tenants are gone: what they are made from can be looked up as long as
+	// they are there.
 	if done, err := r.keepTemplate(ctx, p); done || err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
@@ -99,8 +102,8 @@ func (r *templateController) gatherTemplate(ctx context.Context, p *templatePass
 	return nil
 }
 
-// keepTemplate puts the finalizer on a template with tenants, and takes it off one that goes and has none. done is true when
-// nothing is left to do about it.
+// keepTemplate puts the finalizer on a template with tenants, and takes it off one that goes and
+// has none. done is true when nothing is left to do about it.
 func (r *templateController) keepTemplate(ctx context.Context, p *templatePass) (done bool, err error) {
 	has, going := slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer), !p.obj.DeletionTimestamp.IsZero()
 	wanted := slices.Clone(p.before.Finalizers)

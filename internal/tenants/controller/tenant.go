@@ -30,29 +30,29 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// pass is what one call of reconcileTenant knows.
+// pass is the state of one call of reconcileTenant.
 type pass struct {
-	// obj is the tenant on its way to its new status, before as it is in the API.
+	// obj is the tenant with its new status, before as it is in the API.
 	obj, before *tenantv1.Tenant
 	owner       owned.Owner
 	now         time.Time
 	memory      *memory
 	plan        *plan
 	home        *cluster
-	// target is the cluster of what this API does not serve; targetErr is why it cannot be used. others are the clusters that
-	// were the target when objects were made there.
+	// target is the cluster for kinds that this API does not serve; targetErr is why it cannot be
+	// used. others are earlier targets that still have objects.
 	target    *cluster
 	targetErr error
 	others    map[string]reached
-	// registryGone is the registry's name when there is none of it any more.
+	// registryGone is the registry's name when it does not exist any more.
 	registryGone string
 	// entries is the inventory by where its objects are.
 	entries map[place]*tenantv1.AppliedResource
-	// items are in an order in which what is needed comes first. lacks are the API groups of kinds that nobody serves.
+	// items are ordered: dependencies first. lacks are the API groups of kinds that no API serves.
 	items []*item
 	lacks map[string]bool
-	// going are entries of the inventory whose objects are to go and still there, leaving says why those are still there that
-	// are not on their way.
+	// going are inventory entries that are being removed and still exist; leaving says why others
+	// cannot be removed yet.
 	going    []tenantv1.AppliedResource
 	leaving  []tenantv1.WaitingResource
 	decision decide.TenantDecision
@@ -60,13 +60,13 @@ type pass struct {
 	next     time.Time
 }
 
-// reached is a way to a cluster, or why there is none.
+// reached is a cluster, or why it cannot be reached.
 type reached struct {
 	*cluster
 	err error
 }
 
-// news is an event to be told once the pass is over.
+// news is an event to record when the pass is over.
 type news struct{ kind, reason, message string }
 
 // passTimeout bounds the requests of one pass.
@@ -112,7 +112,7 @@ func (r *tenantController) reconcileTenant(ctx context.Context, req ctrl.Request
 	return result, err
 }
 
-// passOver does what a pass does.
+// passOver runs the phases of a pass.
 func (r *tenantController) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
 	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
@@ -133,11 +133,12 @@ func (r *tenantController) passOver(ctx context.Context, p *pass) (ctrl.Result, 
 	if err := r.gather(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	// 3. Decide and act, until nothing is left to write: what is ready at once lets the next ones go on.
+	// 3. Decide and act until nothing is left to write: objects that are ready at once let others
+	// start.
 	if err := r.bringAbout(ctx, p); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
-	// 4. What the template does not have any more goes.
+	// 4. Remove the objects that are not in the template any more.
 	if err := r.clear(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -146,7 +147,7 @@ func (r *tenantController) passOver(ctx context.Context, p *pass) (ctrl.Result, 
 	return r.record(ctx, p)
 }
 
-// gather finds out how the tenant's objects are.
+// gather gathers the facts about the tenant's objects.
 func (r *tenantController) gather(ctx context.Context, p *pass) error {
 	registry := registryOf(p.obj)
 	err := r.cached.Get(ctx, registry, &tenantv1.TenantRegistry{})
@@ -159,10 +160,11 @@ func (r *tenantController) gather(ctx context.Context, p *pass) error {
 	return p.gatherItems(ctx, r)
 }
 
-// maxRounds is how often a pass decides: no template is as deep as its objects are many, and each round writes one at least.
+// maxRounds is how often a pass decides: each round writes at least one object, and no template is
+// that deep.
 const maxRounds = 64
 
-// bringAbout writes what may be written, round by round.
+// bringAbout writes objects, round by round.
 func (r *tenantController) bringAbout(ctx context.Context, p *pass) error {
 	noted := false
 	for range maxRounds {
@@ -170,7 +172,7 @@ func (r *tenantController) bringAbout(ctx context.Context, p *pass) error {
 		if !p.decision.Writes {
 			return r.refreshCopies(ctx, p)
 		}
-		// An object stands in the inventory before it is made: a crash must not leave objects that nobody knows of.
+		// An object is in the inventory before it is created: a crash must not leave unknown objects.
 		if !noted && !p.begins() {
 			if err := r.note(ctx, p); err != nil {
 				return err
@@ -192,13 +194,13 @@ func (r *tenantController) bringAbout(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// mostUnnoted is how many objects a tenant may have whose first pass writes no inventory before it makes them: more of them
-// might not fit into a status, which is found out too late then.
+// mostUnnoted is how many objects a tenant may have whose first pass records no inventory first.
+// More might not fit into a status, which would be found out too late.
 const mostUnnoted = 100
 
-// begins tells whether this is the first pass over a tenant, which has no status. Its spec is its inventory then: the registry
-// does not change it before there is a status. That is a write less for each tenant. Where objects go to a target, what cannot
-// be reached later would be missing.
+// begins tells whether this is the first pass over a tenant without status. Its spec is its
+// inventory then, which saves a write for each tenant: the registry does not change the spec before
+// there is a status. With a target that may be unreachable later this would not work.
 func (p *pass) begins() bool {
 	return p.unrecorded() && specIsInventory(&p.obj.Spec)
 }
@@ -206,7 +208,7 @@ func (p *pass) begins() bool {
 // largestUnnoted is how large, in bytes, the spec of such a tenant may be, for the same reason.
 const largestUnnoted = 256 << 10
 
-// specIsInventory tells whether a tenant's spec says what its first pass makes.
+// specIsInventory tells whether a tenant's spec names all that its first pass creates.
 func specIsInventory(s *tenantv1.TenantSpec) bool {
 	objects := 0
 	for _, list := range s.Lists() {
@@ -219,13 +221,13 @@ func specIsInventory(s *tenantv1.TenantSpec) bool {
 	return err == nil && len(text) <= largestUnnoted
 }
 
-// unrecorded tells whether nothing is on record of what a tenant has.
+// unrecorded tells whether the status has no inventory yet.
 func (p *pass) unrecorded() bool {
 	s := &p.obj.Status
 	return s.ObservedGeneration == 0 && len(s.Inventory)+len(s.AppliedResources) == 0
 }
 
-// note writes into the inventory what may be made on this pass.
+// note records the objects that this pass may create.
 func (r *tenantController) note(ctx context.Context, p *pass) error {
 	p.obj.Status.Inventory = p.inventory(true)
 	if equality.Semantic.DeepEqual(p.obj.Status.Inventory, p.before.Status.Inventory) {
@@ -236,8 +238,8 @@ func (r *tenantController) note(ctx context.Context, p *pass) error {
 	return r.patchTenant(ctx, p)
 }
 
-// inventory is what the tenant has: its objects, those that it needed copied, and what is still to go. planned adds what it
-// does not have yet.
+// inventory lists the tenant's objects, their copies, and objects that still have to be removed.
+// planned adds those that do not exist yet.
 func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 	var list []tenantv1.AppliedResource
 	seen := map[place]bool{}
@@ -260,7 +262,7 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 				add(c)
 			}
 		}
-		// What somebody has taken stays on record, so that it is not taken back.
+		// Keep the record of objects that others took, so that the tenant does not take them back.
 		if planned || it.took() || it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj)) {
 			add(p.entryOf(it))
 		}
@@ -273,7 +275,7 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 	return list
 }
 
-// stays tells whether an entry is one of an object that does not render now, or is on its way out.
+// stays tells whether an entry belongs to an object that does not render now, or is being removed.
 func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 	if slices.ContainsFunc(p.going, func(g tenantv1.AppliedResource) bool { return placeOf(&g) == placeOf(e) }) {
 		return true
@@ -281,7 +283,7 @@ func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 	return slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && (it.id == e.ID || e.ID == copiesID) })
 }
 
-// outcome is what came of writing an object. copied are the objects of ours that were copied for it, and their versions.
+// outcome is the result of writing an object. copied are the copies that were made for it.
 type outcome struct {
 	object *unstructured.Unstructured
 	err    error
@@ -327,7 +329,8 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 	return resource.ConflictPolicy
 }
 
-// write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
+// write writes one object. It runs beside other writes of the same tenant, and changes only its
+// outcome.
 func (r *tenantController) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
 	w := r.writing(ctx, p, it.cluster, it.manifest, it.resource)
@@ -343,7 +346,7 @@ func (r *tenantController) write(ctx context.Context, p *pass, it *item) outcome
 	return o
 }
 
-// writing is what the engine is to do about an object of a tenant.
+// writing is what the engine has to know to write an object of a tenant.
 func (r *tenantController) writing(ctx context.Context, p *pass, c *cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
 	w := engine.Write{Manifest: manifest, Ownership: ownership{c, p.obj, r.lives(ctx)}, Strategy: engine.Strategy(resource.PatchStrategy),
 		Force: resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Once: resource.CreationPolicy == tenantv1.CreationPolicyOnce}
@@ -358,7 +361,7 @@ func (r *tenantController) writing(ctx context.Context, p *pass, c *cluster, man
 // claimOf is the object as tenants claim it: targets have as many names as there are of them.
 func claimOf(it *item) claims.Place { return it.cluster.Place(it.ref.ID) }
 
-// claimed tells whether the tenant is to have an object.
+// claimed tells which objects are among the tenant's manifests.
 func (p *pass) claimed() func(claims.Place) bool {
 	wanted := map[claims.Place]bool{}
 	for _, it := range p.items {
@@ -375,21 +378,21 @@ type owners struct{ r *tenantController }
 // Exists implements engine.Owners.
 func (o owners) Exists(owner owned.Owner) bool { return o.r.lives(o.r.base)(owner) }
 
-// Counts implements engine.Owners. A tenant that is there counts on all that is marked as its own.
+// Counts implements engine.Owners. Tenants are not written as batches: nobody asks.
 func (o owners) Counts(owned.Owner, owned.ID) bool { return true }
 
 // Freed implements engine.Owners.
 func (o owners) Freed(list []owned.Owner) { o.r.wake(list) }
 
-// lives tells whether a tenant is still there.
+// lives tells whether a tenant exists.
 func (r *tenantController) lives(ctx context.Context) func(owned.Owner) bool {
 	return func(owner owned.Owner) bool {
-		// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
+		// If that cannot be found out, it does: nothing is taken away by mistake.
 		return !apierrors.IsNotFound(r.cached.Get(ctx, owner, &tenantv1.Tenant{}))
 	}
 }
 
-// record writes the status, and says when to look again.
+// record writes the status, and says when the next pass is due.
 func (r *tenantController) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	p.obj.Status.ObservedGeneration = p.obj.Generation
 	if err := r.patchTenant(ctx, p); err != nil {
@@ -408,7 +411,7 @@ func (r *tenantController) record(ctx context.Context, p *pass) (ctrl.Result, er
 	return ctrl.Result{RequeueAfter: max(p.next.Sub(r.Now()), 10*time.Millisecond)}, nil
 }
 
-// prune forgets what the tenant has no longer.
+// prune forgets objects that the tenant no longer has.
 func (p *pass) prune() {
 	has := map[string]bool{}
 	for _, it := range p.items {
@@ -437,7 +440,7 @@ func (p *pass) prune() {
 	})
 }
 
-// tellNews records the events of a pass, each of them once.
+// tellNews records the events of a pass.
 func (r *tenantController) tellNews(p *pass) {
 	for _, n := range p.news {
 		kind := n.kind
@@ -458,7 +461,7 @@ func (r *tenantController) forgetTenant(owner owned.Owner) {
 	r.engine.Forget(owner)
 }
 
-// wake asks for passes over tenants that have waited for something.
+// wake requests passes over tenants that waited for something.
 func (r *tenantController) wake(owners []owned.Owner) {
 	for _, owner := range owners {
 		r.tenantQueue.add(owner, 0)

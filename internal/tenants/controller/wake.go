@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// getsValid lets through that a template was found to be well, or not to be.
+// getsValid lets through templates that became valid or invalid.
 func getsValid() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		old, okOld := e.ObjectOld.(*tenantv1.TenantTemplate)
@@ -28,7 +28,7 @@ func getsValid() predicate.Predicate {
 	}}
 }
 
-// comesAndGoes lets through that there is an object, and that there is none any more.
+// comesAndGoes lets through objects that are created or deleted.
 func comesAndGoes() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -52,10 +52,11 @@ func registryOf(t *tenantv1.Tenant) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Registry()}
 }
 
-// settle is how long a registry waits for more of its tenants to change: many do at a time.
+// settle is how long a registry waits for changes of more of its tenants: many change at a time.
 const settle = 200 * time.Millisecond
 
-// tenantsChanged asks for a pass over the registry when a tenant has come to be ready or not, or is gone.
+// tenantsChanged requests a pass over the registry and the template of a tenant whose readiness
+// changed, or that is gone.
 func (r *registryController) tenantsChanged() handler.EventHandler {
 	tell := func(o client.Object) {
 		t, ok := o.(*tenantv1.Tenant)
@@ -89,7 +90,7 @@ func (r *registryController) tenantsChanged() handler.EventHandler {
 	}
 }
 
-// readers marks the registries that read an object as to be read anew, and asks for a pass over them.
+// readers requests new readings of the registries that read an object.
 func (r *registryController) readers(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		var list tenantv1.TenantRegistryList
@@ -101,13 +102,14 @@ func (r *registryController) readers(kind string) handler.EventHandler {
 	})
 }
 
-// tenantsReading finds the tenants whose objects go to a cluster that a Secret names.
+// tenantsReading finds the tenants whose target's kubeconfig is in a Secret.
 func (r *tenantController) tenantsReading(ctx context.Context, o client.Object) []reconcile.Request {
 	var list tenantv1.TenantList
 	return r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
 }
 
-// templatesReading finds the templates whose objects go to a cluster that a Secret names, and has those checked again that are not well.
+// templatesReading finds the templates whose target's kubeconfig is in a Secret, and has those with
+// mistakes checked again.
 func (r *templateController) templatesReading(ctx context.Context, o client.Object) []reconcile.Request {
 	var list tenantv1.TenantTemplateList
 	requests := r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
