@@ -171,7 +171,7 @@ func (r *tenantController) defined(c *cluster, group string) {
 	for _, pause := range definitionPauses {
 		time.AfterFunc(pause, func() {
 			c.kinds.Forget(group)
-			r.wake(r.book.lacking(group))
+			r.wake(r.lacking.in(group))
 			r.kindsChanged()
 		})
 	}

@@ -116,13 +116,13 @@ func TestWhatIsRememberedOfAClusterIsForgottenWithIt(t *testing.T) {
 	if m.objects["a"] == nil || m.objects["b"] != nil || len(m.copies)+len(m.refused) > 0 {
 		t.Errorf("it remembers %v", m)
 	}
-	b := newBook()
+	s := newSights()
 	owner := owned.Owner{Namespace: "shop", Name: "acme-web"}
-	b.saw(owner, here, sight{})
-	b.saw(owner, there, sight{})
-	b.unsee(owner, "production")
-	if len(b.seen[owner]) != 1 {
-		t.Errorf("it has seen %v", b.seen[owner])
+	s.add(owner, here, sight{})
+	s.add(owner, there, sight{})
+	s.leave(owner, "production")
+	if len(s.seen[owner]) != 1 {
+		t.Errorf("it has seen %v", s.seen[owner])
 	}
 }
 
@@ -237,18 +237,5 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	it.breakUnwatched(fmt.Errorf("the API has not listed them: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("User \"u\" cannot list resource"))))
 	if !strings.Contains(it.broken, "cannot list resource") || !strings.Contains(it.broken, "to list and watch them in all namespaces") {
 		t.Error(it.broken)
-	}
-}
-
-func TestWhoLacksAKindHearsOfItsGroup(t *testing.T) {
-	b := newBook()
-	owner := owned.Owner{Namespace: "shop", Name: "acme-web"}
-	b.lack(owner, map[string]bool{"example.com": true})
-	if len(b.lacking("example.com")) != 1 || len(b.lacking("example.org")) != 0 {
-		t.Error("it hears of the wrong ones")
-	}
-	b.lack(owner, nil)
-	if len(b.lacks) != 0 {
-		t.Error("it hears of what it has")
 	}
 }

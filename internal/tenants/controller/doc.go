@@ -20,7 +20,7 @@
 //	inventory.go  the recorded objects, orphans among them
 //	deletion.go   deleting a Tenant; keep.go  retained objects; strays.go  objects without a Tenant
 //	cluster.go    the APIs that have objects; target.go  remote ones; copies.go  copies for those
-//	memory.go     memory of tenants between passes
+//	memory.go     memory of tenants between passes; sights.go  what wakes them
 //
 // # Invariants
 //

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,7 +110,7 @@ func (p *pass) gatherItems(ctx context.Context, r *tenantController) error {
 		p.settle(it, r.Now())
 		p.items = append(p.items, it)
 	}
-	r.book.lack(p.owner, p.lacks)
+	r.lacking.set(p.owner, slices.Collect(maps.Keys(p.lacks)))
 	p.linkCopies()
 	if err := p.follow(ctx); err != nil {
 		return err
@@ -439,7 +440,7 @@ func (r *tenantController) result(p *pass, it *item, o outcome, now time.Time) {
 	it.refused = nil
 	p.memory.objects[it.id] = it.known
 	delete(p.memory.refused, it.id)
-	r.book.saw(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
+	r.sights.add(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
 }
 
 // maxMessage limits messages of an API in a status.

@@ -127,44 +127,28 @@ func (m *memory) leave(cluster string) {
 	clear(m.refused)
 }
 
-// book holds the memories of all tenants.
-type book struct {
-	mu       sync.Mutex
-	memories map[owned.Owner]*memory
-	// seen is how each object was when its tenant was last looked at: what has not changed wakes
-	// nobody.
-	seen map[owned.Owner]map[place]sight
-	// readers are the tenants that read an object of ours which need not be theirs.
-	readers map[owned.ID]map[owned.Owner]bool
-	reads   map[owned.Owner][]owned.ID
-	// lacks are the API groups of kinds that a tenant wants and nobody serves.
-	lacks map[owned.Owner]map[string]bool
-	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants.
-	// toldStrays is what was told of them.
+// memories are the memories of all tenants, and the objects of tenants without one.
+type memories struct {
+	mu  sync.Mutex
+	all map[owned.Owner]*memory
+	// unclaimed are objects of tenants that were not reconciled yet: they may not exist. toldStrays is
+	// the last event about them.
 	unclaimed  map[owned.Owner]map[place]bool
 	toldStrays map[owned.Owner]string
 }
 
-// sight is an object as a pass saw it.
-type sight struct {
-	print owned.Print
-	ready ready.Readiness
-}
-
-func newBook() *book {
-	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
-		reads: map[owned.Owner][]owned.ID{}, lacks: map[owned.Owner]map[string]bool{},
-		unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
+func newMemories() *memories {
+	return &memories{all: map[owned.Owner]*memory{}, unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
 }
 
 // of returns the memory of a tenant, a new one when it is another tenant of the name.
-func (b *book) of(owner owned.Owner, uid types.UID) *memory {
+func (b *memories) of(owner owned.Owner, uid types.UID) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m := b.memories[owner]
+	m := b.all[owner]
 	if m == nil || m.uid != uid {
 		m = newMemory(uid)
-		b.memories[owner] = m
+		b.all[owner] = m
 		delete(b.unclaimed, owner)
 		delete(b.toldStrays, owner)
 	}
@@ -172,99 +156,14 @@ func (b *book) of(owner owned.Owner, uid types.UID) *memory {
 }
 
 // read returns the memory of a tenant; nil when there is none.
-func (b *book) read(owner owned.Owner) *memory {
+func (b *memories) read(owner owned.Owner) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.memories[owner]
+	return b.all[owner]
 }
 
-// saw keeps how an object was left, so that hearing of that calls for no pass.
-func (b *book) saw(owner owned.Owner, at place, s sight) {
+func (b *memories) forget(owner owned.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.seen[owner] == nil {
-		b.seen[owner] = map[place]sight{}
-	}
-	b.seen[owner][at] = s
-}
-
-// look keeps what a pass saw, and what it reads besides.
-func (b *book) look(owner owned.Owner, seen map[place]sight, reads []owned.ID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.seen[owner] = seen
-	for _, id := range b.reads[owner] {
-		delete(b.readers[id], owner)
-		if len(b.readers[id]) == 0 {
-			delete(b.readers, id)
-		}
-	}
-	delete(b.reads, owner)
-	if len(reads) > 0 {
-		b.reads[owner] = reads
-	}
-	for _, id := range reads {
-		if b.readers[id] == nil {
-			b.readers[id] = map[owned.Owner]bool{}
-		}
-		b.readers[id][owner] = true
-	}
-}
-
-// sightOf is how an object was at the last pass over a tenant.
-func (b *book) sightOf(owner owned.Owner, at place) (sight, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s, ok := b.seen[owner][at]
-	return s, ok
-}
-
-// unsee forgets what was seen of a cluster.
-func (b *book) unsee(owner owned.Owner, cluster string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.seen[owner], func(at place, _ sight) bool { return at.cluster == cluster })
-}
-
-// lack keeps which API groups a tenant wants a kind of that nobody serves.
-func (b *book) lack(owner owned.Owner, groups map[string]bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(groups) == 0 {
-		delete(b.lacks, owner)
-		return
-	}
-	b.lacks[owner] = groups
-}
-
-// lacking are the tenants that want a kind of a group which nobody serves.
-func (b *book) lacking(group string) []owned.Owner {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var list []owned.Owner
-	for owner, groups := range b.lacks {
-		if groups[group] {
-			list = append(list, owner)
-		}
-	}
-	return list
-}
-
-func (b *book) readersOf(id owned.ID) []owned.Owner {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var list []owned.Owner
-	for owner := range b.readers[id] {
-		list = append(list, owner)
-	}
-	return list
-}
-
-func (b *book) forget(owner owned.Owner) {
-	b.look(owner, nil, nil)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.memories, owner)
-	delete(b.seen, owner)
-	delete(b.lacks, owner)
+	delete(b.all, owner)
 }

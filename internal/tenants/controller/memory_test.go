@@ -50,20 +50,20 @@ func TestRefusedWritesAreTriedLessAndLessOften(t *testing.T) {
 	}
 }
 
-func TestWhoReadsAnObjectHearsOfIt(t *testing.T) {
-	b := newBook()
+func TestThoseInterestedInAnObjectAreWoken(t *testing.T) {
+	n := newInterests[owned.ID]()
 	acme := owned.Owner{Namespace: "shop", Name: "acme-web"}
 	one, two := owned.ID{GroupKind: secretKind, Namespace: "shop", Name: "one"}, owned.ID{GroupKind: secretKind, Namespace: "shop", Name: "two"}
-	b.look(acme, nil, []owned.ID{one, two})
-	if len(b.readersOf(one)) != 1 || len(b.readersOf(two)) != 1 {
-		t.Error("it does not hear of what it reads")
+	n.set(acme, []owned.ID{one, two})
+	if len(n.in(one)) != 1 || len(n.in(two)) != 1 {
+		t.Error("it is not woken by what it reads")
 	}
-	b.look(acme, nil, []owned.ID{two})
-	if len(b.readersOf(one)) != 0 || len(b.readersOf(two)) != 1 {
-		t.Error("it hears of what it reads no longer")
+	n.set(acme, []owned.ID{two})
+	if len(n.in(one)) != 0 || len(n.in(two)) != 1 {
+		t.Error("it is woken by what it no longer reads")
 	}
-	b.forget(acme)
-	if len(b.readersOf(two)) != 0 || len(b.readers) != 0 || len(b.reads) != 0 {
-		t.Error("a tenant that is gone hears of something")
+	n.set(acme, nil)
+	if len(n.in(two)) != 0 || len(n.of) != 0 || len(n.by) != 0 {
+		t.Error("something wakes a tenant that is gone")
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
@@ -115,7 +116,12 @@ type templateController struct {
 type tenantController struct {
 	*Tenants
 	engine   *engine.Engine
-	book     *book
+	memories *memories
+	sights   *sights
+	// readers are the tenants that read an object of our API which need not be theirs, lacking those
+	// that wait for a kind of an API group.
+	readers  *interests[owned.ID]
+	lacking  *interests[string]
 	clusters *ways
 	// kindsChanged is called when an API may serve other kinds.
 	kindsChanged func()
@@ -169,7 +175,8 @@ func (r *Tenants) prepare(ctx context.Context, mgr ctrl.Manager) (err error) {
 	accounts := newLedger()
 	r.registries = &registryController{Tenants: r, ledger: accounts, pool: rows.NewPool(r.Rows), slots: make(chan struct{}, readingSlots)}
 	context.AfterFunc(ctx, r.registries.pool.Close)
-	r.tenants = &tenantController{Tenants: r, book: newBook()}
+	r.tenants = &tenantController{Tenants: r, memories: newMemories(), sights: newSights(),
+		readers: newInterests[owned.ID](), lacking: newInterests[string]()}
 	r.tenants.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, owners{r.tenants})
 	if r.tenants.clusters, err = newWays(ctx, r.tenants, mgr); err != nil {
 		return err

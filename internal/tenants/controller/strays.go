@@ -40,8 +40,8 @@ func (p *pass) far() []place {
 
 // tellStrays tells of what a tenant has left that is not there any more.
 func (r *tenantController) tellStrays(owner owned.Owner) {
-	left := r.book.strays(owner)
-	if m := r.book.read(owner); m != nil {
+	left := r.memories.strays(owner)
+	if m := r.memories.read(owner); m != nil {
 		for _, at := range m.far {
 			c := r.clusters.of(at.cluster, owner)
 			if c == nil {
@@ -65,7 +65,7 @@ func (r *tenantController) tellStrays(owner owned.Owner) {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	text := "the tenant is gone, and has left what is nobody's now: " + strings.Join(names, ", ") + ". Delete it, or make the tenant again, which takes it back"
-	if len(names) == 0 || !r.book.tellsStrays(owner, text) {
+	if len(names) == 0 || !r.memories.tellsStrays(owner, text) {
 		return
 	}
 	r.Log.Warn("a tenant is gone without its objects", "tenant", owner.String(), "objects", strings.Join(names, ", "))
@@ -74,10 +74,10 @@ func (r *tenantController) tellStrays(owner owned.Owner) {
 }
 
 // stray takes note of an object whose tenant nobody has looked at yet, if there is one.
-func (b *book) stray(owner owned.Owner, at place) {
+func (b *memories) stray(owner owned.Owner, at place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.memories[owner] != nil {
+	if b.all[owner] != nil {
 		return
 	}
 	if b.unclaimed[owner] == nil {
@@ -87,7 +87,7 @@ func (b *book) stray(owner owned.Owner, at place) {
 }
 
 // strays returns those objects, and forgets them.
-func (b *book) strays(owner owned.Owner) map[place]bool {
+func (b *memories) strays(owner owned.Owner) map[place]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := b.unclaimed[owner]
@@ -100,7 +100,7 @@ func (b *book) strays(owner owned.Owner) map[place]bool {
 
 // tellsStrays tells whether something is to be told of what a tenant has left: it was not told
 // before.
-func (b *book) tellsStrays(owner owned.Owner, text string) bool {
+func (b *memories) tellsStrays(owner owned.Owner, text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.toldStrays[owner] == text {

@@ -73,15 +73,15 @@ func newWays(ctx context.Context, r *tenantController, mgr ctrl.Manager) (*ways,
 
 // concerned are the tenants that have an object of our API, and those that read it.
 func (r *tenantController) concerned(id owned.ID, o metav1.Object) []owned.Owner {
-	return append(ownersOf(o), r.book.readersOf(id)...)
+	return append(ownersOf(o), r.readers.in(id)...)
 }
 
 // noticed requests a pass when an object changes in a way that matters.
 func (r *tenantController) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
 	return func(owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
-		before, known := r.book.sightOf(owner, place{cluster, id})
+		before, known := r.sights.of(owner, place{cluster, id})
 		if !known && now != nil && isStray(now, owner, r.clusters.sealOf(cluster)) {
-			r.book.stray(owner, place{cluster, id})
+			r.memories.stray(owner, place{cluster, id})
 		}
 		if known && now != nil {
 			// The watch returns what a pass has written.
@@ -194,7 +194,7 @@ func (c *ways) reach(ctx context.Context, owner owned.Owner, called string, m *m
 		// The kubeconfig may lead to another cluster now: recorded versions mean nothing there.
 		c.leave(owner, m, called)
 		m.leave(called)
-		c.tenants.book.unsee(owner, called)
+		c.tenants.sights.leave(owner, called)
 	}
 	used := c.use(key, owner, nil)
 	if used == nil {

@@ -96,7 +96,7 @@ func (r *tenantController) reconcileTenant(ctx context.Context, req ctrl.Request
 	bounded, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	p := &pass{obj: obj, before: obj.DeepCopy(), owner: req.NamespacedName, now: began, home: r.clusters.home,
-		memory: r.book.of(req.NamespacedName, obj.UID)}
+		memory: r.memories.of(req.NamespacedName, obj.UID)}
 	result, err := r.passOver(bounded, p)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err()
@@ -398,7 +398,8 @@ func (r *tenantController) record(ctx context.Context, p *pass) (ctrl.Result, er
 	if err := r.patchTenant(ctx, p); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
-	r.book.look(p.owner, p.sights(), p.reads())
+	r.sights.set(p.owner, p.sights())
+	r.readers.set(p.owner, p.reads())
 	p.memory.far = p.far()
 	if len(p.items) > 0 {
 		r.engine.Keep(p.owner, p.claimed())
@@ -452,13 +453,21 @@ func (r *tenantController) tellNews(p *pass) {
 }
 
 func (r *tenantController) forgetTenant(owner owned.Owner) {
-	if m := r.book.read(owner); m != nil {
+	if m := r.memories.read(owner); m != nil {
 		r.clusters.keep(owner, m, func(string) bool { return false })
 	}
 	r.wake(r.clusters.turns.Yield(owner))
 	r.clusters.home.Watch.Keep(owner, nil)
-	r.book.forget(owner)
+	r.drop(owner)
 	r.engine.Forget(owner)
+}
+
+// drop forgets what is remembered of a tenant.
+func (r *tenantController) drop(owner owned.Owner) {
+	r.memories.forget(owner)
+	r.sights.set(owner, nil)
+	r.readers.set(owner, nil)
+	r.lacking.set(owner, nil)
 }
 
 // wake requests passes over tenants that waited for something.

@@ -88,7 +88,7 @@ func TestAPassThatFindsNothingNewAsksNothing(t *testing.T) {
 		t.Errorf("two passes asked %q", asked)
 	}
 	// After a restart nothing is remembered, and the status tells.
-	w.r.tenants.book.forget(client.ObjectKey{Namespace: w.namespace, Name: "acme-web"})
+	w.r.tenants.drop(client.ObjectKey{Namespace: w.namespace, Name: "acme-web"})
 	if _, err := w.r.tenants.reconcileTenant(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "acme-web"}}); err != nil {
 		t.Fatal(err)
 	}
