@@ -20,8 +20,8 @@ import (
 
 // Access is how to speak to a registry.
 type Access struct {
-	// Credentials are USER:PASSWORD, or a bearer token. Without them docker's configuration is asked: what "docker login"
-	// stored, and credential helpers.
+	// Credentials are USER:PASSWORD, or a bearer token. Without them docker's configuration is
+	// asked: what "docker login" stored, and credential helpers.
 	Credentials string
 	// Insecure allows plain HTTP, and certificates that nobody vouches for.
 	Insecure bool

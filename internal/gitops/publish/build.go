@@ -21,7 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// DefaultIgnore is what is left out of an artifact unless other patterns are given, as "flux push artifact" has it.
+// DefaultIgnore is what is left out of an artifact unless other patterns are given, as "flux push
+// artifact" has it.
 func DefaultIgnore() []string {
 	return strings.Split(sourceignore.ExcludeVCS+","+sourceignore.ExcludeExt, ",")
 }
@@ -35,9 +36,9 @@ type built struct {
 	size int64
 }
 
-// build writes the tree at path, or the one file there, as Flux lays an artifact's layer out: directories before what is
-// in them, names in order, and nothing but names, sizes and modes about them. Modes are those that git knows, because the
-// others are the umask's.
+// build writes the tree at path, or the one file there, as Flux lays an artifact's layer out:
+// directories before what is in them, names in order, and nothing but names, sizes and modes about
+// them. Modes are those that git knows, because the others are the umask's.
 func build(ctx context.Context, dir string, ignore []string, w io.Writer) (built, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -163,7 +164,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 // stdinName is what manifests that come from standard input are called in the artifact.
 const stdinName = "manifest.yaml"
 
-// saveStream keeps a stream as a file in dir, so that it is known to be whole before anything is sent.
+// saveStream keeps a stream as a file in dir, so that it is known to be whole before anything is
+// sent.
 func saveStream(r io.Reader, dir string) (string, error) {
 	file := path.Join(dir, stdinName)
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

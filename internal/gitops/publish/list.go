@@ -32,8 +32,8 @@ type ListOptions struct {
 // listAtOnce is how many artifacts are asked about at the same time.
 const listAtOnce = 8
 
-// List tells of the artifacts of a repository: the highest version first, then the other tags by name. Signatures are left
-// out.
+// List tells of the artifacts of a repository: the highest version first, then the other tags by
+// name. Signatures are left out.
 func List(ctx context.Context, repository string, o ListOptions) ([]Artifact, error) {
 	ref, err := o.parse(repository)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
-// tree writes files with the modes that a umask of 022 gives; names that end with ! can be executed.
+// tree writes files with the modes that a umask of 022 gives; names that end with ! can be
+// executed.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

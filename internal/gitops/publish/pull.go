@@ -33,7 +33,8 @@ func describe(url, digest string, annotations map[string]string) Artifact {
 		Created: annotations[oci.CreatedAnnotation]}
 }
 
-// Pull puts the files of an artifact into dir, which is made if it does not exist and must be empty if it does.
+// Pull puts the files of an artifact into dir, which is made if it does not exist and must be empty
+// if it does.
 func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	from, err := a.parse(ref)
 	if err != nil {
@@ -69,7 +70,8 @@ func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	return describe(oci.OCIRepositoryPrefix+from.Name(), digest.String(), manifest.Annotations), nil
 }
 
-// extract unpacks the first layer. Its digest is verified before anything can be seen in the directory.
+// extract unpacks the first layer. Its digest is verified before anything can be seen in the
+// directory.
 func extract(ctx context.Context, from name.Reference, image v1.Image, target string) error {
 	layers, err := image.Layers()
 	if err != nil {

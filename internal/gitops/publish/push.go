@@ -36,7 +36,8 @@ type PushOptions struct {
 	Annotations map[string]string
 	// Ignore are patterns as .gitignore has them; nil means DefaultIgnore.
 	Ignore []string
-	// Created is when the artifact was made; the zero time means 1970, so that the digest tells of the content only.
+	// Created is when the artifact was made; the zero time means 1970, so that the digest tells of
+	// the content only.
 	Created time.Time
 	// Progress is told how many of all bytes have been sent; it may be nil.
 	Progress func(sent, all int64)
@@ -129,7 +130,8 @@ func (o PushOptions) around(layer v1.Layer) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The time goes in before the media type is set: what is changed in a configuration of another type is lost.
+	// The time goes in before the media type is set: what is changed in a configuration of another
+	// type is lost.
 	config.Created = v1.Time{Time: created}
 	image, err := mutate.ConfigFile(empty.Image, config)
 	if err != nil {

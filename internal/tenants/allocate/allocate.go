@@ -37,7 +37,8 @@ type Pools struct {
 type pool struct {
 	// used counts the owners of an integer: data that was restored may have two for one.
 	used map[int64]int
-	// next is, for the beginning of a range, the first integer that may be free: all before it are used.
+	// next is, for the beginning of a range, the first integer that may be free: all before it are
+	// used.
 	next map[int64]int64
 }
 
@@ -53,8 +54,8 @@ func (p *Pools) pool(name string) *pool {
 	return p.pools[name]
 }
 
-// Keep says what an owner has already. It may be said again for each tenant of the owner: the first answer for a pool counts,
-// and nobody else gets any of the others.
+// Keep says what an owner has already. It may be said again for each tenant of the owner: the first
+// answer for a pool counts, and nobody else gets any of the others.
 func (p *Pools) Keep(owner string, numbers map[string]int64) {
 	for name, n := range numbers {
 		had, ok := p.owned[owner][name]
@@ -89,7 +90,8 @@ type Asking struct {
 	fresh map[string]int64
 }
 
-// Allocate returns the tenant's integer of a pool. It gives it one of the range, both ends included, if it has none.
+// Allocate returns the tenant's integer of a pool. It gives it one of the range, both ends
+// included, if it has none.
 func (a *Asking) Allocate(name string, smallest, largest int64) (int64, error) {
 	if err := checkName(name); err != nil {
 		return 0, err
@@ -118,7 +120,8 @@ func (a *Asking) Allocate(name string, smallest, largest int64) (int64, error) {
 	return n, nil
 }
 
-// Numbers is what the tenant has now, by pool: what it had before, and what it was given since. Nil when it has nothing.
+// Numbers is what the tenant has now, by pool: what it had before, and what it was given since. Nil
+// when it has nothing.
 func (a *Asking) Numbers() map[string]int64 {
 	if len(a.numbers) == 0 {
 		return nil

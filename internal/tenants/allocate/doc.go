@@ -1,22 +1,25 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package allocate gives tenants small integers that nobody else has: numbers of Redis databases, ports, indices of networks.
+// Package allocate gives each tenant a unique small integer: numbers of Redis databases, ports,
+// indices of networks.
 //
 // Nouns:
 //
-//   - Pool: a name under which a registry's templates ask for integers. A pool is there as soon as somebody asks.
-//   - Owner: the uid whose integer it is. Templates of one registry give an owner the same integer of a pool: what one of
-//     them creates, another one can use.
-//   - Range: the smallest and the largest integer that a template wants.
+//   - Pool: a name under which a registry's templates request integers. A pool exists from the
+//     first request.
+//   - Owner: the uid that has an integer. All templates of one registry give an owner the same
+//     integer of a pool, so one can use what another creates.
+//   - Range: the smallest and the largest integer that a template accepts.
 //
 // Invariants:
 //
-//   - Two owners never get the same integer of a pool.
-//   - An owner keeps its integer as long as it lives, whatever range templates ask for later: its data lies there.
-//   - Otherwise it gets the smallest one of the range that is free. So the same questions, in the same order, have the same
-//     answers.
-//   - A full pool is an error of the one who asks, and of nobody else.
+//   - Two owners never have the same integer of a pool.
+//   - An owner keeps its integer for life, whatever ranges are requested later: its data depends on
+//     it.
+//   - A new owner gets the smallest free integer of the range. So the same requests, in the same
+//     order, have the same results.
+//   - A full pool is an error of the request only.
 //
-// What owners have is written down elsewhere, in their Tenants; this package is told so with [Pools.Keep].
+// Allocations are recorded elsewhere, in Tenants; [Pools.Keep] restores them.
 package allocate

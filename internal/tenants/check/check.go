@@ -28,15 +28,16 @@ type Subject struct {
 	Row row.Row
 	// Invented is true when the row is made up.
 	Invented bool
-	// Private is true when the row's values are not for those who read the findings: they see the template, and not the table.
+	// Private is true when the row's values are not for those who read the findings: they see the
+	// template, and not the table.
 	Private bool
-	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no variable; nil when that is
-	// not known.
+	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no
+	// variable; nil when that is not known.
 	EnvPrefixes []string
 }
 
-// Sample makes up a row of a registry, for templates whose registry has none: every value is 1, which is a text, a number and
-// true.
+// Sample makes up a row of a registry, for templates whose registry has none: every value is 1,
+// which is a text, a number and true.
 func Sample(registry *tenantv1.TenantRegistry) row.Row {
 	const uid = "sample"
 	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: sampleValue, Active: true, Extra: map[string]string{}}
@@ -58,7 +59,8 @@ const (
 	sampleValue   = "1"
 )
 
-// SampleOf makes up a row for a template. Where the registry is not known, it has what the template asks for.
+// SampleOf makes up a row for a template. Where the registry is not known, it has what the template
+// asks for.
 func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row.Row {
 	r := Sample(registry)
 	if registry != nil {
@@ -82,7 +84,8 @@ func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row
 	return r
 }
 
-// Template checks a template. The error is the world's, which did not answer; what it says of the template is a finding.
+// Template checks a template. The error is the world's, which did not answer; what it says of the
+// template is a finding.
 func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
 	c := &checker{subject: s, places: map[string]place{}, unknown: map[string][]string{}}
 	c.ids()
@@ -152,7 +155,8 @@ func (c *checker) failed(id string) bool {
 	return false
 }
 
-// ids notes where each object stands, and looks at the rules beside it. Of two with one id the first counts; rendering tells of the other.
+// ids notes where each object stands, and looks at the rules beside it. Of two with one id the
+// first counts; rendering tells of the other.
 func (c *checker) ids() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
@@ -169,7 +173,8 @@ func (c *checker) ids() {
 	}
 }
 
-// objects renders the template for a row. whole is false when something does not render. Without tell, nobody hears of it.
+// objects renders the template for a row. whole is false when something does not render. Without
+// tell, nobody hears of it.
 func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole bool) {
 	// Which number a pool gives makes no difference to what is checked.
 	tenant, err := Tenant(c.subject.Template, r, allocate.New().For(r.UID, nil))
@@ -217,8 +222,8 @@ func ids(broken render.Errors) map[string]bool {
 	return known
 }
 
-// weight tells whether what does not render is a mistake. With a row that is made up it may be the row's, unless what is asked
-// for is nothing that any row has.
+// weight tells whether what does not render is a mistake. With a row that is made up it may be the
+// row's, unless what is asked for is nothing that any row has.
 func (c *checker) weight(e render.Error) Severity {
 	if !c.subject.Invented || !e.Data || len(c.unknown[e.ID]) > 0 {
 		return Error
@@ -237,13 +242,14 @@ func (c *checker) asked() {
 	}
 }
 
-// unasked tells of variables that no row has where that keeps nothing from being rendered: a condition or a default may ask for one.
+// unasked tells of variables that no row has where that keeps nothing from being rendered: a
+// condition or a default may ask for one.
 func (c *checker) unasked() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
 			if id := list.Items[i].ID; !c.failed(id) {
 				for _, name := range c.unknown[id] {
-					c.find(Warning, id, "the registry maps no column to .%s, so that it never has a value; there are %s", name, strings.Join(render.Variables(c.subject.Row), ", "))
+					c.find(Warning, id, "the registry maps no column to .%s, so it never has a value; there are %s", name, strings.Join(render.Variables(c.subject.Row), ", "))
 				}
 			}
 		}
@@ -262,10 +268,10 @@ func (c *checker) graph(objects []render.Object, whole bool) {
 			if _, there := c.places[id]; there && !whole {
 				continue // it is there, and does not render
 			}
-			c.find(Error, o.ID, "dependIds names %q, and the template has no object of that id", id)
+			c.find(Error, o.ID, "dependIds names %q, but the template has no object with that id", id)
 		}
 	}
 	for _, e := range g.LeftOut() {
-		c.find(Warning, e.From, "it refers to the object %q (%s), which waits for it: it is made without waiting in turn", e.To, e.Because)
+		c.find(Warning, e.From, "it refers to the object %q (%s), which waits for it: it is created without waiting", e.To, e.Because)
 	}
 }

@@ -126,7 +126,7 @@ func TestTemplate(t *testing.T) {
 			[]string{"error configMaps[a]: spec.data.x…nope…"}},
 		"names that no column gives, where nothing fails for it": {
 			`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {x: '{{ if .nope }}a{{ end }}{{ .other | default "b" }}{{ .plan }}'}}}]`,
-			[]string{"warning configMaps[a]: the registry maps no column to .nope, so that it never has a value; there are activate, host, hostOrUrl, plan, rawUid, registryId, size, templateRef, uid, zones",
+			[]string{"warning configMaps[a]: the registry maps no column to .nope, so it never has a value; there are activate, host, hostOrUrl, plan, rawUid, registryId, size, templateRef, uid, zones",
 				"warning configMaps[a]: the registry maps no column to .other…"}},
 		"a key of outputs in another namespace": {
 			stackOf(twoOutputs, toSecret) + `- id: claim
@@ -140,7 +140,7 @@ func TestTemplate(t *testing.T) {
 		"two objects with one id": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {}}}]
 secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []string{"error …the id is that of configMaps[a]…"}},
 		"two objects that are one":          {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}", spec: {data: {}}}]`, []string{"error configMaps[b]: …same object…"}},
-		"a dependency that is not there":    {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}]`, []string{`error configMaps[a]: dependIds names "b", and the template has no object of that id`}},
+		"a dependency that is not there":    {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}]`, []string{`error configMaps[a]: dependIds names "b", but the template has no object with that id`}},
 		"a dependency that does not render": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .nope }}"}}}]`, []string{"error configMaps[b]: …nope…"}},
 		"a field to ignore that is written wrong": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", ignoreFields: ["$.data.x", "$.data[x"], spec: {data: {}}}]`,
 			[]string{`error configMaps[a]: ignoreFields "$.data[x": a [ is not closed`}},
@@ -152,7 +152,7 @@ secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []str
 		"a namespace that would take along what is to stay": {
 			`namespaces: [{id: ns, nameTemplate: "t-{{ .uid }}", spec: {metadata: {labels: {team: a}}}}]
 configMaps: [{id: a, nameTemplate: a, targetNamespace: "t-{{ .uid }}", deletionPolicy: Retain, spec: {data: {}}}]`,
-			[]string{`warning namespaces[ns]: the namespace stays when the tenant goes, because "a" is in it and has deletionPolicy: Retain…`}},
+			[]string{`warning namespaces[ns]: the namespace stays when the tenant is deleted, because "a" is in it and has deletionPolicy: Retain…`}},
 		"a namespace that stays with what is in it": {
 			`namespaces: [{id: ns, nameTemplate: "t-{{ .uid }}", deletionPolicy: Retain, spec: {metadata: {labels: {team: a}}}}]
 configMaps: [{id: a, nameTemplate: a, targetNamespace: "t-{{ .uid }}", deletionPolicy: Retain, spec: {data: {}}}]`, nil},

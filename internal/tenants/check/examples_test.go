@@ -182,7 +182,7 @@ func TestMistakesOfThePublishedExamplesAreFound(t *testing.T) {
 			[]string{"manifests[redis-database]", `variable "redis_db_number"`}},
 		"a key that is no output": {"tenants/rds.yaml", "key: db_host", "key: db_endpoint", []string{"deployments[app-deploy]", "db_endpoint", "blue-db-credentials"}},
 		"a variable that the program does not declare": {"tenants/s3.yaml", "- name: bucket_prefix", "- name: prefix",
-			[]string{"manifests[s3-bucket]", `no variable "prefix"`}},
+			[]string{"manifests[s3-bucket]", `not declare a variable "prefix"`}},
 		"a stack without a program": {"tenants/git.yaml", "          sourceRef:\n            kind: GitRepository\n            name: terraform-modules\n", "",
 			[]string{"manifests[tenant-infrastructure]", "the stack has no program"}},
 		"a dependency that is not there": {"tenants/s3.yaml", `dependIds: ["s3-bucket", "app-config"]`, `dependIds: ["s3"]`,

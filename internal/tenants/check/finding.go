@@ -29,7 +29,8 @@ type Finding struct {
 	ID string `json:"id,omitempty"`
 	// Field is the place in the template, such as manifests[db].
 	Field string `json:"field,omitempty"`
-	// File, Line and Column are the place in a program that is written in the template, as it is once it is rendered.
+	// File, Line and Column are the place in a program that is written in the template, as it is
+	// once it is rendered.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
@@ -84,11 +85,12 @@ const (
 	maxCode = 120
 )
 
-// codeIndent begins the lines of a summary that show the program, below the mistake that they belong to.
+// codeIndent begins the lines of a summary that show the program, below the mistake that they
+// belong to.
 const codeIndent = "    "
 
-// Summary tells the first mistakes, one on a line, and below each the line of the program that it is about, as a condition has them;
-// empty when there are none.
+// Summary tells the first mistakes, one on a line, and below each the line of the program that it
+// is about, as a condition has them; empty when there are none.
 func Summary(findings []Finding) string {
 	errs := Errors(findings)
 	lines := make([]string, 0, min(len(errs), maxTold)+1)
@@ -123,7 +125,8 @@ func WithoutCode(summary string) string {
 	return strings.Join(lines, "\n")
 }
 
-// inOrder sorts findings by their place in the template; those about the whole come first, mistakes before warnings.
+// inOrder sorts findings by their place in the template; those about the whole come first, mistakes
+// before warnings.
 func inOrder(findings []Finding) []Finding {
 	rank := map[Severity]int{Error: 0, Warning: 1}
 	slices.SortStableFunc(findings, func(a, b Finding) int {

@@ -14,7 +14,8 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// FuzzTemplate: whatever a template has in it, there are findings or none, and the same ones each time.
+// FuzzTemplate: whatever a template has in it, there are findings or none, and the same ones each
+// time.
 func FuzzTemplate(f *testing.F) {
 	for _, file := range exampleFiles {
 		resources, err := json.Marshal(exampleTemplate(f, exampleText(f, file)).Spec.Resources)

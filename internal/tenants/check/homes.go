@@ -8,7 +8,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// homes tells of namespaces that stay although they are to go with their tenant: with what is to be retained in them.
+// homes tells of namespaces that stay although they are to go with their tenant: with what is to be
+// retained in them.
 func (c *checker) homes(objects []render.Object) {
 	stays := map[string]string{}
 	for _, o := range objects {
@@ -19,7 +20,7 @@ func (c *checker) homes(objects []render.Object) {
 	for _, o := range objects {
 		id := identityOf(o)
 		if kept := stays[id.name]; id.Group == "" && id.Kind == "Namespace" && kept != "" && o.Resource.DeletionPolicy != tenantv1.DeletionPolicyRetain {
-			c.find(Warning, o.ID, "the namespace stays when the tenant goes, because %q is in it and has deletionPolicy: Retain; say so here, too", kept)
+			c.find(Warning, o.ID, "the namespace stays when the tenant is deleted, because %q is in it and has deletionPolicy: Retain; set it here, too", kept)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func identityOf(o render.Object) identity {
 	return identity{o.Object.GroupVersionKind().GroupKind(), o.Object.GetNamespace(), o.Object.GetName()}
 }
 
-// identities finds objects that two tenants would share. That two of one tenant are one is found by rendering.
+// identities finds objects that two tenants would share. That two of one tenant are one is found by
+// rendering.
 func (c *checker) identities(objects []render.Object) {
 	first := map[identity]string{}
 	for _, o := range objects {
@@ -41,7 +42,7 @@ func (c *checker) identities(objects []render.Object) {
 	}
 	for _, o := range others {
 		if id := identityOf(o); first[id] == o.ID {
-			c.find(Warning, o.ID, "every tenant would have the same %s, and all but the first be in conflict with that one; put {{ .uid }} into its name or namespace", id)
+			c.find(Warning, o.ID, "every tenant would have the same %s, and all but the first would conflict with it; put {{ .uid }} into its name or namespace", id)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func (w *written) has(key string) bool {
 	return w.keys[key] || w.keys[strings.TrimSuffix(key, typeSuffix)]
 }
 
-// writes notes the Secret that a stack writes, and checks that what it is to hold are outputs of its program.
+// writes notes the Secret that a stack writes, and checks that what it is to hold are outputs of
+// its program.
 func (c *checker) writes(s *stack) {
 	want := s.obj.Spec.WriteOutputsToSecret
 	if want == nil {
@@ -41,7 +42,7 @@ func (c *checker) writes(s *stack) {
 	}
 	name := secretName{s.obj.Namespace, want.Name}
 	if other := c.outputs[name]; other != nil {
-		c.find(Error, s.id, "spec.writeOutputsToSecret: the Secret %s has the outputs of the stack %q already", want.Name, other.id)
+		c.find(Error, s.id, "spec.writeOutputsToSecret: the Secret %s already has the outputs of the stack %q", want.Name, other.id)
 		return
 	}
 	out := &written{id: s.id}
@@ -64,13 +65,14 @@ func (c *checker) writes(s *stack) {
 		// Whoever reads it need not hear of it, too.
 		out.keys[alias] = true
 		if s.module.Outputs[output] == nil {
-			c.find(Error, s.id, "spec.writeOutputsToSecret.outputs[%d]: the program has no output %q; %s", i, output,
+			c.find(Error, s.id, "spec.writeOutputsToSecret.outputs[%d]: the program does not have an output %q; %s", i, output,
 				names(slices.Sorted(maps.Keys(s.module.Outputs)), "it has %s", "it has none"))
 		}
 	}
 }
 
-// read checks what a stack's own templates take from outputs. What they look for and can do without may not be there.
+// read checks what a stack's own templates take from outputs. What they look for and can do without
+// may not be there.
 func (c *checker) read(s *stack) {
 	spec := &s.obj.Spec
 	if spec.Values == nil {
@@ -101,12 +103,13 @@ func names(list []string, some, none string) string {
 	return fmt.Sprintf(some, strings.Join(list, ", "))
 }
 
-// keys checks that what is read from outputs are outputs. Whoever waited for a key that never comes would wait for ever.
+// keys checks that what is read from outputs are outputs. Whoever waited for a key that never comes
+// would wait for ever.
 func (c *checker) keys(objects []render.Object) {
 	for _, o := range objects {
 		id := identityOf(o)
 		if out := c.outputs[secretName{id.namespace, id.name}]; id.Group == "" && id.Kind == "Secret" && out != nil {
-			c.find(Error, o.ID, "the stack %q writes its outputs to a Secret of this name, and does not overwrite one that is not its own", out.id)
+			c.find(Error, o.ID, "the stack %q writes its outputs to a Secret of this name, and does not overwrite one that it does not own", out.id)
 		}
 		for _, ref := range references(o.Object.Object) {
 			out := c.outputs[secretName{cmp.Or(ref.namespace, id.namespace), ref.name}]
@@ -127,8 +130,8 @@ type reference struct {
 	namespace string
 }
 
-// references finds the keys of Secrets that an object reads, by the shapes that Kubernetes' own kinds and stacks have, and
-// that others follow.
+// references finds the keys of Secrets that an object reads, by the shapes that Kubernetes' own
+// kinds and stacks have, and that others follow.
 func references(object map[string]any) []reference {
 	var found []reference
 	walk("", object, &found)
@@ -161,8 +164,8 @@ func walk(at string, value any, found *[]reference) {
 	}
 }
 
-// listed are the keys that spec.varsFrom and spec.backendConfigsFrom of a stack name, the former with new names behind them, and
-// the one that spec.valuesFrom of a HelmRelease does.
+// listed are the keys that spec.varsFrom and spec.backendConfigsFrom of a stack name, the former
+// with new names behind them, and the one that spec.valuesFrom of a HelmRelease does.
 func listed(at string, v map[string]any) []reference {
 	var refs []reference
 	name, _ := v["name"].(string)
@@ -186,7 +189,8 @@ func listed(at string, v map[string]any) []reference {
 	return refs
 }
 
-// fielded are the keys that a field of the usual name names: secretKeyRef and secretRef one, a volume's secret its items.
+// fielded are the keys that a field of the usual name names: secretKeyRef and secretRef one, a
+// volume's secret its items.
 func fielded(at, field string, v map[string]any) []reference {
 	name, _ := v["name"].(string)
 	optional, _ := v["optional"].(bool)

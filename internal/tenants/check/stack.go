@@ -68,7 +68,8 @@ func (c *checker) stack(o render.Object) *stack {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object.Object, s.obj, strict)
 	switch {
 	case err != nil && runtime.IsStrictDecodingError(err):
-		// The API refuses to apply it, and drops these fields without a word when it is written in another way.
+		// The API refuses to apply it, and drops these fields without a word when it is written in
+		// another way.
 		severity := Error
 		if s := o.Resource.PatchStrategy; s == tenantv1.PatchStrategyMerge || s == tenantv1.PatchStrategyReplace {
 			severity = Warning
@@ -116,7 +117,7 @@ func (c *checker) program(s *stack) {
 	}
 	root := rootOf(s.obj)
 	if dirs[root] == nil {
-		c.find(Error, s.id, "the program has no directory %q; check spec.path", s.obj.Spec.Path)
+		c.find(Error, s.id, "the program does not contain the directory %q; check spec.path", s.obj.Spec.Path)
 		return
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
@@ -135,7 +136,8 @@ func (c *checker) program(s *stack) {
 	}
 }
 
-// inserted tells of texts of the row that become part of a program, of which they could change everything.
+// inserted tells of texts of the row that become part of a program, of which they could change
+// everything.
 func (c *checker) inserted(o render.Object) {
 	tell := func(field string, program any) {
 		text, _ := program.(string)
@@ -210,6 +212,6 @@ func (c *checker) backend(s *stack, dir string) {
 	if b == nil || s.obj.KeepsOwnState() {
 		return
 	}
-	f := c.find(Warning, s.id, "the backend %q has no effect, since the state is kept by Yuba; to have it kept there, set spec.backendConfig.disable", b.Type)
+	f := c.find(Warning, s.id, "the backend %q has no effect, because Yuba stores the state; to use the backend, set spec.backendConfig.disable", b.Type)
 	f.File, f.Line = path.Join(dir, b.Pos.File), b.Pos.Line
 }

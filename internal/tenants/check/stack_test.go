@@ -22,7 +22,7 @@ func TestPrograms(t *testing.T) {
     apiVersion: infra.contrib.fluxcd.io/v1alpha2
     kind: Terraform
     spec: {interval: 1h, values: {hcl: "variable \"name\" {}\n"}, vars: [{name: nam, value: x}]}
-`, []string{`error manifests[db]: spec.vars[0]: the program declares no variable "nam"; it declares name`, `error manifests[db]: main.tf:1: variable "name": it has neither a value nor a default`}},
+`, []string{`error manifests[db]: spec.vars[0]: the program does not declare a variable "nam"; it declares name`, `error manifests[db]: main.tf:1: variable "name": it has neither a value nor a default`}},
 		"a module below it": {`manifests:
 - id: db
   nameTemplate: "{{ .uid }}-db"
@@ -31,7 +31,7 @@ func TestPrograms(t *testing.T) {
     kind: Terraform
     spec: {interval: 1h, inline: {main.tf: "module \"m\" {\n  source = \"./m\"\n}\n", m/main.tf: "variable \"x\" {\n", m/README.md: "# {"}}
 `, []string{"error manifests[db]: m/main.tf:1:…"}},
-		"a directory that the program lacks":  {stackOf("locals {}\n", "path: live"), []string{`error manifests[db]: the program has no directory "live"; check spec.path`}},
+		"a directory that the program lacks":  {stackOf("locals {}\n", "path: live"), []string{`error manifests[db]: the program does not contain the directory "live"; check spec.path`}},
 		"a backend that has no effect":        {stackOf("terraform {\n  backend \"kubernetes\" {}\n}\n", ""), []string{`warning manifests[db]: main.tf:2: the backend "kubernetes" has no effect, …spec.backendConfig.disable`}},
 		"a backend of its own":                {stackOf("terraform {\n  backend \"s3\" {}\n}\n", "backendConfig: {disable: true}"), nil},
 		"a field that the kind does not have": {stackOf("locals {}\n", "vaules: {}"), []string{`error manifests[db]: unknown field "spec.vaules"`}},
@@ -79,12 +79,12 @@ func TestVariables(t *testing.T) {
 	}{
 		"no value":                               {sized, "", "", []string{`error manifests[db]: main.tf:1: variable "size": it has neither a value nor a default (number)`}},
 		"a default":                              {"variable \"size\" {\n  default = 1\n}\n", "", "", nil},
-		"a name written wrong":                   {sized, "vars: [{name: size, value: 1}, {name: sise, value: 1}]", "", []string{`error manifests[db]: spec.vars[1]: the program declares no variable "sise"; it declares size`}},
+		"a name written wrong":                   {sized, "vars: [{name: size, value: 1}, {name: sise, value: 1}]", "", []string{`error manifests[db]: spec.vars[1]: the program does not declare a variable "sise"; it declares size`}},
 		"a value of another type":                {sized, `vars: [{name: size, value: "{{ .plan }}"}]`, "", []string{`error manifests[db]: main.tf:1: spec.vars[0]: variable "size": a number is required…`}},
 		"a value from a Secret of somebody else": {sized, "vars: [{name: size, valueFrom: {secretKeyRef: {name: s, key: size}}}]", "", nil},
 		"all of a Secret of somebody else":       {sized, "varsFrom: [{kind: Secret, name: s}]", "", nil},
 		"some keys of a Secret of somebody else": {sized, "varsFrom: [{kind: Secret, name: s, varsKeys: [other]}]", "", []string{
-			`error manifests[db]: main.tf:1: variable "size": it has neither a value nor a default…`, `warning manifests[db]: spec.varsFrom[0]: the program declares no variable "other"; it declares size`}},
+			`error manifests[db]: main.tf:1: variable "size": it has neither a value nor a default…`, `warning manifests[db]: spec.varsFrom[0]: the program does not declare a variable "other"; it declares size`}},
 		"keys under other names":                          {sized, `varsFrom: [{kind: Secret, name: s, varsKeys: ["other:size"]}]`, "", nil},
 		"keys that providers look for in the environment": {sized, `varsFrom: [{kind: Secret, name: s, varsKeys: [size, AWS_ACCESS_KEY_ID]}]`, "", nil},
 		"all of a ConfigMap of the template, one value of another type": {sized, `varsFrom: [{kind: ConfigMap, name: "{{ .uid }}-settings"}]`, settings, []string{
@@ -98,7 +98,7 @@ func TestVariables(t *testing.T) {
 		"by a file that joins the module":     {sized, `fileMappings: [{secretRef: {name: s, key: k}, location: workspace, path: more.auto.tfvars}]`, "", nil},
 		"one that a joining file may declare": {sized, "vars: [{name: size, value: 1}, {name: late, value: 1}]\nfileMappings: [{secretRef: {name: s, key: k}, location: workspace, path: late.tf}]", "", nil},
 		"by a file of values that is nowhere": {sized, `tfVarsFiles: [prod.tfvars]`, "", nil},
-		"values for nobody":                   {"locals {}\n", `values: {a: 1}`, "", []string{`warning manifests[db]: spec.values: the program declares no variable "values"; it declares none`}},
+		"values for nobody":                   {"locals {}\n", `values: {a: 1}`, "", []string{`warning manifests[db]: spec.values: the program does not declare a variable "values"; it declares none`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			template := templateOf(t, stackOf(test.program, test.spec)+test.more)
@@ -118,7 +118,7 @@ func TestKeysForTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, findings, []string{`warning manifests[db]: spec.varsFrom[0]: the program declares no variable "DATABASE_URL"; it declares size; nor does its name begin as …`})
+	expect(t, findings, []string{`warning manifests[db]: spec.varsFrom[0]: the program does not declare a variable "DATABASE_URL"; it declares size; its name does not have a prefix …`})
 }
 
 func TestOutputs(t *testing.T) {
@@ -142,7 +142,7 @@ func TestOutputs(t *testing.T) {
 		"a key that need not be":          {db + reader("url", ", optional: true"), nil},
 		"a key by another name":           {stackOf(twoOutputs, `writeOutputsToSecret: {name: "{{ .uid }}-db-outputs", outputs: ["host:url"]}`) + reader("url", ""), nil},
 		"a key that is not written":       {stackOf(twoOutputs, `writeOutputsToSecret: {name: "{{ .uid }}-db-outputs", outputs: [host]}`) + reader("port", ""), []string{"error deployments[app]: …these are host"}},
-		"outputs that the program lacks":  {stackOf(twoOutputs, `writeOutputsToSecret: {name: "{{ .uid }}-db-outputs", outputs: [host, url]}`), []string{`error manifests[db]: spec.writeOutputsToSecret.outputs[1]: the program has no output "url"; it has host, port`}},
+		"outputs that the program lacks":  {stackOf(twoOutputs, `writeOutputsToSecret: {name: "{{ .uid }}-db-outputs", outputs: [host, url]}`), []string{`error manifests[db]: spec.writeOutputsToSecret.outputs[1]: the program does not have an output "url"; it has host, port`}},
 		"no outputs at all":               {stackOf("locals {}\n", toSecret) + reader("host", ""), []string{"error deployments[app]: …and that has none"}},
 		"a program with a mistake":        {stackOf("locals {\n", toSecret) + reader("host", ""), []string{"error manifests[db]: main.tf:…"}},
 		"another stack takes all":         {db + second + `      varsFrom: [{kind: Secret, name: "{{ .uid }}-db-outputs"}]` + "\n", nil},
@@ -158,7 +158,7 @@ func TestOutputs(t *testing.T) {
       readInputsFromSecrets: [{name: "{{ .uid }}-db-outputs", as: db}, {name: other, as: far}]
       values: {a: "${{ .db.host }} ${{ .db.url }} ${{ .far.any }} ${{ .db.uri | default \"x\" }}"}
 `, []string{`error manifests[app-db]: spec.values: .db.url will have no value: the outputs of the stack "db" have no key "url", and these are host, port`,
-			`warning manifests[app-db]: spec.values: the program declares no variable "values"; it declares host`}},
+			`warning manifests[app-db]: spec.values: the program does not declare a variable "values"; it declares host`}},
 		"a release of a chart": {db + `- id: chart
   nameTemplate: "{{ .uid }}-chart"
   spec: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {valuesFrom: [{kind: Secret, name: "{{ .uid }}-db-outputs", valuesKey: url, targetPath: a}, {kind: Secret, name: "{{ .uid }}-db-outputs", valuesKey: host}]}}
@@ -166,7 +166,7 @@ func TestOutputs(t *testing.T) {
 		"a Secret of the same name": {db + `secrets: [{id: own, nameTemplate: "{{ .uid }}-db-outputs", spec: {stringData: {host: x}}}]` + "\n", []string{`error secrets[own]: the stack "db" writes its outputs to a Secret of this name…`}},
 		"two stacks and one Secret": {db + second + `      vars: [{name: host, value: h}]
       writeOutputsToSecret: {name: "{{ .uid }}-db-outputs"}
-`, []string{`error manifests[app-db]: spec.writeOutputsToSecret: the Secret acme-db-outputs has the outputs of the stack "db" already`}},
+`, []string{`error manifests[app-db]: spec.writeOutputsToSecret: the Secret acme-db-outputs already has the outputs of the stack "db"`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			findings, err := Template(t.Context(), Subject{Template: templateOf(t, test.template), Row: acme()}, nil)

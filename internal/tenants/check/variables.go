@@ -22,8 +22,8 @@ import (
 // source is a Secret or ConfigMap that values are taken from.
 type source struct{ kind, namespace, name string }
 
-// given are the texts of the ConfigMaps and Secrets that the template itself makes, by key; a key whose text is not known
-// here is nil.
+// given are the texts of the ConfigMaps and Secrets that the template itself makes, by key; a key
+// whose text is not known here is nil.
 type given map[source]map[string]*string
 
 func (c *checker) given(objects []render.Object) given {
@@ -101,26 +101,27 @@ func (c *checker) variables(s *stack, known given) {
 	}
 }
 
-// undeclared tells of a value that reaches nobody. Names in capital letters out of varsFrom may be meant for providers, which
-// find them in the environment.
+// undeclared tells of a value that reaches nobody. Names in capital letters out of varsFrom may be
+// meant for providers, which find them in the environment.
 func (c *checker) undeclared(s *stack, name, field string) {
 	declared := "it declares none"
 	if names := s.module.VariableNames(); len(names) > 0 {
 		declared = "it declares " + strings.Join(names, ", ")
 	}
 	if c.subject.EnvPrefixes != nil && name == strings.ToUpper(name) {
-		declared += "; nor does its name begin as those that the server hands to programs as environment"
+		declared += "; its name does not have a prefix of environment variables for programs either"
 	}
 	switch {
 	case strings.HasPrefix(field, "spec.varsFrom") && c.lent(name):
 	case strings.HasPrefix(field, "spec.varsFrom"), field == "spec.values":
-		c.find(Warning, s.id, "%s: the program declares no variable %q; %s", field, name, declared)
+		c.find(Warning, s.id, "%s: the program does not declare a variable %q; %s", field, name, declared)
 	default:
-		c.find(Error, s.id, "%s: the program declares no variable %q; %s", field, name, declared)
+		c.find(Error, s.id, "%s: the program does not declare a variable %q; %s", field, name, declared)
 	}
 }
 
-// lent tells whether a key of varsFrom may be meant for the environment. Which ones get there is the server's to say.
+// lent tells whether a key of varsFrom may be meant for the environment. Which ones get there is
+// the server's to say.
 func (c *checker) lent(name string) bool {
 	if c.subject.EnvPrefixes == nil {
 		return name == strings.ToUpper(name)
@@ -157,7 +158,8 @@ func (c *checker) setting(s *stack, known given) *setting {
 	return set
 }
 
-// literal is a value that stands in the object, unless it is a template that is rendered when the run begins.
+// literal is a value that stands in the object, unless it is a template that is rendered when the
+// run begins.
 func (set *setting) literal(name, field string, raw []byte) {
 	set.named[name] = field
 	if template.IsDocument(raw) {
@@ -217,8 +219,8 @@ func (set *setting) keyOf(v *infrav1.Variable, namespace string, known given) {
 	set.unknown(v.Name)
 }
 
-// from takes the keys of an object: of one that the template makes, of outputs that a stack of the template writes, or of
-// anything.
+// from takes the keys of an object: of one that the template makes, of outputs that a stack of the
+// template writes, or of anything.
 func (c *checker) from(set *setting, field string, from *infrav1.VarsReference, namespace string, known given) {
 	texts, ours := known[source{from.Kind, namespace, from.Name}]
 	if out := c.outputs[secretName{namespace, from.Name}]; from.Kind == "Secret" && out != nil && out.keys != nil {

@@ -21,11 +21,11 @@ import (
 
 // World is the API that a tenant's objects go to, the one of the template's kubeConfig included.
 type World interface {
-	// Serves tells whether the kind is served, here or by the cluster that the template names. An error means that it could
-	// not be asked.
+	// Serves tells whether the kind is served, here or by the cluster that the template names. An
+	// error means that it could not be asked.
 	Serves(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
-	// DryRun applies an object as it would be applied, and changes nothing. It may change the object that it is given. The
-	// error is the API's own.
+	// DryRun applies an object as it would be applied, and changes nothing. It may change the
+	// object that it is given. The error is the API's own.
 	DryRun(ctx context.Context, o *unstructured.Unstructured) error
 }
 
@@ -64,7 +64,7 @@ func (c *checker) world(ctx context.Context, objects []render.Object, w World) e
 // unserved tells of a kind that nobody serves, and where else it could go.
 func (c *checker) unserved(o render.Object, gvk schema.GroupVersionKind) {
 	if c.subject.Template.Spec.KubeConfig == nil {
-		c.find(Error, o.ID, "this API does not serve the kind %s of %s; objects of that kind can go to a cluster that does, which spec.kubeConfig names",
+		c.find(Error, o.ID, "this API does not serve the kind %s of %s; use spec.kubeConfig to create objects of that kind in a cluster that does",
 			gvk.Kind, o.Object.GetAPIVersion())
 		return
 	}
@@ -85,7 +85,7 @@ func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	case meta.IsNoMatchError(err):
 		c.unserved(o, gvk)
 	case apierrors.IsNotFound(err):
-		c.find(Warning, o.ID, "it could not be tried: %s", refusal(o, err))
+		c.find(Warning, o.ID, "it could not be checked: %s", refusal(o, err))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsRequestEntityTooLargeError(err), apierrors.ReasonForError(err) == metav1.StatusReasonUnsupportedMediaType:
 		c.find(Error, o.ID, "the API refuses it: %s", refusal(o, err))
@@ -95,8 +95,9 @@ func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	return nil
 }
 
-// mistyped tells which fields of an object that was to be applied are none of its kind, or of other types; empty when the error is
-// another one. An API tells of them as if it had failed itself, and quotes values.
+// mistyped tells which fields of an object that was to be applied are none of its kind, or of other
+// types; empty when the error is another one. An API tells of them as if it had failed itself, and
+// quotes values.
 func mistyped(err error) string {
 	if err == nil {
 		return ""
@@ -116,7 +117,8 @@ func mistyped(err error) string {
 			fields = append(fields, line)
 		}
 	}
-	// Where there are fields of both sorts, it is chance whether the API tells of the others, too, and in which order.
+	// Where there are fields of both sorts, it is chance whether the API tells of the others, too,
+	// and in which order.
 	if len(unknown) > 0 {
 		fields = unknown
 	}
@@ -127,7 +129,8 @@ func mistyped(err error) string {
 	return strings.Join(fields, ", ")
 }
 
-// refusal is what the API says. About a Secret it may say what is in it, so that only the fields are named then.
+// refusal is what the API says. About a Secret it may say what is in it, so that only the fields
+// are named then.
 func refusal(o render.Object, err error) string {
 	var status apierrors.APIStatus
 	if o.Object.GetKind() != "Secret" || !errors.As(err, &status) {

@@ -59,11 +59,11 @@ func TestTheWorld(t *testing.T) {
 	}{
 		"all is well": {settings, false, asked{}, nil, false},
 		"a kind that nobody serves": {reader("x", ""), false, asked{lacks: "Deployment"},
-			[]string{"error deployments[app]: this API does not serve the kind Deployment of apps/v1; …spec.kubeConfig names"}, false},
+			[]string{"error deployments[app]: this API does not serve the kind Deployment of apps/v1; …use spec.kubeConfig…"}, false},
 		"a kind that the target does not serve, either": {reader("x", ""), true, asked{lacks: "Deployment"},
 			[]string{"error deployments[app]: neither this API nor the cluster of spec.kubeConfig serves the kind Deployment of apps/v1"}, false},
 		"a refusal":                          {settings, false, asked{says: apierrors.NewBadRequest("no such thing")}, []string{"error configMaps[a]: the API refuses it: no such thing"}, false},
-		"a namespace that is not there":      {settings, false, asked{says: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x")}, []string{"warning configMaps[a]: it could not be tried: …"}, false},
+		"a namespace that is not there":      {settings, false, asked{says: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x")}, []string{"warning configMaps[a]: it could not be checked: …"}, false},
 		"fields that somebody else has":      {settings, false, asked{says: apierrors.NewConflict(gr, "a", errors.New("conflict"))}, nil, false},
 		"a kind that is known from old days": {settings, false, asked{says: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}}}, []string{"error configMaps[a]: this API does not serve…"}, false},
 		"what is in a Secret is not told": {`secrets: [{id: s, nameTemplate: "{{ .uid }}-s", spec: {stringData: {x: s3cr3t}}}]`, false, asked{says: invalid},

@@ -11,63 +11,65 @@ import (
 
 // Made is an object of a tenant's inventory.
 type Made struct {
-	// Key stands for the object: its cluster, kind, namespace and name. ID is what the template calls it, or called it.
+	// Key identifies the object: its cluster, kind, namespace and name. ID is its id in the
+	// template, now or earlier.
 	Key, ID string
-	// Name is its kind and name, for people.
+	// Name is its kind and name, for messages.
 	Name string
-	// Needs are the ids of what it depends on. It goes before them.
+	// Needs are the ids of its dependencies. It is deleted before them.
 	Needs []string
-	// Retain: it stays, and is marked as orphaned.
+	// Retain: it is kept, and marked as orphaned.
 	Retain bool
 	// Exists, Deleting and Ours are as in [Live].
 	Exists, Deleting, Ours bool
-	// Refused is the answer to the last attempt, while it is too early for another one; empty for none.
+	// Refused is the error of the last attempt while it is too early to retry; empty for none.
 	Refused string
-	// Stays is what it says of itself when it is still there although it is being deleted; empty where it says nothing.
-	// Finalizers are then those that it waits for.
+	// Stays is its own reason for still existing while it is being deleted; may be empty.
+	// Finalizers are those it waits for.
 	Stays      string
 	Finalizers []string
 }
 
-// GoingVerb is what to do about an object that goes.
+// GoingVerb is what to do with an object to remove.
 type GoingVerb string
 
 const (
 	// GoingDelete: delete it.
 	GoingDelete GoingVerb = "delete"
-	// GoingRetain: take it off the tenant, and mark it as orphaned.
+	// GoingRetain: release it from the tenant, and mark it as orphaned.
 	GoingRetain GoingVerb = "retain"
-	// GoingWait: something else has to go first, or it is on its way out.
+	// GoingWait: something else must be removed first, or it is being deleted.
 	GoingWait GoingVerb = "wait"
-	// GoingRefused: it could not be deleted or marked.
+	// GoingRefused: deleting or marking it failed.
 	GoingRefused GoingVerb = "refused"
-	// GoingForget: it is gone, or somebody else's.
+	// GoingForget: it no longer exists, or belongs to another owner.
 	GoingForget GoingVerb = "forget"
 )
 
-// ObjectGoing is what to do about one object that goes.
+// ObjectGoing is the decision about one object to remove.
 type ObjectGoing struct {
 	Key, ID string
 	Verb    GoingVerb
-	// For are the ids that have to go first.
+	// For are the ids that must be removed first.
 	For []string
-	// Message says why, for people; empty where the verb says all.
+	// Message says why; empty if the verb says it all.
 	Message string
 }
 
-// DeletionDecision is what to do about objects that go.
+// DeletionDecision is the decision about objects to remove.
 type DeletionDecision struct {
 	// Objects are in the order of the facts.
 	Objects []ObjectGoing
-	// Done is true when there is nothing left to do or to wait for.
+	// Done is true if there is nothing left to do or to wait for.
 	Done bool
-	// Message says what is left, for people.
+	// Message describes the remaining objects.
 	Message string
-	// Cause is why the first object that does not go stays; empty where nothing is known to be wrong.
+	// Cause is why the first remaining object stays; empty if nothing is known to be wrong.
 	Cause string
 }
 
-// Deletion says what to do about objects that go: all of a tenant, or those that it has lost. What depends on an object goes before it.
+// Deletion decides about objects to remove: all objects of a tenant, or obsolete ones. Objects are
+// removed before their dependencies.
 func Deletion(objects []Made) DeletionDecision {
 	d := DeletionDecision{Done: true}
 	var left []string
@@ -78,7 +80,7 @@ func Deletion(objects []Made) DeletionDecision {
 		switch {
 		case !m.Exists || !m.Ours:
 		case m.Deleting:
-			// Somebody has deleted it, whatever its policy says.
+			// A person has deleted it, whatever its policy is.
 			o.Verb, o.Message = GoingWait, m.Name+" is being deleted"
 			switch {
 			case m.Stays != "":
@@ -113,8 +115,9 @@ func Deletion(objects []Made) DeletionDecision {
 	return d
 }
 
-// usersOf finds, for each object, those of the others that depend on it, are still there and go, too. A circle, which nobody can have
-// declared, does not hold up anything: where it is, the order is that of the list, from its end.
+// usersOf returns, for each object, the existing other ones to remove that depend on it. A cycle,
+// which templates cannot declare, does not block: its objects are removed in reverse order of the
+// list.
 func usersOf(objects []Made) map[string][]string {
 	byID := map[string][]int{}
 	for i, m := range objects {
@@ -140,7 +143,7 @@ func usersOf(objects []Made) map[string][]string {
 	return users
 }
 
-// reaches tells whether one object depends on another, over however many others.
+// reaches reports whether one object depends on another, directly or not.
 func reaches(objects []Made, byID map[string][]int, from, to int) bool {
 	seen := map[int]bool{}
 	next := []int{from}

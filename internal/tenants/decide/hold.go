@@ -12,30 +12,32 @@ import (
 	"time"
 )
 
-// Hold is a deletion that waits for somebody to confirm it.
+// Hold is a deletion that waits for confirmation.
 type Hold struct {
-	// ID is what has to be confirmed. It stands for exactly these tenants, and for this time that they are held.
+	// ID is the id to confirm. It identifies exactly these tenants, and this hold.
 	ID    string
 	Since time.Time
-	// Tenants would go, Count of them. Those who remember a hold may leave names out.
+	// Tenants would be deleted, Count of them. A stored hold may omit names.
 	Tenants []string
 	Count   int
 	// Message says why they are held.
 	Message string
-	// Confirmed is true when somebody has confirmed it. Count is how many of the tenants are still to go.
+	// Confirmed is true after the confirmation. Then Count is the number of tenants still to
+	// delete.
 	Confirmed bool
-	// Covered stands for the tenants that were confirmed, whether or not they have gone: markSize bytes for each. It is empty
-	// before, and where there are more than can be kept.
+	// Covered identifies the confirmed tenants, deleted or not, with markSize bytes each. It is
+	// empty before the confirmation, and if there are too many.
 	Covered []byte
 }
 
 const (
-	// markSize is how many bytes stand for a tenant, mostCovered for how many tenants they are kept.
+	// markSize is the number of bytes for a tenant, mostCovered the maximum number of tenants in
+	// Covered.
 	markSize    = 8
 	mostCovered = 20000
 )
 
-// hold says which of the due tenants go, and which are held.
+// hold returns the due tenants to delete now, and the held ones.
 func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 	held, message := doubtful(f, living, due)
 	if len(held) == 0 {
@@ -55,7 +57,7 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 		h.Confirmed, h.Covered = true, cover(living, names)
 		return due, h
 	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && f.Held.covers(living, names):
-		// It was confirmed, and something came between: no more than was confirmed goes on.
+		// The confirmed deletion was interrupted: continue with confirmed tenants only.
 		h.ID, h.Since, h.Confirmed, h.Covered = f.Held.ID, f.Held.Since, true, f.Held.Covered
 		return due, h
 	}
@@ -66,7 +68,7 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 	return slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return stay[g.Tenant] }), h
 }
 
-// covers tells whether tenants are among those that were confirmed. Tenants that were made anew are others.
+// covers reports whether all tenants were confirmed. Recreated tenants count as others.
 func (h *Hold) covers(living []Existing, names []string) bool {
 	covered := map[string]bool{}
 	for mark := range slices.Chunk(h.Covered, markSize) {
@@ -80,7 +82,7 @@ func (h *Hold) covers(living []Existing, names []string) bool {
 	return true
 }
 
-// cover stands for tenants; it is empty when they are too many to be kept.
+// cover identifies tenants; it is empty if there are too many.
 func cover(living []Existing, names []string) []byte {
 	if len(names) > mostCovered {
 		return nil
@@ -88,7 +90,7 @@ func cover(living []Existing, names []string) []byte {
 	return marks(living, names)
 }
 
-// marks are markSize bytes for each tenant, in the order of the names.
+// marks returns markSize bytes for each tenant, in the order of the names.
 func marks(living []Existing, names []string) []byte {
 	identities := identitiesOf(living)
 	all := make([]byte, 0, markSize*len(names))
@@ -107,7 +109,7 @@ func identitiesOf(living []Existing) map[string]string {
 	return identities
 }
 
-// doubtful are the due tenants that must not go before somebody has confirmed it, and why.
+// doubtful returns the due tenants that need confirmation, and why.
 func doubtful(f RegistryFacts, living []Existing, due []Going) ([]Going, string) {
 	uids := map[string]string{}
 	all := map[string]bool{}
@@ -133,16 +135,16 @@ func doubtful(f RegistryFacts, living []Existing, due []Going) ([]Going, string)
 	if f.Nameless == 0 {
 		return nil, ""
 	}
-	// A row that has lost its uid looks like a row that is gone.
+	// A row that has lost its uid looks like a deleted row.
 	missing := slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return g.Because != RowMissing })
 	if len(missing) == 0 {
 		return nil, ""
 	}
-	return missing, fmt.Sprintf("the rows of %s are gone, and %s no uid: it may be theirs. Give it one, remove it, or leave it out with source.where",
+	return missing, fmt.Sprintf("the rows of %s are gone, and %s no uid: it may be theirs. Give it one, remove it, or exclude it with source.where",
 		Count(len(missing), "tenant", "tenants"), Count(f.Nameless, "row has", "rows have"))
 }
 
-// reasons says why tenants are not wanted, with how many there are for each.
+// reasons lists why tenants are unwanted, with their numbers.
 func reasons(due []Going) string {
 	var parts []string
 	for _, because := range []string{RowMissing, RowInactive, TemplateDeleted} {
@@ -166,7 +168,7 @@ func atMost(most, percent int) string {
 	return fmt.Sprintf("only %d (%d %%)", most, percent)
 }
 
-// identify stands for exactly these tenants that are held since then. Tenants that come again later are others.
+// identify identifies exactly these tenants, held since then. Recreated tenants count as others.
 func identify(living []Existing, names []string, since time.Time) string {
 	identities := identitiesOf(living)
 	var all []string
@@ -174,7 +176,7 @@ func identify(living []Existing, names []string, since time.Time) string {
 		all = append(all, fmt.Sprintf("%q %q", name, identities[name]))
 	}
 	slices.Sort(all)
-	// Times are written down in whole seconds.
+	// Times are stored in whole seconds.
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", since.Unix(), strings.Join(all, "\n"))))
 	return hex.EncodeToString(sum[:])[:12]
 }

@@ -11,50 +11,52 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
-// Reading is how the last reading of the rows went.
+// Reading is the result of the last reading of the rows.
 type Reading string
 
 const (
-	// ReadingGood: the rows are what the registry has.
+	// ReadingGood: the rows are current.
 	ReadingGood Reading = "good"
-	// ReadingFailed: nothing is known of the rows. Tenants stay as they are, unless their template is deleted.
+	// ReadingFailed: the rows are unknown. Tenants stay unchanged, unless their template is
+	// deleted.
 	ReadingFailed Reading = "failed"
-	// ReadingGone: there is no registry any more. Its tenants stay, unless their template is deleted.
+	// ReadingGone: the registry no longer exists. Its tenants stay, unless their template is
+	// deleted.
 	ReadingGone Reading = "gone"
 )
 
-// RegistryFacts are all that is known of a registry.
+// RegistryFacts are all facts about a registry.
 type RegistryFacts struct {
 	Now     time.Time
 	Reading Reading
-	// Fresh is true when nobody has decided on this reading before.
+	// Fresh is true if this reading is decided on for the first time.
 	Fresh bool
-	// Rows are those that a tenant can be made of.
+	// Rows are the valid rows.
 	Rows []Row
-	// Rejected are the uids of the other rows, and Nameless is how many of those have none.
+	// Rejected are the uids of the other rows; Nameless is the number of those without one.
 	Rejected []string
 	Nameless int
-	// Templates are those that name the registry.
+	// Templates are the templates of the registry.
 	Templates []Template
-	// Tenants are all of the registry.
+	// Tenants are all tenants of the registry.
 	Tenants []Existing
 
-	// MaxDelete is how many of the tenants may go at once, in percent.
+	// MaxDelete is the maximum percentage of tenants deleted at once.
 	MaxDelete int
-	// Grace is how long a tenant stays whose row is inactive or gone.
+	// Grace is how long a tenant stays after its row became inactive or disappeared.
 	Grace time.Duration
-	// Held is the hold of the last decision; nil when there was none.
+	// Held is the hold of the last decision; nil for none.
 	Held *Hold
-	// Confirmed is the hold that somebody has confirmed.
+	// Confirmed is the id of the confirmed hold.
 	Confirmed string
-	// Recent are the uids whose tenants were told to go a moment ago, unconfirmed. Rows that vanish one by one, and are heard of
-	// one by one, are as many as rows that vanish at once.
+	// Recent are the uids whose tenants were deleted a moment ago, without confirmation. Rows that
+	// disappear one by one count like rows that disappear at once.
 	Recent []string
 }
 
-// Row is a row that a tenant can be made of.
+// Row is a valid row.
 type Row struct {
-	// UID is as the column has it.
+	// UID is as in the column.
 	UID    string
 	Active bool
 }
@@ -62,10 +64,11 @@ type Row struct {
 // Template is one template of the registry.
 type Template struct {
 	Name string
-	// Deleting is true when somebody has deleted it. Confirmed is true when somebody has confirmed that its tenants go, however
-	// many they are.
+	// Deleting is true if it is being deleted. Confirmed is true if the deletion of all its tenants
+	// was confirmed.
 	Deleting, Confirmed bool
-	// Invalid is true when nothing can be made of it as it is. Its tenants stay as they are, and no new one is made.
+	// Invalid is true if it cannot be rendered. Its tenants stay unchanged, and no new one is
+	// created.
 	Invalid bool
 	// MaxSkew, HasCanary, Deadline and Last are as in [RolloutFacts].
 	MaxSkew   int
@@ -74,25 +77,26 @@ type Template struct {
 	Last      Last
 }
 
-// Existing is a tenant that there is.
+// Existing is an existing tenant.
 type Existing struct {
-	// Name is the object's, and Identity stands for this very object: another one of the same name has another.
+	// Name is the object's name. Identity identifies this object: a recreated one has another.
 	Name, Identity string
-	// UID is as the row has it, Template the name of its template.
+	// UID is as in the row, Template the name of its template.
 	UID, Template string
 	Deleting      bool
-	// InactiveSince is since when its row is known to be inactive or gone; zero when it is not.
+	// InactiveSince is when its row became inactive or disappeared; zero if it is active.
 	InactiveSince time.Time
-	// ValuesCurrent is true when it has the values of its row, TemplateCurrent when it has its template's generation.
+	// ValuesCurrent is true if it has the values of its row, TemplateCurrent if it has its
+	// template's generation.
 	ValuesCurrent, TemplateCurrent bool
-	// Ready is true when it is ready as it is now: what was seen of an older state does not count. Failed is true when it
-	// has failed as it is now.
+	// Ready and Failed are its state now; the state before the last change does not count.
 	Ready, Failed bool
-	// Since is when the last change of its template was brought to it; zero when none was, or when it was not ready then.
+	// Since is when it got its last template change; zero if it never did, or was not ready then.
 	Since time.Time
-	// Canary is true when it gets changes first.
+	// Canary is true if it gets changes first.
 	Canary bool
-	// Broken is true when it cannot be rendered from its row and template as they are now, Refused when it can be, and was not taken.
+	// Broken is true if it cannot be rendered from its current row and template, Refused if the API
+	// refused the result.
 	Broken, Refused bool
 }
 
@@ -100,54 +104,55 @@ type Existing struct {
 type RegistryDecision struct {
 	Create []Creation
 	Update []Update
-	// Mark are the tenants whose time of grace begins, Unmark those that are wanted again.
+	// Mark are the tenants whose grace period begins, Unmark those that are wanted again.
 	Mark, Unmark []string
 	Delete       []Going
-	// Grace are the tenants that go when their time is over.
+	// Grace are the tenants to delete after their grace period.
 	Grace []Going
-	// Held are the tenants that wait for a confirmation; nil when there is no hold.
+	// Held are the tenants that wait for confirmation; nil for none.
 	Held *Hold
-	// Left are the tenants that are left as they are, because nobody knows what their row means.
+	// Left are the tenants that stay unchanged because the meaning of their row is unknown.
 	Left []string
-	// Rollouts are by template.
+	// Rollouts are the rollouts by template.
 	Rollouts map[string]RolloutDecision
-	// Desired is how many tenants there should be.
+	// Desired is the number of wanted tenants.
 	Desired int
-	// NextCheck is when to look again even if nothing happens.
+	// NextCheck is when to decide again without an event.
 	NextCheck time.Time
 }
 
-// Creation is a tenant to make.
+// Creation is a tenant to create.
 type Creation struct{ UID, Template string }
 
 // Update is a tenant to change.
 type Update struct {
 	Tenant string
-	// ValuesOnly is true when its turn to get the newest template has not come: only what it knows of its row is changed.
+	// ValuesOnly is true if it is not its turn to get the newest template: only the values of its
+	// row change.
 	ValuesOnly bool
-	// Starts is true when it is on its way from now on: the time is written down.
+	// Starts is true if it is on its way from now on, which is recorded.
 	Starts bool
 }
 
-// Why a tenant is not wanted.
+// Why a tenant is unwanted.
 const (
 	RowInactive     = "the row is inactive"
 	RowMissing      = "the row is gone"
 	TemplateDeleted = "the template is deleted"
 )
 
-// Going is a tenant that goes.
+// Going is a tenant to delete.
 type Going struct {
 	Tenant, Because string
-	// At is when, for those that have time left.
+	// At is when its grace period ends, if it has one.
 	At time.Time
-	// Reread is true when the rows have to be read before: they were read long before its time was over, or before somebody has
-	// confirmed that it goes, and its row may be back.
+	// Reread is true if the rows must be read first: they were read long before its grace period
+	// ended, or before its deletion was confirmed, and its row may be back.
 	Reread bool
 }
 
-// Registry says what to do about the tenants of a registry. When the rows could not be read, nothing is decided but on the
-// tenants whose template is deleted, and the hold stays as it was if there are none.
+// Registry decides about the tenants of a registry. If the rows could not be read, it decides only
+// about tenants whose template is deleted, and otherwise keeps the hold.
 func Registry(f RegistryFacts) RegistryDecision {
 	d := RegistryDecision{Rollouts: map[string]RolloutDecision{}}
 	r := index(f)
@@ -167,7 +172,7 @@ func Registry(f RegistryFacts) RegistryDecision {
 	return d
 }
 
-// confirmed parts the tenants whose template says that they may go from the others.
+// confirmed separates the tenants whose deletion was confirmed through their template.
 func (r reading) confirmed(due []Going) (sure, others []Going) {
 	templates := map[string]string{}
 	for _, t := range r.f.Tenants {
@@ -183,10 +188,10 @@ func (r reading) confirmed(due []Going) (sure, others []Going) {
 	return sure, others
 }
 
-// reading is what is known, by name.
+// reading indexes the facts by name.
 type reading struct {
 	f RegistryFacts
-	// active is by uid, and tells rows that are there from those that are not.
+	// active maps existing uids to whether the row is active.
 	active    map[string]bool
 	rejected  map[string]bool
 	templates map[string]Template
@@ -228,7 +233,8 @@ func (r reading) desired() int {
 	return rows * templates
 }
 
-// creations are the wanted tenants that are not there. One that is still going is waited for.
+// creations returns the wanted tenants that do not exist. It waits for one that is still being
+// deleted.
 func (r reading) creations() []Creation {
 	if r.f.Reading != ReadingGood {
 		return nil
@@ -245,14 +251,14 @@ func (r reading) creations() []Creation {
 			}
 		}
 	}
-	// The order must not depend on that of the rows: integers are given in it.
+	// The order must not depend on that of the rows: integers are allocated in it.
 	slices.SortFunc(create, func(a, b Creation) int {
 		return cmp.Or(cmp.Compare(a.UID, b.UID), cmp.Compare(a.Template, b.Template))
 	})
 	return slices.Compact(create)
 }
 
-// why says why a tenant is not wanted; empty when it is.
+// why returns why a tenant is unwanted; "" if it is wanted.
 func (r reading) why(t Existing) string {
 	template, there := r.templates[t.Template]
 	active, row := r.active[t.UID]
@@ -267,7 +273,7 @@ func (r reading) why(t Existing) string {
 	return RowMissing
 }
 
-// unwanted sorts the tenants that nobody wants: what is due is returned.
+// unwanted sorts the unwanted tenants, and returns the due ones.
 func (r reading) unwanted(d *RegistryDecision) []Going {
 	var due []Going
 	for _, t := range sorted(r.f.Tenants) {
@@ -291,14 +297,14 @@ func (r reading) unwanted(d *RegistryDecision) []Going {
 	return due
 }
 
-// grace begins or continues a tenant's time of grace, or tells that it is over.
+// grace starts or continues a tenant's grace period, or reports its end.
 func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, bool) {
 	since := t.InactiveSince
 	if since.IsZero() {
 		d.Mark = append(d.Mark, t.Name)
 		since = r.f.Now
 	}
-	// A mark from the future, from a clock that was wrong, must not keep it for ever.
+	// A mark from the future, due to a wrong clock, must not keep the tenant for ever.
 	if since.After(r.f.Now) {
 		since = r.f.Now
 	}
@@ -311,12 +317,12 @@ func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, 
 	return Going{}, false
 }
 
-// living are the tenants that are there and not going.
+// living returns the tenants that are not being deleted.
 func (r reading) living() []Existing {
 	return slices.DeleteFunc(slices.Clone(r.f.Tenants), func(t Existing) bool { return t.Deleting })
 }
 
-// changes brings new values to tenants at once, and new templates as their rollouts say.
+// changes applies new values to tenants at once, and template changes by rollout.
 func (r reading) changes(d *RegistryDecision) {
 	if r.f.Reading != ReadingGood {
 		return
@@ -340,14 +346,15 @@ func (r reading) changes(d *RegistryDecision) {
 			d.Update = append(d.Update, u)
 		case r.frozen(t) || t.ValuesCurrent || r.templates[t.Template].Invalid:
 		case t.Broken && t.TemplateCurrent:
-			// It is told why by whoever has tried.
+			// The controller that tried reports why.
 		default:
 			d.Update = append(d.Update, Update{Tenant: t.Name, ValuesOnly: !t.TemplateCurrent})
 		}
 	}
 }
 
-// frozen tenants are not changed: they are going, wait for that, or nobody knows what their row means.
+// frozen reports whether a tenant must not be changed: it is being deleted, held, or the meaning of
+// its row is unknown.
 func (r reading) frozen(t Existing) bool {
 	return t.Deleting || r.why(t) != "" || r.rejected[t.UID]
 }
@@ -363,7 +370,7 @@ func (r reading) rollout(template Template) RolloutFacts {
 	return f
 }
 
-// sorted puts tenants in the order of their names.
+// sorted sorts tenants by name.
 func sorted(tenants []Existing) []Existing {
 	return slices.SortedFunc(slices.Values(tenants), func(a, b Existing) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -107,7 +107,8 @@ func find(f RegistryFacts, name string) Existing {
 	return f.Tenants[slices.IndexFunc(f.Tenants, func(t Existing) bool { return t.Name == name })]
 }
 
-// orphan tells whether a tenant's template is deleted, and sure whether somebody has confirmed that at the template.
+// orphan tells whether a tenant's template is deleted, and sure whether somebody has confirmed that
+// at the template.
 func (f RegistryFacts) orphan(t Existing) bool { return !f.template(t.Template) }
 
 func (f RegistryFacts) sure(t Existing) bool {

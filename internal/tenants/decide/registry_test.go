@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// settled are the facts of a registry with so many active rows, one template, and a tenant for each that is as it should be.
+// settled are the facts of a registry with so many active rows, one template, and a tenant for each
+// that is as it should be.
 func settled(n int, changes ...func(*RegistryFacts)) RegistryFacts {
 	f := RegistryFacts{Now: now, Reading: ReadingGood, Fresh: true, MaxDelete: 10, Templates: []Template{{Name: "web", Deadline: 10 * time.Minute}}}
 	for i := range n {
@@ -214,7 +215,7 @@ func TestWordsOfAHold(t *testing.T) {
 		t.Errorf("the hold is %+v, want %q", d.Held, want)
 	}
 	d = Registry(settled(50, func(f *RegistryFacts) { f.Rows, f.Nameless = f.Rows[1:], 2 }))
-	want = "the rows of 1 tenant are gone, and 2 rows have no uid: it may be theirs. Give it one, remove it, or leave it out with source.where"
+	want = "the rows of 1 tenant are gone, and 2 rows have no uid: it may be theirs. Give it one, remove it, or exclude it with source.where"
 	if d.Held == nil || d.Held.Message != want {
 		t.Errorf("the hold is %+v, want %q", d.Held, want)
 	}

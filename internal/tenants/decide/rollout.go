@@ -13,12 +13,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
-// RolloutFacts are all that is known of a template and its tenants.
+// RolloutFacts are all facts about a template and its tenants.
 type RolloutFacts struct {
 	Now time.Time
-	// MaxSkew is how many tenants may be on their way at a time; 0 for any number.
+	// MaxSkew is the maximum number of tenants on their way; 0 means no limit.
 	MaxSkew int
-	// HasCanary is true when some tenants get changes first.
+	// HasCanary is true if some tenants get changes first.
 	HasCanary bool
 	// Deadline is how long a tenant may be on its way.
 	Deadline time.Duration
@@ -26,62 +26,62 @@ type RolloutFacts struct {
 	Tenants  []Bringing
 }
 
-// Last is what was recorded of the rollout.
+// Last is the recorded state of the rollout.
 type Last struct {
-	// Began is when it began; zero when there is none on record.
+	// Began is when it began; zero if none is recorded.
 	Began time.Time
-	// Complete is true when it was complete, and Ended is when. Same is true when it was for the generation that the template
-	// has now.
+	// Complete is true if it was complete, at Ended. Same is true if it was for the template's
+	// current generation.
 	Complete, Same bool
 	Ended          time.Time
 }
 
-// Bringing is a tenant that a change of its template has to reach.
+// Bringing is a tenant that should get a template change.
 type Bringing struct {
 	Name string
-	// Current is true when it has the template's generation.
+	// Current is true if it has the template's generation.
 	Current bool
-	// Ready is true when it is ready as it is now: what was seen of an older state does not count. Failed is true when it
-	// has failed as it is now.
+	// Ready and Failed are its state now; the state before the last change does not count.
 	Ready, Failed bool
-	// Since is when the last change was brought to it; zero for one that was made with it, or was not ready when it came.
+	// Since is when it got the last change; zero if it was created with it, or was not ready then.
 	Since time.Time
 	// Canary is true when it gets changes first.
 	Canary bool
-	// Broken is true when it cannot be rendered with this generation: there is no use in trying. Refused is true when the API did
-	// not take it with this generation: it is tried again, and takes no place of another.
+	// Broken is true if it cannot be rendered with this generation: retrying is useless. Refused is
+	// true if the API refused it with this generation: it is retried, and uses no place.
 	Broken, Refused bool
-	// Frozen is true when nothing is changed about it now.
+	// Frozen is true if it must not be changed now.
 	Frozen bool
 }
 
-// onItsWay tells whether a change has been brought to it since the rollout began, and it is not ready yet. What becomes of a
-// tenant after a rollout is complete has nothing to do with it. Times are written down in whole seconds.
+// onItsWay reports whether it got a change since the rollout began, and is not ready yet. Its state
+// after a completed rollout does not matter. Times are stored in whole seconds.
 func (b Bringing) onItsWay(began time.Time) bool {
 	return !b.Since.IsZero() && !b.Ready && b.Since.Unix() >= began.Unix()
 }
 
-// RolloutDecision is which tenants get a change now, and how far it is.
+// RolloutDecision is which tenants get a change now, and the progress.
 type RolloutDecision struct {
 	Update []Update
 	Phase  string
-	// Began is when the rollout began, to be recorded. One that was not complete when the template changed again goes on.
+	// Began is when the rollout began, to be recorded. An incomplete one continues if the template
+	// changes again.
 	Began time.Time
-	// Total is how many tenants the change is for, Updated how many have it, Updating how many of those are not ready, and
-	// ReadyUpdated how many are.
+	// Total is the number of tenants to change, Updated of those that have the change, Updating of
+	// those that are not ready yet, ReadyUpdated of those that are.
 	Total, Updated, Updating, ReadyUpdated int
-	// Failed are the tenants because of which nothing more is changed.
+	// Failed are the tenants that stop the rollout.
 	Failed []string
-	// Message says the same for people.
+	// Message describes the progress.
 	Message string
-	// NextCheck is when to look again even if nothing happens.
+	// NextCheck is when to decide again without an event.
 	NextCheck time.Time
 }
 
-// Paused tells whether nothing more is changed before those that have failed are ready, or the template changes.
+// Paused reports whether the rollout waits until failed tenants are ready, or the template changes.
 func (d RolloutDecision) Paused() bool { return len(d.Failed) > 0 }
 
-// Rollout says which tenants get a change of their template now.
+// Rollout decides which tenants get a template change now.
 func Rollout(f RolloutFacts) RolloutDecision {
 	tenants := slices.SortedFunc(slices.Values(f.Tenants), func(a, b Bringing) int { return cmp.Compare(a.Name, b.Name) })
 	var waiting []Bringing
@@ -121,8 +121,8 @@ func Rollout(f RolloutFacts) RolloutDecision {
 	return d
 }
 
-// beginning is when a rollout begins that is not on record: now, unless some tenants have got it already. A server that ends
-// before it has recorded the rollout leaves those behind, and they are on their way.
+// beginning is when an unrecorded rollout begins: now, unless some tenants have the change already,
+// because a server stopped before it recorded the rollout. These are on their way.
 func beginning(f RolloutFacts) time.Time {
 	began := f.Now
 	for _, t := range f.Tenants {
@@ -133,10 +133,11 @@ func beginning(f RolloutFacts) time.Time {
 	return began
 }
 
-// unbounded tells whether every tenant gets the change at once: then none has to wait because another one has failed.
+// unbounded reports whether every tenant gets the change at once, so that failed ones block nobody.
 func (f RolloutFacts) unbounded() bool { return f.MaxSkew <= 0 && !f.HasCanary }
 
-// judge finds out which tenants that are on their way have failed, and when the others will have. It returns how many there are.
+// judge finds which tenants on their way have failed, and when the others will exceed the deadline.
+// It returns the number on their way.
 func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 	way := 0
 	for _, t := range tenants {
@@ -145,7 +146,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 		}
 		way++
 		if !t.Current || t.Frozen {
-			// It is the next change that has to help one which an older change has left behind.
+			// Only the next change can help a tenant that an older change left failing.
 			continue
 		}
 		deadline := t.Since.Add(f.Deadline)
@@ -162,7 +163,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 	return way
 }
 
-// canaries leaves of those that wait the ones whose turn it is, and says why the others have to wait.
+// canaries returns the waiting tenants whose turn it is, and why the others must wait.
 func canaries(f RolloutFacts, tenants, waiting []Bringing) ([]Bringing, string) {
 	if !f.HasCanary || len(waiting) == 0 {
 		return waiting, ""
@@ -179,7 +180,7 @@ func canaries(f RolloutFacts, tenants, waiting []Bringing) ([]Bringing, string) 
 	}
 	switch {
 	case !some:
-		return nil, "no tenant has the labels of spec.rollout.canary, so nobody can be first"
+		return nil, "no tenant has the labels of spec.rollout.canary, so the rollout cannot start"
 	case len(unready) == 0:
 		return waiting, ""
 	}
@@ -187,14 +188,15 @@ func canaries(f RolloutFacts, tenants, waiting []Bringing) ([]Bringing, string) 
 	return first, "the others wait until these are ready: " + list(unready)
 }
 
-// pick takes as many as may be on their way.
+// pick selects as many tenants as may be on their way.
 func pick(f RolloutFacts, began time.Time, way int, waiting []Bringing) []Update {
 	urgency := func(t Bringing) int {
 		switch {
 		case t.Refused:
 			return 3
 		case t.onItsWay(began):
-			// With an older change. It takes no place of another, and needs help most.
+			// It is on its way with an older change. It needs no further place, and needs the
+			// change most.
 			return 0
 		case !t.Ready:
 			return 1
@@ -203,13 +205,13 @@ func pick(f RolloutFacts, began time.Time, way int, waiting []Bringing) []Update
 	}
 	slices.SortStableFunc(waiting, func(a, b Bringing) int { return cmp.Compare(urgency(a), urgency(b)) })
 	free := f.MaxSkew - way
-	// Those that were not ready before take no place for long, but are not changed all at once either.
+	// Tenants that were not ready before need no place for long, but must not all change at once.
 	unready := f.MaxSkew
 	var updates []Update
 	for _, t := range waiting {
 		switch {
 		case f.MaxSkew <= 0, t.onItsWay(began):
-			// Without limit, or counted already.
+			// No limit, or counted already.
 		case !t.Ready:
 			if unready--; unready < 0 {
 				continue
@@ -224,18 +226,18 @@ func pick(f RolloutFacts, began time.Time, way int, waiting []Bringing) []Update
 	return updates
 }
 
-// tell finds the phase and its words.
+// tell sets the phase and the message.
 func (d *RolloutDecision) tell(f RolloutFacts, way int, broken []string, held string) {
 	switch {
 	case d.Total == 0:
-		d.Phase, d.Message = PhaseIdle, "no tenant has this template"
-		// Nothing has begun, and nothing new is to be recorded.
+		d.Phase, d.Message = PhaseIdle, "no tenant uses this template"
+		// Nothing has begun, so record nothing new.
 		d.Began = f.Last.Began
 		return
 	case d.Paused():
 		d.Phase = PhaseFailed
-		d.Message = fmt.Sprintf("%d of %d tenants have the change. Nothing more is changed, because these have failed or were not ready after %s: %s. "+
-			"It goes on when they are ready, or when the template changes", d.Updated, d.Total, f.Deadline, list(d.Failed))
+		d.Message = fmt.Sprintf("%d of %d tenants have the change. The rollout is paused, because these have failed or were not ready after %s: %s. "+
+			"It continues when they are ready, or when the template changes", d.Updated, d.Total, f.Deadline, list(d.Failed))
 		return
 	case d.Updated+len(broken) == d.Total && way == 0:
 		d.Phase = PhaseComplete

@@ -48,7 +48,7 @@ func TestRollout(t *testing.T) {
 		facts RolloutFacts
 		want  RolloutDecision
 	}{
-		"no tenants": {RolloutFacts{Now: now, MaxSkew: 1}, RolloutDecision{Phase: PhaseIdle, Message: "no tenant has this template"}},
+		"no tenants": {RolloutFacts{Now: now, MaxSkew: 1}, RolloutDecision{Phase: PhaseIdle, Message: "no tenant uses this template"}},
 		"a template with tenants that is not on record: it begins now": {
 			RolloutFacts{Now: now, MaxSkew: 1, Deadline: time.Minute, Tenants: []Bringing{outdated("a"), outdated("b")}},
 			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: now, Total: 2,
@@ -80,13 +80,13 @@ func TestRollout(t *testing.T) {
 		"one has failed: nothing more": {
 			rolling(2, outdated("a"), Bringing{Name: "b", Current: true, Failed: true, Since: ago(time.Minute)}),
 			RolloutDecision{Phase: PhaseFailed, Began: began, Total: 2, Updated: 1, Updating: 1, Failed: []string{"b"},
-				Message: "1 of 2 tenants have the change. Nothing more is changed, because these have failed or were not ready after 10m0s: b. " +
-					"It goes on when they are ready, or when the template changes"}},
+				Message: "1 of 2 tenants have the change. The rollout is paused, because these have failed or were not ready after 10m0s: b. " +
+					"It continues when they are ready, or when the template changes"}},
 		"one was not ready in time: nothing more": {
 			rolling(2, outdated("a"), onWay("b", 10*time.Minute)),
 			RolloutDecision{Phase: PhaseFailed, Began: began, Total: 2, Updated: 1, Updating: 1, Failed: []string{"b"},
-				Message: "1 of 2 tenants have the change. Nothing more is changed, because these have failed or were not ready after 10m0s: b. " +
-					"It goes on when they are ready, or when the template changes"}},
+				Message: "1 of 2 tenants have the change. The rollout is paused, because these have failed or were not ready after 10m0s: b. " +
+					"It continues when they are ready, or when the template changes"}},
 		"one that had failed is ready: it goes on": {
 			rolling(1, outdated("a"), Bringing{Name: "b", Current: true, Ready: true, Since: ago(time.Hour)}),
 			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,
@@ -110,7 +110,7 @@ func TestRollout(t *testing.T) {
 		"no canary: nobody": {
 			with(rolling(0, outdated("a")), func(f *RolloutFacts) { f.HasCanary = true }),
 			RolloutDecision{Phase: PhaseInProgress, Began: began, Total: 1,
-				Message: "0 of 1 tenants have the change, and 0 of those are ready; no tenant has the labels of spec.rollout.canary, so nobody can be first"}},
+				Message: "0 of 1 tenants have the change, and 0 of those are ready; no tenant has the labels of spec.rollout.canary, so the rollout cannot start"}},
 		"who cannot be rendered does not hold up the others": {
 			rolling(1, Bringing{Name: "a", Ready: true, Broken: true}, outdated("b")),
 			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 2,

@@ -8,124 +8,124 @@ import (
 	"time"
 )
 
-// TenantFacts are all that is known of a tenant and its objects.
+// TenantFacts are all facts about a tenant and its objects.
 type TenantFacts struct {
 	Now time.Time
-	// Objects are what the tenant should have, in an order in which what is needed comes first.
+	// Objects are the wanted objects, dependencies first.
 	Objects []Object
-	// RegistryGone is the name of the registry when it is not there any more; empty when it is.
+	// RegistryGone is the name of the registry if it no longer exists; else empty.
 	RegistryGone string
 }
 
-// Object is an object that a tenant should have.
+// Object is a wanted object of a tenant.
 type Object struct {
-	// ID is what the template calls it, Name its kind and name.
+	// ID is its id in the template, Name its kind and name.
 	ID, Name string
-	// Needs is what must be there before it is made or changed.
+	// Needs are its dependencies.
 	Needs []Need
-	// Once: it is made, and left alone after that.
+	// Once: it is created, and not changed afterwards.
 	Once bool
-	// Force: it is taken over from whoever has it.
+	// Force: it is adopted from any owner.
 	Force bool
-	// Skips: it is left out when what it needs has failed. Otherwise it is made all the same.
+	// Skips: it is skipped if a dependency has failed. Otherwise it is created anyway.
 	Skips bool
-	// Waits: it counts as ready when it is. Otherwise as soon as it is there.
+	// Waits: it counts as ready when it is ready. Otherwise as soon as it exists.
 	Waits bool
-	// Timeout is how long it may take to be ready; without limit when it is 0.
+	// Timeout is how long it may take to become ready; 0 means no limit.
 	Timeout time.Duration
-	// Broken says why there is no manifest of it; empty when there is one.
+	// Broken says why it has no manifest; empty if it has one.
 	Broken string
-	// Refused is the answer to the last attempt to write it, while it is too early for another one; empty for none.
+	// Refused is the error of the last write while it is too early to retry; empty for none.
 	Refused string
 	Live    Live
 }
 
-// Need is another object of the template.
+// Need is a dependency on another object of the template.
 type Need struct {
 	ID string
-	// Ready is true when it must be ready, and not only there.
+	// Ready is true if it must be ready, not only exist.
 	Ready bool
 }
 
-// Live is what is known of the object itself.
+// Live is the current state of the object.
 type Live struct {
 	Exists bool
-	// Deleting is true when it is on its way out.
+	// Deleting is true if it is being deleted.
 	Deleting bool
-	// Ours is true when it belongs to the tenant. Owner is who else has it, or fields of it that the manifest wants; empty for
-	// nobody.
+	// Ours is true if it belongs to the tenant. Owner is the other owner of it, or of fields in the
+	// manifest; empty for none.
 	Ours  bool
 	Owner string
-	// Lost is true when it was the tenant's, and somebody has taken it since.
+	// Lost is true if it belonged to the tenant, and another owner has taken it since.
 	Lost bool
-	// OnceDone is true when it says of itself that it was made once, and is to be left alone.
+	// OnceDone is true if it is marked as created once.
 	OnceDone bool
-	// Marked is true when it has the labels, annotations and the owner that an object of the tenant has.
+	// Marked is true if it has the labels, annotations and owner of the tenant's objects.
 	Marked bool
-	// AsLeft is true when neither the manifest nor the object has changed since it was last written. SameManifest is true when the
-	// manifest has not.
+	// AsLeft is true if neither the manifest nor the object has changed since it was last written.
+	// SameManifest is true if the manifest has not changed.
 	AsLeft, SameManifest bool
-	// Ready and Failed say how it is, Message why.
+	// Ready and Failed are its state, Message the reason.
 	Ready, Failed bool
 	Message       string
-	// Since is since when it is there and not ready.
+	// Since is since when it exists and is not ready.
 	Since time.Time
 }
 
-// Verb is what to do about an object, or why nothing.
+// Verb is what to do with an object, or why nothing.
 type Verb string
 
 const (
-	// VerbCreate: make it.
+	// VerbCreate: create it.
 	VerbCreate Verb = "create"
-	// VerbWrite: bring it to its manifest, in the way that the manifest says.
+	// VerbWrite: apply its manifest.
 	VerbWrite Verb = "write"
-	// VerbAdopt: mark it as the tenant's, and touch nothing else.
+	// VerbAdopt: mark it as the tenant's, and change nothing else.
 	VerbAdopt Verb = "adopt"
-	// VerbLeave: it is as it should be; ready or not yet.
+	// VerbLeave: it is up to date, ready or not.
 	VerbLeave Verb = "leave"
-	// VerbWait: something else must happen first.
+	// VerbWait: it waits for something else.
 	VerbWait Verb = "wait"
-	// VerbSkip: what it needs has failed.
+	// VerbSkip: a dependency has failed.
 	VerbSkip Verb = "skip"
-	// VerbConflict: somebody else has it.
+	// VerbConflict: it has another owner.
 	VerbConflict Verb = "conflict"
-	// VerbBroken: there is no manifest of it.
+	// VerbBroken: it has no manifest.
 	VerbBroken Verb = "broken"
-	// VerbRefused: it could not be written.
+	// VerbRefused: writing it failed.
 	VerbRefused Verb = "refused"
-	// VerbFailed: it says of itself that it has failed.
+	// VerbFailed: it reports that it has failed.
 	VerbFailed Verb = "failed"
-	// VerbTimeout: it was not ready in time. It is watched: when it is ready later, it is.
+	// VerbTimeout: it was not ready in time. It is still watched, and may become ready later.
 	VerbTimeout Verb = "timeout"
 )
 
-// Writes tells whether something is written.
+// Writes reports whether the verb writes.
 func (v Verb) Writes() bool { return v == VerbCreate || v == VerbWrite || v == VerbAdopt }
 
-// Fails tells whether the object counts as failed, those of somebody else among them.
+// Fails reports whether the object counts as failed; conflicts do, too.
 func (v Verb) Fails() bool {
 	return v == VerbConflict || v == VerbBroken || v == VerbRefused || v == VerbFailed || v == VerbTimeout
 }
 
-// ObjectDecision is what to do about one object.
+// ObjectDecision is the decision about one object.
 type ObjectDecision struct {
 	ID   string
 	Verb Verb
-	// Ready is true when it is there, as it should be, and ready.
+	// Ready is true if it exists, is up to date and ready.
 	Ready bool
 	// For are the ids that it waits for, or is skipped because of.
 	For []string
-	// Owner is who has it, when that is in the way.
+	// Owner is its other owner, for a conflict.
 	Owner string
-	// Message says why, for people; empty where the verb says all.
+	// Message says why; empty if the verb says it all.
 	Message string
-	// NextCheck is when its time is over.
+	// NextCheck is when its timeout ends.
 	NextCheck time.Time
 }
 
-// Tenant says what to do about the objects of a tenant, and how the tenant stands. Everything that is to be written may be written
-// at once. When that is done, there may be more.
+// Tenant decides about the objects of a tenant, and its status. All writes may happen at once.
+// Afterwards there may be more.
 func Tenant(f TenantFacts) TenantDecision {
 	p := pass{f: f, objects: map[string]Object{}, decided: map[string]ObjectDecision{}, open: map[string]bool{}}
 	for _, o := range f.Objects {
@@ -139,12 +139,12 @@ func Tenant(f TenantFacts) TenantDecision {
 	return t.TenantDecision
 }
 
-// pass decides on each object once, after what it needs.
+// pass decides about each object once, after its dependencies.
 type pass struct {
 	f       TenantFacts
 	objects map[string]Object
 	decided map[string]ObjectDecision
-	// open are those that are being decided on: whoever meets one of them goes in a circle.
+	// open are the objects being decided on, to detect cycles.
 	open map[string]bool
 }
 
@@ -160,13 +160,13 @@ func (p *pass) decide(o Object) ObjectDecision {
 	return d
 }
 
-// first asks the rules in their order.
+// first applies the rules in order.
 func (p *pass) first(o Object) ObjectDecision {
 	if o.Broken != "" {
 		return ObjectDecision{Verb: VerbBroken, Message: o.Broken}
 	}
 	if o.Live.Exists && o.Live.Deleting {
-		return ObjectDecision{Verb: VerbWait, Message: "the object that was there is being deleted"}
+		return ObjectDecision{Verb: VerbWait, Message: "the previous object is being deleted"}
 	}
 	if d, ok := conflict(o); ok {
 		return d
@@ -178,7 +178,7 @@ func (p *pass) first(o Object) ObjectDecision {
 	if o.Refused != "" {
 		return ObjectDecision{Verb: VerbRefused, Message: o.Refused}
 	}
-	// What only has to be as it was again asks nobody.
+	// Restoring an object needs no dependencies.
 	if verb == VerbAdopt || verb == VerbWrite && o.Live.SameManifest && o.Live.Ours {
 		return ObjectDecision{Verb: verb}
 	}
@@ -188,8 +188,8 @@ func (p *pass) first(o Object) ObjectDecision {
 	return ObjectDecision{Verb: verb}
 }
 
-// conflict: whoever has it keeps it, unless it is taken over. That happens once: who has lost it does not take it back, or two
-// would go on for ever.
+// conflict: the other owner keeps the object, unless it is adopted by force. That happens once: two
+// owners must not adopt it from each other for ever.
 func conflict(o Object) (ObjectDecision, bool) {
 	l := o.Live
 	if !l.Exists || l.Ours || l.Owner == "" && !l.Lost || o.Force && !l.Lost {
@@ -199,14 +199,14 @@ func conflict(o Object) (ObjectDecision, bool) {
 	if owner == "" {
 		owner = "somebody else"
 	}
-	message := fmt.Sprintf("%s belongs to %s. Give it another name, let it go there, or take it over with conflictPolicy: Force", o.Name, owner)
+	message := fmt.Sprintf("%s belongs to %s. Rename it, release it there, or take it over with conflictPolicy: Force", o.Name, owner)
 	if l.Lost {
-		message = fmt.Sprintf("%s has been taken over by %s, and is not taken back. Give it another name, or delete it: then it is made again", o.Name, owner)
+		message = fmt.Sprintf("%s has been taken over by %s, and Yuba does not take it back. Rename it, or delete it to have it created again", o.Name, owner)
 	}
 	return ObjectDecision{Verb: VerbConflict, Owner: owner, Message: message}, true
 }
 
-// wanted is what would be done if nothing were in the way.
+// wanted returns the verb without obstacles.
 func wanted(o Object) Verb {
 	l := o.Live
 	switch {
@@ -223,7 +223,7 @@ func wanted(o Object) Verb {
 	return VerbWrite
 }
 
-// left says how an object is that is as it should be.
+// left describes an object that is up to date.
 func (p *pass) left(o Object) ObjectDecision {
 	l := o.Live
 	switch {
@@ -245,16 +245,16 @@ func (p *pass) left(o Object) ObjectDecision {
 	return ObjectDecision{Verb: VerbTimeout, Message: message}
 }
 
-// needs says what an object has to wait for, or is left out because of.
+// needs returns what an object must wait for, or is skipped because of.
 func (p *pass) needs(o Object) (ObjectDecision, bool) {
 	var failed, missing []string
 	for _, n := range o.Needs {
 		needed, there := p.objects[n.ID]
 		if !there {
-			return ObjectDecision{Verb: VerbBroken, Message: fmt.Sprintf("it depends on %q, which the template does not have", n.ID)}, true
+			return ObjectDecision{Verb: VerbBroken, Message: fmt.Sprintf("it depends on %q, which is not in the template", n.ID)}, true
 		}
 		if p.open[n.ID] {
-			return ObjectDecision{Verb: VerbBroken, Message: fmt.Sprintf("it depends on %q, which depends on it in turn", n.ID)}, true
+			return ObjectDecision{Verb: VerbBroken, Message: fmt.Sprintf("it depends on %q, which in turn depends on it", n.ID)}, true
 		}
 		d := p.decide(needed)
 		switch {
@@ -266,7 +266,7 @@ func (p *pass) needs(o Object) (ObjectDecision, bool) {
 	}
 	switch {
 	case len(failed) > 0 && o.Skips:
-		return ObjectDecision{Verb: VerbSkip, For: failed, Message: "left out because what it depends on has failed: " + list(failed)}, true
+		return ObjectDecision{Verb: VerbSkip, For: failed, Message: "skipped because its dependencies have failed: " + list(failed)}, true
 	case len(missing) > 0:
 		return ObjectDecision{Verb: VerbWait, For: missing, Message: "waits for " + list(missing)}, true
 	}

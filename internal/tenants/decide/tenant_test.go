@@ -38,7 +38,7 @@ func needs(ids ...string) func(*Object) {
 }
 
 func TestOneObject(t *testing.T) {
-	conflicting := "ConfigMap a/x belongs to Tenant b/other. Give it another name, let it go there, or take it over with conflictPolicy: Force"
+	conflicting := "ConfigMap a/x belongs to Tenant b/other. Rename it, release it there, or take it over with conflictPolicy: Force"
 	for sentence, c := range map[string]struct {
 		object Object
 		want   ObjectDecision
@@ -55,10 +55,10 @@ func TestOneObject(t *testing.T) {
 			object("x", foreign, func(o *Object) { o.Force = true }), ObjectDecision{Verb: VerbWrite}},
 		"it was taken over by somebody: it is not taken back. Give it another name, or delete it: then it is made again": {
 			object("x", foreign, func(o *Object) { o.Force, o.Live.Lost = true, true }),
-			ObjectDecision{Verb: VerbConflict, Owner: "Tenant b/other", Message: "ConfigMap a/x has been taken over by Tenant b/other, and is not taken back. Give it another name, or delete it: then it is made again"}},
+			ObjectDecision{Verb: VerbConflict, Owner: "Tenant b/other", Message: "ConfigMap a/x has been taken over by Tenant b/other, and Yuba does not take it back. Rename it, or delete it to have it created again"}},
 		"it was taken over by nobody knows whom": {
 			object("x", foreign, func(o *Object) { o.Live.Owner, o.Live.Lost = "", true }),
-			ObjectDecision{Verb: VerbConflict, Owner: "somebody else", Message: "ConfigMap a/x has been taken over by somebody else, and is not taken back. Give it another name, or delete it: then it is made again"}},
+			ObjectDecision{Verb: VerbConflict, Owner: "somebody else", Message: "ConfigMap a/x has been taken over by somebody else, and Yuba does not take it back. Rename it, or delete it to have it created again"}},
 		"made once, and there: leave it":                       {object("x", once, changed), ObjectDecision{Verb: VerbLeave, Ready: true}},
 		"made once, and not there: make it":                    {object("x", once, absent), ObjectDecision{Verb: VerbCreate}},
 		"made once, and not ready: leave it":                   {object("x", once, unready), ObjectDecision{Verb: VerbLeave, Message: "soon", NextCheck: now.Add(5 * time.Minute)}},
@@ -67,7 +67,7 @@ func TestOneObject(t *testing.T) {
 		"made once, of somebody else, to be taken over: adopt": {object("x", once, foreign, func(o *Object) { o.Force = true }), ObjectDecision{Verb: VerbAdopt}},
 		"there, of nobody, and to be made once: write it":      {object("x", foreign, func(o *Object) { o.Once, o.Live.Owner = true, "" }), ObjectDecision{Verb: VerbWrite}},
 		"being deleted: wait": {
-			object("x", func(o *Object) { o.Live.Deleting = true }), ObjectDecision{Verb: VerbWait, Message: "the object that was there is being deleted"}},
+			object("x", func(o *Object) { o.Live.Deleting = true }), ObjectDecision{Verb: VerbWait, Message: "the previous object is being deleted"}},
 		"without a manifest: leave what is there": {object("x", broken), ObjectDecision{Verb: VerbBroken, Message: "no such variable"}},
 		"refused: not again before its time": {
 			object("x", absent, func(o *Object) { o.Refused = "quota" }), ObjectDecision{Verb: VerbRefused, Message: "quota"}},
@@ -84,9 +84,9 @@ func TestOneObject(t *testing.T) {
 		"nobody waits for it": {
 			object("x", unready, func(o *Object) { o.Waits = false }), ObjectDecision{Verb: VerbLeave, Ready: true}},
 		"it needs what there is not": {
-			object("x", absent, needs("y")), ObjectDecision{Verb: VerbBroken, Message: `it depends on "y", which the template does not have`}},
+			object("x", absent, needs("y")), ObjectDecision{Verb: VerbBroken, Message: `it depends on "y", which is not in the template`}},
 		"it needs itself": {
-			object("x", absent, needs("x")), ObjectDecision{Verb: VerbBroken, Message: `it depends on "x", which depends on it in turn`}},
+			object("x", absent, needs("x")), ObjectDecision{Verb: VerbBroken, Message: `it depends on "x", which in turn depends on it`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c.want.ID = "x"
@@ -158,8 +158,8 @@ func TestWhatDependsOnEachOther(t *testing.T) {
 
 func TestHowATenantStands(t *testing.T) {
 	healthy := Condition{Reason: ReasonHealthy, Message: "no object has failed"}
-	alone := Condition{Reason: ReasonNoConflict, Message: "no object belongs to somebody else"}
-	still := Condition{Reason: ReasonReconcileComplete, Message: "nothing is on its way"}
+	alone := Condition{Reason: ReasonNoConflict, Message: "no object has another owner"}
+	still := Condition{Reason: ReasonReconcileComplete, Message: "nothing is in progress"}
 	for sentence, c := range map[string]struct {
 		facts TenantFacts
 		want  TenantDecision
@@ -175,25 +175,25 @@ func TestHowATenantStands(t *testing.T) {
 				Conflict:    alone, Degraded: healthy}},
 		"one has failed, and another is left out": {
 			TenantFacts{Objects: []Object{object("a", broken), object("b", absent, needs("a"))}}, TenantDecision{Desired: 2, Failed: 1, Skipped: 1,
-				Ready:       Condition{Reason: ReasonResourcesFailed, Message: "0 of 2 objects are ready; failed: a (no such variable); left out: b"},
+				Ready:       Condition{Reason: ReasonResourcesFailed, Message: "0 of 2 objects are ready; failed: a (no such variable); skipped: b"},
 				Progressing: still, Conflict: alone,
-				Degraded: Condition{True: true, Reason: ReasonResourceFailures, Message: "0 of 2 objects are ready; failed: a (no such variable); left out: b"}}},
+				Degraded: Condition{True: true, Reason: ReasonResourceFailures, Message: "0 of 2 objects are ready; failed: a (no such variable); skipped: b"}}},
 		"one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b")}}, TenantDecision{Desired: 2, ReadyCount: 1, Failed: 1, Conflicted: 1,
 				Ready:       Condition{Reason: ReasonResourcesConflicted, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"},
 				Progressing: still,
-				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these belong to somebody else: a (Tenant b/other)"},
+				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: a (Tenant b/other)"},
 				Degraded:    Condition{True: true, Reason: ReasonResourceConflicts, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"}}},
 		"one has failed, and one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b", broken)}}, TenantDecision{Desired: 2, Failed: 2, Conflicted: 1,
 				Ready:       Condition{Reason: ReasonResourcesFailedAndConflicted, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"},
 				Progressing: still,
-				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these belong to somebody else: a (Tenant b/other)"},
+				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: a (Tenant b/other)"},
 				Degraded:    Condition{True: true, Reason: ReasonResourceFailuresAndConflicts, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"}}},
 		"its registry is gone": {
 			TenantFacts{Objects: []Object{object("a")}, RegistryGone: "shop"}, TenantDecision{Desired: 1, ReadyCount: 1,
-				Ready: Condition{Reason: ReasonRegistryGone, Message: "its object is ready; the registry shop is gone, so the tenant stays as it is, whatever its row says. " +
-					"Make the registry again, or delete the tenant"},
+				Ready: Condition{Reason: ReasonRegistryGone, Message: "its object is ready; the registry shop no longer exists, so the tenant stays unchanged, whatever its row is. " +
+					"Create the registry again, or delete the tenant"},
 				Progressing: still, Conflict: alone, Degraded: healthy}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

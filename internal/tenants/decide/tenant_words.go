@@ -11,27 +11,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
-// TenantDecision is what to do about a tenant's objects, and how it stands.
+// TenantDecision is the decision about a tenant's objects, and its status.
 type TenantDecision struct {
 	// Objects are in the order of the facts.
 	Objects []ObjectDecision
-	// Desired is how many objects there should be. Failed are those that have failed, Conflicted among them.
+	// Desired is the number of wanted objects. Failed includes Conflicted.
 	Desired, ReadyCount, Failed, Conflicted, Skipped int
-	// Writes is true when something is to be written now.
+	// Writes is true if something is to be written now.
 	Writes bool
 
 	Ready, Progressing, Conflict, Degraded Condition
-	// NextCheck is when to look again even if nothing happens.
+	// NextCheck is when to decide again without an event.
 	NextCheck time.Time
 }
 
-// Condition is what a condition of a tenant says.
+// Condition is a condition of a tenant.
 type Condition struct {
 	True            bool
 	Reason, Message string
 }
 
-// tally is a decision in the making, with what its words are made of.
+// tally is a decision in progress, with the parts of its messages.
 type tally struct {
 	TenantDecision
 	failed, conflicted, skipped, waiting, unready []string
@@ -61,7 +61,7 @@ func (d *tally) add(o Object, od ObjectDecision) {
 	}
 }
 
-// conclude finds the words of the conditions.
+// conclude sets the conditions.
 func (d *tally) conclude(f TenantFacts) {
 	message := d.message()
 	failed := d.Failed > d.Conflicted
@@ -76,8 +76,8 @@ func (d *tally) conclude(f TenantFacts) {
 		d.Ready = Condition{Reason: ReasonResourcesConflicted, Message: message}
 		d.Degraded = Condition{True: true, Reason: ReasonResourceConflicts, Message: message}
 	case f.RegistryGone != "":
-		d.Ready = Condition{Reason: ReasonRegistryGone, Message: fmt.Sprintf("%s; the registry %s is gone, so the tenant stays as it is, whatever its row says. "+
-			"Make the registry again, or delete the tenant", message, f.RegistryGone)}
+		d.Ready = Condition{Reason: ReasonRegistryGone, Message: fmt.Sprintf("%s; the registry %s no longer exists, so the tenant stays unchanged, whatever its row is. "+
+			"Create the registry again, or delete the tenant", message, f.RegistryGone)}
 	case d.ReadyCount < d.Desired:
 		d.Ready = Condition{Reason: ReasonNotAllResourcesReady, Message: message}
 	default:
@@ -86,17 +86,17 @@ func (d *tally) conclude(f TenantFacts) {
 	if !d.Degraded.True {
 		d.Degraded = Condition{Reason: ReasonHealthy, Message: "no object has failed"}
 	}
-	d.Conflict = Condition{Reason: ReasonNoConflict, Message: "no object belongs to somebody else"}
+	d.Conflict = Condition{Reason: ReasonNoConflict, Message: "no object has another owner"}
 	if d.Conflicted > 0 {
-		d.Conflict = Condition{True: true, Reason: ReasonResourceConflict, Message: "these belong to somebody else: " + list(d.conflicted)}
+		d.Conflict = Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: " + list(d.conflicted)}
 	}
-	d.Progressing = Condition{Reason: ReasonReconcileComplete, Message: "nothing is on its way"}
+	d.Progressing = Condition{Reason: ReasonReconcileComplete, Message: "nothing is in progress"}
 	if d.Writes || len(d.waiting)+len(d.unready) > 0 {
 		d.Progressing = Condition{True: true, Reason: ReasonReconciling, Message: message}
 	}
 }
 
-// message says how the objects are.
+// message describes the state of the objects.
 func (d *tally) message() string {
 	if d.ReadyCount == d.Desired {
 		switch d.Desired {
@@ -112,7 +112,7 @@ func (d *tally) message() string {
 		what  string
 		names []string
 	}{
-		{"failed", d.failed}, {"of somebody else", d.conflicted}, {"left out", d.skipped}, {"waiting", d.waiting}, {"not ready yet", d.unready},
+		{"failed", d.failed}, {"of somebody else", d.conflicted}, {"skipped", d.skipped}, {"waiting", d.waiting}, {"not ready yet", d.unready},
 	} {
 		if len(p.names) > 0 {
 			parts = append(parts, p.what+": "+list(p.names))
@@ -121,10 +121,10 @@ func (d *tally) message() string {
 	return strings.Join(parts, "; ")
 }
 
-// longestBecause is how much of a reason stands beside a name: all of it is told with the object itself.
+// longestBecause limits a reason beside a name; the object itself has all of it.
 const longestBecause = 120
 
-// because says a reason in short beside a name.
+// because formats a short reason beside a name.
 func because(id, message string) string {
 	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
 	if message == "" {

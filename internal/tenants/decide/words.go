@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The reasons of a tenant's conditions, in the published words.
+// The reasons of a tenant's conditions, as published by Tenant Operator.
 const (
 	ReasonReconciled                   = "Reconciled"
 	ReasonNotAllResourcesReady         = "NotAllResourcesReady"
@@ -29,7 +29,7 @@ const (
 	ReasonResourceFailuresAndConflicts = "ResourceFailuresAndConflicts"
 )
 
-// The phases of a rollout, in the successor's words.
+// The phases of a rollout.
 const (
 	PhaseIdle       = "Idle"
 	PhaseInProgress = "InProgress"
@@ -37,10 +37,10 @@ const (
 	PhaseComplete   = "Complete"
 )
 
-// named is how many names a message has.
+// named is the number of names in a message.
 const named = 5
 
-// list names the first few, and says how many more there are.
+// list formats the first few names, and the number of others.
 func list(names []string) string {
 	if len(names) <= named {
 		return strings.Join(names, ", ")
@@ -48,7 +48,7 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:named], ", "), len(names)-named)
 }
 
-// Count says how many there are of something.
+// Count formats a number of things.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,25 +1,28 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph says which object of a tenant waits for which.
+// Package graph determines which object of a tenant waits for which.
 //
 // Nouns:
 //
-//   - Edge: an object waits for another one. Its template says so (dependIds), or the one refers to the other.
-//   - Reference: what an object's manifest says of another object: the Secret that a Pod mounts, the Service behind an Ingress,
-//     the namespace that it is made in.
-//   - Provider: the object that is there once a reference can be followed. For a Secret that a stack writes its outputs to,
-//     that is the stack.
+//   - Edge: an object waits for another one, because of dependIds in its template, or because it
+//     refers to it.
+//   - Reference: another object in an object's manifest: the Secret that a Pod mounts, the Service
+//     behind an Ingress, its namespace.
+//   - Provider: the object that makes a reference valid. For a Secret with a stack's outputs, that
+//     is the stack.
 //
 // Invariants:
 //
-//   - A graph has no cycles. One of dependIds is an error, which names its ids; a reference that would close one is left out,
-//     and told.
-//   - What was declared is always kept, and an edge that is both declared and referred to is the declared one.
-//   - An edge of a reference demands readiness only where being there is not enough: a stack's outputs, a Namespace. A volume
-//     claim may be bound by its first Pod alone, so that who waited for more would wait forever.
-//   - The order is that of the template as far as the edges allow, and the same each time.
-//   - References that are marked optional make no edges. Those of custom kinds are known by their usual names.
+//   - A graph has no cycles. A cycle of dependIds is an error that names its ids; a reference that
+//     would close one is ignored and reported.
+//   - Declared edges are always kept, and override edges of references.
+//   - An edge of a reference requires readiness only where existence is not enough: a stack's
+//     outputs, a Namespace. A volume claim may be bound only by its first Pod, so waiting for
+//     readiness could take forever.
+//   - The order follows the template as far as the edges allow, and is deterministic.
+//   - Optional references make no edges. References in custom kinds are recognised by their usual
+//     names.
 //
-// The package does not know what is there and what is ready.
+// The package does not know what exists and what is ready.
 package graph

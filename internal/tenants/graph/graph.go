@@ -19,7 +19,8 @@ type Edge struct {
 	Declared bool
 	// Ready tells that To must be ready; otherwise it has to be there.
 	Ready bool
-	// Because names what From refers to, as in "Secret shops/acme-outputs". It is empty when the edge is declared.
+	// Because names what From refers to, as in "Secret shops/acme-outputs". It is empty when the
+	// edge is declared.
 	Because string
 }
 
@@ -43,8 +44,8 @@ type Graph struct {
 	leftOut []Edge
 }
 
-// Of makes the graph of objects. It fails when two have one id, and when dependIds form a cycle. An id in dependIds that no
-// object has is no failure: its object may be one that cannot be made.
+// Of makes the graph of objects. It fails when two have one id, and when dependIds form a cycle. An
+// id in dependIds that no object has is no failure: its object may be one that cannot be made.
 func Of(objects []render.Object) (*Graph, error) {
 	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
 	for i, o := range objects {
@@ -64,7 +65,8 @@ func Of(objects []render.Object) (*Graph, error) {
 
 // CycleError says that objects wait for each other because their template says so.
 type CycleError struct {
-	// IDs are those of the cycle, each before the one that it waits for; the first is the last again.
+	// IDs are those of the cycle, each before the one that it waits for; the first is the last
+	// again.
 	IDs []string
 }
 
@@ -91,7 +93,8 @@ func (g *Graph) declare(objects []render.Object) {
 	}
 }
 
-// infer adds the edges of references. Only when all of them together close a cycle, they are looked at one by one.
+// infer adds the edges of references. Only when all of them together close a cycle, they are looked
+// at one by one.
 func (g *Graph) infer(objects []render.Object) {
 	declared := make(map[string]int, len(g.needs))
 	for id, edges := range g.needs {
@@ -131,8 +134,8 @@ func (g *Graph) add(e Edge) {
 	}
 }
 
-// maxLooks bounds the search for references that close cycles, to about a second: templates are not always kind. What is
-// not looked at is left out.
+// maxLooks bounds the search for references that close cycles, to about a second: templates are not
+// always kind. What is not looked at is left out.
 const maxLooks = 5_000_000
 
 // reaches tells whether one object waits for another, by way of others perhaps.
@@ -155,8 +158,8 @@ func (g *Graph) reaches(from, to string, looks *int) bool {
 	return false
 }
 
-// sort puts each object behind those that it waits for, and returns a cycle when there is one. It does without recursion:
-// templates may have thousands of objects in a row.
+// sort puts each object behind those that it waits for, and returns a cycle when there is one. It
+// does without recursion: templates may have thousands of objects in a row.
 func (g *Graph) sort() (cycle []string) {
 	type visit struct {
 		id   string

@@ -92,7 +92,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// random are objects that declare and refer to each other at will: ids 0 to n-1, references by way of stacks' outputs.
+// random are objects that declare and refer to each other at will: ids 0 to n-1, references by way
+// of stacks' outputs.
 func random(t testing.TB, r *rand.Rand, cyclic bool) string {
 	t.Helper()
 	var list strings.Builder
@@ -213,7 +214,8 @@ func TestLongChains(t *testing.T) {
 	}
 }
 
-// TestHostileReferencesEnd: where each stack reads what all others write, searching for cycles ends.
+// TestHostileReferencesEnd: where each stack reads what all others write, searching for cycles
+// ends.
 func TestHostileReferencesEnd(t *testing.T) {
 	const n = 150
 	var reads, list strings.Builder
@@ -232,7 +234,8 @@ func TestHostileReferencesEnd(t *testing.T) {
 	}
 }
 
-// TestManyWritersOfOneSecret: a template has room for thousands of them, and their square would have no end.
+// TestManyWritersOfOneSecret: a template has room for thousands of them, and their square would
+// have no end.
 func TestManyWritersOfOneSecret(t *testing.T) {
 	var objects []render.Object
 	add := func(id string, spec map[string]any) {

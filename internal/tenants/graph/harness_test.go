@@ -21,8 +21,8 @@ type described struct {
 	Object       map[string]any `json:"object"`
 }
 
-// objectsOf are objects from YAML: a list with id, dependIds, waitForReady and object. Without a namespace they are in shops,
-// without a name they have their id for one.
+// objectsOf are objects from YAML: a list with id, dependIds, waitForReady and object. Without a
+// namespace they are in shops, without a name they have their id for one.
 func objectsOf(t testing.TB, list string) []render.Object {
 	t.Helper()
 	var all []described

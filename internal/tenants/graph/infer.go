@@ -34,11 +34,12 @@ type provider struct {
 	ready bool
 }
 
-// maxProviders is how many objects one target is there through: it is one, unless stacks write to one Secret in turns.
+// maxProviders is how many objects one target is there through: it is one, unless stacks write to
+// one Secret in turns.
 const maxProviders = 4
 
-// inferred are the edges of all references, in the order of the objects and of what is in them: one from one object to another,
-// which demands readiness if any of the references does.
+// inferred are the edges of all references, in the order of the objects and of what is in them: one
+// from one object to another, which demands readiness if any of the references does.
 func inferred(objects []render.Object) []Edge {
 	provided, waits := map[target][]provider{}, make(map[string]bool, len(objects))
 	for _, o := range objects {
@@ -70,7 +71,8 @@ func inferred(objects []render.Object) []Edge {
 	return edges
 }
 
-// provides are what is there because of an object: the object itself, and the Secret that a stack writes.
+// provides are what is there because of an object: the object itself, and the Secret that a stack
+// writes.
 func provides(u *unstructured.Unstructured) []reference {
 	gvk := u.GroupVersionKind()
 	self := target{gvk.Group, gvk.Kind, u.GetNamespace(), u.GetName()}

@@ -165,7 +165,8 @@ func stack(c *collector, u map[string]any) {
 // deepest is how far into a manifest of a custom kind references are looked for.
 const deepest = 32
 
-// usual reads a manifest of a kind of which nothing is known, by the names that references have almost everywhere.
+// usual reads a manifest of a kind of which nothing is known, by the names that references have
+// almost everywhere.
 func (c *collector) usual(value any, depth int) {
 	if depth > deepest {
 		return

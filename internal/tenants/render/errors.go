@@ -11,11 +11,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// Error says which resource cannot be rendered, and why. It shows names of objects and namespaces, and no other values.
+// Error says which resource cannot be rendered, and why. It shows names of objects and namespaces,
+// and no other values.
 type Error struct {
 	// ID is the resource's. It is empty when the error is the whole tenant's.
 	ID string
-	// Where is the field, as in deployments[app].spec.metadata.name, and the line of a text that has several.
+	// Where is the field, as in deployments[app].spec.metadata.name, and the line of a text that
+	// has several.
 	Where  string
 	Reason string
 	// Data tells that with the values of another row it may be well.

@@ -22,12 +22,13 @@ import (
 // allocation gives a number of a pool.
 type allocation func(pool string, least, most int64) (int64, error)
 
-// allowance is what all of a tenant's objects may cost together, in renderings of the most that one text may. A template of the
-// size that an API takes, every line of it a template, costs less than one.
+// allowance is what all of a tenant's objects may cost together, in renderings of the most that one
+// text may. A template of the size that an API takes, every line of it a template, costs less than
+// one.
 const allowance = 4
 
-// dialect is how templates of tenants are written: with the functions of all templates, and those that the published kinds
-// have beside them. sha1sum is one of the former.
+// dialect is how templates of tenants are written: with the functions of all templates, and those
+// that the published kinds have beside them. sha1sum is one of the former.
 func dialect(allocate allocation) template.Dialect {
 	return template.Dialect{Left: "{{", Purse: template.NewPurse(allowance), Types: []string{"int", "float", "bool"}, Functions: map[string]any{
 		"toHost":   row.Host,
@@ -58,7 +59,8 @@ func trunc63(text string) string {
 	return text[:end]
 }
 
-// fromJSON reads a text as JSON. What is none is an empty object, as it always was: templates go on with defaults.
+// fromJSON reads a text as JSON. What is none is an empty object, as it always was: templates go on
+// with defaults.
 func fromJSON(text string) any {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -75,7 +77,8 @@ func fromJSON(text string) any {
 // longest is where numbers begin to be written with an exponent.
 const longest = 1e15
 
-// numbered makes float64 of numbers, as JSON has them in Go, and int64 of those that would lose digits that way: identifiers.
+// numbered makes float64 of numbers, as JSON has them in Go, and int64 of those that would lose
+// digits that way: identifiers.
 func numbered(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -115,7 +118,8 @@ func noValue(function string) error {
 	return refuse(function, fmt.Sprintf("there is no value; say what to write instead, as in {{ .x | default \"\" | %s }}", function))
 }
 
-// toHCL writes a value as a program has it: a text in quotes, in which nothing is a template of the program's.
+// toHCL writes a value as a program has it: a text in quotes, in which nothing is a template of the
+// program's.
 func toHCL(value any) (string, error) {
 	if value == nil {
 		return "", noValue("hcl")

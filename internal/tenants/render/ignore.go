@@ -31,7 +31,8 @@ const (
 // maxSteps is how deep a path may go; no kind is as deep.
 const maxSteps = 64
 
-// parsePath reads the part of JSONPath that names fields: $.a.b, ['a'], [0] and [*]. The dollar may be left out.
+// parsePath reads the part of JSONPath that names fields: $.a.b, ['a'], [0] and [*]. The dollar may
+// be left out.
 func parsePath(text string) ([]step, error) {
 	rest := strings.TrimPrefix(strings.TrimSpace(text), "$")
 	var steps []step
@@ -105,8 +106,9 @@ func CheckIgnored(path string) error {
 	return err
 }
 
-// WithIgnored returns a manifest in which the ignored fields are as the live object has them: whoever applies it leaves
-// them to others, and takes nothing away. The manifest itself stays as it is.
+// WithIgnored returns a manifest in which the ignored fields are as the live object has them:
+// whoever applies it leaves them to others, and takes nothing away. The manifest itself stays as it
+// is.
 func WithIgnored(manifest, live *unstructured.Unstructured, paths []string) (*unstructured.Unstructured, error) {
 	out := manifest.DeepCopy()
 	for _, text := range paths {

@@ -37,7 +37,8 @@ func isStack(apiVersion, kind string) bool {
 	return err == nil && gv.Group == infrav1.GroupVersion.Group && kind == infrav1.Kind
 }
 
-// textOnly tells where an object of a kind takes text alone, so that int, float and bool give text there.
+// textOnly tells where an object of a kind takes text alone, so that int, float and bool give text
+// there.
 func textOnly(apiVersion, kind string) func(path []string) bool {
 	data := apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
 	service := apiVersion == "v1" && kind == "Service"
@@ -68,15 +69,15 @@ func textOnly(apiVersion, kind string) func(path []string) bool {
 	}
 }
 
-// labelled are the fields whose labels and annotations become those of an object: the one that they stand in, or one that a
-// stack writes.
+// labelled are the fields whose labels and annotations become those of an object: the one that they
+// stand in, or one that a stack writes.
 var labelled = map[string]bool{"metadata": true, "writeOutputsToSecret": true, "backendConfig": true}
 
 // lateProgram is the file of a program that a stack renders itself when it runs.
 const lateProgram = "main.tf.tpl"
 
-// complete fills in what an object of a tenant means when its manifest leaves it open. Stacks of tenants are nobody's to
-// approve, and one that goes with its tenant takes along what it has made.
+// complete fills in what an object of a tenant means when its manifest leaves it open. Stacks of
+// tenants are nobody's to approve, and one that goes with its tenant takes along what it has made.
 func complete(u *unstructured.Unstructured, res *tenantv1.TResource, where string) *Error {
 	if !isStack(u.GetAPIVersion(), u.GetKind()) {
 		return nil

@@ -27,8 +27,8 @@ type Object struct {
 	Object   *unstructured.Unstructured
 }
 
-// Objects makes the objects of a Tenant, in the order of its lists. Those that cannot be made have an error each instead. An
-// error without an id is the Tenant's own, and there are no objects then.
+// Objects makes the objects of a Tenant, in the order of its lists. Those that cannot be made have
+// an error each instead. An error without an id is the Tenant's own, and there are no objects then.
 func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 	r, err := RowOf(tenant)
 	if err != nil {
@@ -191,7 +191,8 @@ func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, 
 	return nil
 }
 
-// join puts labels or annotations beside those of the manifest. Labels are text, which YAML makes easy to forget.
+// join puts labels or annotations beside those of the manifest. Labels are text, which YAML makes
+// easy to forget.
 func join(u *unstructured.Unstructured, field string, more map[string]string, where string) *Error {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	own, there := metadata[field]

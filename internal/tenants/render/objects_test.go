@@ -179,7 +179,8 @@ func TestNumbersComeFromTheTenant(t *testing.T) {
 	}
 }
 
-// TestTenantsOfThePublishedOperator: what it wrote is read, and what it has rendered is not rendered again.
+// TestTenantsOfThePublishedOperator: what it wrote is read, and what it has rendered is not
+// rendered again.
 func TestTenantsOfThePublishedOperator(t *testing.T) {
 	tenant := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "acme-web", Labels: map[string]string{tenantv1.LabelRegistry: "customers", tenantv1.LabelUID: "acme"},
 		Annotations: map[string]string{tenantv1.AnnotationHostOrURL: "acme.example.org:80", tenantv1.AnnotationActivate: "1", tenantv1.AnnotationExtra: `{"planId":"pro"}`}}}
@@ -213,7 +214,8 @@ func TestErrorsShowNoValues(t *testing.T) {
 	}
 }
 
-// FuzzObjects: whatever a row says, what comes of it is text in the places that the template has for it, and nothing else.
+// FuzzObjects: whatever a row says, what comes of it is text in the places that the template has
+// for it, and nothing else.
 func FuzzObjects(f *testing.F) {
 	for _, seed := range []string{"gold", "{{ .uid }}", "{{ fail \"x\" }}", "a: b\n- c", "\"}]", "${x}", "%{ for x in y }", "\x00", "true", "3", "../..", strings.Repeat("x", 5000)} {
 		f.Add(seed, "acme")

@@ -14,8 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// ownTemplates are the fields of a stack that it renders itself, with values that are there when it runs. Its marks are ${{ and
-// }}, which would be those of tenants' templates behind a dollar sign.
+// ownTemplates are the fields of a stack that it renders itself, with values that are there when it
+// runs. Its marks are ${{ and }}, which would be those of tenants' templates behind a dollar sign.
 var ownTemplates = []string{fieldValues, "healthChecks", "webhooks"}
 
 const (
@@ -27,9 +27,10 @@ const (
 	fieldValues = "values"
 )
 
-// stackManifest renders the manifest of a stack. What begins the stack's own templates is out of sight meanwhile: of what is
-// there afterwards, all else came out of a row or of a function, and becomes text for the stack, too. Who writes a column must not
-// write templates that read the Secrets of a stack.
+// stackManifest renders the manifest of a stack. What begins the stack's own templates is out of
+// sight meanwhile: of what is there afterwards, all else came out of a row or of a function, and
+// becomes text for the stack, too. Who writes a column must not write templates that read the
+// Secrets of a stack.
 func stackManifest(d template.Dialect, data map[string]any, where string, object map[string]any, textOnly func([]string) bool) (any, error) {
 	mark := markOf(data)
 	hide := func(text string) string { return strings.ReplaceAll(text, ownLeft, mark) }
@@ -55,7 +56,8 @@ func stackManifest(d template.Dialect, data map[string]any, where string, object
 	return inOwn(rendered, func(text string) string { return show(strings.ReplaceAll(text, ownLeft, ownText)) }, show), nil
 }
 
-// markOf stands for what begins a stack's own templates. It is a hash of everything that the row says, so that no row can say it.
+// markOf stands for what begins a stack's own templates. It is a hash of everything that the row
+// says, so that no row can say it.
 func markOf(data map[string]any) string {
 	hash := sha256.New()
 	for _, name := range sorted(data) {
@@ -64,8 +66,8 @@ func markOf(data map[string]any) string {
 	return "yuba:" + hex.EncodeToString(hash.Sum(nil)) + ":"
 }
 
-// inOwn changes the texts in the fields that a stack renders itself. A program in values is none of them, and is changed in a way of
-// its own, if any.
+// inOwn changes the texts in the fields that a stack renders itself. A program in values is none of
+// them, and is changed in a way of its own, if any.
 func inOwn(object map[string]any, change, program func(string) string) map[string]any {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok {

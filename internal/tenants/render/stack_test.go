@@ -30,7 +30,8 @@ func rendered(t *testing.T, text, field string, extra map[string]string) any {
 	return objects[0].Object.Object["spec"].(map[string]any)[field]
 }
 
-// Whoever writes a column is no author of templates: a stack writes the text of a row as it is, and never executes it.
+// Whoever writes a column is no author of templates: a stack writes the text of a row as it is, and
+// never executes it.
 func TestRowsWriteNoTemplatesForStacks(t *testing.T) {
 	vault := map[string]any{"vault": map[string]any{"password": "s3cr3t"}, "net": map[string]any{"id": "net-1"}}
 	for sentence, test := range map[string]struct{ in, note, want string }{
@@ -71,7 +72,8 @@ func TestAProgramIsAsItIs(t *testing.T) {
 	same(t, rendered(t, stackWith(`values: {hcl: "{{ list .note }}"}`), "values", map[string]string{"note": note}), `{hcl: ['${{ "${{" }} .x }}']}`)
 }
 
-// Values with the one key hcl are a program, which comes before any source: only who writes the template may write one.
+// Values with the one key hcl are a program, which comes before any source: only who writes the
+// template may write one.
 func TestRowsWriteNoPrograms(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		in, json, want string

@@ -16,13 +16,15 @@ import (
 
 // Allocator gives small integers out.
 type Allocator interface {
-	// Allocate gives the number that the tenant has from a pool, or one from least to most that no other tenant has. Asked
-	// again for the same tenant and pool it gives the same number. Its error is shown to people as it is.
+	// Allocate gives the number that the tenant has from a pool, or one from least to most that no
+	// other tenant has. Asked again for the same tenant and pool it gives the same number. Its
+	// error is shown to people as it is.
 	Allocate(pool string, least, most int64) (int64, error)
 }
 
-// Tenant makes the spec of the Tenant of a row: names, namespaces, labels and annotations rendered, manifests as they are,
-// and the numbers that they allocate. An allocator is needed for templates that allocate. The error is an [Errors].
+// Tenant makes the spec of the Tenant of a row: names, namespaces, labels and annotations rendered,
+// manifests as they are, and the numbers that they allocate. An allocator is needed for templates
+// that allocate. The error is an [Errors].
 func Tenant(t *tenantv1.TenantTemplate, r row.Row, a Allocator) (*tenantv1.TenantSpec, error) {
 	m := &making{data: values(r, t.Spec.RegistryID, t.Name), allocator: a}
 	m.dialect = dialect(m.allocate)
@@ -70,8 +72,9 @@ func (m *making) allocate(pool string, least, most int64) (int64, error) {
 // place names a resource, for messages.
 func place(field, id string) string { return field + "[" + id + "]" }
 
-// resource renders what stands beside a manifest. The manifest itself is only looked at for what it allocates: its other
-// errors are told when its object is made, and keep no other object from being made.
+// resource renders what stands beside a manifest. The manifest itself is only looked at for what it
+// allocates: its other errors are told when its object is made, and keep no other object from being
+// made.
 func (m *making) resource(list tenantv1.List, res *tenantv1.TResource) {
 	where := place(list.Field, res.ID)
 	text := func(name string, in *string) {

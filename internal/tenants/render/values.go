@@ -42,7 +42,8 @@ func values(r row.Row, registry, template string) map[string]any {
 // Variables are the names that templates know of a row.
 func Variables(r row.Row) []string { return sorted(values(r, "", "")) }
 
-// Asked are the names of variables that the templates of a resource ask for, each once, as far as that can be told without a row.
+// Asked are the names of variables that the templates of a resource ask for, each once, as far as
+// that can be told without a row.
 func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
 	object := res.Spec.Object
 	if isStack(kindOf(list, res)) { // what a stack's own templates ask for is not the row's
@@ -61,7 +62,8 @@ func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
 var harmless = map[string]bool{"hcl": true, "int": true, "float": true, "bool": true, "allocate": true, "int64": true, "float64": true,
 	"sha1sum": true, "sha256sum": true, "sha512sum": true, "adler32sum": true, "len": true, "b64enc": true, "b32enc": true}
 
-// Written are the names of variables of which a text has more in it than numbers, truths, hashes and what hcl quotes.
+// Written are the names of variables of which a text has more in it than numbers, truths, hashes
+// and what hcl quotes.
 func Written(text string) []string {
 	var names []string
 	for _, field := range dialect(nil).Fields(text) {

@@ -47,8 +47,8 @@ func (e *MissingColumnError) Error() string {
 	return "there are no columns " + strings.Join(names, ", ")
 }
 
-// maxValues is how long the values of a row may be together: they are annotations of its tenants, and those of an object have room for
-// 256 KiB.
+// maxValues is how long the values of a row may be together: they are annotations of its tenants,
+// and those of an object have room for 256 KiB.
 const maxValues = 200 << 10
 
 // TooLongError is the error of a row whose values have no room in a tenant.
@@ -58,13 +58,15 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("its values have %d bytes together, and a tenant has room for %d", e.Bytes, maxValues)
 }
 
-// length is how long the values of a row are together, the extra ones with their names as the JSON that they become.
+// length is how long the values of a row are together, the extra ones with their names as the JSON
+// that they become.
 func (r *Row) length() int {
 	n, extra := len(r.UID)+len(r.HostOrURL)+len(r.Activate), 0
 	for name, value := range r.Extra {
 		extra += len(name) + len(value)
 	}
-	// JSON takes six bytes for one at most. Few rows are so long that it has to be known how many it takes.
+	// JSON takes six bytes for one at most. Few rows are so long that it has to be known how many
+	// it takes.
 	if n+6*extra <= maxValues {
 		return n + extra
 	}
@@ -78,8 +80,8 @@ func (r *Row) length() int {
 // quote keeps names of columns, which anybody may have written, from looking like more than names.
 func quote(name string) string { return fmt.Sprintf("%q", name) }
 
-// Map says what a raw row means. A column that is mapped and not there is an error, NULL is the empty text. Without an
-// error, the row has a uid.
+// Map says what a raw row means. A column that is mapped and not there is an error, NULL is the
+// empty text. Without an error, the row has a uid.
 func Map(columns map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (Row, error) {
 	var missing []string
 	text := func(column string) string {

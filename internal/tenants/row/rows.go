@@ -35,8 +35,9 @@ func (r Rejected) String() string {
 	return fmt.Sprintf("uid %q: %s", string(uid), r.Reason)
 }
 
-// Told says which rows are rejected, and why, in so many texts at most: one for those that share a uid, and how many have none. It
-// depends on no row but these: in a busy table rows come and go before them all the time.
+// Told says which rows are rejected, and why, in so many texts at most: one for those that share a
+// uid, and how many have none. It depends on no row but these: in a busy table rows come and go
+// before them all the time.
 func Told(rejected []Rejected, most int) []string {
 	count := map[Rejected]int{}
 	for _, r := range rejected {
@@ -61,14 +62,16 @@ func Told(rejected []Rejected, most int) []string {
 	return texts[:min(len(texts), most)]
 }
 
-// Rows says what raw rows mean, in their order. Rows that no tenant can be made of are rejected: they have no uid, lack a column, or
-// have the uid of another row. In that last case all of them are: which one is right is not known.
+// Rows says what raw rows mean, in their order. Rows that no tenant can be made of are rejected:
+// they have no uid, lack a column, or have the uid of another row. In that last case all of them
+// are: which one is right is not known.
 func Rows(raw []map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (rows []Row, rejected []Rejected) {
 	mapped, errs := make([]Row, len(raw)), make([]error, len(raw))
 	owners := map[string]int{}
 	for i, columns := range raw {
 		mapped[i], errs[i] = Map(columns, m, extra)
-		// A row with another fault takes part: what it says of its uid is not to be trusted either way.
+		// A row with another fault takes part: what it says of its uid is not to be trusted either
+		// way.
 		owners[mapped[i].SafeUID]++
 	}
 	for i, r := range mapped {

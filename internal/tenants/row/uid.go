@@ -14,20 +14,22 @@ import (
 )
 
 const (
-	// maxUID leaves room for the names that templates make of a uid: a label of DNS has 63 characters.
+	// maxUID leaves room for the names that templates make of a uid: a label of DNS has 63
+	// characters.
 	maxUID = 40
 	// maxName is what a value of a label may have: the name of a tenant is one.
 	maxName = 63
-	// hashDigits tell texts apart that were cut or changed. Tenants may choose their uids, and none must find one that becomes what
-	// another one's has become: so they are many.
+	// hashDigits tell texts apart that were cut or changed. Tenants may choose their uids, and none
+	// must find one that becomes what another one's has become: so they are many.
 	hashDigits = 16
 	// hashMark stands before them. Few texts that end like that come from people.
 	hashMark = "-x"
 )
 
-// SafeUID makes a uid fit for names and labels: it is a label of DNS of at most 40 characters. What is one already stays as
-// it is; everything else is changed and gets a piece of its hash, so that different uids stay different. For the same reason a label that
-// looks like one that was changed is changed, too.
+// SafeUID makes a uid fit for names and labels: it is a label of DNS of at most 40 characters. What
+// is one already stays as it is; everything else is changed and gets a piece of its hash, so that
+// different uids stay different. For the same reason a label that looks like one that was changed
+// is changed, too.
 func SafeUID(raw string) string {
 	if len(raw) <= maxUID && isLabel(raw) && !looksChanged(raw) {
 		return raw
@@ -41,8 +43,8 @@ func looksChanged(label string) bool {
 	return at >= 0 && len(label)-at == len(hashMark)+hashDigits && strings.Trim(label[at+len(hashMark):], "0123456789abcdef") == ""
 }
 
-// RegistryLabel is what tenants have for the name of their registry as a label: the name, or what stands for it where the
-// value of a label has no room for it.
+// RegistryLabel is what tenants have for the name of their registry as a label: the name, or what
+// stands for it where the value of a label has no room for it.
 func RegistryLabel(registry string) string {
 	if len(registry) <= maxName {
 		return registry
@@ -59,7 +61,8 @@ func SetRegistry(t *tenantv1.Tenant, registry string) {
 	}
 }
 
-// TenantName is the name of the tenant of a row with a template. It is fit for the value of a label.
+// TenantName is the name of the tenant of a row with a template. It is fit for the value of a
+// label.
 func TenantName(safeUID, template string) string {
 	name := safeUID + "-" + template
 	if len(name) <= maxName {
@@ -68,14 +71,14 @@ func TenantName(safeUID, template string) string {
 	return OtherTenantName(safeUID, template)
 }
 
-// OtherTenantName is the tenant's name when [TenantName] is too long, or is another tenant's already: a-b with c and a with
-// b-c are both a-b-c.
+// OtherTenantName is the tenant's name when [TenantName] is too long, or is another tenant's
+// already: a-b with c and a with b-c are both a-b-c.
 func OtherTenantName(safeUID, template string) string {
 	return join(safeUID+"-"+template, hash(safeUID+"/"+template), maxName)
 }
 
-// join cuts the beginning so that it and the end have at most so many characters. It must not end with a hyphen or, as names of
-// templates and registries may have dots, with a dot where it is cut.
+// join cuts the beginning so that it and the end have at most so many characters. It must not end
+// with a hyphen or, as names of templates and registries may have dots, with a dot where it is cut.
 func join(beginning, end string, most int) string {
 	if room := most - len(end); len(beginning) > room {
 		beginning = beginning[:room]

@@ -26,38 +26,39 @@ const (
 	tlsVerifyFull tenantv1.TLSMode = "verify-full"
 )
 
-// access is what a database is entered with.
+// access is how to connect to a database.
 type access struct {
 	password string
-	// tls is nil for none; plain says that none will do when the server has none.
+	// tls is nil for none; plain says that a server without TLS is accepted.
 	tls   *tls.Config
 	plain bool
 }
 
-// anybody tells whether the server may be anybody at all, so that it must not be told the password itself.
+// anybody reports whether the server is not authenticated, so that it must not receive the password
+// itself.
 func (a *access) anybody() bool { return a.plain || a.tls == nil }
 
-// hide takes the password out of what a server says, in all encodings that logs are searched for: a server that was told the
-// password may say it back.
+// hide masks the password in text from a server, in all usual encodings: a server that knows the
+// password may repeat it.
 func (a *access) hide(text string) string {
 	secrets := mask.New()
 	secrets.Add(a.password)
 	text = secrets.Masker(mask.Mark).Text(text)
-	// Masks take a short number for a port or a count. Here it is known to be a password.
+	// Masks treat a short number as a port or a count. Here it is known to be a password.
 	if len(a.password) >= shortestNumber && strings.Trim(a.password, "0123456789") == "" {
 		text = strings.ReplaceAll(text, a.password, mask.Mark)
 	}
 	return text
 }
 
-// shortestNumber is how many digits a password must have to be hidden wherever they stand.
+// shortestNumber is the number of digits from which a numeric password is masked everywhere.
 const shortestNumber = 4
 
 func newAccess(ctx context.Context, doing, host string, password *tenantv1.SecretRef, security *tenantv1.TLS, secrets Secrets) (*access, error) {
 	if !nameable(host) {
 		return nil, &Error{
-			Class: Invalid, Doing: doing, Why: "the host " + quoted(host) + " is no name or address of one",
-			Then: "The port has a field of its own, and sockets on the server's disk are not connected to",
+			Class: Invalid, Doing: doing, Why: "the host " + quoted(host) + " is not a valid name or address",
+			Then: "The port has its own field, and sockets on the server's disk are not supported",
 		}
 	}
 	a := &access{}
@@ -77,8 +78,8 @@ func newAccess(ctx context.Context, doing, host string, password *tenantv1.Secre
 	return a, err
 }
 
-// nameable tells whether a host can be one. Drivers take a path for a socket and commas for a list; only addresses of IPv6 have
-// colons.
+// nameable reports whether a host is valid. Drivers accept a path for a socket and commas for a
+// list; only IPv6 addresses have colons.
 func nameable(host string) bool {
 	if strings.Contains(host, ":") {
 		_, err := netip.ParseAddr(host)
@@ -92,7 +93,7 @@ func nameable(host string) bool {
 func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, secrets Secrets) (*tls.Config, error) {
 	if security.Mode == tlsDisable {
 		if security.CARef != nil || security.ClientSecretName != "" {
-			return nil, &Error{Class: Invalid, Doing: doing, Why: "tls.mode is disable, and tls names certificates", Then: "One of the two has to go"}
+			return nil, &Error{Class: Invalid, Doing: doing, Why: "tls.mode is disable, and tls names certificates", Then: "Remove one of the two"}
 		}
 		return nil, nil
 	}
@@ -104,7 +105,7 @@ func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, se
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(authority) {
-			return nil, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("there is no certificate in key %s of Secret %s", quoted(ref.Key), ref.Name)}
+			return nil, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("key %s of Secret %s does not contain a certificate", quoted(ref.Key), ref.Name)}
 		}
 	}
 	if name := security.ClientSecretName; name != "" {
@@ -116,7 +117,8 @@ func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, se
 	}
 	switch security.Mode {
 	case tlsRequire, tlsVerifyCA:
-		// Go checks both the chain and the host, or neither. Who names an authority wants to have it asked, as others do it, too.
+		// Go verifies both the chain and the host, or neither. A configured authority must be
+		// verified.
 		config.InsecureSkipVerify = true
 		if security.Mode == tlsVerifyCA || config.RootCAs != nil {
 			config.VerifyConnection = signedBy(config.RootCAs)
@@ -124,14 +126,14 @@ func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, se
 	case tlsVerifyFull, "":
 	default:
 		return nil, &Error{
-			Class: Invalid, Doing: doing, Why: "there is no tls.mode " + quoted(string(security.Mode)),
-			Then: "There are disable, require, verify-ca and verify-full",
+			Class: Invalid, Doing: doing, Why: "invalid tls.mode " + quoted(string(security.Mode)),
+			Then: "Use disable, require, verify-ca or verify-full",
 		}
 	}
 	return config, nil
 }
 
-// signedBy verifies that a certificate comes from an authority, whatever host it names.
+// signedBy verifies that a certificate is signed by an authority, for any host.
 func signedBy(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(state tls.ConnectionState) error {
 		options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
@@ -143,7 +145,7 @@ func signedBy(roots *x509.CertPool) func(tls.ConnectionState) error {
 	}
 }
 
-// keyPair is the certificate that a Secret holds, to be shown to a server.
+// keyPair returns the client certificate in a Secret.
 func keyPair(ctx context.Context, doing string, secrets Secrets, name string) (*tls.Certificate, error) {
 	public, err := key(ctx, doing, secrets, name, "tls.crt")
 	if err != nil {
@@ -155,13 +157,13 @@ func keyPair(ctx context.Context, doing string, secrets Secrets, name string) (*
 	}
 	certificate, err := tls.X509KeyPair(public, private)
 	if err != nil {
-		// What is wrong with a key is not told in the words of who read it.
-		return nil, &Error{Class: Invalid, Doing: doing, Why: "tls.crt and tls.key of Secret " + name + " are no certificate and its key"}
+		// Do not include the parser's error: it may quote the key.
+		return nil, &Error{Class: Invalid, Doing: doing, Why: "tls.crt and tls.key of Secret " + name + " are not a certificate and its key"}
 	}
 	return &certificate, nil
 }
 
-// key is one key of a Secret.
+// key returns one key of a Secret.
 func key(ctx context.Context, doing string, secrets Secrets, name, key string) ([]byte, error) {
 	data, err := secret(ctx, doing, secrets, name)
 	if err != nil {
@@ -169,7 +171,7 @@ func key(ctx context.Context, doing string, secrets Secrets, name, key string) (
 	}
 	value, has := data[key]
 	if !has {
-		return nil, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("Secret %s has no key %s", name, quoted(key))}
+		return nil, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("Secret %s does not have a key %s", name, quoted(key))}
 	}
 	return value, nil
 }
@@ -182,7 +184,7 @@ func secret(ctx context.Context, doing string, secrets Secrets, name string) (ma
 	return data, nil
 }
 
-// notFound is the error of an object that is missing, or of an API that does not tell.
+// notFound is the error for a missing object, or an unavailable API.
 func notFound(ctx context.Context, doing string, err error, missing Class) *Error {
 	class := Failed
 	if apierrors.IsNotFound(err) {

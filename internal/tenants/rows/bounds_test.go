@@ -67,7 +67,7 @@ func TestDocumentsTakeOnlySoLong(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_, err = fromKey(t, key, text).Read(ctx, Query{Columns: []string{"id"}})
-		wantError(t, err, Failed, "stopped")
+		wantError(t, err, Failed, "cancelled")
 	}
 }
 
@@ -83,7 +83,8 @@ func TestAViewThatMakesMuchOfNothing(t *testing.T) {
 	wantError(t, err, TooMuch, "300ms")
 }
 
-// A server that notifies without end is listened to anew, so that what it says is not kept for ever.
+// A server that notifies without end is listened to anew, so that what it says is not kept for
+// ever.
 func TestWhoNotifiesWithoutEnd(t *testing.T) {
 	connections := make(chan struct{}, 100)
 	host, port := tcp(t, func(conn net.Conn) {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Whoever closes a source waits for no statement, and no statement outlives the registry that asked for it.
+// Whoever closes a source waits for no statement, and no statement outlives the registry that asked
+// for it.
 func TestReadingsEndWithTheirSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tenants.db")
 	writer(t, path, "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n WHERE i < 0")
@@ -36,12 +37,12 @@ func TestReadingsEndWithTheirSource(t *testing.T) {
 			}
 			// The reading itself may take a minute.
 			err := <-came
-			wantError(t, err, Failed, "stopped")
+			wantError(t, err, Failed, "cancelled")
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%v does not tell that somebody stopped it", err)
 			}
 			_, err = source.Read(context.Background(), Query{Columns: []string{"id"}})
-			wantError(t, err, Failed, "stopped")
+			wantError(t, err, Failed, "cancelled")
 		})
 	}
 }

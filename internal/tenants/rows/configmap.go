@@ -20,7 +20,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// configMap is a key of a ConfigMap. Whoever watches ConfigMaps knows when it changes.
+// configMap is a key of a ConfigMap. A watch of ConfigMaps detects its changes.
 type configMap struct {
 	spec    tenantv1.ConfigMapSource
 	secrets Secrets
@@ -44,7 +44,7 @@ func (c *configMap) Read(ctx context.Context, q Query) (*Reading, error) {
 	}
 	text, has := data[c.spec.Key]
 	if !has {
-		return nil, &Error{Class: NotFound, Doing: doing, Why: "there is no such key"}
+		return nil, &Error{Class: NotFound, Doing: doing, Why: "the key does not exist"}
 	}
 	reading, err := readText(own, c.spec.Key, text, q)
 	if err != nil {
@@ -53,12 +53,13 @@ func (c *configMap) Read(ctx context.Context, q Query) (*Reading, error) {
 	return reading, nil
 }
 
-// readText reads a list in YAML or JSON, or lines of CSV. The key says what it is by its ending, and the text by how it begins.
+// readText reads a list in YAML or JSON, or CSV. The key's extension decides, else the beginning of
+// the text.
 func readText(ctx context.Context, key, text string, q Query) (*Reading, error) {
 	if int64(len(text)) > q.Limits.Bytes {
 		return nil, tooManyBytes(q.Limits)
 	}
-	text = strings.TrimPrefix(text, "\ufeff") // spreadsheets begin with it
+	text = strings.TrimPrefix(text, "\ufeff") // spreadsheets write it first
 	p := newPicker(q, ctx.Err)
 	var err error
 	switch kind(key, text) {
@@ -91,13 +92,14 @@ func kind(key, text string) string {
 	return ".csv"
 }
 
-// readCSV reads a line of names and a line for each row. What is empty is an empty text: CSV has no NULL.
+// readCSV reads a header line and a line for each row. Empty fields are empty strings: CSV has no
+// NULL.
 func readCSV(text string, p *picker) error {
 	reader := csv.NewReader(strings.NewReader(text))
 	reader.ReuseRecord = true
 	first, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return &Error{Class: Invalid, Why: "there is not even a line with the names of columns"}
+		return &Error{Class: Invalid, Why: "the header line is missing"}
 	}
 	if err != nil {
 		return csvError(err)
@@ -110,7 +112,7 @@ func readCSV(text string, p *picker) error {
 		}
 		columns[name] = i
 	}
-	// Here the line of names tells which columns there are, even without rows.
+	// The header defines the columns, even without rows.
 	for _, name := range p.names {
 		if _, has := columns[name]; !has {
 			return &Error{Class: NotFound, Why: "there is no column " + quoted(name)}
@@ -141,7 +143,7 @@ func csvError(err error) error {
 	return err
 }
 
-// readYAML reads a list of mappings. Texts count as they are written: 007 and yes are no numbers or truths here.
+// readYAML reads a list of mappings. Scalars keep their notation: 007 and yes are not converted.
 func readYAML(text string, p *picker) error {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(strings.NewReader(text))
@@ -149,12 +151,12 @@ func readYAML(text string, p *picker) error {
 		return &Error{Class: Invalid, Why: said(err.Error())}
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.SequenceNode {
-		return &Error{Class: Invalid, Why: "it is no list", Then: "A list without rows is []"}
+		return &Error{Class: Invalid, Why: "it is not a list", Then: "A list without rows is []"}
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return &Error{Class: Invalid, Why: "there is more than one YAML document"}
+		return &Error{Class: Invalid, Why: "it contains more than one YAML document"}
 	}
-	// Many rows may have one node, by aliases, and what it takes to write it is not taken for each.
+	// Many rows may share a node through aliases; convert it once.
 	written := map[*yaml.Node]sql.NullString{}
 	for i, item := range document.Content[0].Content {
 		merges := mostMerges
@@ -184,14 +186,14 @@ func readYAML(text string, p *picker) error {
 	return nil
 }
 
-// mostMerges is how many mappings a row may take fields from, those that its mappings take theirs from among them.
+// mostMerges limits the mappings that a row may merge, directly or not.
 const mostMerges = 20
 
-// mapping is the fields of a mapping, those that it merges among them.
+// mapping returns the fields of a mapping, including merged ones.
 func mapping(node *yaml.Node, merges *int) (map[string]*yaml.Node, error) {
 	node = resolved(node)
 	if node.Kind != yaml.MappingNode {
-		return nil, errors.New("it is no mapping of names to values")
+		return nil, errors.New("it is not a mapping of names to values")
 	}
 	fields := map[string]*yaml.Node{}
 	var merged []*yaml.Node
@@ -206,9 +208,9 @@ func mapping(node *yaml.Node, merges *int) (map[string]*yaml.Node, error) {
 				merged = append(merged, from)
 			}
 		case name.Kind != yaml.ScalarNode:
-			return nil, errors.New("the name of a field is no text")
+			return nil, errors.New("the name of a field is not a string")
 		case twice:
-			return nil, fmt.Errorf("field %s is there twice", quoted(name.Value))
+			return nil, fmt.Errorf("field %s occurs twice", quoted(name.Value))
 		default:
 			fields[name.Value] = pair[1]
 		}
@@ -237,7 +239,7 @@ func resolved(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// yamlText is a value as text: scalars as they are written, the rest as JSON.
+// yamlText returns a value as text: scalars as written, others as JSON.
 func yamlText(node *yaml.Node) (sql.NullString, error) {
 	node = resolved(node)
 	if node.Kind == yaml.ScalarNode {

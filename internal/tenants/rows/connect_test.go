@@ -105,7 +105,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(100*time.Millisecond, cancel)
 			_, err = source.Read(ctx, Query{Columns: []string{"id"}})
-			wantError(t, err, Failed, "stopped")
+			wantError(t, err, Failed, "cancelled")
 		})
 	}
 }
@@ -196,8 +196,8 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 		want     string
 	}{
 		"a mode that is none":    {&tenantv1.TLS{Mode: "strict"}, "strict"},
-		"no certificate":         {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "no certificate"},
-		"no such key":            {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca"}}, `no key "ca"`},
+		"no certificate":         {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "does not contain a certificate"},
+		"no such key":            {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca"}}, `does not have a key "ca"`},
 		"no such Secret":         {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "gone", Key: "ca"}}, "gone"},
 		"none, and an authority": {&tenantv1.TLS{Mode: tlsDisable, CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "disable"},
 		"none, and a client":     {&tenantv1.TLS{Mode: tlsDisable, ClientSecretName: "db"}, "disable"},
@@ -284,7 +284,8 @@ func TestAPasswordIsNotToldToAnybody(t *testing.T) {
 // Servers of former times encrypt as nobody does any more. What to do about that must be said.
 func TestEncryptionThatIsTooOld(t *testing.T) {
 	host, port := tcp(t, func(conn net.Conn) {
-		// A greeting of MySQL 5.7 that offers TLS, and the alert that it knows no version of it that is asked for.
+		// A greeting of MySQL 5.7 that offers TLS, and the alert that it knows no version of it
+		// that is asked for.
 		greeting := "\x0a5.7.0\x00\x01\x00\x00\x00abcdefgh\x00\x00\x8a\x21\x02\x00\x08\x00\x15" + strings.Repeat("\x00", 10) + "ijklmnopqrst\x00mysql_native_password\x00"
 		io.WriteString(conn, string([]byte{byte(len(greeting)), 0, 0, 0})+greeting)
 		conn.Read(make([]byte, 4096))
@@ -295,5 +296,5 @@ func TestEncryptionThatIsTooOld(t *testing.T) {
 		Host: host, Port: port, Username: "reader", Database: "shop", Table: "tenants",
 	}}, things{}, Options{})
 	_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
-	wantError(t, err, Unreachable, "tls.mode disable")
+	wantError(t, err, Unreachable, "tls.mode to disable")
 }

@@ -13,30 +13,33 @@ import (
 	"time"
 )
 
-// connectTimeout is how long a server may take to answer at all.
+// connectTimeout limits connecting to a server.
 const connectTimeout = 10 * time.Second
 
-// idleTime is how long a connection is kept unused: longer than the intervals of readings are, as a rule.
+// idleTime is how long an unused connection is kept: longer than usual intervals.
 const idleTime = 10 * time.Minute
 
-// table is a table of a database, and how its engine wants to be asked.
+// table is a table of a database, with the specifics of its engine.
 type table interface {
-	// reading says what is attempted, for errors.
+	// reading describes what is attempted, for errors.
 	reading() string
-	// transaction is what the transaction of a reading is begun with; nil for the engine's own.
+	// transaction are the options of a reading's transaction; nil for the engine's default.
 	transaction() *sql.TxOptions
-	// prepare gets the transaction ready and returns, for each column, the expression that is its value as text.
+	// prepare prepares the transaction and returns, for each column, the expression for its value
+	// as text.
 	prepare(ctx context.Context, tx *sql.Tx, columns []string, limits Limits) (map[string]string, error)
-	// from is the table as a statement names it, and column one of its columns.
+	// from returns the quoted table, and column a quoted column.
 	from() string
 	column(name string) string
-	// among is the condition that a text is, byte by byte, one of some values: parameters from the first on.
+	// among returns a condition that a text equals, byte by byte, one of count values: parameters
+	// from first on.
 	among(text string, first, count int) string
-	// explain says in which class an error of the engine's driver is, and why in words for users.
+	// explain returns the class of a driver's error, and the reason for users.
 	explain(err error) *Error
 }
 
-// statement is the one that reads all rows; one more than may be shows that there are too many.
+// statement returns the statement that reads all rows, and one more than the limit to detect too
+// many.
 func statement(t table, q Query, texts map[string]string) (string, []any) {
 	var s strings.Builder
 	var values []any
@@ -71,7 +74,7 @@ func statement(t table, q Query, texts map[string]string) (string, []any) {
 	return s.String(), values
 }
 
-// between is what stands before a part of a list.
+// between returns the separator before an item of a list.
 func between(i int, first, others string) string {
 	if i == 0 {
 		return first
@@ -83,14 +86,15 @@ func between(i int, first, others string) string {
 type database struct {
 	db    *sql.DB
 	table table
-	// wire counts what comes over connections; nil for a file.
+	// wire counts what connections receive; nil for a file.
 	wire *meter
-	// bound sets limits of a connection before it is used; nil for none.
+	// bound limits a new connection; nil for none.
 	bound func(conn *sql.Conn) error
-	// watch sends to a channel when rows may have changed, until its context ends; nil when the engine cannot tell.
+	// watch signals when rows may have changed, until its context ends; nil if the engine does not
+	// support it.
 	watch func(ctx context.Context, changed chan<- struct{})
 
-	one  sync.Mutex // one reading at a time: the meter is for one
+	one  sync.Mutex // one reading at a time, because they share the meter
 	life *life
 }
 
@@ -156,7 +160,7 @@ func (d *database) read(ctx context.Context, q Query) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nothing was written, so that nothing has to be committed.
+	// Nothing was written, so there is nothing to commit.
 	defer tx.Rollback() //nolint:errcheck // a connection that cannot even do this is not used again
 	texts, err := d.table.prepare(ctx, tx, q.names(), q.Limits)
 	if err != nil {
@@ -166,7 +170,7 @@ func (d *database) read(ctx context.Context, q Query) (*Reading, error) {
 	return collect(ctx, tx, q, query, values)
 }
 
-// release gives a connection back to the pool, where it is looked at before it is used again, or ends it.
+// release returns a connection to the pool, or closes it.
 func (d *database) release(conn *sql.Conn) {
 	if d.wire != nil && d.wire.worn() {
 		conn.Raw(func(any) error { return driver.ErrBadConn }) //nolint:errcheck // that is what it is for
@@ -174,20 +178,20 @@ func (d *database) release(conn *sql.Conn) {
 	conn.Close() //nolint:errcheck // nothing was written
 }
 
-// connect takes the connection of the reading before, or makes one.
+// connect reuses the previous connection, or opens one.
 func (d *database) connect(ctx context.Context) (*sql.Conn, error) {
 	soon, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := d.db.Conn(soon)
 	if err != nil && ctx.Err() == nil && soon.Err() != nil {
-		return nil, &Error{Class: Unreachable, Why: "no answer in time"}
+		return nil, &Error{Class: Unreachable, Why: "no response in time"}
 	}
 	return conn, err
 }
 
-// collect takes the rows of a statement as they come.
+// collect reads the rows of a statement.
 func collect(ctx context.Context, tx *sql.Tx, q Query, query string, values []any) (_ *Reading, err error) {
-	// What is still to come after an error is not waited for.
+	// After an error, do not wait for further rows.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	rows, err := tx.QueryContext(ctx, query, values...)

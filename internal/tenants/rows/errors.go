@@ -14,30 +14,31 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// Class says who has to do something about an error. Its text can be the reason of a condition.
+// Class says who must act on an error. Its text can be the reason of a condition.
 type Class string
 
 const (
-	// Unreachable: nobody answers, or not as a database does. It may be over by the next reading.
+	// Unreachable: no response, or not one of a database. The next reading may succeed.
 	Unreachable Class = "Unreachable"
-	// AccessDenied: the user, the password or a certificate is not accepted, or may not read the table.
+	// AccessDenied: the user, the password or a certificate is refused, or may not read the table.
 	AccessDenied Class = "AccessDenied"
-	// NotFound: there is no such database, table, column, file or key.
+	// NotFound: the database, table, column, file or key does not exist.
 	NotFound Class = "NotFound"
-	// TooMuch: the rows are more than a reading may have, or take longer.
+	// TooMuch: the rows exceed a limit of size or time.
 	TooMuch Class = "TooMuch"
-	// Invalid: what the registry says about its source cannot be, or what is there is no list of rows.
+	// Invalid: the source's settings are invalid, or its content is not a list of rows.
 	Invalid Class = "Invalid"
 	// Failed: everything else.
 	Failed Class = "Failed"
 )
 
-// Error says why there are no rows.
+// Error says why a reading failed.
 type Error struct {
 	Class Class
-	// Doing is what was attempted, and on what; Why is what came of it; Then is what to do about it, if anything is known.
+	// Doing is what was attempted, and on what; Why is the reason; Then is what to do about it, if
+	// known.
 	Doing, Why, Then string
-	// cause is a context's error. Others are not kept: they may quote what only the server should see.
+	// cause is a context's error. Others are dropped: they may quote confidential data.
 	cause error
 }
 
@@ -51,7 +52,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error of this package; of any other one it is [Failed].
+// ClassOf returns the class of an error of this package; else [Failed].
 func ClassOf(err error) Class {
 	var known *Error
 	if errors.As(err, &known) {
@@ -69,20 +70,21 @@ func tooManyBytes(limits Limits) *Error {
 }
 
 func tooLong(limits Limits) *Error {
-	return &Error{Class: TooMuch, Why: fmt.Sprintf("it was not over within %s", limits.Time), Then: narrow}
+	return &Error{Class: TooMuch, Why: fmt.Sprintf("it took longer than %s", limits.Time), Then: narrow}
 }
 
-const narrow = "Conditions in spec.source.where, or a view, can leave rows out"
+const narrow = "Exclude rows with conditions in spec.source.where, or with a view"
 
-// finish turns the error of a reading into what users see. The reading's own context has the deadline of its limits.
+// finish turns the error of a reading into one for users. own is the reading's context with the
+// deadline of its limits.
 func finish(outer, own context.Context, err error, doing string, limits Limits, explain func(error) *Error) *Error {
 	var known *Error
 	errors.As(err, &known)
-	// Whoever hangs up because the time is over finds the connection broken.
+	// When the deadline closes a connection, the error is a broken connection.
 	open := known == nil || known.Class == Unreachable
 	switch {
 	case open && outer.Err() != nil:
-		known = &Error{Class: Failed, Why: "it was stopped", cause: outer.Err()}
+		known = &Error{Class: Failed, Why: "it was cancelled", cause: outer.Err()}
 	case open && own.Err() != nil:
 		known = tooLong(limits)
 	case known == nil:
@@ -94,12 +96,12 @@ func finish(outer, own context.Context, err error, doing string, limits Limits, 
 	return known
 }
 
-// unreachable is for errors of networks. They quote what came, so that they are told in words of our own.
+// unreachable describes network errors in our own words, because they quote received data.
 func unreachable(err error) *Error {
 	return &Error{Class: Unreachable, Why: outbound.Explain(err)}
 }
 
-// said is what a database says about a statement, in one line that is not too long.
+// said shortens a database's message to one line.
 func said(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -110,5 +112,5 @@ func said(text string) string {
 	return strings.TrimRight(brief.Cut(text, 300), ". ")
 }
 
-// quoted is a name as messages have it.
+// quoted quotes a name for messages.
 func quoted(name string) string { return fmt.Sprintf("%q", said(name)) }

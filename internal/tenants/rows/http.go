@@ -21,20 +21,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// mostPages is how many pages of rows are asked for: each is a connection of its own.
+// mostPages limits the pages of rows: each one is a connection.
 const mostPages = 1000
 
-// webDocument is a JSON document that a web server gives out, in one page or several.
+// webDocument is a JSON document on a web server, in one page or several.
 type webDocument struct {
 	first      *url.URL
 	rows, next []string
-	// token, or user and password, are shown to the server.
+	// token, or user and password, authenticate to the server.
 	token, user, password string
 	roots                 *x509.CertPool
 	certificate           *tls.Certificate
 
 	one sync.Mutex // one reading at a time
-	// last is what the pages of the reading before had; nil when they were no more than one.
+	// last is the digest of the previous reading's pages; nil for a single page.
 	last []byte
 }
 
@@ -54,7 +54,7 @@ func openHTTP(ctx context.Context, spec *tenantv1.HTTPSource, secrets Secrets) (
 			return invalid("spec.source.http.next: " + err.Error())
 		}
 		if leads(d.rows, d.next) || leads(d.next, d.rows) {
-			return invalid("spec.source.http.next leads to the rows, or past them")
+			return invalid("spec.source.http.next is part of the path to the rows, or below it")
 		}
 	}
 	if spec.SecretName != "" {
@@ -65,7 +65,7 @@ func openHTTP(ctx context.Context, spec *tenantv1.HTTPSource, secrets Secrets) (
 	return d, nil
 }
 
-// credentials takes from a Secret what is in it.
+// credentials reads the credentials in a Secret.
 func (d *webDocument) credentials(ctx context.Context, doing, name string, secrets Secrets) error {
 	data, err := secret(ctx, doing, secrets, name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *webDocument) credentials(ctx context.Context, doing, name string, secre
 			d.roots = x509.NewCertPool()
 		}
 		if !d.roots.AppendCertsFromPEM(authority) {
-			return &Error{Class: Invalid, Doing: doing, Why: "there is no certificate in key ca.crt of Secret " + name}
+			return &Error{Class: Invalid, Doing: doing, Why: "it does not contain a certificate in key ca.crt of Secret " + name}
 		}
 	}
 	if len(data["tls.crt"])+len(data["tls.key"]) > 0 {
@@ -110,12 +110,12 @@ func (d *webDocument) Read(ctx context.Context, q Query) (*Reading, error) {
 	return reading, nil
 }
 
-// mostTries is how often pages are read that are other ones each time.
+// mostTries limits retries while the pages change.
 const mostTries = 4
 
-// agreed reads all pages. Each is of a moment of its own: when somebody deletes a row between two of them, another row moves to
-// a page that was read already, and is on none of those that were. So rows of several pages count once they are those of the
-// reading before, which costs nothing as long as nothing changes.
+// agreed reads all pages. Each shows another moment: if a row is deleted between two of them,
+// another row moves to a page that was read already, and is missed. So rows of several pages count
+// only if a second reading returns the same, which costs nothing while nothing changes.
 func (d *webDocument) agreed(ctx context.Context, q Query) (*Reading, error) {
 	for range mostTries {
 		reading, pages, err := d.read(ctx, q)
@@ -133,10 +133,10 @@ func (d *webDocument) agreed(ctx context.Context, q Query) (*Reading, error) {
 			return reading, nil
 		}
 	}
-	return nil, &Error{Class: Unreachable, Why: "its rows change while its pages are read", Then: "Larger pages are fewer"}
+	return nil, &Error{Class: Unreachable, Why: "its rows change while its pages are read", Then: "Use larger pages"}
 }
 
-// sumOf is a digest of all rows of a reading.
+// sumOf returns a digest of all rows of a reading.
 func sumOf(q Query, reading *Reading) []byte {
 	all := sha256.New()
 	for _, row := range reading.Rows {
@@ -153,8 +153,8 @@ func sumOf(q Query, reading *Reading) []byte {
 	return all.Sum(nil)
 }
 
-// client is one that shows credentials to the server that was named, and to nobody else. Go hands them on to other ports and to
-// subdomains, and tells everybody the address that led there, its query included.
+// client returns a client that sends credentials only to the configured server. Go also sends them
+// to other ports and to subdomains, and sends the referring address with its query.
 func (d *webDocument) client(limits Limits) *http.Client {
 	client := outbound.Client(outbound.Options{Timeout: limits.Time + connectTimeout, Redirects: 3, Roots: d.roots, Certificate: d.certificate})
 	follow := client.CheckRedirect
@@ -168,7 +168,7 @@ func (d *webDocument) client(limits Limits) *http.Client {
 	return client
 }
 
-// sameServer tells whether two addresses are on one server, however they write it.
+// sameServer reports whether two addresses are on one server.
 func sameServer(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
@@ -183,7 +183,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// read reads all pages, and tells how many there were.
+// read reads all pages, and returns their number.
 func (d *webDocument) read(ctx context.Context, q Query) (_ *Reading, pages int, _ error) {
 	client := d.client(q.Limits)
 	p := newPicker(q, ctx.Err)
@@ -191,10 +191,10 @@ func (d *webDocument) read(ctx context.Context, q Query) (_ *Reading, pages int,
 	seen := map[string]bool{}
 	for page := d.first; page != nil; {
 		if seen[page.String()] {
-			return nil, 0, &Error{Class: Invalid, Why: "its pages go round in a circle"}
+			return nil, 0, &Error{Class: Invalid, Why: "its pages form a cycle"}
 		}
 		if seen[page.String()] = true; len(seen) > mostPages {
-			return nil, 0, &Error{Class: TooMuch, Why: fmt.Sprintf("there are more than %d pages", mostPages), Then: "Larger pages are fewer"}
+			return nil, 0, &Error{Class: TooMuch, Why: fmt.Sprintf("there are more than %d pages", mostPages), Then: "Use larger pages"}
 		}
 		next, err := d.page(ctx, client, page, p, &left)
 		if errors.Is(err, errSpent) {
@@ -213,7 +213,7 @@ func (d *webDocument) read(ctx context.Context, q Query) (_ *Reading, pages int,
 func (d *webDocument) page(ctx context.Context, client *http.Client, address *url.URL, p *picker, left *int64) (*url.URL, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return nil, &Error{Class: Invalid, Why: "the address of a page is none"}
+		return nil, &Error{Class: Invalid, Why: "the address of a page is invalid"}
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "yuba")
@@ -241,13 +241,13 @@ func (d *webDocument) page(ctx context.Context, client *http.Client, address *ur
 	if told.address == "" {
 		return nil, nil
 	}
-	// The page may have come from elsewhere by a redirection; the next one is on the server that was named, which alone is
-	// shown the credentials.
+	// The page may come from a redirect; the next one must be on the configured server, which alone
+	// gets the credentials.
 	next, err := address.Parse(told.address)
 	if err != nil || !sameServer(next, d.first) {
 		wrong := &Error{Class: Invalid, Why: "the next page is on another server"}
 		if err == nil && next.Scheme == "http" && d.first.Scheme == "https" {
-			wrong.Then = "Its address is http://; an application behind a proxy has to know that it is reached by https://"
+			wrong.Then = "Its address is http://; an application behind a proxy must know that its address is https://"
 		}
 		return nil, wrong
 	}
@@ -255,9 +255,9 @@ func (d *webDocument) page(ctx context.Context, client *http.Client, address *ur
 	return next, nil
 }
 
-// answered says what a status means.
+// answered returns the error for a status.
 func answered(status int) error {
-	why := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
+	why := fmt.Sprintf("the server responded %d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusOK:
 		return nil
@@ -271,7 +271,7 @@ func answered(status int) error {
 	return &Error{Class: Failed, Why: why}
 }
 
-// linked is the address of the next page in headers such as
+// linked returns the address of the next page in headers such as
 //
 //	Link: <https://crm.example/tenants?page=2>; rel="next", <https://crm.example/tenants?page=9>; rel="last"
 func linked(headers []string) string {
@@ -283,7 +283,7 @@ func linked(headers []string) string {
 				break
 			}
 			rest = parameters
-			// The parameters of this address end where the next one begins.
+			// The parameters end where the next address begins.
 			if end := strings.Index(parameters, "<"); end >= 0 {
 				parameters = parameters[:end]
 			}
@@ -303,7 +303,7 @@ func linked(headers []string) string {
 	return ""
 }
 
-// bounded reads what is left of a reading's bytes, over all its pages.
+// bounded limits the bytes of a reading over all its pages.
 type bounded struct {
 	from io.Reader
 	left *int64
@@ -313,7 +313,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if *b.left < 0 {
 		return 0, errSpent
 	}
-	// One byte more than may be shows that there is more.
+	// One byte more than allowed shows that there is more.
 	if int64(len(p)) > *b.left+1 {
 		p = p[:*b.left+1]
 	}

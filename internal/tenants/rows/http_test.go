@@ -67,23 +67,23 @@ func TestWhatIsNoListOfRows(t *testing.T) {
 		class Class
 		want  string
 	}{
-		"no JSON":                        {"<html>" + secretWord, "", Invalid, "no JSON at byte"},
-		"nothing":                        {"", "", Unreachable, "ends before it is complete"},
-		"half of it":                     {`[{"id": "a"}, {"id":`, "", Unreachable, "ends before it is complete"},
-		"half of a list":                 {`[{"id": "a"},`, "", Unreachable, "ends before it is complete"},
-		"more than one document":         {`[] []`, "", Invalid, "behind the JSON document"},
-		"more than a document":           {`[] x`, "", Invalid, "no JSON"},
-		"an object":                      {`{"id": "a"}`, "", Invalid, "the document is no list"},
-		"null instead of a list":         {`{"rows": null}`, "rows", Invalid, ".rows is no list"},
-		"not at that place":              {`{"data": {"tenant": []}}`, ".data.tenants", NotFound, "no .data.tenants"},
-		"a text on the way":              {`{"data": "x"}`, ".data.tenants", NotFound, "no .data.tenants"},
-		"a list on the way":              {`{"data": []}`, ".data.tenants", Invalid, "a list is on the way"},
+		"no JSON":                        {"<html>" + secretWord, "", Invalid, "invalid JSON at byte"},
+		"nothing":                        {"", "", Unreachable, "the document is incomplete"},
+		"half of it":                     {`[{"id": "a"}, {"id":`, "", Unreachable, "the document is incomplete"},
+		"half of a list":                 {`[{"id": "a"},`, "", Unreachable, "the document is incomplete"},
+		"more than one document":         {`[] []`, "", Invalid, "after the JSON document"},
+		"more than a document":           {`[] x`, "", Invalid, "invalid JSON"},
+		"an object":                      {`{"id": "a"}`, "", Invalid, "the document is not a list"},
+		"null instead of a list":         {`{"rows": null}`, "rows", Invalid, ".rows is not a list"},
+		"not at that place":              {`{"data": {"tenant": []}}`, ".data.tenants", NotFound, "does not have .data.tenants"},
+		"a text on the way":              {`{"data": "x"}`, ".data.tenants", NotFound, "does not have .data.tenants"},
+		"a list on the way":              {`{"data": []}`, ".data.tenants", Invalid, "there is a list in the path"},
 		"twice":                          {`{"rows": [], "rows": []}`, "rows", Invalid, "twice"},
-		"a row that is no object":        {`[{"id": "a"}, "` + secretWord + `"]`, "", Invalid, "row 2 is no object"},
+		"a row that is no object":        {`[{"id": "a"}, "` + secretWord + `"]`, "", Invalid, "row 2 is not an object"},
 		"a row that is null":             {`[null]`, "", Invalid, "row 1 is null"},
 		"a field that no row has":        {`[{"uid": "a"}, {"uid": "b"}]`, "", NotFound, `none of the 2 rows has a field "id"`},
-		"nested deeper than anybody can": {strings.Repeat("[", 100_000), "rows", Invalid, "on the way"},
-		"a value nested too deep":        {`[{"id": ` + strings.Repeat("[", 100_000), "", Invalid, "no JSON"},
+		"nested deeper than anybody can": {strings.Repeat("[", 100_000), "rows", Invalid, "list in the path"},
+		"a value nested too deep":        {`[{"id": ` + strings.Repeat("[", 100_000), "", Invalid, "invalid JSON"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			source := mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: web(t, says(test.body)), Rows: test.rows}), things{}, Options{})
@@ -139,7 +139,7 @@ func TestPages(t *testing.T) {
 		},
 		"in a circle": {
 			answers: map[string]string{"/t": `{"next": "/t?page=2", "rows": []}`, "/t?page=2": `{"next": "/t", "rows": []}`},
-			spec:    tenantv1.HTTPSource{Rows: "rows", Next: "next"}, class: Invalid, problem: "circle",
+			spec:    tenantv1.HTTPSource{Rows: "rows", Next: "next"}, class: Invalid, problem: "cycle",
 		},
 		"on another server": {
 			answers: map[string]string{"/t": `{"next": "https://elsewhere.example/t", "rows": []}`},
@@ -155,7 +155,7 @@ func TestPages(t *testing.T) {
 		},
 		"whose address is no text": {
 			answers: map[string]string{"/t": `{"next": 2, "rows": []}`},
-			spec:    tenantv1.HTTPSource{Rows: "rows", Next: "next"}, class: Invalid, problem: "next page is no text",
+			spec:    tenantv1.HTTPSource{Rows: "rows", Next: "next"}, class: Invalid, problem: "next page is not a string",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -216,7 +216,8 @@ func TestCredentialsAreShownToTheServerAlone(t *testing.T) {
 	wantError(t, err, Invalid, "read Secret gone")
 }
 
-// Another port is another server, whatever Go thinks, and what stands in an address is nobody's but its server's.
+// Another port is another server, whatever Go thinks, and what stands in an address is nobody's but
+// its server's.
 func TestWhatRedirectionsTell(t *testing.T) {
 	var told []string
 	other := web(t, func(w http.ResponseWriter, r *http.Request) {
@@ -303,7 +304,7 @@ func TestAuthoritiesOfWebServers(t *testing.T) {
 	_, err := mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: server.URL}), secrets, Options{}).Read(context.Background(), Query{Columns: []string{"id"}})
 	wantError(t, err, Unreachable, "by an untrusted authority")
 	_, err = Open(context.Background(), httpSpec(tenantv1.HTTPSource{URL: server.URL, SecretName: "none"}), secrets, Options{})
-	wantError(t, err, Invalid, "no certificate in key ca.crt")
+	wantError(t, err, Invalid, "does not contain a certificate in key ca.crt")
 }
 
 func TestWhatIsWrongWithWebSources(t *testing.T) {
@@ -314,12 +315,12 @@ func TestWhatIsWrongWithWebSources(t *testing.T) {
 		"no host":                {tenantv1.HTTPSource{URL: "https:///tenants"}, "name a host"},
 		"another scheme":         {tenantv1.HTTPSource{URL: "file:///etc/passwd"}, "http:// or https://"},
 		"no URL":                 {tenantv1.HTTPSource{URL: "https://%zz" + secretWord}, "http:// or https://"},
-		"a path with brackets":   {tenantv1.HTTPSource{URL: "https://a", Rows: ".data[0]"}, "names of fields"},
-		"a path with a gap":      {tenantv1.HTTPSource{URL: "https://a", Rows: "a..b"}, "names of fields"},
+		"a path with brackets":   {tenantv1.HTTPSource{URL: "https://a", Rows: ".data[0]"}, "field names"},
+		"a path with a gap":      {tenantv1.HTTPSource{URL: "https://a", Rows: "a..b"}, "field names"},
 		"a path without end":     {tenantv1.HTTPSource{URL: "https://a", Next: strings.Repeat("a.", 30) + "a"}, "more than 20 steps"},
-		"the next of the rows":   {tenantv1.HTTPSource{URL: "https://a", Rows: "rows", Next: "rows.next"}, "leads to the rows"},
-		"the next of a list":     {tenantv1.HTTPSource{URL: "https://a", Next: "next"}, "leads to the rows"},
-		"the next is on the way": {tenantv1.HTTPSource{URL: "https://a", Rows: "data.rows", Next: "data"}, "leads to the rows"},
+		"the next of the rows":   {tenantv1.HTTPSource{URL: "https://a", Rows: "rows", Next: "rows.next"}, "part of the path to the rows"},
+		"the next of a list":     {tenantv1.HTTPSource{URL: "https://a", Next: "next"}, "part of the path to the rows"},
+		"the next is on the way": {tenantv1.HTTPSource{URL: "https://a", Rows: "data.rows", Next: "data"}, "part of the path to the rows"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := Open(context.Background(), httpSpec(test.spec), things{}, Options{})

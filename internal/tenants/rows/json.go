@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// mostSteps is how deep rows may lie in a document.
+// mostSteps limits the depth of rows in a document.
 const mostSteps = 20
 
-// parsePath reads a path such as .data.tenants; the document itself is the empty one.
+// parsePath parses a path such as .data.tenants; the document itself is the empty path.
 func parsePath(text string) ([]string, error) {
 	text = strings.TrimPrefix(text, ".")
 	if text == "" {
@@ -29,18 +29,19 @@ func parsePath(text string) ([]string, error) {
 	}
 	for _, step := range steps {
 		if step == "" || strings.ContainsAny(step, "[]*$") {
-			return nil, errors.New("a path is the names of fields with dots between them, such as .data.tenants")
+			return nil, errors.New("a path consists of field names with dots, such as .data.tenants")
 		}
 	}
 	return steps, nil
 }
 
-// leads tells whether a path is on the way to another one, or is that one.
+// leads reports whether a path is a prefix of another one.
 func leads(path, to []string) bool {
 	return len(path) <= len(to) && slices.Equal(path, to[:len(path)])
 }
 
-// jsonDocument reads a document as it comes: it keeps one row at a time, and the address of the next page.
+// jsonDocument reads a document as a stream: it keeps one row at a time, and the address of the
+// next page.
 type jsonDocument struct {
 	rows, next []string
 	take       func(row map[string]json.RawMessage) error
@@ -59,7 +60,7 @@ func (d *jsonDocument) read(from io.Reader) error {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
 			err = end
 			if err == nil {
-				err = &Error{Class: Invalid, Why: "something stands behind the JSON document"}
+				err = &Error{Class: Invalid, Why: "there is more text after the JSON document"}
 			}
 		}
 	}
@@ -67,20 +68,20 @@ func (d *jsonDocument) read(from io.Reader) error {
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil && !d.found:
-		return &Error{Class: NotFound, Why: "the document has no " + d.where()}
+		return &Error{Class: NotFound, Why: "the document does not have " + d.where()}
 	case err == nil, errors.As(err, &known), errors.Is(err, errSpent):
 		return err
 	case errors.As(err, &syntax):
-		// The error itself quotes what came.
-		return &Error{Class: Invalid, Why: fmt.Sprintf("what came is no JSON at byte %d", syntax.Offset)}
+		// Do not include the error: it quotes the document.
+		return &Error{Class: Invalid, Why: fmt.Sprintf("invalid JSON at byte %d", syntax.Offset)}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Error{Class: Unreachable, Why: "the document ends before it is complete"}
+		return &Error{Class: Unreachable, Why: "the document is incomplete"}
 	}
 	return err
 }
 
-// bites reads a document as long as the decoder gets on with it: a row, or what stands beside the rows, is kept as a whole
-// until its end is there.
+// bites limits the part of a document that the decoder needs at once: a row, or a value beside the
+// rows.
 type bites struct {
 	from    io.Reader
 	decoder *json.Decoder
@@ -89,7 +90,7 @@ type bites struct {
 
 func (b *bites) Read(p []byte) (int, error) {
 	if b.came-b.decoder.InputOffset() > longestValue {
-		return 0, &Error{Class: TooMuch, Why: fmt.Sprintf("a row, or something beside the rows, has more than %d MiB", longestValue>>20)}
+		return 0, &Error{Class: TooMuch, Why: fmt.Sprintf("a row, or a value beside the rows, has more than %d MiB", longestValue>>20)}
 	}
 	n, err := b.from.Read(p)
 	b.came += int64(n)
@@ -109,14 +110,14 @@ func (d *jsonDocument) value(decoder *json.Decoder, path []string) error {
 	switch {
 	case slices.Equal(path, d.rows):
 		if d.found {
-			return &Error{Class: Invalid, Why: d.where() + " is there twice"}
+			return &Error{Class: Invalid, Why: d.where() + " occurs twice"}
 		}
 		d.found = true
 		return d.list(decoder)
 	case d.next != nil && slices.Equal(path, d.next):
 		var address *string
 		if err := decoder.Decode(&address); err != nil {
-			return d.mistyped(err, "the address of the next page is no text")
+			return d.mistyped(err, "the address of the next page is not a string")
 		}
 		if address != nil {
 			d.address = *address
@@ -133,16 +134,16 @@ func (d *jsonDocument) value(decoder *json.Decoder, path []string) error {
 	switch token {
 	case json.Delim('{'):
 	case json.Delim('['):
-		return &Error{Class: Invalid, Why: "a list is on the way to " + d.where()}
+		return &Error{Class: Invalid, Why: "there is a list in the path to " + d.where()}
 	default:
-		return nil // a text, a number or null: what is looked for is not there
+		return nil // a scalar: the path does not exist
 	}
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
 			return err
 		}
-		text, _ := name.(string) // names of fields are texts, or that was a syntax error
+		text, _ := name.(string) // keys are strings, otherwise it was a syntax error
 		if err := d.value(decoder, append(slices.Clone(path), text)); err != nil {
 			return err
 		}
@@ -158,13 +159,13 @@ func (d *jsonDocument) list(decoder *json.Decoder) error {
 		return err
 	}
 	if token != json.Delim('[') {
-		return &Error{Class: Invalid, Why: d.named() + " is no list"}
+		return &Error{Class: Invalid, Why: d.named() + " is not a list"}
 	}
 	for decoder.More() {
 		d.count++
 		var row map[string]json.RawMessage
 		if err := decoder.Decode(&row); err != nil {
-			return d.mistyped(err, fmt.Sprintf("row %d is no object", d.count))
+			return d.mistyped(err, fmt.Sprintf("row %d is not an object", d.count))
 		}
 		if row == nil {
 			return &Error{Class: Invalid, Why: fmt.Sprintf("row %d is null", d.count)}
@@ -184,7 +185,7 @@ func (d *jsonDocument) named() string {
 	return d.where()
 }
 
-// mistyped says what is wrong with a value of another type than wanted; other errors stay.
+// mistyped describes a value of a wrong type; it returns other errors unchanged.
 func (d *jsonDocument) mistyped(err error, why string) error {
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
@@ -193,7 +194,8 @@ func (d *jsonDocument) mistyped(err error, why string) error {
 	return err
 }
 
-// jsonText is a value as text: texts as they are, numbers as they are written, objects and lists as JSON.
+// jsonText returns a value as text: strings unquoted, numbers as written, objects and lists as
+// JSON.
 func jsonText(raw json.RawMessage) (sql.NullString, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {

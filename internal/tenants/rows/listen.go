@@ -15,15 +15,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The pauses before a listener connects again double, up to the longest. A server that does not answer may be back in a moment, and with
-// long intervals only the listener would notice. A server that refuses LISTEN stays as it is until somebody changes it.
+// The pauses before a listener reconnects double, up to a maximum. A server that is unavailable may
+// be back soon, and with long intervals only the listener would notice. A server that refuses
+// LISTEN does so until somebody changes it.
 const (
 	shortestPause      = time.Second
 	longestUnreachable = 15 * time.Second
 	longestPause       = 2 * time.Minute
 )
 
-// pauseAfter is the pause after a failure, by the one before; zero when the listener was connected since.
+// pauseAfter returns the pause after a failure, given the previous one; that is zero if the
+// listener was connected since.
 func pauseAfter(failure Class, before time.Duration) time.Duration {
 	longest := longestPause
 	if failure == Unreachable {
@@ -32,29 +34,31 @@ func pauseAfter(failure Class, before time.Duration) time.Duration {
 	return min(max(2*before, shortestPause), longest)
 }
 
-// quietTime is how long a connection may be silent until the server is asked whether it is still there: nobody tells when a firewall
-// has forgotten a connection, and load balancers cut those that are silent for a minute, or less.
+// quietTime is how long a connection may be silent before it is checked: firewalls forget
+// connections silently, and load balancers cut those that are silent for a minute or less.
 const quietTime = 20 * time.Second
 
-// listener waits for what NOTIFY says in a channel of PostgreSQL.
+// listener waits for NOTIFY in a PostgreSQL channel.
 type listener struct {
 	config  *pgx.ConnConfig
 	channel string
 	wire    *meter
-	// explain is the table's; deaf is told why nobody listens.
+	// explain is the table's; deaf receives why nobody listens.
 	explain func(error) *Error
 	deaf    *atomic.Pointer[string]
-	// quiet is quietTime. Since is when the listener began to be without a connection; zero when it has one, or has tried none.
+	// quiet is quietTime. since is when the listener lost its connection; zero if it has one, or
+	// has not tried.
 	quiet time.Duration
 	since time.Time
 }
 
-// listenedTo is what may come over one connection: more than a million notifications. The driver keeps some of what a server
-// says for as long as the connection lasts.
+// listenedTo limits what one connection may receive: more than a million notifications. The driver
+// keeps some server messages for the life of a connection.
 const listenedTo = 64 << 20
 
-// watch listens until the context ends. A connection that is lost, and not replaced at once, is a signal, so that a reading shows it and
-// finds what nobody is told of until there is another one; that one is a signal, too.
+// watch listens until the context ends. Losing a connection that is not replaced at once is a
+// signal, so that a reading reports it and finds unannounced changes; a new connection is a signal,
+// too.
 func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
 	for next := time.Duration(0); ; {
 		able, failure := l.listen(ctx, changed)
@@ -68,19 +72,19 @@ func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
 			next = 0
 		}
 		next = pauseAfter(failure.Class, next)
-		// A server that comes back is not met by all registries at once.
+		// Jitter, so that not all registries connect to a restarted server at once.
 		if !pause(ctx, next/2+rand.N(next)) {
 			return
 		}
 	}
 }
 
-// listen listens over one connection until it ends. It tells whether it was able to, and why it ended.
+// listen listens on one connection until it ends. It returns whether it could, and why it ended.
 func (l *listener) listen(ctx context.Context, changed chan<- struct{}) (able bool, failure *Error) {
 	defer func() {
-		// What a server, or whoever says to be one, makes the driver stumble over must not end this one.
+		// Data from a malicious server that makes the driver panic must not crash this process.
 		if stumbled := recover(); stumbled != nil {
-			failure = &Error{Class: Failed, Why: "the driver cannot cope with what the server says"}
+			failure = &Error{Class: Failed, Why: "the driver failed on the server's response"}
 		}
 	}()
 	l.wire.left.Store(listenedTo)
@@ -91,7 +95,7 @@ func (l *listener) listen(ctx context.Context, changed chan<- struct{}) (able bo
 		return false, l.explain(err)
 	}
 	defer func() {
-		// The outer context is over, as a rule.
+		// The outer context has usually ended.
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		conn.Close(bye) //nolint:errcheck // it is over either way
@@ -101,7 +105,7 @@ func (l *listener) listen(ctx context.Context, changed chan<- struct{}) (able bo
 	}
 	l.since = time.Time{}
 	l.deaf.Store(nil)
-	// Notifications before this connection listened are lost.
+	// Earlier notifications were lost.
 	signal(changed)
 	for {
 		if err := l.wait(ctx, conn); err != nil {
@@ -111,7 +115,7 @@ func (l *listener) listen(ctx context.Context, changed chan<- struct{}) (able bo
 	}
 }
 
-// wait returns when there is a notification, or an error.
+// wait returns at a notification or an error.
 func (l *listener) wait(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, l.quiet)
@@ -129,8 +133,8 @@ func (l *listener) wait(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// lost takes note of why nobody listens, and since when. One that was able to listen has another try first: most connections that
-// are cut are back in a second. It says whether the loss of a connection is news.
+// lost records why nobody listens, and since when. After a working connection it retries first:
+// most are back in a second. It reports whether the loss is news.
 func (l *listener) lost(able bool, why string) (news bool) {
 	if able {
 		l.since = time.Now()

@@ -13,16 +13,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// meter bounds what comes over the connections of one source. Drivers take what a server sends, however much: rows that a
-// statement limits, and lengths that a server only claims.
+// meter limits what a source's connections receive. Drivers accept anything that a server sends:
+// rows beyond a statement's limit, and claimed lengths.
 type meter struct {
 	left atomic.Int64
-	// came is how much has come over the last connection, which is conn.
+	// came is the number of bytes from the last connection, which is conn.
 	came atomic.Int64
 	conn atomic.Pointer[net.TCPConn]
 }
 
-// framing is room for what comes around the values of a reading: a few bytes for each, and the greetings.
+// framing is room for protocol overhead of a reading.
 const framing = 16 << 20
 
 // allow begins a reading.
@@ -30,15 +30,15 @@ func (m *meter) allow(limits Limits) { m.left.Store(2*limits.Bytes + framing) }
 
 func (m *meter) spent() bool { return m.left.Load() < 0 }
 
-// longestLasting is how much comes over one connection before it is replaced.
+// longestLasting is how much one connection receives before it is replaced.
 const longestLasting = 64 << 20
 
-// worn tells whether the connection is to be another one at the next reading: drivers keep some of what a server says, such
-// as the settings that it reports, for as long as a connection lasts.
+// worn reports whether to replace the connection before the next reading: drivers keep some server
+// messages, such as reported settings, for the life of a connection.
 func (m *meter) worn() bool { return m.came.Load() > longestLasting }
 
-// hangUpAfter closes the last connection when a context ends: not all that drivers do on it ends with one. Once the function that it
-// returns is over, nothing is closed any more; the next reading's connection may be another one.
+// hangUpAfter closes the last connection when a context ends, because not all operations of drivers
+// do. After stop returns, it closes nothing more; the next reading may have another connection.
 func (m *meter) hangUpAfter(ctx context.Context) (stop func()) {
 	closed := make(chan struct{})
 	forget := context.AfterFunc(ctx, func() {
@@ -54,7 +54,7 @@ func (m *meter) hangUpAfter(ctx context.Context) (stop func()) {
 	}
 }
 
-// dial connects to what the server may connect to on behalf of others.
+// dial connects only to allowed addresses.
 func (m *meter) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := outbound.Dialer(connectTimeout).DialContext(ctx, network, address)
 	if err != nil {
@@ -70,9 +70,10 @@ func (m *meter) dial(ctx context.Context, network, address string) (net.Conn, er
 	return &metered{TCPConn: tcp, meter: m}, nil
 }
 
-var errSpent = errors.New("more came than a reading may have")
+var errSpent = errors.New("the server sent more than a reading may have")
 
-// metered is a connection that is counted. It stays a TCP connection for drivers, which look whether it is still alive.
+// metered is a connection that is counted. It stays a TCP connection for drivers, which check
+// whether it is alive.
 type metered struct {
 	*net.TCPConn
 	meter *meter

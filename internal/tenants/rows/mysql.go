@@ -37,15 +37,15 @@ func openMySQL(ctx context.Context, spec *tenantv1.MySQLSource, secrets Secrets)
 	config.TLS, config.AllowFallbackToPlaintext = a.tls, a.plain
 	config.Timeout = connectTimeout
 	config.DialFunc = wire.dial
-	config.Logger = silence{} // it would quote what came
+	config.Logger = silence{} // it would quote received data
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, &Error{Class: Invalid, Doing: t.reading(), Why: "the driver does not take what spec.source.mysql says"}
+		return nil, &Error{Class: Invalid, Doing: t.reading(), Why: "the driver rejects spec.source.mysql"}
 	}
 	return newDatabase(sql.OpenDB(connector), t, wire), nil
 }
 
-// silence is a log that nobody reads.
+// silence discards log records.
 type silence struct{}
 
 func (silence) Print(...any) {}
@@ -68,9 +68,9 @@ func (t *mysqlTable) transaction() *sql.TxOptions {
 
 const mysqlKinds = "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
 
-// prepare has values written as text by the server, so that they do not depend on the protocol: with and without bound
-// values it has two. Bits would come as bytes, and bytes would not come at all when they are no text. Columns that the user
-// may not see have no kind here; the statement itself then says what is the matter.
+// prepare lets the server convert values to text, so that they do not depend on the protocol, which
+// differs with bound values. Bits would be bytes, and bytes that are not text would fail. Columns
+// that the user may not see have no type here; the statement then fails with the reason.
 func (t *mysqlTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, _ Limits) (map[string]string, error) {
 	found, err := tx.QueryContext(ctx, mysqlKinds, t.spec.Database, t.spec.Table)
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *mysqlTable) column(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
-// among compares bytes: collations find "pro" in "Pro" and "Prö", and take spaces at the end for nothing.
+// among compares bytes: collations match "pro" with "Pro" and "Prö", and ignore trailing spaces.
 func (t *mysqlTable) among(text string, _, count int) string {
 	return "CAST(" + text + " AS BINARY) IN (" + strings.Repeat("CAST(? AS BINARY), ", count-1) + "CAST(? AS BINARY))"
 }
@@ -121,26 +121,26 @@ func (t *mysqlTable) explain(err error) *Error {
 		class, then := mysqlClass(told.Number)
 		return &Error{Class: class, Why: said(t.access.hide(told.Message)), Then: then}
 	case errors.Is(err, mysql.ErrNoTLS):
-		return &Error{Class: Unreachable, Why: "the server does not encrypt connections", Then: "tls.mode disable does without"}
+		return &Error{Class: Unreachable, Why: "the server does not encrypt connections", Then: "Without encryption, set tls.mode to disable"}
 	case errors.Is(err, mysql.ErrCleartextPassword):
-		return &Error{Class: AccessDenied, Why: "the server wants the password in plain text, which is not done"}
+		return &Error{Class: AccessDenied, Why: "the server requests the password in clear text, which is refused"}
 	}
 	gone := unreachable(err)
 	if t.access.plain && strings.Contains(err.Error(), "tls: ") {
-		gone.Then = "If its encryption is too old, tls.mode disable does without"
+		gone.Then = "If its encryption is too old, set tls.mode to disable"
 	}
 	return gone
 }
 
-// mysqlClass sorts the numbers of errors that readings meet, those of both servers.
+// mysqlClass classifies the error numbers of both servers.
 func mysqlClass(number uint16) (class Class, then string) {
 	switch number {
 	case 1044, 1045, 1130, 1698, 1862, 3118, 4151:
-		return AccessDenied, "User, password and the host that the user may come from have to fit"
+		return AccessDenied, "Check user, password and the host from which the user may connect"
 	case 1142, 1143, 1227, 1370:
 		return AccessDenied, "The user needs SELECT on the table"
 	case 3159:
-		return AccessDenied, "The server takes encrypted connections only: tls says how"
+		return AccessDenied, "The server accepts only encrypted connections: set tls"
 	case 1049, 1054, 1109, 1146, 1932:
 		return NotFound, ""
 	case 1317, 1969, 3024:

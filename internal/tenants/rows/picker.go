@@ -11,16 +11,15 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// picker takes from documents what databases leave out by themselves: columns that nobody asked for, rows that do not meet
-// the conditions. It knows which columns there are: a column that no row has is a mistake, one that some have is NULL in the
-// others.
+// picker does for documents what databases do themselves: it selects columns and rows. It tracks
+// the columns: one that no row has is an error, one that some rows have is NULL in the others.
 type picker struct {
 	collector
 	where []tenantv1.RowCondition
 	names []string
 	seen  map[string]bool
 	all   int
-	// over tells why the reading is to end; documents have no server that would notice.
+	// over returns why the reading must end; documents have no server that would notice.
 	over func() error
 
 	values []sql.NullString
@@ -34,7 +33,7 @@ func newPicker(q Query, over func() error) *picker {
 	}
 }
 
-// take takes one row. The function returns a field, and whether the row has it.
+// take adds one row. field returns a field, and whether the row has it.
 func (p *picker) take(field func(name string) (sql.NullString, bool, error)) error {
 	if err := p.over(); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (p *picker) take(field func(name string) (sql.NullString, bool, error)) err
 			}
 		}
 	}
-	// The columns to read are the first of the names.
+	// The first names are the columns to read.
 	return p.add(p.values[:len(p.columns)])
 }
 
@@ -72,7 +71,8 @@ func (p *picker) takeJSON(row map[string]json.RawMessage) error {
 	})
 }
 
-// reading is what was taken. Documents have no columns apart from their rows: without rows all columns are there.
+// reading returns the result. A document's columns are those of its rows: without rows all columns
+// exist.
 func (p *picker) reading() (*Reading, error) {
 	if p.all > 0 {
 		for _, name := range p.names {

@@ -17,7 +17,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Pool keeps the sources of registries between their readings.
+// Pool keeps the sources of registries between readings.
 type Pool struct {
 	opts Options
 
@@ -25,7 +25,7 @@ type Pool struct {
 	open map[string]kept
 }
 
-// kept is a source and what it was opened with.
+// kept is a source with its settings.
 type kept struct {
 	source Source
 	with   [sha256.Size]byte
@@ -34,9 +34,9 @@ type kept struct {
 // NewPool returns a pool without sources.
 func NewPool(opts Options) *Pool { return &Pool{opts: opts, open: map[string]kept{}} }
 
-// Get returns the source of a registry. It is the one of before unless the description or what is in its Secrets has changed:
-// then that one is closed and another one opened, which the second result tells. An error leaves the one of before as it is.
-// Intervals and conditions are not part of a source.
+// Get returns the source of a registry. If its settings or Secrets have changed, it closes the
+// previous one, opens another, and returns true. On an error the previous one stays. Intervals and
+// conditions are not settings of a source.
 func (p *Pool) Get(ctx context.Context, id string, spec tenantv1.DataSource, secrets Secrets) (Source, bool, error) {
 	with, err := digest(ctx, spec, secrets)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *Pool) Get(ctx context.Context, id string, spec tenantv1.DataSource, sec
 	return source, true, nil
 }
 
-// Drop closes the source of a registry that is gone.
+// Drop closes the source of a deleted registry.
 func (p *Pool) Drop(id string) {
 	p.mu.Lock()
 	before, had := p.open[id]
@@ -84,13 +84,13 @@ func (p *Pool) Close() {
 	}
 }
 
-// digest is over all that a source is opened with.
+// digest covers all settings of a source.
 func digest(ctx context.Context, spec tenantv1.DataSource, secrets Secrets) (sum [sha256.Size]byte, err error) {
 	spec.SyncInterval, spec.Where = "", nil
 	doing := "open the source"
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return sum, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("write down spec.source: %s", said(err.Error()))}
+		return sum, &Error{Class: Invalid, Doing: doing, Why: fmt.Sprintf("encode spec.source: %s", said(err.Error()))}
 	}
 	all := sha256.New()
 	part(all, text)
@@ -109,13 +109,13 @@ func digest(ctx context.Context, spec tenantv1.DataSource, secrets Secrets) (sum
 	return sum, nil
 }
 
-// part writes bytes so that no two lists of parts look alike.
+// part writes bytes unambiguously.
 func part(to hash.Hash, bytes []byte) {
 	to.Write(binary.BigEndian.AppendUint64(nil, uint64(len(bytes)))) //nolint:errcheck // hashes take everything
 	to.Write(bytes)                                                  //nolint:errcheck // hashes take everything
 }
 
-// SecretNames are the Secrets that a source is opened with, each once.
+// SecretNames returns the Secrets of a source, each once.
 func SecretNames(spec tenantv1.DataSource) []string {
 	var names []string
 	add := func(name string) {

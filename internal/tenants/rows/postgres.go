@@ -21,7 +21,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// postgresTable is a table of PostgreSQL, or of what speaks its protocol.
+// postgresTable is a table of PostgreSQL, or a compatible server.
 type postgresTable struct {
 	spec   tenantv1.PostgresSource
 	access *access
@@ -48,7 +48,7 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	config.DialFunc = wire.dial
 	d := newDatabase(stdlib.OpenDB(*config), t, wire)
 	if spec.Channel != "" {
-		// It waits for months: its own connection, which no reading's limits are for.
+		// The listener waits for months: it has its own connection, without a reading's limits.
 		l := &listener{config: config.Copy(), channel: spec.Channel, wire: &meter{}, explain: t.explain, deaf: &d.life.deaf, quiet: quietTime}
 		l.config.DialFunc = l.wire.dial
 		d.watch = l.watch
@@ -56,8 +56,8 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	return d, nil
 }
 
-// nothing is a connection string that leaves nothing to the environment of the server, or to files of its user. What counts
-// is set after it was read.
+// nothing is a connection string that takes nothing from the server's environment or files. The
+// real settings follow later.
 const nothing = "host=localhost port=5432 user=nobody password=none dbname=nothing sslmode=disable sslnegotiation=postgres " +
 	"target_session_attrs=any connect_timeout=10 passfile=/nonexistent servicefile=/nonexistent"
 
@@ -65,13 +65,13 @@ func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(nothing)
 	if err != nil {
 		return nil, &Error{
-			Class: Invalid, Doing: t.reading(), Why: "variables of the server's environment that begin with PG get in the way",
-			Then: "Its administrator can take them away",
+			Class: Invalid, Doing: t.reading(), Why: "variables of the server's environment that begin with PG interfere",
+			Then: "Its administrator must remove them",
 		}
 	}
 	config.Host, config.Port = t.spec.Host, uint16(t.spec.Port)
 	config.User, config.Password, config.Database = t.spec.Username, a.password, t.spec.Database
-	// Without that, texts come in the encoding of the database.
+	// Otherwise texts have the encoding of the database.
 	config.RuntimeParams = map[string]string{"application_name": "yuba", "client_encoding": "UTF8"}
 	config.ConnectTimeout = connectTimeout
 	config.TLSConfig, config.Fallbacks = a.tls, nil
@@ -88,7 +88,8 @@ func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
 		frontend.SetMaxBodyLen(longestValue) // a row, at most
 		return frontend
 	}
-	// Poolers between hand a transaction's connection to others after it, so that nothing may be prepared on it.
+	// Poolers between hand a transaction's connection to others after it, so that nothing may be
+	// prepared on it.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return config, nil
 }
@@ -102,7 +103,8 @@ func (t *postgresTable) transaction() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 }
 
-// prepare has the server itself end what takes too long: a connection that is closed does not end its statement.
+// prepare has the server itself end what takes too long: a connection that is closed does not end
+// its statement.
 func (t *postgresTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, limits Limits) (map[string]string, error) {
 	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(max(1, limits.Time.Milliseconds()), 10)); err != nil {
 		return nil, err
@@ -114,7 +116,8 @@ func (t *postgresTable) prepare(ctx context.Context, tx *sql.Tx, columns []strin
 	return texts, nil
 }
 
-// from gives the table another name: a name without a column would be that of the table, and the whole row.
+// from gives the table another name: a name without a column would be that of the table, and the
+// whole row.
 func (t *postgresTable) from() string {
 	return t.column(t.spec.Schema) + "." + t.column(t.spec.Table) + ` AS "the rows of yuba"`
 }

@@ -45,23 +45,27 @@ type Limits struct {
 type Reading struct {
 	// Rows have every column of the query each; nil is NULL.
 	Rows []map[string]*string
-	// Deaf is why the source does not tell of changes although it should; empty when it does, or never could.
+	// Deaf is why the source does not tell of changes although it should; empty when it does, or
+	// never could.
 	Deaf string
 }
 
-// Source is a place with rows. Its methods may be called at the same time; readings wait for each other.
+// Source is a place with rows. Its methods may be called at the same time; readings wait for each
+// other.
 type Source interface {
-	// Read returns all rows or an error, which is an [*Error] and changes nothing: the next reading may succeed.
+	// Read returns all rows or an error, which is an [*Error] and changes nothing: the next reading
+	// may succeed.
 	Read(ctx context.Context, q Query) (*Reading, error)
-	// Changes returns a channel that has something when the rows may have changed, a few times a second at most, and that is
-	// closed when the context or the source ends. It is nil when the source cannot tell: then only readings find changes.
+	// Changes returns a channel that has something when the rows may have changed, a few times a
+	// second at most, and that is closed when the context or the source ends. It is nil when the
+	// source cannot tell: then only readings find changes.
 	Changes(ctx context.Context) <-chan struct{}
 	// Close ends connections, channels and readings. It can be called again.
 	Close() error
 }
 
-// Secrets are what sources may look up: objects in the namespace of the registry. Errors say which one could not be read, and
-// are those of the API, which tell whether it is there.
+// Secrets are what sources may look up: objects in the namespace of the registry. Errors say which
+// one could not be read, and are those of the API, which tell whether it is there.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (map[string][]byte, error)
 	ConfigMap(ctx context.Context, name string) (map[string]string, error)
@@ -69,12 +73,13 @@ type Secrets interface {
 
 // Options are what the server's administrator decides about sources.
 type Options struct {
-	// SQLiteDirs are the directories below which SQLite files may be read; there are none by default.
+	// SQLiteDirs are the directories below which SQLite files may be read; there are none by
+	// default.
 	SQLiteDirs []string
 }
 
-// Open returns the source that a registry describes. It connects to nothing yet. The conditions of the description are the
-// caller's to put into queries.
+// Open returns the source that a registry describes. It connects to nothing yet. The conditions of
+// the description are the caller's to put into queries.
 func Open(ctx context.Context, spec tenantv1.DataSource, secrets Secrets, opts Options) (Source, error) {
 	switch {
 	case spec.Type == tenantv1.SourceMySQL && spec.MySQL != nil:
@@ -140,10 +145,12 @@ func (q Query) names() []string {
 	return names
 }
 
-// longestValue is what one value may have, or what a source has in one piece. Whoever reads it makes room for all of it.
+// longestValue is what one value may have, or what a source has in one piece. Whoever reads it
+// makes room for all of it.
 const longestValue = 64 << 20
 
-// cellCost is what a value costs beside its text, and a NULL instead of one: rows of NULLs are not for nothing.
+// cellCost is what a value costs beside its text, and a NULL instead of one: rows of NULLs are not
+// for nothing.
 const cellCost = 48
 
 // collector takes rows within the limits of a reading.
@@ -180,7 +187,8 @@ func (c *collector) add(values []sql.NullString) error {
 
 func (c *collector) reading() *Reading { return &Reading{Rows: c.rows} }
 
-// legible writes bytes that are no text as PostgreSQL does: templates and manifests hold text alone.
+// legible writes bytes that are no text as PostgreSQL does: templates and manifests hold text
+// alone.
 func legible(text string) string {
 	if utf8.ValidString(text) {
 		return text

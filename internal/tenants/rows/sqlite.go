@@ -52,8 +52,9 @@ type located struct {
 	info fs.FileInfo
 }
 
-// locate looks where the file is. No link is followed below a directory that is allowed: what a path means must not change
-// between this look and SQLite's own, and what lies elsewhere is nobody's to read.
+// locate looks where the file is. No link is followed below a directory that is allowed: what a
+// path means must not change between this look and SQLite's own, and what lies elsewhere is
+// nobody's to read.
 func (f *sqliteFile) locate() (*located, error) {
 	outside, nowhere := true, true
 	for _, dir := range f.dirs {
@@ -81,7 +82,8 @@ func (f *sqliteFile) locate() (*located, error) {
 	return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "there is no such file"}
 }
 
-// inside returns the path below a directory, and where the directory is. The administrator's directory may be a link itself.
+// inside returns the path below a directory, and where the directory is. The administrator's
+// directory may be a link itself.
 func inside(dir, path string) (rel, real string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", "", err
@@ -132,7 +134,7 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.life.ctx.Err() != nil {
-		return nil, &Error{Class: Failed, Doing: f.table.reading(), Why: "it was stopped", cause: context.Canceled}
+		return nil, &Error{Class: Failed, Doing: f.table.reading(), Why: "it was cancelled", cause: context.Canceled}
 	}
 	found, err := f.locate()
 	if err != nil {
@@ -163,7 +165,8 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 	return reading, nil
 }
 
-// address is how SQLite is told to open a file: for reading, and nothing of what a file's schema may do but that.
+// address is how SQLite is told to open a file: for reading, and nothing of what a file's schema
+// may do but that.
 func address(path string) string {
 	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "trusted_schema(0)", "cell_size_check(1)"}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: options.Encode()}).String()

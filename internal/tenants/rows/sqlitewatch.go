@@ -18,7 +18,8 @@ const (
 	longestLook  = time.Minute
 )
 
-// Changes tells of writes to the file. A directory that is not there yet, or is replaced, is watched once it is there.
+// Changes tells of writes to the file. A directory that is not there yet, or is replaced, is
+// watched once it is there.
 func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 	return f.life.watch(ctx, func(ctx context.Context, changed chan<- struct{}) {
 		for next := shortestLook; ; next = min(2*next, longestLook) {
@@ -32,7 +33,8 @@ func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 	})
 }
 
-// follow watches the directory of the file for as long as that is there; it tells whether it was able to.
+// follow watches the directory of the file for as long as that is there; it tells whether it was
+// able to.
 func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	dir, err := f.directory()
 	if err != nil {
@@ -98,8 +100,8 @@ func (f *sqliteFile) directory() (string, error) {
 	return dir, nil
 }
 
-// wrote tells whether an event may be about rows. Readings make files beside the database, too: a log that is empty, and its
-// index. They must not cause the next reading.
+// wrote tells whether an event may be about rows. Readings make files beside the database, too: a
+// log that is empty, and its index. They must not cause the next reading.
 func wrote(name string, event fsnotify.Event) bool {
 	switch filepath.Base(event.Name) {
 	case name:

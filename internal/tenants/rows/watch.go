@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// leastPause is between two signals of one source: who writes a thousand rows one by one causes a few readings.
+// leastPause is between two signals of one source: who writes a thousand rows one by one causes a
+// few readings.
 const leastPause = 200 * time.Millisecond
 
 // life is that of a source: what watches on its behalf ends with it.
@@ -60,8 +61,9 @@ func (l *life) deafness() string {
 	return ""
 }
 
-// watch runs a watcher until the context or the life ends, and hands on what it tells, not too often. The last change is
-// never lost: a signal that nobody has taken yet stands for all later ones.
+// watch runs a watcher until the context or the life ends, and hands on what it tells, not too
+// often. The last change is never lost: a signal that nobody has taken yet stands for all later
+// ones.
 func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, changed chan<- struct{})) <-chan struct{} {
 	told := make(chan struct{}, 1)
 	l.mu.Lock()

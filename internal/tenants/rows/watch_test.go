@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Who tells of a thousand changes causes a few signals, and the last change is always followed by one.
+// Who tells of a thousand changes causes a few signals, and the last change is always followed by
+// one.
 func TestSignalsAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

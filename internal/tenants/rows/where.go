@@ -20,8 +20,8 @@ const (
 	doesNotExist = "DoesNotExist"
 )
 
-// wrong says what is wrong with a condition. One of no values would leave out all rows, or none: whoever wrote it meant
-// something else.
+// wrong says what is wrong with a condition. One of no values would leave out all rows, or none:
+// whoever wrote it meant something else.
 func wrong(c tenantv1.RowCondition) string {
 	switch {
 	case c.Column == "" || strings.ContainsRune(c.Column, 0):

@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// azureStore speaks to Azure Blob Storage.
+// azureStore is a client of Azure Blob Storage.
 type azureStore struct{ client *container.Client }
 
 func (b *Bucket) openAzure() (store, error) {
@@ -57,18 +57,18 @@ func (b *Bucket) openAzure() (store, error) {
 			opened, err = container.NewClientWithNoCredential(address.String(), options)
 		}
 	case b.credential(clientID) != "":
-		return nil, stalled(reasonAuthentication, "clientId without tenantId asks for a managed identity of this server's machine, which is lent to nobody; "+
+		return nil, stalled(reasonAuthentication, "clientId without tenantId requests a managed identity of this server's machine, which sources may not use; "+
 			"add tenantId and clientSecret to the Secret of spec.secretRef, or use accountKey or sasKey")
 	default:
 		return nil, badCredentials("the Secret of spec.secretRef needs accountKey, or sasKey, or tenantId, clientId and clientSecret (or clientCertificate)", nil)
 	}
 	if err != nil {
-		return nil, badCredentials("the credentials in the Secret of spec.secretRef cannot be used: they are not what Azure gives out", err)
+		return nil, badCredentials("the credentials in the Secret of spec.secretRef are not valid Azure credentials", err)
 	}
 	return &azureStore{opened}, nil
 }
 
-// azureIdentity is an application of Entra ID.
+// azureIdentity returns the credential of an Entra ID application.
 func (b *Bucket) azureIdentity(options policy.ClientOptions) (azcore.TokenCredential, error) {
 	if host := b.credential(authorityHost); host != "" {
 		options.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: host}
@@ -90,12 +90,12 @@ func (b *Bucket) azureIdentity(options policy.ClientOptions) (azcore.TokenCreden
 		return nil, badCredentials("the Secret of spec.secretRef needs clientSecret or clientCertificate beside tenantId and clientId", nil)
 	}
 	if err != nil {
-		return nil, badCredentials("tenantId, clientId and clientSecret or clientCertificate in the Secret of spec.secretRef cannot be used: they are not what Azure gives out", err)
+		return nil, badCredentials("tenantId, clientId and clientSecret or clientCertificate in the Secret of spec.secretRef are not valid Azure credentials", err)
 	}
 	return who, nil
 }
 
-// sasQuery is the query that a shared access signature is.
+// sasQuery returns the query of a shared access signature.
 func (b *Bucket) sasQuery(endpoint *url.URL) (string, error) {
 	values, err := url.ParseQuery(strings.TrimPrefix(b.credential(sasKey), "?"))
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Bucket) sasQuery(endpoint *url.URL) (string, error) {
 	return values.Encode(), nil
 }
 
-// azureETag has its quotes, as Flux's revisions do; lists leave them away.
+// azureETag adds the quotes that Flux's revisions have and lists lack.
 func azureETag(etag *azcore.ETag) string {
 	if etag == nil || *etag == "" {
 		return ""

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeAzure speaks as much of the protocol of Azure Blob Storage, and of who gives out tokens, as is needed here. It looks
-// at who asks, but verifies no signatures of shared keys.
+// fakeAzure speaks as much of the protocol of Azure Blob Storage, and of who gives out tokens, as
+// is needed here. It looks at who asks, but verifies no signatures of shared keys.
 type fakeAzure struct {
 	*httptest.Server
 	objects map[string]string
@@ -157,14 +157,14 @@ func TestAccessToAzure(t *testing.T) {
 	}{
 		"nobody":                      {nil, reasonOperation, false, "403 Forbidden: the credentials of spec.secretRef are not accepted"},
 		"a signature that is wrong":   {map[string]string{sasKey: "sig=hunter2"}, reasonOperation, false, "403"},
-		"a signature that is none":    {map[string]string{sasKey: "hunter2=%zz"}, reasonAuthentication, false, "cannot be used"},
-		"a key that is none":          {map[string]string{accountKey: "hunter2!"}, reasonAuthentication, false, "cannot be used"},
-		"a wrong secret":              {map[string]string{tenantID: "tenant", clientID: "client", clientSecret: "hunter2", authorityHost: server.URL}, reasonOperation, false, "who gives out tokens does not accept"},
+		"a signature that is none":    {map[string]string{sasKey: "hunter2=%zz"}, reasonAuthentication, false, "not valid Azure credentials"},
+		"a key that is none":          {map[string]string{accountKey: "hunter2!"}, reasonAuthentication, false, "not valid Azure credentials"},
+		"a wrong secret":              {map[string]string{tenantID: "tenant", clientID: "client", clientSecret: "hunter2", authorityHost: server.URL}, reasonOperation, false, "the token service does not accept"},
 		"an application without one":  {map[string]string{tenantID: "tenant", clientID: "client"}, reasonAuthentication, false, "clientSecret or clientCertificate"},
-		"a certificate that is none":  {map[string]string{tenantID: "tenant", clientID: "client", clientCertificate: "hunter2"}, reasonAuthentication, false, "cannot be used"},
-		"the machine's own identity":  {map[string]string{clientID: "client"}, reasonAuthentication, true, "lent to nobody"},
+		"a certificate that is none":  {map[string]string{tenantID: "tenant", clientID: "client", clientCertificate: "hunter2"}, reasonAuthentication, false, "not valid Azure credentials"},
+		"the machine's own identity":  {map[string]string{clientID: "client"}, reasonAuthentication, true, "which sources may not use"},
 		"a Secret of something else":  {map[string]string{"password": "hunter2"}, reasonAuthentication, false, "needs accountKey, or sasKey"},
-		"an authority without secure": {map[string]string{tenantID: "tenant", clientID: "client", clientSecret: "x", authorityHost: "http://127.0.0.1:1"}, reasonAuthentication, false, "cannot be used"},
+		"an authority without secure": {map[string]string{tenantID: "tenant", clientID: "client", clientSecret: "x", authorityHost: "http://127.0.0.1:1"}, reasonAuthentication, false, "not valid Azure credentials"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := New().Look(t.Context(), server.bucket(c.credentials), false)
@@ -181,5 +181,5 @@ func TestAccessToAzure(t *testing.T) {
 	server.allowed = func(*http.Request) bool { return true }
 	missing.Name = "missing"
 	_, err := New().Look(t.Context(), missing, false)
-	wantFailure(t, err, reasonOperation, false, "404 Not Found: there is no such bucket")
+	wantFailure(t, err, reasonOperation, false, "404 Not Found: the bucket does not exist")
 }

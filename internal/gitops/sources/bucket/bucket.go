@@ -28,36 +28,36 @@ const (
 	Azure   = "azure"
 )
 
-// maxAnswer bounds a page of a list, a token or an error.
+// maxAnswer limits a page of a list, a token or an error.
 const maxAnswer = 16 << 20
 
-// Bucket says what is wanted, from where, and as whom it is asked for.
+// Bucket describes a bucket and how to access it.
 type Bucket struct {
-	// Provider is Generic if it is empty.
+	// Provider defaults to Generic.
 	Provider string
-	// Endpoint is a host, and a port if need be; for Azure it is a URL. Region is S3's.
+	// Endpoint is a host with an optional port; for Azure a URL. Region is for S3.
 	Endpoint, Name, Region string
-	// Insecure speaks HTTP.
+	// Insecure uses HTTP.
 	Insecure bool
-	// Prefix begins the names of the objects that count. It stays a part of them.
+	// Prefix selects the objects whose names begin with it. Names keep it.
 	Prefix string
-	// Ignore are patterns of objects that do not count; they win over those of the bucket's .sourceignore.
+	// Ignore are patterns of objects to exclude; they override the bucket's .sourceignore.
 	Ignore string
-	// Access is how the store is reached. Its Credentials are not used.
+	// Access says how to reach the store. Its Credentials are not used.
 	Access upstream.Access
-	// Credentials are the entries of a Secret, by Flux's names; nil is nobody.
+	// Credentials are the entries of a Secret, with Flux's names; nil for anonymous access.
 	Credentials map[string][]byte
-	// Timeout bounds a look and, apart from it, a fetch. MaxAge is how old an answer of an earlier look may be.
+	// Timeout limits a look and, separately, a fetch. MaxAge is the maximum age of a shared look.
 	Timeout, MaxAge time.Duration
-	// Limits bound the tree.
+	// Limits limit the tree.
 	Limits archive.Limits
 }
 
-// Client asks object stores. Make it with New.
+// Client queries object stores. Create it with New.
 type Client struct{ looks upstream.Looks[*index] }
 
-// rememberable is how many objects a remembered index may have: it costs memory, and what lists are for is buckets with
-// some files, not those with everything.
+// rememberable limits the objects of a remembered index, which takes memory: sources are usually
+// buckets with a few files.
 const rememberable = 2000
 
 // New returns a client.
@@ -65,15 +65,15 @@ func New() *Client {
 	return &Client{looks: upstream.Looks[*index]{Capacity: 256, Worth: func(x *index) bool { return len(x.objects) <= rememberable }}}
 }
 
-// Tree is what a bucket holds now.
+// Tree is the current content of a bucket.
 type Tree struct {
 	// Revision is sha256:… of the index.
 	Revision string
-	// Files is how many there are.
+	// Files is the number of files.
 	Files int
-	// ContentKey is equal for equal trees of one bucket, asked for with the same credentials.
+	// ContentKey is equal for equal trees of one bucket with the same credentials.
 	ContentKey string
-	// Upstream is equal for trees that one look answers for.
+	// Upstream is equal for trees that share a look.
 	Upstream string
 
 	index  *index
@@ -81,30 +81,30 @@ type Tree struct {
 	forget func()
 }
 
-// store is a bucket of some provider.
+// store is a bucket of a provider.
 type store interface {
 	// list visits all objects whose names begin with prefix.
 	list(ctx context.Context, prefix string, visit func(object) error) error
-	// open reads an object. One that is not as it was listed any more is errChanged.
+	// open reads an object. It returns errChanged if the object has changed since it was listed.
 	open(ctx context.Context, o object) (content, error)
-	// peek reads an object as it is now; errGone if there is none.
+	// peek reads an object in its current version; errGone if there is none.
 	peek(ctx context.Context, key string) (content, error)
 }
 
-// object is one object, as it was when it was listed.
+// object is an object as it was listed.
 type object struct {
 	key, etag string
 	size      int64
-	// generation is a second name of the content, with Google.
+	// generation identifies the content in Google's storage.
 	generation string
 }
 
 var (
-	errChanged = errors.New("it was changed or removed while the bucket was fetched; the bucket is looked at again")
-	errGone    = errors.New("there is no such object")
+	errChanged = errors.New("it was changed or removed during the fetch; the bucket is listed again")
+	errGone    = errors.New("the object does not exist")
 )
 
-// Look finds out what the bucket holds now. fresh asks for a look that begins now.
+// Look finds the current content of the bucket. fresh requires a look that begins now.
 func (c *Client) Look(ctx context.Context, b *Bucket, fresh bool) (*Tree, error) {
 	s, err := b.open()
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Client) Look(ctx context.Context, b *Bucket, fresh bool) (*Tree, error)
 	}, nil
 }
 
-// identity tells buckets and who asks for them apart.
+// identity identifies a bucket and its client.
 func (b *Bucket) identity(what string, parts ...string) string {
 	access := b.Access
 	access.Credentials = nil
@@ -152,7 +152,7 @@ func (b *Bucket) open() (store, error) {
 	return s, err
 }
 
-// failure says what was attempted when it failed, unless the error says that already.
+// failure adds what was attempted, unless the error says it already.
 func (b *Bucket) failure(action string, err error) error {
 	var known *archive.FetchError
 	if errors.As(err, &known) {

@@ -3,7 +3,7 @@
 
 package bucket
 
-// What entries of Secrets are called, as Flux has them.
+// Names of Secret entries, as in Flux.
 const (
 	accessKey = "accesskey"
 	secretKey = "secretkey"
@@ -21,7 +21,7 @@ const (
 	authorityHost               = "authorityHost"
 )
 
-// credentialNames are all of them: what tells those who ask apart.
+// credentialNames are all names, to distinguish clients.
 var credentialNames = []string{
 	accessKey, secretKey, serviceAccount, accountKey, sasKey, tenantID, clientID, clientSecret,
 	clientCertificate, clientCertificatePassword, clientCertificateSendsChain, authorityHost,

@@ -19,9 +19,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-var errMalformed = errors.New("the store's answer makes no sense")
+var errMalformed = errors.New("the store's response is invalid")
 
-// shown is the endpoint as errors name it: people put passwords into URLs.
+// shown returns the endpoint for errors, without a password in its URL.
 func (b *Bucket) shown() string {
 	if u, err := url.Parse(b.Endpoint); err == nil && u.Host != "" {
 		return outbound.Show(b.Endpoint)
@@ -29,7 +29,7 @@ func (b *Bucket) shown() string {
 	return b.Endpoint
 }
 
-// statusOf is the status that a store answered with; 0 if it did not.
+// statusOf returns the HTTP status of the store's response; 0 if there was none.
 func statusOf(err error) int {
 	var (
 		amazon *smithyhttp.ResponseError
@@ -47,7 +47,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// explain says why a store did not give what it was asked for, in words of our own.
+// explain describes a failed request in our own words.
 func explain(err error) string {
 	var (
 		limit  *archive.LimitError
@@ -63,7 +63,7 @@ func explain(err error) string {
 	case errors.As(err, &entry):
 		return fmt.Sprintf("the object %q cannot be a file: %s", entry.Name, entry.Reason)
 	case errors.As(err, &token), errors.As(err, &signIn):
-		return "who gives out tokens does not accept the credentials in the Secret of spec.secretRef"
+		return "the token service does not accept the credentials in the Secret of spec.secretRef"
 	case statusOf(err) != 0:
 		return explainStatus(statusOf(err))
 	}
@@ -76,11 +76,11 @@ func explainStatus(status int) string {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return answer + ": the credentials of spec.secretRef are not accepted, or may not list and read the bucket"
 	case http.StatusNotFound:
-		return answer + ": there is no such bucket"
+		return answer + ": the bucket does not exist"
 	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusBadRequest:
-		return answer + ": spec.region or spec.endpoint may be another's"
+		return answer + ": spec.region or spec.endpoint may be wrong"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return answer + ": it is asked too often, or is not there for a while"
+		return answer + ": too many requests, or temporarily unavailable"
 	}
 	return answer
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// atATime is how many objects are downloaded at a time: enough to hide the latency of a store that is far away.
+// atATime is the number of concurrent downloads, enough to hide the latency of a remote store.
 const atATime = 16
 
 // content is an object that is being read.
@@ -60,7 +60,7 @@ func (t *Tree) explain(err error) error {
 	return t.wanted.failure("fetch", err)
 }
 
-// objectError says which object could not be had.
+// objectError says which object failed.
 type objectError struct {
 	key string
 	error
@@ -105,7 +105,8 @@ feed:
 	return context.Cause(ctx)
 }
 
-// belongsToOthers tells what never gets into an archive, and so needs no download: states hold secrets.
+// belongsToOthers reports whether a file is never packed, so it need not be downloaded: states
+// contain secrets.
 func belongsToOthers(key string) bool {
 	for name := key; name != "."; name = path.Dir(name) {
 		if archive.NeverPacked(name) {
@@ -115,7 +116,7 @@ func belongsToOthers(key string) bool {
 	return false
 }
 
-// one downloads an object. Of what a store sends beyond the size that it listed nothing is taken.
+// one downloads an object, at most the listed size.
 func (d *download) one(ctx context.Context, o object) (err error) {
 	in, err := d.store.open(ctx, o)
 	if err != nil {

@@ -54,10 +54,10 @@ func (b *Bucket) openGoogle() (store, error) {
 	}
 	// The parser's errors quote what it parses.
 	if err := json.Unmarshal(b.Credentials[serviceAccount], &account); err != nil || account.Type != "service_account" || account.Key == "" {
-		return nil, badCredentials("the Secret of spec.secretRef needs the entry serviceaccount: the key of a service account, in JSON, as Google gives it out", nil)
+		return nil, badCredentials("the Secret of spec.secretRef needs the entry serviceaccount: the key of a service account, in Google's JSON format", nil)
 	}
 	if !isPrivateKey(account.Key) {
-		return nil, badCredentials("the private_key in the entry serviceaccount of the Secret of spec.secretRef is no RSA key in PEM", nil)
+		return nil, badCredentials("the private_key in the entry serviceaccount of the Secret of spec.secretRef is not an RSA key in PEM", nil)
 	}
 	config := &jwt.Config{Email: account.Email, PrivateKey: []byte(account.Key), PrivateKeyID: account.KeyID,
 		Scopes: []string{googleScope}, TokenURL: cmp.Or(account.TokenURI, googleTokens)}
@@ -98,7 +98,8 @@ func (s *googleStore) get(ctx context.Context, address string, query url.Values)
 		return nil, err
 	}
 	response, err := s.client.Do(request)
-	// Who asks for tokens does not pass on why it gave up, and may have noticed before the context did.
+	// Who asks for tokens does not pass on why it gave up, and may have noticed before the context
+	// did.
 	if deadline, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(deadline) {
 		return nil, errors.Join(context.DeadlineExceeded, err)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeGoogle speaks as much of the JSON API of Google Cloud Storage as is needed here, and gives tokens to who signs with
-// the key of the service account.
+// fakeGoogle speaks as much of the JSON API of Google Cloud Storage as is needed here, and gives
+// tokens to who signs with the key of the service account.
 type fakeGoogle struct {
 	*httptest.Server
 	account []byte
@@ -161,9 +161,9 @@ func TestAccessToGoogle(t *testing.T) {
 		}, reasonAuthentication, "the entry serviceaccount"},
 		"a key that is none": {func(b *Bucket) {
 			b.Credentials = map[string][]byte{serviceAccount: []byte(`{"type":"service_account","private_key":"hunter2"}`)}
-		}, reasonAuthentication, "no RSA key in PEM"},
-		"another's key":        {func(b *Bucket) { b.Credentials = map[string][]byte{serviceAccount: []byte(foreign)} }, reasonOperation, "who gives out tokens does not accept the credentials"},
-		"a bucket that is not": {func(b *Bucket) { b.Name = "missing" }, reasonOperation, "404 Not Found: there is no such bucket"},
+		}, reasonAuthentication, "not an RSA key in PEM"},
+		"another's key":        {func(b *Bucket) { b.Credentials = map[string][]byte{serviceAccount: []byte(foreign)} }, reasonOperation, "the token service does not accept the credentials"},
+		"a bucket that is not": {func(b *Bucket) { b.Name = "missing" }, reasonOperation, "404 Not Found: the bucket does not exist"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := New().Look(t.Context(), server.bucket(c.change), false)

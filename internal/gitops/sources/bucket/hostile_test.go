@@ -58,7 +58,7 @@ func TestNamesThatAreNoFiles(t *testing.T) {
 		list    listing
 		message string
 	}{
-		"a name that leaves":           {one("../evil"), `the object "../evil" cannot be a file: the name has parts that are empty, '.' or '..'; rename it, or leave it out with spec.ignore`},
+		"a name that leaves":           {one("../evil"), `the object "../evil" cannot be a file: the name has parts that are empty, '.' or '..'; rename it, or exclude it with spec.ignore`},
 		"one that leaves midway":       {one("a/../../evil"), "parts that are empty"},
 		"one that does not leave":      {one("a/../b"), "parts that are empty"},
 		"an absolute one":              {one("/etc/passwd"), "begins with a slash"},
@@ -66,7 +66,7 @@ func TestNamesThatAreNoFiles(t *testing.T) {
 		"a dot":                        {one("./a"), "parts that are empty"},
 		"only dots":                    {one(".."), "parts that are empty"},
 		"a backslash":                  {one(`..\evil`), "backslash"},
-		"a line break":                 {one("a\nb"), "cannot be printed"},
+		"a line break":                 {one("a\nb"), "unprintable"},
 		"a long name":                  {one(strings.Repeat("a/", 600) + "b"), "more than 1024 bytes"},
 		"a long part":                  {one(strings.Repeat("a", 300)), "a part of it more than 255"},
 		"the same twice":               {listing{Contents: []listed{{"a", "e", "1"}, {"a", "f", "1"}}}, "the store lists it twice"},
@@ -76,8 +76,8 @@ func TestNamesThatAreNoFiles(t *testing.T) {
 		"no size":                      {listing{Contents: []listed{{"a", "e", ""}}}, "no size"},
 		"a negative size":              {listing{Contents: []listed{{"a", "e", "-5"}}}, "no size"},
 		"more than a tree may have":    {listing{Contents: []listed{{"a", "e", "9999999999999"}}}, "the size of all objects in bytes exceeds the limit"},
-		"the same page again and over": {listing{Truncated: true, Next: "again"}, "the store's answer makes no sense"},
-		"a list without its end":       {listing{Truncated: true, Contents: []listed{{"a", "e", "1"}}}, "the store's answer makes no sense"},
+		"the same page again and over": {listing{Truncated: true, Next: "again"}, "the store's response is invalid"},
+		"a list without its end":       {listing{Truncated: true, Contents: []listed{{"a", "e", "1"}}}, "the store's response is invalid"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			server := hostile(t, c.list, `"e"`, "x")
@@ -103,7 +103,7 @@ func TestMoreObjectsThanAllowed(t *testing.T) {
 	_, err := New().Look(t.Context(), limited(29, ""), false)
 	wantFailure(t, err, reasonOperation, false, "the number of objects exceeds the limit of 29")
 	_, err = New().Look(t.Context(), limited(2, "*"), false)
-	wantFailure(t, err, reasonOperation, false, "those that are left out included, exceeds the limit of 20")
+	wantFailure(t, err, reasonOperation, false, "excluded ones included, exceeds the limit of 20")
 	if tree := look(t, limited(3, "*")); tree.Files != 0 {
 		t.Error(tree.Files)
 	}
@@ -121,7 +121,7 @@ func TestAStoreThatSendsSomethingElse(t *testing.T) {
 			server := hostile(t, one("a"), c.etag, c.content)
 			tree := look(t, server.bucket(nil))
 			dir := t.TempDir()
-			wantFailure(t, tree.Fetch(t.Context(), dir), reasonOperation, false, "it was changed or removed while the bucket was fetched")
+			wantFailure(t, tree.Fetch(t.Context(), dir), reasonOperation, false, "it was changed or removed during the fetch")
 			entries, err := os.ReadDir(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -23,7 +23,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// maxIgnoreFile bounds what is read of .sourceignore. maxName and maxPart are what directories take.
+// maxIgnoreFile bounds what is read of .sourceignore. maxName and maxPart are what directories
+// take.
 const (
 	maxIgnoreFile    = 1 << 20
 	maxName, maxPart = 1024, 255
@@ -44,7 +45,7 @@ func (b *Bucket) read(ctx context.Context, s store) (*index, error) {
 	x, seen, size := &index{}, int64(0), int64(0)
 	err = s.list(ctx, b.Prefix, func(o object) error {
 		if seen++; seen > seenPerCounted*limits.MaxEntries {
-			return &archive.LimitError{What: "the number of objects, those that are left out included,", Limit: seenPerCounted * limits.MaxEntries}
+			return &archive.LimitError{What: "the number of objects, excluded ones included,", Limit: seenPerCounted * limits.MaxEntries}
 		}
 		if strings.HasSuffix(o.key, "/") || o.key == sourceignore.IgnoreFile || matcher.Match(strings.Split(o.key, "/"), false) {
 			return nil
@@ -67,7 +68,8 @@ func (b *Bucket) read(ctx context.Context, s store) (*index, error) {
 	return x, x.check()
 }
 
-// ignored reads the patterns of what does not count. Unlike with repositories there are none by default.
+// ignored reads the patterns of what does not count. Unlike with repositories there are none by
+// default.
 func (b *Bucket) ignored(ctx context.Context, s store) (gitignore.Matcher, error) {
 	var patterns []gitignore.Pattern
 	file, err := s.peek(ctx, sourceignore.IgnoreFile)
@@ -94,7 +96,7 @@ func checkObject(o object) error {
 	reason := ""
 	switch {
 	case !utf8.ValidString(o.key), strings.ContainsFunc(o.key, unicode.IsControl), strings.Contains(o.key, `\`):
-		reason = "the name has a backslash or characters that cannot be printed"
+		reason = "the name contains a backslash or unprintable characters"
 	case strings.HasPrefix(o.key, "/"):
 		reason = "the name begins with a slash"
 	case path.Clean(o.key) != o.key, o.key == ".", o.key == "..", strings.HasPrefix(o.key, "../"):
@@ -102,14 +104,14 @@ func checkObject(o object) error {
 	case len(o.key) > maxName, slices.ContainsFunc(strings.Split(o.key, "/"), func(part string) bool { return len(part) > maxPart }):
 		reason = fmt.Sprintf("the name has more than %d bytes, or a part of it more than %d", maxName, maxPart)
 	case o.etag == "":
-		reason = "the store names no ETag, without which nobody can see that it changes"
+		reason = "the store reports no ETag, which is needed to detect changes"
 	case o.size < 0:
-		reason = "the store names no size"
+		reason = "the store reports no size"
 	}
 	if reason == "" {
 		return nil
 	}
-	return &archive.EntryError{Name: shorten(o.key), Reason: reason + "; rename it, or leave it out with spec.ignore or .sourceignore"}
+	return &archive.EntryError{Name: shorten(o.key), Reason: reason + "; rename it, or exclude it with spec.ignore or .sourceignore"}
 }
 
 func shorten(key string) string {
@@ -131,8 +133,8 @@ func (x *index) check() error {
 	for _, o := range x.objects {
 		for dir := path.Dir(o.key); dir != "."; dir = path.Dir(dir) {
 			if files[dir] {
-				return &archive.EntryError{Name: shorten(o.key), Reason: fmt.Sprintf("there is an object %q, too, and nothing is a file and a directory; "+
-					"rename one of them, or leave it out with spec.ignore or .sourceignore", shorten(dir))}
+				return &archive.EntryError{Name: shorten(o.key), Reason: fmt.Sprintf("there is an object %q, too, but a name cannot be both a file and a directory; "+
+					"rename one of them, or exclude it with spec.ignore or .sourceignore", shorten(dir))}
 			}
 		}
 	}

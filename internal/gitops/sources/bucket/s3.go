@@ -28,7 +28,7 @@ type s3Store struct {
 
 func (b *Bucket) openS3() (store, error) {
 	if strings.ContainsAny(b.Endpoint, "/@?# ") || b.Endpoint == "" {
-		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a host, and a port if need be, such as s3.amazonaws.com or minio.example.com:9000")
+		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a host with an optional port, such as s3.amazonaws.com or minio.example.com:9000")
 	}
 	client, err := b.httpClient()
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Bucket) region() string {
 	return cmp.Or(b.Region, "us-east-1")
 }
 
-// httpClient follows nobody: a store that redirects is one with another endpoint or region.
+// httpClient does not follow redirects: they mean another endpoint or region.
 func (b *Bucket) httpClient() (*http.Client, error) {
 	transport, err := b.Access.Transport()
 	if err != nil {

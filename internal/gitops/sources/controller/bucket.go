@@ -21,7 +21,8 @@ type bucketUpstream struct {
 	client *bucket.Client
 }
 
-// NewBucket returns the upstream of Buckets. Secrets are read with reader; limits bound what is in a bucket.
+// NewBucket returns the upstream of Buckets. It reads Secrets with reader; limits apply to a
+// bucket's content.
 func NewBucket(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.Bucket] {
 	return &bucketUpstream{reader: reader, limits: limits, client: bucket.New()}
 }
@@ -46,10 +47,10 @@ func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*buc
 		provider = sourcev1.BucketProviderGeneric
 	}
 	if obj.Spec.STS != nil {
-		return nil, unsupported(sourcev1.InvalidSTSConfigurationReason, "spec.sts is not supported: let spec.secretRef name a Secret with accesskey and secretkey")
+		return nil, unsupported(sourcev1.InvalidSTSConfigurationReason, "spec.sts is not supported: use spec.secretRef to name a Secret with accesskey and secretkey")
 	}
 	if obj.Spec.ServiceAccountName != "" {
-		return nil, noIdentity(provider, "leave spec.serviceAccountName out, and let spec.secretRef name a Secret with credentials")
+		return nil, noIdentity(provider, "remove spec.serviceAccountName, and use spec.secretRef to name a Secret with credentials")
 	}
 	wanted := &bucket.Bucket{
 		Provider: provider, Endpoint: obj.Spec.Endpoint, Name: obj.Spec.BucketName, Region: obj.Spec.Region, Insecure: obj.Spec.Insecure,
@@ -72,9 +73,9 @@ func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*buc
 			wanted.Credentials = map[string][]byte{} // an empty Secret is no wish to be nobody
 		}
 	case provider == sourcev1.BucketProviderAmazon:
-		return nil, noIdentity(provider, "let spec.secretRef name a Secret with accesskey and secretkey, or read a public bucket with spec.provider generic")
+		return nil, noIdentity(provider, "use spec.secretRef to name a Secret with accesskey and secretkey, or read a public bucket with spec.provider generic")
 	case provider == sourcev1.BucketProviderGoogle:
-		return nil, noIdentity(provider, "let spec.secretRef name a Secret with serviceaccount, the key of a service account, or read a public bucket with spec.provider generic")
+		return nil, noIdentity(provider, "use spec.secretRef to name a Secret with serviceaccount, the key of a service account, or read a public bucket with spec.provider generic")
 	}
 	return wanted, nil
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
-// The conditions, as Flux has them. Those of a failure are there only while it lasts.
+// The conditions, as in Flux. Those of a failure exist only while it lasts.
 //
 //	Ready
-//	├── StorageOperationFailed  what was fetched could not be stored
-//	├── FetchFailed             the upstream could not be asked, or does not have what is wanted
-//	├── IncludeUnavailable      a GitRepository that is to be copied into this one has no artifact
+//	├── StorageOperationFailed  storing the content failed
+//	├── FetchFailed             the upstream is unavailable, or lacks the requested revision
+//	├── IncludeUnavailable      an included GitRepository has no artifact
 //	├── ArtifactOutdated        there is something newer than the artifact
 //	├── ArtifactInStorage       the artifact can be used
-//	├── SourceVerified          the signature is the one that is wanted, or not
-//	├── Stalled                 nothing changes before somebody changes the source
-//	└── Reconciling             it is worked on, or will be tried again
+//	├── SourceVerified          whether the signature is valid
+//	├── Stalled                 a change of the source is required
+//	└── Reconciling             in progress, or to be retried
 
-// settle writes what a look came to into the status of the object. It changes nothing else and asks nobody.
+// settle writes the result of a look to the status of the object. It makes no requests.
 func (k *kind) settle(o Object, out *outcome, archiveURL string, now time.Time) {
 	v := k.view(o)
 	if out.requested != "" {
@@ -71,7 +71,7 @@ func (k *kind) settleArtifact(o Object, v view, out *outcome, archiveURL string,
 	}
 }
 
-// settleFailure tells what failed. What was stored before goes on serving, and Ready says so.
+// settleFailure records a failure. The stored artifact is still served, and Ready says so.
 func (k *kind) settleFailure(o Object, v view, out *outcome) {
 	condition, reason, message := k.failure(out.err)
 	for _, other := range []string{sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition} {
@@ -93,10 +93,10 @@ func (k *kind) settleFailure(o Object, v view, out *outcome) {
 	}
 	conditions.Set(o, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
 	if a := *v.artifact; a != nil {
-		// An absolute time: the status is not to change with every retry.
+		// Use an absolute time, so that retries do not change the status.
 		since := conditions.Of(o, meta.ReadyCondition).LastTransitionTime.UTC().Format(time.RFC3339)
 		conditions.Set(o, meta.ReadyCondition, metav1.ConditionFalse, reason,
-			fmt.Sprintf("%s (since %s nothing newer could be had; the artifact of '%s' is still served)", message, since, a.Revision))
+			fmt.Sprintf("%s (no newer revision since %s; the artifact of '%s' is still served)", message, since, a.Revision))
 	}
 	if stalls(out.err) {
 		conditions.Remove(o, meta.ReconcilingCondition)
@@ -108,7 +108,7 @@ func (k *kind) settleFailure(o Object, v view, out *outcome) {
 	conditions.Set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, message)
 }
 
-// failure says which condition tells of an error, and how.
+// failure returns the condition for an error, with reason and message.
 func (k *kind) failure(err error) (condition, reason, message string) {
 	var fetch *archive.FetchError
 	var include *includeError
@@ -128,14 +128,14 @@ func (k *kind) failure(err error) (condition, reason, message string) {
 	return sourcev1.FetchFailedCondition, k.failed, clean(err.Error())
 }
 
-// stalls tells whether somebody has to change something before it is of use to try again.
+// stalls reports whether retrying is useless without a change.
 func stalls(err error) bool {
 	var fetch *archive.FetchError
 	var include *includeError
 	return errors.As(err, &fetch) && fetch.Stalled || errors.As(err, &include) && include.stalled
 }
 
-// progress tells that the object is worked on.
+// progress marks the object as in progress.
 func progress(o Object, message string) {
 	conditions.Set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
 	if ready := conditions.Of(o, meta.ReadyCondition); ready.Type == "" || ready.Status == metav1.ConditionUnknown {
@@ -143,10 +143,10 @@ func progress(o Object, message string) {
 	}
 }
 
-// maxMessage bounds a condition's message; the API takes eight times as much.
+// maxMessage limits a condition's message; the API accepts eight times as much.
 const maxMessage = 4096
 
-// passwords are in URLs that the libraries quote in their errors.
+// passwords matches passwords in URLs that libraries quote in errors.
 var passwords = regexp.MustCompile(`(://)[^/@\s"']*@`)
 
 func clean(message string) string {

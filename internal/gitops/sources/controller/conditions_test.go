@@ -49,7 +49,7 @@ func TestSettle(t *testing.T) {
 		conditions.Set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", "old news")
 		conditions.Set(o, meta.StalledCondition, metav1.ConditionTrue, "Old", "old news")
 	}
-	const served = " (since T nothing newer could be had; the artifact of 'main@sha1:a' is still served)"
+	const served = " (no newer revision since T; the artifact of 'main@sha1:a' is still served)"
 	const inStorage = "ArtifactInStorage=True Succeeded: stored artifact for revision 'main@sha1:a'"
 	for sentence, test := range map[string]struct {
 		object  *sourcev1.GitRepository
@@ -132,7 +132,7 @@ func TestFailuresThatSayNothingAreToldAsTheKindDoes(t *testing.T) {
 		want archive.FetchError
 	}{
 		"one that is known stays": {late, known, *known},
-		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: it took longer than 1m0s. Set spec.timeout to give it more time"}},
+		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: it took longer than 1m0s. Increase spec.timeout"}},
 		"any other":               {t.Context(), errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: x"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// reconciler keeps the artifacts of one kind of source.
+// reconciler maintains the artifacts of one kind of source.
 type reconciler struct {
 	*Sources
 	kind     *kind
@@ -31,10 +31,10 @@ type reconciler struct {
 	ended chan event.GenericEvent
 }
 
-// showProgressAfter is how long a look may take before the object tells that there is one: most are over by then.
+// showProgressAfter is the duration of a look from which the status shows it.
 const showProgressAfter = time.Second
 
-// Reconcile makes one pass over a source.
+// Reconcile reconciles a source.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	// 1. Gather.
 	o, err := r.read(ctx, req.NamespacedName)
@@ -74,7 +74,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// read takes the object from the cache, unless that has not heard yet of what was written last.
+// read reads the object from the cache, unless the cache lacks this process's last write.
 func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Object, error) {
 	o := r.kind.new()
 	if err := r.Cache.Get(ctx, name, o); err != nil {
@@ -87,12 +87,12 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Objec
 	return o, r.Reader.Get(ctx, name, o)
 }
 
-// lookAside looks without a worker and wakes one when that is done.
+// lookAside looks without blocking a worker, and wakes one at the end.
 func (r *reconciler) lookAside(o Object, fresh bool) {
 	began := time.Now()
 	out := r.look(r.ctx, r.kind, o, fresh)
 	if r.ctx.Err() != nil {
-		return // the server ends: what failed now says nothing about the upstream
+		return // the server stops: failures now say nothing about the upstream
 	}
 	if r.Observe != nil {
 		r.Observe(observed(r.kind, o, out, began))
@@ -105,7 +105,7 @@ func (r *reconciler) lookAside(o Object, fresh bool) {
 	r.wake(name)
 }
 
-// tell makes the sources of an upstream, but one, look at once.
+// tell makes the other sources of an upstream look at once.
 func (r *reconciler) tell(upstream string, but types.NamespacedName) {
 	for _, name := range r.memories.tell(upstream, but) {
 		r.wake(name)
@@ -122,8 +122,8 @@ func (r *reconciler) wake(name types.NamespacedName) {
 	}
 }
 
-// record writes what a look came to, if that was not done yet. What was found for an older generation is of no use: the
-// decision will be to look again.
+// record writes the result of a look that is not recorded yet. It ignores results for an older
+// generation: the decision will be to look again.
 func (r *reconciler) record(ctx context.Context, o Object) error {
 	name := client.ObjectKeyFromObject(o)
 	var out *outcome
@@ -147,17 +147,17 @@ func (r *reconciler) record(ctx context.Context, o Object) error {
 	return nil
 }
 
-// patch writes the status when it differs, on the very version it was made of.
+// patch writes a changed status, on the version that it is based on.
 func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 	if equality.Semantic.DeepEqual(o, before) {
 		return nil
 	}
-	// What the API answers replaces the object, without its kind.
+	// The API's response replaces the object, without its kind.
 	patched := o.DeepCopyObject().(Object)
 	err := r.Client.Status().Patch(ctx, patched, reconciling.ChangeOf(before))
 	name := client.ObjectKeyFromObject(o)
 	if err != nil {
-		// Somebody else wrote: the next pass must not believe a cache that has not heard of it.
+		// A concurrent write: the next reconciliation must not use a cache that lacks it.
 		if apierrors.IsConflict(err) {
 			r.memories.having(name, o.GetUID(), func(m *memory) { m.wrote = unknownVersion })
 		}
@@ -171,7 +171,7 @@ func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 // unknownVersion is later than any.
 const unknownVersion = "18446744073709551615"
 
-// showProgress tells on the object that a look is under way, when it takes long and the object does not say what is now.
+// showProgress shows a slow look in the status, unless the object is already current.
 func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {
 	var since time.Time
 	r.memories.having(client.ObjectKeyFromObject(o), o.GetUID(), func(m *memory) { since = m.began })
@@ -184,7 +184,7 @@ func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {
 		message = fmt.Sprintf("processing object: new generation %d -> %d", *v.generation, o.GetGeneration())
 	}
 	if c := conditions.Of(o, meta.ReconcilingCondition); c.Reason == meta.ProgressingWithRetryReason && c.ObservedGeneration == o.GetGeneration() {
-		return nil // it tells why it has no artifact, which is more
+		return nil // it says why it has no artifact, which is more useful
 	}
 	progress(o, message)
 	_, err := reconciling.Again(client.IgnoreNotFound(r.patch(ctx, o, before)))

@@ -100,7 +100,7 @@ func TestTheLastGoodArtifactServesWhileTheUpstreamIsAway(t *testing.T) {
 		t.Fatal("the artifact went", o.Status.Artifact)
 	}
 	since := ready.LastTransitionTime.UTC().Format(time.RFC3339)
-	if want := " (since " + since + " nothing newer could be had; the artifact of '" + revision + "' is still served)"; !strings.HasSuffix(ready.Message, want) {
+	if want := " (no newer revision since " + since + "; the artifact of '" + revision + "' is still served)"; !strings.HasSuffix(ready.Message, want) {
 		t.Errorf("Ready says %q, want its end to be %q", ready.Message, want)
 	}
 	fetchFailed := conditions.Of(o, sourcev1.FetchFailedCondition)
@@ -294,7 +294,7 @@ func TestATreeThatIsTooLargeIsRefusedAndTheLastOneServes(t *testing.T) {
 	s.awaitFailure(o, sourcev1.ArchiveOperationFailedReason)
 	want := []string{
 		"StorageOperationFailed=True ArchiveOperationFailed: store the artifact of 'main@sha1:" + second + "': the size of all files in bytes exceeds the limit of 1000. " +
-			"Leave files out with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive",
+			"Exclude files with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive",
 		"ArtifactOutdated=True NewRevision: new upstream revision 'main@sha1:" + second + "'"}
 	for _, line := range want {
 		if !slices.Contains(conditionLines(o), line) {
@@ -324,7 +324,7 @@ func TestLinksThatLeadOutAreTold(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"a": "1", "in": "1"}, s.tree(o)); diff != "" {
 			t.Error(diff)
 		}
-		want := "central Warning LinksLeftOut: links that lead out of the tree were left out of the artifact: d/up, out"
+		want := "central Warning LinksLeftOut: links that lead out of the tree were excluded from the artifact: d/up, out"
 		eventually(t, func() error {
 			if !slices.Contains(s.events.all(), want) {
 				return fmt.Errorf("%q", s.events.all())

@@ -15,8 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// announce sends the events of a look that was recorded: what is new, what fails in another way than before, and that it
-// does so no longer.
+// announce sends the events of a recorded look: news, new failures, and recoveries.
 func (r *reconciler) announce(o, before Object, out *outcome) {
 	is, was := conditions.Of(o, meta.ReadyCondition), conditions.Of(before, meta.ReadyCondition)
 	if out.err != nil {
@@ -41,11 +40,11 @@ func (r *reconciler) announce(o, before Object, out *outcome) {
 		r.event(o, corev1.EventTypeNormal, meta.SucceededReason, message)
 	}
 	if out.made != nil && len(out.made.leftOut) > 0 {
-		r.event(o, corev1.EventTypeWarning, "LinksLeftOut", "links that lead out of the tree were left out of the artifact: "+strings.Join(out.made.leftOut, ", "))
+		r.event(o, corev1.EventTypeWarning, "LinksLeftOut", "links that lead out of the tree were excluded from the artifact: "+strings.Join(out.made.leftOut, ", "))
 	}
 }
 
-// announceMove tells when what has a fixed name is something else now: a tag that was moved.
+// announceMove reports a fixed name that now has other content, such as a moved tag.
 func (r *reconciler) announceMove(o Object, old *meta.Artifact) {
 	if old == nil || r.kind.fixed == nil || !r.kind.fixed(o) {
 		return

@@ -21,13 +21,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// externals looks after the ExternalArtifacts that were pushed: their archive is nowhere but in the store, and nobody
-// can bring it back. Those that other controllers make and serve are theirs.
+// externals checks pushed ExternalArtifacts: their archive exists only in the store and cannot be
+// fetched again. It ignores those of other controllers.
 type externals struct {
 	*Sources
 }
 
-// externalEvery is how often the archives of ExternalArtifacts are looked at.
+// externalEvery is how often the archives of ExternalArtifacts are checked.
 const externalEvery = 10 * time.Minute
 
 // ReasonArchiveMissing says that the archive of an ExternalArtifact is missing or damaged.
@@ -43,7 +43,7 @@ func (s *Sources) setupExternal(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Reconcile says on an ExternalArtifact whether its archive can be used.
+// Reconcile reports whether the archive of an ExternalArtifact is usable.
 func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var o sourcev1.ExternalArtifact
 	if err := e.Cache.Get(ctx, req.NamespacedName, &o); err != nil {
@@ -53,7 +53,7 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !o.DeletionTimestamp.IsZero() || a == nil {
 		return ctrl.Result{}, nil
 	}
-	// The server may have another address than when it was pushed.
+	// The server's address may have changed since the push.
 	url := e.ArchiveURL("externalartifacts", req.NamespacedName, a.Digest)
 	whose := originOf(a.URL, url)
 	if whose == foreign {
@@ -87,20 +87,21 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: externalEvery}, nil
 }
 
-// origin says whose an archive is.
+// origin says who serves an archive.
 type origin int
 
 const (
-	// foreign archives are somebody else's to serve.
+	// foreign archives are served by others.
 	foreign origin = iota
-	// own archives are served from here.
+	// own archives are served by this server.
 	own
-	// unsaid is one of an earlier Yuba, whose URLs did not say which store they are of. It is own when the store has it.
+	// unsaid archives are from an earlier Yuba, whose URLs did not name a store. They are own if
+	// the store has them.
 	unsaid
 )
 
-// originOf compares the URL of an archive with the one that this server would give the object: all of it but the address,
-// which may have been another one then.
+// originOf compares the URL of an archive with the one that this server would create, ignoring the
+// address, which may have changed.
 func originOf(url, want string) origin {
 	behindAddress := func(url string) string {
 		_, rest, _ := strings.Cut(url, "://")
@@ -117,7 +118,7 @@ func originOf(url, want string) origin {
 	return foreign
 }
 
-// tell sets Ready as the archive is, and leaves alone what somebody else said about it.
+// tell sets Ready, unless another controller has set it.
 func tell(o *sourcev1.ExternalArtifact, present bool) {
 	ready, a := conditions.Of(o, meta.ReadyCondition), o.Status.Artifact
 	switch {

@@ -21,18 +21,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
 )
 
-// gitUpstream looks at what GitRepositories name.
+// gitUpstream is the upstream of GitRepositories.
 type gitUpstream struct {
 	reader  client.Reader
 	mirrors *git.Mirrors
 }
 
-// NewGit returns where the content of GitRepositories comes from. reader reads their Secrets.
+// NewGit returns the upstream of GitRepositories. It reads their Secrets with reader.
 func NewGit(reader client.Reader, mirrors *git.Mirrors) Upstream[*sourcev1.GitRepository] {
 	return &gitUpstream{reader: reader, mirrors: mirrors}
 }
 
-// Look asks the repository which commit the object means.
+// Look returns the commit that the object's reference names.
 func (g *gitUpstream) Look(ctx context.Context, o *sourcev1.GitRepository, fresh bool) (*Found, error) {
 	up, err := g.upstream(ctx, o)
 	if err != nil {
@@ -60,11 +60,13 @@ func (g *gitUpstream) Look(ctx context.Context, o *sourcev1.GitRepository, fresh
 		LeftOut: func() []string { return found.LeftOut }}, nil
 }
 
-// youngLook is how old a remembered look may be for an object that has no artifact yet: somebody who made it waits for it.
+// youngLook is the maximum age of a shared look for an object without an artifact: its author waits
+// for it.
 const youngLook = 10 * time.Second
 
-// maxAge is how old a remembered look may be: so many objects of one upstream look once in each interval. It is less
-// than an interval with its jitter, so that a lone object never finds its own last look.
+// maxAge returns the maximum age of a shared look: all objects of one upstream share a look in each
+// interval. It is shorter than the interval with its jitter, so a single object never reuses its
+// own last look.
 func maxAge(o Object) time.Duration {
 	age := o.GetRequeueAfter() / 10 * 9
 	if o.GetArtifact() == nil {
@@ -77,7 +79,7 @@ func (g *gitUpstream) upstream(ctx context.Context, o *sourcev1.GitRepository) (
 	up := git.Upstream{URL: o.Spec.URL}
 	if provider := o.GetProvider(); provider != sourcev1.GitProviderGeneric {
 		return up, &archive.FetchError{Reason: sourcev1.InvalidProviderConfigurationReason, Stalled: true, Message: fmt.Sprintf(
-			"spec.provider %q: credentials of clouds and apps are not supported here. Leave the provider out and name a Secret with a password, a token or an SSH key", provider)}
+			"spec.provider %q: credentials of clouds and apps are not supported. Remove the provider and name a Secret with a password, a token or an SSH key", provider)}
 	}
 	if ref := o.Spec.SecretRef; ref != nil {
 		secret, err := readSecret(ctx, g.reader, o.Namespace, ref.Name)
@@ -102,9 +104,9 @@ func proxyOf(ctx context.Context, reader client.Reader, namespace string, ref *m
 	}
 	proxy, err := secrets.ProxyURLFromSecret(ctx, secret)
 	if err != nil {
-		// What is wrong with it may be its password.
+		// Do not include the error: it may quote the password.
 		return nil, &archive.FetchError{Reason: sourcev1.AuthenticationFailedReason, Err: err,
-			Message: fmt.Sprintf("configure the proxy: the Secret %s/%s needs an address such as http://proxy.example.com:3128, and username and password as keys of their own", namespace, ref.Name)}
+			Message: fmt.Sprintf("configure the proxy: the Secret %s/%s needs an address such as http://proxy.example.com:3128, and username and password as separate keys", namespace, ref.Name)}
 	}
 	return proxy, nil
 }
@@ -118,7 +120,7 @@ func readSecret(ctx context.Context, reader client.Reader, namespace, name strin
 	var secret corev1.Secret
 	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("failed to get secret '%s/%s': there is none. Create it; the source is looked at again at once", namespace, name)
+		return nil, fmt.Errorf("failed to get secret '%s/%s': it does not exist. Create it; the source is then reconciled at once", namespace, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed to get secret '%s/%s': %w", namespace, name, err)

@@ -214,7 +214,8 @@ func (s *site) awaitRevision(o Object, revision string) {
 	})
 }
 
-// told waits until so many events are recorded, and returns all. An event comes after the status that it is about.
+// told waits until so many events are recorded, and returns all. An event comes after the status
+// that it is about.
 func (s *site) told(n int) []string {
 	s.t.Helper()
 	eventually(s.t, func() error {

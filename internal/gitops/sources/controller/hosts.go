@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// perHost is how many looks and fetches go to one host, by one way, at a time.
+// perHost is the maximum number of concurrent looks and fetches for one host through one proxy.
 const perHost = 4
 
-// hosts gives out places at upstreams' hosts.
+// hosts limits the concurrent connections to upstream hosts.
 type hosts struct {
 	mu     sync.Mutex
 	places map[string]*places
 }
 
-// places are those of one host; it is forgotten when nobody has or wants one.
+// places are the places of one host, forgotten when unused.
 type places struct {
 	free  chan struct{}
 	users int
 }
 
-// enter takes a place at a host, or behind a proxy on the way there, waiting for it if need be. leave gives it back.
+// enter waits for a place at a host, or at its proxy. leave returns it.
 func (h *hosts) enter(ctx context.Context, host string) (leave func(), err error) {
 	h.mu.Lock()
 	if h.places == nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// includeError says why something that is copied into a tree cannot be had.
+// includeError says why an include is unavailable.
 type includeError struct {
 	reason, message string
 	stalled         bool
@@ -32,10 +32,10 @@ type includeError struct {
 
 func (e *includeError) Error() string { return e.message }
 
-// maxIncludeDepth bounds how far includes of includes are followed in the search for a circle.
+// maxIncludeDepth limits how far nested includes are followed to find a cycle.
 const maxIncludeDepth = 32
 
-// findIncludes returns the artifacts that are copied into the tree of an object, in the order of its spec.
+// findIncludes returns the artifacts to include, in the order of the spec.
 func findIncludes(ctx context.Context, reader client.Reader, o Object, include []sourcev1.GitRepositoryInclude) ([]*meta.Artifact, error) {
 	var artifacts []*meta.Artifact
 	self := client.ObjectKeyFromObject(o)
@@ -53,9 +53,9 @@ func findIncludes(ctx context.Context, reader client.Reader, o Object, include [
 			return nil, err
 		}
 		if circle {
-			// Each would be made anew with every new artifact of the other, for ever.
+			// Each would be updated for every new artifact of the other, for ever.
 			return nil, &includeError{reason: "IncludeCycle", stalled: true,
-				message: fmt.Sprintf("include '%s' leads back to this GitRepository. Take one of the includes out", name.Name)}
+				message: fmt.Sprintf("include '%s' leads back to this GitRepository. Remove one of the includes", name.Name)}
 		}
 		if other.Status.Artifact == nil {
 			return nil, &includeError{reason: "NoArtifact", message: fmt.Sprintf("no artifact available for include '%s'", name.Name)}
@@ -65,7 +65,7 @@ func findIncludes(ctx context.Context, reader client.Reader, o Object, include [
 	return artifacts, nil
 }
 
-// includesItself follows includes, each once however many ways lead to it.
+// includesItself follows includes, each once.
 func includesItself(ctx context.Context, reader client.Reader, self types.NamespacedName, at *sourcev1.GitRepository) (bool, error) {
 	seen := map[string]bool{}
 	level := []*sourcev1.GitRepository{at}
@@ -95,7 +95,7 @@ func includesItself(ctx context.Context, reader client.Reader, self types.Namesp
 	return false, nil
 }
 
-// differ tells whether artifacts are others than the status has.
+// differ reports whether the artifacts differ from those in the status.
 func differ(now, status []*meta.Artifact) bool {
 	if len(now) != len(status) {
 		return true
@@ -108,14 +108,14 @@ func differ(now, status []*meta.Artifact) bool {
 	return false
 }
 
-// maxIncluded is what all includes of an object may have together: bytes, unless the limits of archives say something
-// else, and files. What is too large is refused before it fills the disk, not when it is packed.
+// maxIncluded limits all includes of an object together: bytes, unless the limits of archives are
+// lower, and files. It is checked before they fill the disk.
 const (
 	maxIncluded      = 4 << 30
 	maxIncludedFiles = 200_000
 )
 
-// copyIncludes puts the included trees into dir. beside is a directory for what is unpacked meanwhile.
+// copyIncludes copies the included trees to dir. beside is a directory for temporary files.
 func (p *packs) copyIncludes(ctx context.Context, dir, beside string, include []sourcev1.GitRepositoryInclude, artifacts []*meta.Artifact) error {
 	bytes, files := cmp.Or(p.limits.MaxUnpacked, maxIncluded), int(cmp.Or(p.limits.MaxEntries, maxIncludedFiles))
 	for i, in := range include {
@@ -134,7 +134,7 @@ func (p *packs) copyIncludes(ctx context.Context, dir, beside string, include []
 			}
 		}
 		if bytes < 0 || files < 0 {
-			return fmt.Errorf("copy include '%s': the includes have together more bytes or files than an artifact may have", in.GitRepositoryRef.Name)
+			return fmt.Errorf("copy include '%s': together, the includes exceed the limit of bytes or files of an artifact", in.GitRepositoryRef.Name)
 		}
 		err = copyTree(ctx, tree, in.GetFromPath(), dir, in.GetToPath())
 		if err := errors.Join(err, os.RemoveAll(tree)); err != nil {
@@ -144,7 +144,7 @@ func (p *packs) copyIncludes(ctx context.Context, dir, beside string, include []
 	return nil
 }
 
-// inside makes a path of an object one that is relative to the tree's root and stays there.
+// inside makes a path relative to the tree's root, and keeps it inside.
 func inside(name string) string {
 	if name = strings.TrimPrefix(path.Clean("/"+filepath.ToSlash(name)), "/"); name == "" {
 		return "."
@@ -152,8 +152,7 @@ func inside(name string) string {
 	return name
 }
 
-// copyTree copies what is at from in one tree to a place in another. Neither can be left: not by the paths, and not by
-// links that are in the way.
+// copyTree copies a path of one tree to another. Neither paths nor links can leave the trees.
 func copyTree(ctx context.Context, tree, from, dir, to string) error {
 	in, err := os.OpenRoot(tree)
 	if err != nil {
@@ -185,7 +184,7 @@ func copyEntry(in, out *os.Root, name, to string, d fs.DirEntry) error {
 	if err := out.MkdirAll(path.Dir(to), 0o755); err != nil {
 		return err
 	}
-	// What is there gives way, whatever it is: writing through a link would change something else.
+	// Remove what exists: writing through a link would change something else.
 	if err := out.RemoveAll(to); err != nil {
 		return err
 	}

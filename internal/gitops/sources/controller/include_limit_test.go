@@ -89,7 +89,7 @@ func TestIncludesTogetherAreBounded(t *testing.T) {
 		beside, dir := t.TempDir(), t.TempDir()
 		p := newPacks(archives{content: packed.Bytes()}, archive.Limits{MaxUnpacked: limit})
 		err := p.copyIncludes(t.Context(), dir, beside, include, artifacts)
-		if (err != nil) != fails || fails && !strings.Contains(err.Error(), "together more bytes") {
+		if (err != nil) != fails || fails && !strings.Contains(err.Error(), "the includes exceed the limit") {
 			t.Errorf("limit %d: %v", limit, err)
 		}
 		if left, err := os.ReadDir(beside); !fails && (err != nil || len(left) != 0) {

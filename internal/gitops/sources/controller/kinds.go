@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// Object is what all kinds of sources have in common.
+// Object is the common interface of all kinds of sources.
 type Object interface {
 	client.Object
 	GetArtifact() *meta.Artifact
@@ -29,50 +29,52 @@ type Object interface {
 	GetRequeueAfter() time.Duration
 }
 
-// kind is what is special about one kind of source.
+// kind contains the differences of one kind of source.
 type kind struct {
 	name, plural string
 	new          func() Object
 	look         func(ctx context.Context, o Object, fresh bool) (*Found, error)
-	// view is the parts of an object that all kinds have in other places.
+	// view returns the parts that the kinds have in different fields.
 	view func(o Object) view
-	// observed tells whether the artifact was made as the object wants it now; observe notes that it is.
+	// observed reports whether the artifact matches the object's spec; observe records that.
 	observed func(o Object) bool
 	observe  func(o Object)
 	// stored is Flux's message about an artifact.
 	stored string
-	// sourceIgnore says that Flux's rules for what is left out apply to the tree; a bucket's have been applied by then.
+	// sourceIgnore applies Flux's ignore rules to the tree; for a bucket they have been applied
+	// already.
 	sourceIgnore bool
-	// failed is the reason for failures that say none.
+	// failed is the default reason of failures.
 	failed string
-	// spreads says that new content is told to the other sources of the upstream from here; git's mirrors tell it themselves.
+	// spreads says that this package informs other sources of the upstream about news; git mirrors
+	// do that themselves.
 	spreads bool
-	// fixed tells whether the object names versions that are expected to stay what they are.
+	// fixed reports whether the object names versions that are expected not to move.
 	fixed func(o Object) bool
 	// references lists the Secrets that the object names.
 	references func(o Object) []string
 }
 
-// view is an object's spec as far as all kinds have it, and where its status is.
+// view contains the common part of an object's spec, and where its status is.
 type view struct {
 	url       string
 	suspended bool
 	timeout   time.Duration
 	ignore    *string
 	include   []sourcev1.GitRepositoryInclude
-	// proxy names the Secret with the address of the proxy, if there is one.
+	// proxy names the Secret with the proxy's address; nil for none.
 	proxy *meta.LocalObjectReference
 
 	artifact   **meta.Artifact
 	includes   *[]*meta.Artifact
 	generation *int64
 	handled    *string
-	// archive is the status's URL, where the kind has one.
+	// archive is the URL in the status, for kinds that have it.
 	archive *string
 }
 
-// place is whose slowness the upstream's is: the host's, or that of the proxy of the object's namespace that leads there.
-// A proxy that hangs must not hold up those who ask the host without it.
+// place identifies the bottleneck of an upstream: its host, or the namespace's proxy for it. A slow
+// proxy must not block others.
 func (v view) place(namespace string) string {
 	u, err := url.Parse(v.url)
 	if err != nil {
@@ -85,7 +87,7 @@ func (v view) place(namespace string) string {
 	return host + " by " + namespace + "/" + v.proxy.Name
 }
 
-// defaultTimeout is the kinds' own.
+// defaultTimeout is the default of the kinds.
 const defaultTimeout = time.Minute
 
 func timeoutOf(d *metav1.Duration) time.Duration {
@@ -212,7 +214,7 @@ func buckets(up Upstream[*sourcev1.Bucket]) *kind {
 	}
 }
 
-// rules are how a tree of the object is packed.
+// rules returns how to pack the object's tree.
 func (k *kind) rules(v view) *archive.UpstreamRules {
 	if !k.sourceIgnore {
 		return &archive.UpstreamRules{}

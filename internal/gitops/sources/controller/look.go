@@ -21,25 +21,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
 )
 
-// outcome is what a look, and what was fetched after it, came to.
+// outcome is the result of a look and of the fetch after it.
 type outcome struct {
-	// generation and requested are the object's when the look began.
+	// generation and requested are those of the object when the look began.
 	generation int64
 	requested  string
 	ended      time.Time
-	// found is nil when the look failed, includes what is to be copied into the tree.
+	// found is nil if the look failed. includes are the artifacts to include.
 	found    *Found
 	includes []*meta.Artifact
-	// made is the new archive; nil when the artifact is what it should be. why says why it was made, or should have been.
+	// made is the new archive; nil if the artifact is current. why says why it was, or should have
+	// been, made.
 	made *packed
 	why  string
-	// gone is true when the archive of the status's artifact is missing or damaged.
+	// gone says that the archive of the current artifact is missing or damaged.
 	gone bool
 	// err is a *archive.FetchError, an *includeError or a *storeError.
 	err error
 }
 
-// storeError says that what was fetched could not be stored.
+// storeError says that storing the content failed.
 type storeError struct {
 	message string
 	err     error
@@ -48,7 +49,8 @@ type storeError struct {
 func (e *storeError) Error() string { return e.message }
 func (e *storeError) Unwrap() error { return e.err }
 
-// look asks the upstream of an object, which nobody else changes meanwhile, and fetches what is new.
+// look queries the upstream of an object and fetches new content. Nobody else may modify the object
+// meanwhile.
 func (s *Sources) look(ctx context.Context, k *kind, o Object, fresh bool) *outcome {
 	v := k.view(o)
 	out := &outcome{generation: o.GetGeneration(), requested: requestOf(o)}
@@ -64,7 +66,8 @@ func (s *Sources) lookInto(ctx context.Context, k *kind, o Object, v view, fresh
 	}
 	defer leave()
 	if err = s.lookAndFetch(ctx, k, o, v, fresh, out); err != nil && *v.artifact != nil {
-		// What was stored before serves on, if it is there. That this cannot be found out is no news beside the failure.
+		// If the stored artifact exists, it is still served. Failing to check that adds nothing to
+		// the failure.
 		if present, unknown := s.packs.present(ctx, (*v.artifact).Digest, false); unknown == nil {
 			out.gone = !present
 		}
@@ -87,7 +90,7 @@ func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, f
 		content.IncludesChanged = differ(out.includes, *v.includes)
 	}
 	if out.why = decide.Fetch(content); out.why == "" {
-		// Only what is kept must be there; whoever asks for a look may well ask because it is damaged.
+		// Usually its existence is enough; a requested look also verifies it.
 		if content.Present, err = s.packs.present(ctx, (*v.artifact).Digest, fresh); err != nil {
 			return &storeError{message: fmt.Sprintf("read the stored artifact of '%s': %s", content.Stored, err), err: err}
 		}
@@ -104,7 +107,7 @@ func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, f
 	return nil
 }
 
-// askUpstream looks, no longer than the object allows.
+// askUpstream looks, limited by the object's timeout.
 func askUpstream(ctx context.Context, k *kind, o Object, v view, fresh bool) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.timeout)
 	defer cancel()
@@ -115,7 +118,7 @@ func askUpstream(ctx context.Context, k *kind, o Object, v view, fresh bool) (*F
 	return found, nil
 }
 
-// explain makes every failure one that a status can tell.
+// explain turns every failure into one for the status.
 func (k *kind) explain(ctx context.Context, v view, action string, err error) error {
 	var known *archive.FetchError
 	if errors.As(err, &known) {
@@ -123,13 +126,13 @@ func (k *kind) explain(ctx context.Context, v view, action string, err error) er
 	}
 	message := fmt.Sprintf("%s %s: %s", action, v.url, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		message = fmt.Sprintf("%s %s: it took longer than %s. Set spec.timeout to give it more time", action, v.url, v.timeout)
+		message = fmt.Sprintf("%s %s: it took longer than %s. Increase spec.timeout", action, v.url, v.timeout)
 	}
 	return &archive.FetchError{Reason: k.failed, Message: message, Err: err}
 }
 
-// packKey names the tree with all that its archive depends on. The upstream's URL is part of it: what another server says
-// about its commits proves nothing about this one's.
+// packKey identifies the tree and everything that its archive depends on, including the upstream's
+// URL: another server's commits prove nothing about this one's.
 func packKey(k *kind, v view, out *outcome) string {
 	if out.found.ContentKey == "" {
 		return ""
@@ -147,7 +150,7 @@ func packKey(k *kind, v view, out *outcome) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// fetch gets the tree, or the archive as it is, and stores it.
+// fetch fetches the tree, or an unchanged archive, and stores it.
 func (s *Sources) fetch(ctx context.Context, k *kind, v view, out *outcome) (packed, error) {
 	if out.found.Archive != nil {
 		return s.fetchArchive(ctx, k, v, out.found)
@@ -207,36 +210,37 @@ func (s *Sources) fetchArchive(ctx context.Context, k *kind, v view, found *Foun
 	return made, nil
 }
 
-// tooLarge says what to do about a tree that is too large, and what happened to any other.
+// tooLarge explains how to handle a tree that is too large, or why storing failed.
 func tooLarge(revision string, err error) error {
 	var limit *archive.LimitError
 	var size *blob.TooLargeError
 	var entry *archive.EntryError
 	why, advice := err, ""
 	switch {
-	// What is around these names directories of the server.
+	// The wrapping error names directories of the server.
 	case errors.As(err, &limit):
 		why, advice = limit, tooLargeAdvice
 	case errors.As(err, &size):
 		why, advice = size, tooLargeAdvice
 	case errors.As(err, &entry):
-		why, advice = entry, ". Leave it out with spec.ignore or a .sourceignore file"
+		why, advice = entry, ". Exclude it with spec.ignore or a .sourceignore file"
 	}
 	return &storeError{message: fmt.Sprintf("store the artifact of '%s': %s%s", revision, why, advice), err: err}
 }
 
-const tooLargeAdvice = ". Leave files out with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive"
+const tooLargeAdvice = ". Exclude files with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive"
 
-// workPrefix begins the names of directories for trees on their way into the store.
+// workPrefix begins the names of temporary directories for trees.
 const workPrefix = "tree-"
 
-// requestOf is what somebody asked the object to be looked at for.
+// requestOf returns the request for a reconciliation.
 func requestOf(o Object) string {
 	value, _ := meta.ReconcileAnnotationValue(o.GetAnnotations())
 	return value
 }
 
-// isVerification tells whether a failure is one of signatures: what is upstream could be had and is not trusted.
+// isVerification reports whether a failure is about signatures: the content is available but not
+// trusted.
 func isVerification(reason string) bool {
 	switch reason {
 	case sourcev1.VerificationError, "InvalidTagSignature", "InvalidCommitSignature", "InvalidGitObject", "InvalidVerificationMode":

@@ -14,27 +14,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
 )
 
-// memory is what this process knows of one source beside its object.
+// memory is what this process knows of one source besides its object.
 type memory struct {
 	uid types.UID
-	// looking is true while a look is under way, since when began says.
+	// looking says that a look is running, began when it started.
 	looking bool
 	began   time.Time
 	// looked and answered are the generation and the request of the last look.
 	looked   int64
 	answered string
-	// news is true when something said that the source should be looked at.
+	// news says that a dependency of the source has changed.
 	news bool
-	// The last look ended at lastLook; failures counts those in a row that failed up to it, stalled says how.
+	// lastLook is the end of the last look, failures the number of consecutive failures, stalled
+	// the kind of the last one.
 	lastLook time.Time
 	failures int
 	stalled  bool
-	// upstream is what the upstream was named by when it was last seen.
+	// upstream is the upstream's key in the last look.
 	upstream string
 	jitter   float64
-	// outcome is what was found and is not on the object yet.
+	// outcome is a result that is not recorded yet.
 	outcome *outcome
-	// wrote is the version of the object that this process wrote last: a cache that is behind it is not to be believed.
+	// wrote is the object's version as last written by this process: an older cache is ignored.
 	wrote string
 }
 
@@ -44,7 +45,7 @@ type memories struct {
 	of map[types.NamespacedName]*memory
 }
 
-// with calls f with the memory of a source; one that was made anew under its name is another source.
+// with calls f with the memory of a source; a new object of the same name has a new one.
 func (m *memories) with(name types.NamespacedName, uid types.UID, f func(*memory)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +60,7 @@ func (m *memories) with(name types.NamespacedName, uid types.UID, f func(*memory
 	f(mem)
 }
 
-// having calls f with the memory of a source, if there is one.
+// having calls f with the memory of a source, if it exists.
 func (m *memories) having(name types.NamespacedName, uid types.UID, f func(*memory)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +75,7 @@ func (m *memories) forget(name types.NamespacedName) {
 	delete(m.of, name)
 }
 
-// tell marks the sources of an upstream, but one, and returns them.
+// tell marks the other sources of an upstream, and returns them.
 func (m *memories) tell(upstream string, but types.NamespacedName) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +89,7 @@ func (m *memories) tell(upstream string, but types.NamespacedName) []types.Names
 	return told
 }
 
-// mark notes that a source should be looked at.
+// mark records that a source should look.
 func (m *memories) mark(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +98,7 @@ func (m *memories) mark(name types.NamespacedName) {
 	}
 }
 
-// wroteAfter tells whether this process wrote a later version of the source than the one given.
+// wroteAfter reports whether this process wrote a later version of the source.
 func (m *memories) wroteAfter(name types.NamespacedName, version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,14 +121,14 @@ func (m *memories) wroteAfter(name types.NamespacedName, version string) bool {
 	return seen < wrote
 }
 
-// facts are what the decision when to look depends on.
+// facts returns the facts for the decision when to look.
 func (mem *memory) facts(o Object, v view, now time.Time) decide.Facts {
 	return decide.Facts{Now: now, Deleting: !o.GetDeletionTimestamp().IsZero(), Suspended: v.suspended, Looking: mem.looking,
 		Generation: o.GetGeneration(), Looked: mem.looked, Requested: requestOf(o), Answered: mem.handled(v), News: mem.news,
 		LastLook: mem.lastLook, Failures: mem.failures, Stalled: mem.stalled, Interval: o.GetRequeueAfter(), Jitter: mem.jitter}
 }
 
-// handled is the last request that was looked at. Before the first look only the status knows.
+// handled returns the last handled request; before the first look it is in the status.
 func (mem *memory) handled(v view) string {
 	if mem.looked == 0 {
 		return *v.handled
@@ -135,13 +136,13 @@ func (mem *memory) handled(v view) string {
 	return mem.answered
 }
 
-// begin notes that a look begins.
+// begin records the start of a look.
 func (mem *memory) begin(o Object, now time.Time) {
 	mem.looking, mem.began, mem.news = true, now, false
 	mem.looked, mem.answered = o.GetGeneration(), requestOf(o)
 }
 
-// end notes what a look came to.
+// end records the result of a look.
 func (mem *memory) end(out *outcome) {
 	mem.looking, mem.outcome, mem.lastLook = false, out, out.ended
 	if out.found != nil {

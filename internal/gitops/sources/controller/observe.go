@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Look is a look at the upstream of a source that ended.
+// Look is a completed look at an upstream.
 type Look struct {
 	Kind string
 	Name types.NamespacedName
-	// Result is one of the constants below; Revision what is new.
+	// Result is one of the constants below; Revision is the new revision.
 	Result   string
 	Revision string
 	Began    time.Time

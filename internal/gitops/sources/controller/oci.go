@@ -18,15 +18,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/oci"
 )
 
-// ociUpstream asks registries for OCIRepositories.
+// ociUpstream is the upstream of OCIRepositories.
 type ociUpstream struct {
 	reader client.Reader
 	limits archive.Limits
 	client *oci.Client
 }
 
-// NewOCI returns the upstream of OCIRepositories. Secrets and ServiceAccounts are read with reader; limits bound layers
-// and what is in them.
+// NewOCI returns the upstream of OCIRepositories. It reads Secrets and ServiceAccounts with reader;
+// limits apply to layers and their content.
 func NewOCI(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.OCIRepository] {
 	return &ociUpstream{reader: reader, limits: limits, client: oci.New()}
 }
@@ -75,20 +75,20 @@ func (u *ociUpstream) wanted(ctx context.Context, obj *sourcev1.OCIRepository) (
 	if wanted.Access, err = accessOf(ctx, u.reader, obj.Namespace, obj.Spec.CertSecretRef, obj.Spec.ProxySecretRef); err != nil {
 		return nil, err
 	}
-	// As with Flux: who names certificates wants them to be verified.
+	// As in Flux: with certificates, they are verified.
 	wanted.Access.SkipVerify = obj.Spec.Insecure && obj.Spec.CertSecretRef == nil
 	known, err := u.credentials(ctx, obj, &wanted.Credentials)
 	if err != nil {
 		return nil, err
 	}
 	if provider := obj.Spec.Provider; known == 0 && provider != "" && provider != sourcev1.GenericOCIProvider {
-		return nil, noIdentity(provider, "let spec.secretRef name a Secret of the type kubernetes.io/dockerconfigjson, or set spec.provider to generic")
+		return nil, noIdentity(provider, "use spec.secretRef to name a Secret of the type kubernetes.io/dockerconfigjson, or set spec.provider to generic")
 	}
 	wanted.Verify, err = u.verification(ctx, obj)
 	return wanted, err
 }
 
-// credentials reads the Secrets that hold credentials, and counts them.
+// credentials reads the Secrets with credentials, and returns their number.
 func (u *ociUpstream) credentials(ctx context.Context, obj *sourcev1.OCIRepository, into *oci.Credentials) (int, error) {
 	var names []string
 	if ref := obj.Spec.SecretRef; ref != nil {
@@ -110,7 +110,7 @@ func (u *ociUpstream) credentials(ctx context.Context, obj *sourcev1.OCIReposito
 		}
 		document := entry(secret, corev1.DockerConfigJsonKey, corev1.DockerConfigKey)
 		if document == nil {
-			return 0, authenticationFailed(fmt.Errorf("the Secret %s/%s has no %s; its type must be %s",
+			return 0, authenticationFailed(fmt.Errorf("the Secret %s/%s does not have %s; its type must be %s",
 				obj.Namespace, name, corev1.DockerConfigJsonKey, corev1.SecretTypeDockerConfigJson))
 		}
 		if err := into.AddDockerConfig(document); err != nil {
@@ -120,7 +120,7 @@ func (u *ociUpstream) credentials(ctx context.Context, obj *sourcev1.OCIReposito
 	return len(names), nil
 }
 
-// verification reads the keys whose signatures count.
+// verification reads the public keys.
 func (u *ociUpstream) verification(ctx context.Context, obj *sourcev1.OCIRepository) (*oci.Verification, error) {
 	verify := obj.Spec.Verify
 	switch {
@@ -129,8 +129,8 @@ func (u *ociUpstream) verification(ctx context.Context, obj *sourcev1.OCIReposit
 	case verify.Provider != "cosign" && verify.Provider != "":
 		return nil, unsupported(sourcev1.VerificationError, "spec.verify.provider "+verify.Provider+" is not supported: signatures are verified by cosign, with public keys")
 	case verify.SecretRef == nil:
-		return nil, unsupported(sourcev1.VerificationError, "spec.verify without secretRef asks for a keyless signature, which is not supported: "+
-			"let spec.verify.secretRef name a Secret with the public key, in an entry whose name ends in .pub")
+		return nil, unsupported(sourcev1.VerificationError, "spec.verify without secretRef requests a keyless signature, which is not supported: "+
+			"use spec.verify.secretRef to name a Secret with the public key, in an entry whose name ends in .pub")
 	}
 	secret, err := readSecret(ctx, u.reader, obj.Namespace, verify.SecretRef.Name)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// unsupported says that a source asks for what is not there.
+// unsupported reports an unsupported feature.
 func unsupported(reason, message string) error {
 	return &archive.FetchError{Reason: reason, Message: message, Stalled: true}
 }
 
-// entry is the first of some entries that a Secret has; later names are of older days.
+// entry returns the first existing entry of a Secret; later names are older.
 func entry(secret *corev1.Secret, names ...string) []byte {
 	for _, name := range names {
 		if content := secret.Data[name]; len(content) > 0 {
@@ -53,9 +53,9 @@ func accessOf(ctx context.Context, reader client.Reader, namespace string, certi
 	return a, err
 }
 
-// noIdentity says that a source asks for an identity that a cloud gives to its own machines. What this server has of that
-// is nothing to lend to whoever may write a source.
+// noIdentity refuses the cloud identity of this server's machine: authors of sources must not use
+// it.
 func noIdentity(provider, instead string) error {
 	return unsupported(sourcev1.InvalidProviderConfigurationReason, fmt.Sprintf(
-		"spec.provider %q without credentials asks for the cloud's identity of this server, which it lends to nobody: %s", provider, instead))
+		"spec.provider %q without credentials requests the cloud identity of this server, which sources may not use: %s", provider, instead))
 }

@@ -109,7 +109,7 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 	}{
 		"a Secret that is not":             {func(s *sourcev1.OCIRepositorySpec) { s.SecretRef = ref("none") }, "AuthenticationFailed", false, "secret '" + namespace + "/none'"},
 		"a Secret of another namespace":    {func(s *sourcev1.OCIRepositorySpec) { s.SecretRef = ref("../" + namespace + "/login") }, "AuthenticationFailed", false, "failed to get secret"},
-		"a Secret of another type":         {func(s *sourcev1.OCIRepositorySpec) { s.SecretRef = ref("ca") }, "AuthenticationFailed", false, "has no .dockerconfigjson"},
+		"a Secret of another type":         {func(s *sourcev1.OCIRepositorySpec) { s.SecretRef = ref("ca") }, "AuthenticationFailed", false, "does not have .dockerconfigjson"},
 		"a wrong password":                 {func(s *sourcev1.OCIRepositorySpec) { s.SecretRef = ref("wrong") }, "OCIArtifactPullFailed", false, "401"},
 		"a ServiceAccount that is not":     {func(s *sourcev1.OCIRepositorySpec) { s.ServiceAccountName = "none" }, "AuthenticationFailed", false, "read the ServiceAccount " + namespace + "/none"},
 		"a ServiceAccount without Secrets": {func(s *sourcev1.OCIRepositorySpec) { s.ServiceAccountName = "broken" }, "AuthenticationFailed", false, "secret '" + namespace + "/none'"},
@@ -117,7 +117,7 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 		"no certificate":                   {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("empty") }, "AuthenticationFailed", false, "needs ca.crt"},
 		"a certificate that is none":       {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("nonsense") }, "AuthenticationFailed", false, "no certificate in PEM"},
 		"a proxy that is none":             {func(s *sourcev1.OCIRepositorySpec) { s.ProxySecretRef = ref("proxy") }, "AuthenticationFailed", false, "configure the proxy"},
-		"the cloud's identity":             {func(s *sourcev1.OCIRepositorySpec) { s.Provider, s.SecretRef = "azure", nil }, "InvalidProviderConfiguration", true, "which it lends to nobody"},
+		"the cloud's identity":             {func(s *sourcev1.OCIRepositorySpec) { s.Provider, s.SecretRef = "azure", nil }, "InvalidProviderConfiguration", true, "which sources may not use"},
 		"no CA, and yet to be verified":    {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = nil }, "OCIArtifactPullFailed", false, ""},
 		"a signature without a key":        {func(s *sourcev1.OCIRepositorySpec) { s.Verify = verify("cosign", "") }, "VerificationError", true, "keyless signature, which is not supported"},
 		"a signature by notation":          {func(s *sourcev1.OCIRepositorySpec) { s.Verify = verify("notation", "ca") }, "VerificationError", true, "spec.verify.provider notation is not supported"},

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 )
 
-// Store is what sources need of the blob store.
+// Store is the part of the blob store that sources need.
 type Store interface {
 	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
@@ -22,18 +22,18 @@ type Store interface {
 	VerifyArtifact(ctx context.Context, digest string) error
 }
 
-// packed is a tree that is in the store.
+// packed is a stored tree.
 type packed struct {
 	digest  string
 	size    int64
 	leftOut []string
 }
 
-// packs makes archives of trees and remembers which tree became which archive.
+// packs creates archives of trees and remembers them.
 type packs struct {
 	store  Store
 	limits archive.Limits
-	// turns bounds how many trees are packed at a time: it is work for processor and disk.
+	// turns limits concurrent packing, which needs CPU and disk.
 	turns chan struct{}
 
 	mu       sync.Mutex
@@ -44,12 +44,12 @@ type packs struct {
 }
 
 const (
-	// packing is how many trees are packed at a time.
+	// packing is the number of trees that are packed concurrently.
 	packing = 2
-	// maxKnown is how many archives are remembered; one takes a few hundred bytes.
+	// maxKnown limits the remembered archives, a few hundred bytes each.
 	maxKnown = 4096
-	// verifyEvery is how often what is stored is read to its end. In between it is enough that it is there: whoever uses
-	// an archive verifies it in any case.
+	// verifyEvery is how often stored archives are read completely. In between their existence is
+	// enough: users of an archive verify it anyway.
 	verifyEvery = time.Hour
 )
 
@@ -57,8 +57,8 @@ func newPacks(store Store, limits archive.Limits) *packs {
 	return &packs{store: store, limits: limits, turns: make(chan struct{}, packing), known: map[string]packed{}, busy: map[string]chan struct{}{}, verified: map[string]time.Time{}}
 }
 
-// get returns the archive of the tree with a key, which make puts into the store if that was not done yet. Of all who
-// ask for one at a time, one makes it. Nothing is known of a tree with an empty key.
+// get returns the archive of the tree with a key; make creates it if needed, once for concurrent
+// callers. An empty key is never remembered.
 func (p *packs) get(ctx context.Context, key string, make func() (packed, error)) (packed, error) {
 	if key == "" {
 		return make()
@@ -83,7 +83,7 @@ func (p *packs) get(ctx context.Context, key string, make func() (packed, error)
 	return made, err
 }
 
-// lock waits until nobody else makes the tree with a key.
+// lock waits until nobody else creates the tree with a key.
 func (p *packs) lock(ctx context.Context, key string) (release func(), err error) {
 	for {
 		p.mu.Lock()
@@ -121,7 +121,7 @@ func (p *packs) remember(key string, made packed) {
 	}
 }
 
-// pack puts the tree in dir into the store.
+// pack stores the tree in dir.
 func (p *packs) pack(ctx context.Context, dir string, rules *archive.UpstreamRules) (packed, error) {
 	select {
 	case p.turns <- struct{}{}:
@@ -168,8 +168,8 @@ func (p *packs) noteVerified(digest string) {
 	}
 }
 
-// present tells whether an archive is in the store and what its digest promises. The latter is looked at every now and
-// then, and always for the thorough.
+// present reports whether an archive is in the store and matches its digest. It verifies the digest
+// at intervals, and always if thorough.
 func (p *packs) present(ctx context.Context, digest string, thorough bool) (bool, error) {
 	p.mu.Lock()
 	at, known := p.verified[digest]

@@ -17,8 +17,8 @@ import (
 // listPage is how many objects one request lists.
 const listPage = 500
 
-// Referred calls found with the digest of every archive that sources of the kinds refer to. It works whoever keeps the
-// artifacts. When it fails, there are more than found was told of.
+// Referred calls found with the digest of every archive that sources of the kinds refer to,
+// whichever controller maintains them. After an error the list is incomplete.
 func Referred(ctx context.Context, reader client.Reader, scheme *runtime.Scheme, kinds []string, found func(digest string)) error {
 	for _, kind := range kinds {
 		next := ""
@@ -29,7 +29,7 @@ func Referred(ctx context.Context, reader client.Reader, scheme *runtime.Scheme,
 			}
 			list := o.(client.ObjectList)
 			if err := reader.List(ctx, list, client.Limit(listPage), client.Continue(next)); err != nil {
-				return fmt.Errorf("list %s objects for the archives they refer to: %w", kind, err)
+				return fmt.Errorf("list %s objects for the archives that they refer to: %w", kind, err)
 			}
 			err = apimeta.EachListItem(list, func(item runtime.Object) error {
 				referredBy(item, found)

@@ -32,29 +32,29 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// Sources keeps the artifacts of all kinds of sources.
+// Sources maintains the artifacts of all kinds of sources.
 type Sources struct {
-	// Client writes; Reader reads past the cache.
+	// Client writes; Reader bypasses the cache.
 	Client client.Client
 	Reader client.Reader
 	Events events.EventRecorder
 	Store  Store
-	// Dir is a directory of its own for trees on their way into the store. What an earlier process left there is removed.
+	// Dir is a private directory for temporary trees. Remains of an earlier process are removed.
 	Dir string
-	// Limits bound archives and what is in them.
+	// Limits limit archives and their content.
 	Limits archive.Limits
-	// ArchiveURL is where the archive of an object is served; plural is its kind's.
+	// ArchiveURL returns the URL of an object's archive; plural is the resource.
 	ArchiveURL func(plural string, name types.NamespacedName, digest string) string
-	// Observe gets each look at an upstream that ended; nil for nobody. It must not block.
+	// Observe receives each completed look; may be nil. It must not block.
 	Observe func(Look)
 	Log     *slog.Logger
 
-	// Git, OCI and Bucket are where content comes from. A kind without one is left alone.
+	// Git, OCI and Bucket are the upstreams. Kinds without one are ignored.
 	Git    Upstream[*sourcev1.GitRepository]
 	OCI    Upstream[*sourcev1.OCIRepository]
 	Bucket Upstream[*sourcev1.Bucket]
 
-	// Cache is the manager's; set by SetupWithManager.
+	// Cache is the manager's cache, set by SetupWithManager.
 	Cache client.Reader
 	now   func() time.Time
 	ctx   context.Context
@@ -63,16 +63,17 @@ type Sources struct {
 	kinds map[string]*reconciler
 }
 
-// workers is how many passes of a kind are made at a time. A pass never waits for an upstream.
+// workers is the number of concurrent reconciliations of a kind. They never wait for an upstream.
 const workers = 4
 
-// indexSecrets finds the sources that name a Secret, indexIncludes those that include a GitRepository: "namespace/name".
+// indexSecrets finds the sources that name a Secret, indexIncludes those that include a
+// GitRepository: "namespace/name".
 const (
 	indexSecrets  = "yuba.secrets"
 	indexIncludes = "yuba.includes"
 )
 
-// SetupWithManager starts the controllers with the manager; looks end with ctx.
+// SetupWithManager adds the controllers to the manager; looks end with ctx.
 func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	if err := clearAway(s.Dir); err != nil {
 		return err
@@ -100,18 +101,18 @@ func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 	return s.setupExternal(mgr)
 }
 
-// clearAway makes the directory and removes the trees that an earlier process left.
+// clearAway creates the directory and removes trees of an earlier process.
 func clearAway(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory for sources: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
 	if err != nil {
-		return fmt.Errorf("look for trees that an earlier server left: %w", err)
+		return fmt.Errorf("list trees of an earlier server: %w", err)
 	}
 	for _, tree := range left {
 		if err := os.RemoveAll(tree); err != nil {
-			return fmt.Errorf("remove a tree that an earlier server left: %w", err)
+			return fmt.Errorf("remove a tree of an earlier server: %w", err)
 		}
 	}
 	return nil
@@ -152,12 +153,12 @@ func (r *reconciler) included(o Object) []string {
 	return names
 }
 
-// those tells the sources that an index finds for an object to look.
+// those makes the sources that an index finds for an object look.
 func (r *reconciler) those(index string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, changed client.Object) []reconcile.Request {
 		list, err := r.list(ctx, client.MatchingFields{index: changed.GetNamespace() + "/" + changed.GetName()})
 		if err != nil {
-			r.Log.Error("finding the sources that hang on an object", "object", client.ObjectKeyFromObject(changed).String(), "error", err)
+			r.Log.Error("finding the sources that depend on an object failed", "object", client.ObjectKeyFromObject(changed).String(), "error", err)
 			return nil
 		}
 		var requests []reconcile.Request
@@ -187,7 +188,7 @@ func (r *reconciler) list(ctx context.Context, opts ...client.ListOption) ([]typ
 	return names, err
 }
 
-// worthALook leaves out what these controllers write themselves: changes of the status only.
+// worthALook ignores changes of the status only, which these controllers write themselves.
 func worthALook() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, _ := meta.ReconcileAnnotationValue(e.ObjectOld.GetAnnotations())
@@ -196,7 +197,7 @@ func worthALook() predicate.Predicate {
 	}})
 }
 
-// artifactChanged passes on when a source's artifact comes to be or changes.
+// artifactChanged matches new and changed artifacts.
 func artifactChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return true },
@@ -208,8 +209,7 @@ func artifactChanged() predicate.Predicate {
 	}
 }
 
-// GitNews makes all GitRepositories of an upstream look at once. It is for those who look at upstreams and find that
-// something has changed there; it returns at once.
+// GitNews makes all GitRepositories of an upstream look at once. It does not block.
 func (s *Sources) GitNews(upstream string) {
 	if r := s.kinds[sourcev1.GitRepositoryKind]; r != nil {
 		go r.tell(upstream, types.NamespacedName{})

@@ -10,36 +10,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Found is what an upstream has for an object now.
+// Found is the current content of an upstream for an object.
 type Found struct {
-	// Revision names the content in Flux's format: main@sha1:…, 1.2.3@sha256:….
+	// Revision identifies the content in Flux's format: main@sha1:…, 1.2.3@sha256:….
 	Revision string
 	// Metadata goes to status.artifact.metadata.
 	Metadata map[string]string
-	// Verified says what was signed with which key, as the message of the condition SourceVerified; empty when nothing
-	// was asked for.
+	// Verified says what was signed with which key, as the message of the condition SourceVerified;
+	// empty without verification.
 	Verified string
-	// ContentKey tells trees apart: equal keys promise equal trees, whatever object asks, so that a tree is packed once
-	// for all of them. An empty one promises nothing.
+	// ContentKey is equal only for equal trees, of any object, so that a tree is packed once. Empty
+	// if unknown.
 	ContentKey string
-	// Upstream names the upstream together with what it is asked with: sources that have it in common hear of each
-	// other's news. Empty when there is no such name.
+	// Upstream identifies the upstream with its access: sources with the same one share news. Empty
+	// if there is no identity.
 	Upstream string
-	// News says what is new, as the message of the event for a new artifact; empty for the usual one.
+	// News is the message of the event for a new artifact; empty for the default.
 	News string
-	// Fetch puts the tree into an empty directory.
+	// Fetch writes the tree to an empty directory.
 	Fetch func(ctx context.Context, dir string) error
-	// LeftOut, if it is set, names what Fetch left out of the tree because it leads out of it.
+	// LeftOut, if set, lists links that Fetch excluded because they lead out of the tree.
 	LeftOut func() []string
-	// Archive opens the archive as it is, instead of Fetch: an OCI layer that is copied, not packed again.
+	// Archive, if set, replaces Fetch: it opens an archive that is copied unchanged, such as an OCI
+	// layer.
 	Archive func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// Upstream is where the content of one kind of source comes from. Failures that a source's status is to tell are
-// *source.FetchError; all others are taken for passing ones. Look is called from many workers at once and must respect
-// its context.
+// Upstream is the origin of one kind of source. Failures for a source's status are
+// *source.FetchError; others count as temporary. Look is called concurrently and must respect its
+// context.
 type Upstream[O client.Object] interface {
-	// Look asks what the upstream has for obj. fresh is true when somebody asked for a look now: an answer that was
-	// remembered from before does not do. It does not fetch what it can do without.
+	// Look returns the current content of the upstream for obj. fresh requires a look that begins
+	// now, not a shared earlier one. It fetches only what it needs.
 	Look(ctx context.Context, obj O, fresh bool) (*Found, error)
 }

@@ -3,21 +3,22 @@
 
 package decide
 
-// Content are the facts about a source's artifact and what its upstream has.
+// Content are the facts about a source's artifact and its upstream.
 type Content struct {
-	// Stored is the revision of the artifact, empty when the source has none; Present is false when the archive is not in
-	// the store, or not what its digest promises.
+	// Stored is the revision of the artifact; empty for none. Present is false if its archive is
+	// missing from the store or damaged.
 	Stored  string
 	Present bool
-	// Upstream is the revision that the upstream has.
+	// Upstream is the revision of the upstream.
 	Upstream string
-	// ConfigurationChanged is true when the object asks for other content of a revision than when the artifact was made.
+	// ConfigurationChanged says that the object's spec now selects other content of a revision.
 	ConfigurationChanged bool
-	// IncludesChanged is true when artifacts that are copied into the tree are others now.
+	// IncludesChanged says that included artifacts have changed.
 	IncludesChanged bool
 }
 
-// Fetch says why the content must be fetched; empty when the artifact is what it should be. The first reason wins.
+// Fetch says why the content must be fetched; empty if the artifact is current. The first reason
+// counts.
 func Fetch(c Content) string {
 	switch {
 	case c.Stored == "":
@@ -25,10 +26,10 @@ func Fetch(c Content) string {
 	case c.Stored != c.Upstream:
 		return "new upstream revision"
 	case c.ConfigurationChanged:
-		return "the object asks for other content"
+		return "the object's spec selects other content"
 	case c.IncludesChanged:
 		return "included artifacts differ"
-	// Last, so that a damaged archive of an old revision is not told as damage but replaced.
+	// Last: a damaged archive of an old revision is simply replaced.
 	case !c.Present:
 		return "the stored archive is missing or damaged"
 	}

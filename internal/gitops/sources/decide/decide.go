@@ -12,31 +12,31 @@ import (
 type Verb string
 
 const (
-	// Rest: nothing until somebody changes the object.
+	// Rest: nothing until the object changes.
 	Rest Verb = "rest"
-	// Wait: nothing until the look under way ends, or until NextCheck.
+	// Wait: nothing until the current look ends, or until NextCheck.
 	Wait Verb = "wait"
-	// Look: ask the upstream.
+	// Look: query the upstream.
 	Look Verb = "look"
 )
 
-// Facts are all that the decision depends on.
+// Facts are all facts of the decision.
 type Facts struct {
 	Now time.Time
-	// Deleting and Suspended are the object's.
+	// Deleting and Suspended are the state of the object.
 	Deleting, Suspended bool
-	// Looking is true while a look is under way.
+	// Looking says that a look is running.
 	Looking bool
-	// Generation is the object's, Looked the one that was looked at last, 0 when none was.
+	// Generation is the object's, Looked that of the last look, 0 for none.
 	Generation, Looked int64
-	// Requested is what somebody asks to be looked at now, Answered the request that was looked at last.
+	// Requested is the current request for a look, Answered the last handled one.
 	Requested, Answered string
-	// News is true when something that the source depends on said that it has changed.
+	// News says that a dependency of the source has changed.
 	News bool
-	// LastLook is when the last look ended, Failures how many in a row failed up to then.
+	// LastLook is the end of the last look, Failures the number of consecutive failures until then.
 	LastLook time.Time
 	Failures int
-	// Stalled is true when the last look found that the source itself must be changed.
+	// Stalled says that after the last look the source must be changed.
 	Stalled bool
 	// Interval is the object's. Jitter, from -1 to 1, spreads the looks of many objects.
 	Interval time.Duration
@@ -46,29 +46,29 @@ type Facts struct {
 // Decision is what to do and why.
 type Decision struct {
 	Verb Verb
-	// Fresh is true when a remembered answer will not do.
+	// Fresh says that a shared look is not sufficient.
 	Fresh  bool
 	Reason string
-	// NextCheck is when to decide again; zero when only an event can change the decision.
+	// NextCheck is when to decide again; zero if only an event changes the decision.
 	NextCheck time.Time
 }
 
 func (d Decision) String() string { return fmt.Sprintf("%s: %s", d.Verb, d.Reason) }
 
-// spread is how much of the interval the jitter may add or take: Flux's default.
+// spread is the maximum jitter as a part of the interval: Flux's default.
 const spread = 0.05
 
-// firstRetry is how long after the first failure the upstream is asked again.
+// firstRetry is the delay after the first failure.
 const firstRetry = 2 * time.Second
 
-// minInterval keeps an interval of zero from becoming a loop.
+// minInterval prevents a busy loop with an interval of zero.
 const minInterval = time.Second
 
-// When decides whether to look now. The first rule that applies wins.
+// When decides whether to look now. The first matching rule counts.
 func When(f Facts) Decision {
 	due := f.Due()
 	switch {
-	// What is stored goes with the last reference to it; there is nothing to be done.
+	// Archives are deleted with their last reference.
 	case f.Deleting:
 		return Decision{Verb: Rest, Reason: "the object is being deleted"}
 	case f.Suspended:
@@ -76,12 +76,12 @@ func When(f Facts) Decision {
 	// The end of the look is an event.
 	case f.Looking:
 		return Decision{Verb: Wait, Reason: "a look is under way"}
-	// A request comes before other reasons: its look must be fresh.
+	// Check requests before other reasons: their look must be fresh.
 	case f.Requested != f.Answered && f.Requested != "":
-		return Decision{Verb: Look, Fresh: true, Reason: "asked for at " + f.Requested}
+		return Decision{Verb: Look, Fresh: true, Reason: "requested at " + f.Requested}
 	case f.Looked == 0:
 		return Decision{Verb: Look, Reason: "first look"}
-	// Whoever changed the object may have changed the upstream just before.
+	// The author of the change may have changed the upstream just before.
 	case f.Generation != f.Looked:
 		return Decision{Verb: Look, Fresh: true, Reason: fmt.Sprintf("generation %d", f.Generation)}
 	case f.News:
@@ -94,7 +94,7 @@ func When(f Facts) Decision {
 	return Decision{Verb: Look, Reason: "interval"}
 }
 
-// Due is when the next look comes without any other reason.
+// Due is when the next look is due without another reason.
 func (f Facts) Due() time.Time {
 	interval := max(f.Interval, minInterval)
 	pause := interval + time.Duration(spread*f.Jitter*float64(interval))
@@ -104,7 +104,7 @@ func (f Facts) Due() time.Time {
 	return f.LastLook.Add(pause)
 }
 
-// Backoff is the pause after a number of failures in a row, at least one: it doubles until it is the interval.
+// Backoff returns the delay after a number of consecutive failures: it doubles up to the interval.
 func Backoff(failures int, interval time.Duration) time.Duration {
 	pause := firstRetry
 	for i := 1; i < failures && pause < interval; i++ {

@@ -37,7 +37,7 @@ func TestWhen(t *testing.T) {
 		"changed: look":         {usual(func(f *Facts) { f.Generation = 3 }), Decision{Verb: Look, Fresh: true, Reason: "generation 3"}},
 		"news: look":            {usual(func(f *Facts) { f.News = true }), Decision{Verb: Look, Reason: "news"}},
 		"asked for: a fresh look": {usual(func(f *Facts) { f.Requested, f.Answered, f.News, f.Generation = "b", "a", true, 3 }),
-			Decision{Verb: Look, Fresh: true, Reason: "asked for at b"}},
+			Decision{Verb: Look, Fresh: true, Reason: "requested at b"}},
 		"asked for and looked at: nothing more": {usual(func(f *Facts) { f.Requested, f.Answered = "b", "b" }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(9 * time.Minute)}},
 		"a request that was taken back is none": {usual(func(f *Facts) { f.Answered = "a" }),
@@ -79,7 +79,7 @@ func TestFetch(t *testing.T) {
 		"nothing is new":     {good, ""},
 		"no artifact yet":    {with(func(c *Content) { c.Stored, c.Present = "", false }), "there is no artifact"},
 		"new revision":       {with(func(c *Content) { c.Upstream = "main@sha1:b" }), "new upstream revision"},
-		"other ignore":       {with(func(c *Content) { c.ConfigurationChanged = true }), "the object asks for other content"},
+		"other ignore":       {with(func(c *Content) { c.ConfigurationChanged = true }), "the object's spec selects other content"},
 		"include changed":    {with(func(c *Content) { c.IncludesChanged = true }), "included artifacts differ"},
 		"archive is damaged": {with(func(c *Content) { c.Present = false }), "the stored archive is missing or damaged"},
 	} {
@@ -91,8 +91,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Whatever the facts: a source at rest is not looked at, a decision to wait says until when or for what, and nobody is
-// hammered.
+// Whatever the facts: a source at rest is not looked at, a decision to wait says until when or for
+// what, and nobody is hammered.
 func TestLawsOfWhen(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	flip := func() bool { return r.IntN(4) == 0 }

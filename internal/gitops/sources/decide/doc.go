@@ -1,19 +1,20 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decide says when a source's upstream is looked at, and whether what it has must be fetched. It is pure: facts
-// in, one decision out.
+// Package decide decides when to look at a source's upstream, and whether to fetch its content. It
+// is pure: facts in, one decision out.
 //
-// The nouns:
+// Nouns:
 //
-//   - A look asks an upstream what it has; it is cheap and fetches nothing.
-//   - A fresh look was asked for by somebody, and no remembered answer will do.
-//   - The artifact is what the source has stored, made of a revision under a configuration.
+//   - A look queries the current revision of an upstream; it is cheap and fetches nothing.
+//   - A fresh look was requested, so a shared earlier one is not sufficient.
+//   - The artifact is what the source has stored: a revision under a configuration.
 //
 // Invariants:
 //
-//   - A suspended or deleted source is never looked at.
-//   - There is one look of a source at a time.
-//   - After a failure the next look comes later than after the one before, and at the interval at the latest.
-//   - A source that nothing but its owner can mend waits for its interval, too: it may hang on more than its object.
+//   - A suspended or deleted source never looks.
+//   - A source has one look at a time.
+//   - After a failure the next look comes later than after the one before, and at the latest after
+//     the interval.
+//   - A stalled source also looks at its interval: it may depend on more than its object.
 package decide

@@ -27,8 +27,8 @@ type advert struct {
 // noRefs is what a repository without references says in the place of the first one.
 const noRefs = "capabilities^{}"
 
-// readAdvert reads references. A repository without any is errEmpty; whether the server has nothing else to say is left to
-// the caller, see ended.
+// readAdvert reads references. A repository without any is errEmpty; whether the server has nothing
+// else to say is left to the caller, see ended.
 func readAdvert(r io.Reader) (*advert, error) {
 	limited := &limitedReader{r: r, left: maxAdvert, err: fmt.Errorf("%w: its references have more than %d bytes", errTooBig, maxAdvert)}
 	given := &advert{refs: map[string]plumbing.Hash{}, peeled: map[string]plumbing.Hash{}, caps: capability.NewList()}
@@ -66,10 +66,10 @@ func (a *advert) add(line string, first bool) error {
 			return errSHA256
 		}
 		if !found {
-			return fmt.Errorf("%w: its first reference comes without what it can do", errNotGit)
+			return fmt.Errorf("%w: its first reference lacks the capabilities", errNotGit)
 		}
 		if err := a.caps.Decode([]byte(caps)); err != nil {
-			return fmt.Errorf("%w: what it can do: %w", errNotGit, err)
+			return fmt.Errorf("%w: its capabilities: %w", errNotGit, err)
 		}
 		for _, format := range a.caps.Get("object-format") {
 			if format != "sha1" {
@@ -84,7 +84,7 @@ func (a *advert) add(line string, first bool) error {
 	}
 	var hash plumbing.Hash
 	if n, err := hex.Decode(hash[:], []byte(id[:min(len(id), 40)])); err != nil || n != len(hash) || len(id) != 40 || name == "" || strings.Contains(name, " ") {
-		return fmt.Errorf("%w: a line is no reference", errNotGit)
+		return fmt.Errorf("%w: a line is not a reference", errNotGit)
 	}
 	switch tag, isPeeled := strings.CutSuffix(name, "^{}"); {
 	case first && name == noRefs && hash.IsZero():
@@ -96,8 +96,8 @@ func (a *advert) add(line string, first bool) error {
 	return nil
 }
 
-// ended makes sure that a server has nothing more to say. Only then its repository is empty: a server that sends and sends
-// has not come to its references yet.
+// ended makes sure that a server has nothing more to say. Only then its repository is empty: a
+// server that sends and sends has not come to its references yet.
 func ended(r io.Reader) error {
 	switch _, err := io.ReadFull(r, make([]byte, 1)); {
 	case err == nil:

@@ -34,7 +34,8 @@ func TestAnUpstreamThatIsAway(t *testing.T) {
 			t.Fatalf("it found %s", found.Revision)
 		}
 	}
-	// Whoever wants to know now asks. What was found before that is no answer any more, and others are not let ask at once.
+	// Whoever wants to know now asks. What was found before that is no answer any more, and others
+	// are not let ask at once.
 	fails(Want{Ref: old.Ref})
 	for range 100 {
 		fails(old)

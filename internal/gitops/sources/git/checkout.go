@@ -38,7 +38,8 @@ type checkout struct {
 type budget struct {
 	bytes, entries int64
 	modules        int
-	// leftOut names links that lead out of the tree, the first few. Those of repositories inside are named from there.
+	// leftOut names links that lead out of the tree, the first few. Those of repositories inside
+	// are named from there.
 	leftOut []string
 }
 
@@ -181,11 +182,11 @@ func (w *treeWriter) directory(tree plumbing.Hash, name string, depth int) error
 func checkName(name string) error {
 	switch {
 	case name == "" || name == "." || name == ".." || strings.Contains(name, "/"):
-		return errors.New("it is no name of a file")
+		return errors.New("it is not a valid name of a file")
 	case len(name) > 255:
 		return errors.New("the name has more than 255 bytes")
 	case strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1"):
-		return errors.New("such a name is git's own, and no git puts it into a tree")
+		return errors.New("git reserves this name, and never puts it into a tree")
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (w *treeWriter) entry(e treeEntry, full string, depth int) error {
 	case "100644", "100755", "100664":
 		return w.file(e, full)
 	}
-	return &treeError{full, fmt.Sprintf("its mode %q is none of a file, a directory or a link", e.mode)}
+	return &treeError{full, fmt.Sprintf("its mode %q is not that of a file, a directory or a link", e.mode)}
 }
 
 func (w *treeWriter) file(e treeEntry, full string) error {
@@ -265,8 +266,8 @@ func (w *treeWriter) config(commit plumbing.Hash) ([]byte, error) {
 	return nil, nil
 }
 
-// staysInside tells whether a link leads to a place in the tree wherever other links lead: ".." may stand at its
-// beginning only. Archives have the same rule.
+// staysInside tells whether a link leads to a place in the tree wherever other links lead: ".." may
+// stand at its beginning only. Archives have the same rule.
 func staysInside(name, target string) bool {
 	if target == "" || strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\x00\\") {
 		return false

@@ -117,14 +117,14 @@ func TestHostileTrees(t *testing.T) {
 		entries []treeEntry
 		word    string
 	}{
-		"git's own directory":              {[]treeEntry{{modeDir, ".git", tree}}, "git's own"},
-		"git's own directory, in capitals": {[]treeEntry{{modeDir, ".GIT", tree}}, "git's own"},
-		"git's own directory, shortened":   {[]treeEntry{{modeDir, "GIT~1", tree}}, "git's own"},
-		"a submodule that is git's own":    {[]treeEntry{{modeSubmodule, ".Git", hash("1")}}, "git's own"},
-		"a way out":                        {[]treeEntry{{modeDir, "..", tree}}, "no name of a file"},
-		"itself":                           {[]treeEntry{{modeDir, ".", tree}}, "no name of a file"},
-		"a path":                           {[]treeEntry{{"100644", "a/b", blob}}, "no name of a file"},
-		"a path out":                       {[]treeEntry{{"100644", "../b", blob}}, "no name of a file"},
+		"git's own directory":              {[]treeEntry{{modeDir, ".git", tree}}, "git reserves this name"},
+		"git's own directory, in capitals": {[]treeEntry{{modeDir, ".GIT", tree}}, "git reserves this name"},
+		"git's own directory, shortened":   {[]treeEntry{{modeDir, "GIT~1", tree}}, "git reserves this name"},
+		"a submodule that is git's own":    {[]treeEntry{{modeSubmodule, ".Git", hash("1")}}, "git reserves this name"},
+		"a way out":                        {[]treeEntry{{modeDir, "..", tree}}, "not a valid name of a file"},
+		"itself":                           {[]treeEntry{{modeDir, ".", tree}}, "not a valid name of a file"},
+		"a path":                           {[]treeEntry{{"100644", "a/b", blob}}, "not a valid name of a file"},
+		"a path out":                       {[]treeEntry{{"100644", "../b", blob}}, "not a valid name of a file"},
 		"a file twice":                     {[]treeEntry{{"100644", "a", blob}, {"100755", "a", blob}}, "twice"},
 		"a directory and a file":           {[]treeEntry{{modeDir, "a", tree}, {"100755", "a", blob}}, "twice"},
 		"a link out, and a file beyond it": {[]treeEntry{{modeLink, "a", link}, {modeDir, "a", tree}}, ""},
@@ -132,7 +132,7 @@ func TestHostileTrees(t *testing.T) {
 		"a device":                         {[]treeEntry{{"020666", "null", blob}}, "mode"},
 		"a file that is a directory":       {[]treeEntry{{"100644", "a", tree}}, "damaged"},
 		"a directory that is a file":       {[]treeEntry{{modeDir, "a", blob}}, "damaged"},
-		"no name":                          {[]treeEntry{{"100644", "", blob}}, "no name of a file"},
+		"no name":                          {[]treeEntry{{"100644", "", blob}}, "not a valid name of a file"},
 		"a file that is not there":         {[]treeEntry{{"100644", "a", hash("1")}}, "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {

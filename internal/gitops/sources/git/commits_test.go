@@ -16,7 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// TestCommits asks for commits that no reference names, of servers that give out any commit and of those that do not.
+// TestCommits asks for commits that no reference names, of servers that give out any commit and of
+// those that do not.
 func TestCommits(t *testing.T) {
 	server := gittest.New(t, gittest.SSH())
 	key := map[string][]byte{"identity": server.Authorize(t), "known_hosts": server.KnownHosts()}
@@ -96,7 +97,8 @@ func TestPullRequestsAndNames(t *testing.T) {
 	wantFailure(t, look(t, m, Upstream{URL: r.URL()}, Want{Ref: Ref{Tag: "file"}}).Fetch(patient(t), t.TempDir()), ReasonOperation, "not a commit")
 }
 
-// TestVersionsOfTheSameRank checks that of versions that differ in nothing but their build the youngest commit wins.
+// TestVersionsOfTheSameRank checks that of versions that differ in nothing but their build the
+// youngest commit wins.
 func TestVersionsOfTheSameRank(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
@@ -117,7 +119,8 @@ func TestVersionsOfTheSameRank(t *testing.T) {
 	}
 }
 
-// TestBranchesThatMoveMeanwhile checks that what a look found and is gone when it is fetched is told, and looked at anew.
+// TestBranchesThatMoveMeanwhile checks that what a look found and is gone when it is fetched is
+// told, and looked at anew.
 func TestBranchesThatMoveMeanwhile(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")

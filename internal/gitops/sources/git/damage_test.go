@@ -170,7 +170,7 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 			close(ended)
 		})(w, r)
 	})
-	wantFailure(t, found.Fetch(ctx, t.TempDir()), ReasonOperation, "given up")
+	wantFailure(t, found.Fetch(ctx, t.TempDir()), ReasonOperation, "it was cancelled")
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
@@ -234,7 +234,7 @@ func TestWhoGivesUpKeepsNobodyWaiting(t *testing.T) {
 		return f.waiting == 2
 	})
 	cancel()
-	wantFailure(t, <-first, ReasonOperation, "given up")
+	wantFailure(t, <-first, ReasonOperation, "it was cancelled")
 	close(release)
 	if err := <-second; err != nil {
 		t.Error(err)

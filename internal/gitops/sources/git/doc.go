@@ -3,30 +3,31 @@
 
 // Package git fetches trees from git repositories.
 //
-// The nouns:
+// Nouns:
 //
-//   - An upstream is a repository's URL together with what it is asked with: credentials, authorities, a proxy.
-//   - A mirror is what this machine keeps of an upstream: a bare object store on disk. Everybody who names the same
-//     upstream shares it; the same URL asked with other credentials is another mirror.
-//   - A look asks an upstream which references it has. It fetches nothing.
-//   - A checkout puts the tree of one commit into a directory.
+//   - An upstream is a repository's URL with its access: credentials, authorities, a proxy.
+//   - A mirror is a local copy of an upstream: a bare object store on disk. All users of the same
+//     upstream share it; the same URL with other credentials is another mirror.
+//   - A look lists the references of an upstream. It fetches nothing.
+//   - A checkout writes the tree of one commit to a directory.
 //
 // Invariants:
 //
-//   - One look and one fetch at a time go to an upstream. Callers that come meanwhile share them, and a look that is
-//     young enough for the caller is not repeated.
-//   - A fetch asks for one commit without its history and names the commits that are there, so that only new objects
-//     travel. Where a server gives out no commit but those that references name, and another one is asked for, the whole
-//     history is kept beside.
-//   - A mirror is never trusted: every object is checked against its hash when it is read. What is missing or damaged,
-//     because the machine died or the disk is full, is thrown away and fetched anew.
-//   - Nothing is run: no git, no ssh, no hook, no filter, no helper for credentials. Configuration in repositories has no
-//     effect, pointers to large files stay pointers.
-//   - A checkout has files, directories and links that stay inside; links that lead out of it are left out, and so are
-//     repositories inside of it unless they were asked for. Nothing in it is named .git.
-//   - Credentials go to the host they are for. Neither they nor URLs with a password are in errors or names of files.
-//   - Sizes, counts and depths are bounded, and everything ends with its context.
+//   - One look and one fetch at a time go to an upstream. Concurrent callers share them, and a
+//     recent enough look is reused.
+//   - A fetch requests one commit without its history and names the commits it has, so only new
+//     objects are sent. If a server gives out only commits that references name, and another one is
+//     requested, a copy with the whole history is kept.
+//   - A mirror is never trusted: every object is verified against its hash when it is read. Missing
+//     or damaged objects, after a crash or with a full disk, are fetched again.
+//   - Nothing is executed: no git, ssh, hook, filter or credential helper. Configuration in
+//     repositories has no effect, LFS pointers stay pointers.
+//   - A checkout contains files, directories and links that stay inside. Links that lead out are
+//     excluded, and so are submodules unless requested. Nothing in it is named .git.
+//   - Credentials go only to their host. Neither they nor URLs with a password occur in errors or
+//     file names.
+//   - Sizes, counts and depths are limited, and everything ends with its context.
 //
-// The package knows no API objects. It takes branch, tag, range of versions, name of a reference and commit as Flux's
-// GitRepository has them and answers with Flux's revisions.
+// The package does not know API objects. It accepts branch, tag, version range, reference name and
+// commit as in Flux's GitRepository, and returns Flux's revisions.
 package git

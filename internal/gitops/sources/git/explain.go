@@ -30,8 +30,8 @@ func show(text string) string {
 	return "ssh://" + u.User.Username() + "@" + u.Host + u.EscapedPath()
 }
 
-// explain makes of whatever went wrong what a source's status is to say. Libraries' own words are not passed on: they
-// quote what they got.
+// explain turns an error into the message for a source's status. It does not pass on texts of
+// libraries: they quote foreign data.
 func explain(action string, up Upstream, err error) error {
 	var done *archive.FetchError
 	if err == nil || errors.As(err, &done) {
@@ -58,9 +58,9 @@ func classify(err error) (reason, text string, stalled bool) {
 	case errors.Is(err, errGoesOn):
 		return ReasonOperation, errGoesOn.Error(), false
 	case errors.Is(err, errEmpty):
-		return ReasonEmpty, "the repository is empty: nothing was pushed to it yet", false
+		return ReasonEmpty, "the repository is empty: nothing has been pushed to it yet", false
 	case errors.Is(err, errNoAccess):
-		return ReasonAuthentication, "the server wants credentials; name a Secret with username and password, or bearerToken, in secretRef", false
+		return ReasonAuthentication, "the server requires credentials; name a Secret with username and password, or bearerToken, in secretRef", false
 	case errors.Is(err, errDenied):
 		return ReasonAuthentication, "the server refuses the credentials; check the Secret, and what its user or token may read", false
 	case errors.As(err, &hostKey):
@@ -68,7 +68,7 @@ func classify(err error) (reason, text string, stalled bool) {
 	case keyRefused(err):
 		return ReasonAuthentication, "the server refuses the key; add its public half to the repository's or a user's keys", false
 	case handshakeRefused(err):
-		return ReasonAuthentication, "the server ended the TLS handshake, perhaps because it wants a client certificate: tls.crt and tls.key in the Secret", false
+		return ReasonAuthentication, "the server ended the TLS handshake, perhaps because it requires a client certificate: tls.crt and tls.key in the Secret", false
 	case errors.Is(err, errNotFound):
 		return ReasonOperation, errNotFound.Error(), false
 	case errors.As(err, &status):
@@ -78,7 +78,7 @@ func classify(err error) (reason, text string, stalled bool) {
 		if errors.As(err, &line) {
 			text += fmt.Sprintf(" (it says %q)", printable(line.Text))
 		}
-		return ReasonOperation, text + "; if a branch or tag just moved, the next look finds where to", false
+		return ReasonOperation, text + "; if a branch or tag has just moved, the next reconciliation finds its new commit", false
 	case errors.Is(err, errTooBig), errors.Is(err, errSHA256), errors.Is(err, errNotGit), errors.Is(err, errRedirect), errors.Is(err, errOutside), errors.Is(err, errNoDirs), errors.Is(err, errSilent):
 		return ReasonOperation, first(err), errors.Is(err, errSHA256) || errors.Is(err, errNoDirs)
 	case errors.As(err, &tree):
@@ -86,7 +86,7 @@ func classify(err error) (reason, text string, stalled bool) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return ReasonOperation, "it took longer than the source's timeout allows", false
 	case errors.Is(err, context.Canceled):
-		return ReasonOperation, "it was given up", false
+		return ReasonOperation, "it was cancelled", false
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return ReasonOperation, "there is no space left on the server's disk", false
 	case errors.As(err, &line):
@@ -94,9 +94,9 @@ func classify(err error) (reason, text string, stalled bool) {
 	case errors.As(err, &said):
 		return ReasonOperation, fmt.Sprintf("the server says %q", printable(said.text)), false
 	case errors.As(err, &crash):
-		return ReasonOperation, "what it sent could not be read. This is a bug in Yuba", false
+		return ReasonOperation, "its response could not be read. This is a bug in Yuba", false
 	case isDamage(err):
-		return ReasonOperation, "what it sent is incomplete or damaged", false
+		return ReasonOperation, "its response is incomplete or damaged", false
 	case errors.As(err, &path):
 		return ReasonOperation, fmt.Sprintf("the server's own files cannot be used: %v", path.Err), false
 	}

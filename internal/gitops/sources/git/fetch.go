@@ -21,8 +21,8 @@ type fetch struct {
 	wants map[plumbing.Hash]bool
 }
 
-// ensure makes sure that the tree behind t is there, and tells in which store. What many ask for at the same time is
-// fetched at once.
+// ensure makes sure that the tree behind t is there, and tells in which store. What many ask for at
+// the same time is fetched at once.
 func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	s := m.store(true)
 	if _, local := m.remote.(*localRemote); local {
@@ -32,7 +32,8 @@ func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	if !errors.Is(err, errHistory) && !(t.pinned && errors.Is(err, errRefused)) {
 		return s, err
 	}
-	// The server gives out nothing but what references name. So everything that they name is kept, with its history.
+	// The server gives out nothing but what references name. So everything that they name is kept,
+	// with its history.
 	full := m.store(false)
 	if err := m.fetchAll(ctx, full, t); err != nil {
 		return nil, err
@@ -40,8 +41,8 @@ func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	return full, nil
 }
 
-// join waits until want is there. While a fetch goes on it collects what the next one has to bring. Who shared a fetch
-// that failed tries again alone: it may have failed for the others' sake.
+// join waits until want is there. While a fetch goes on it collects what the next one has to bring.
+// Who shared a fetch that failed tries again alone: it may have failed for the others' sake.
 func (m *mirror) join(ctx context.Context, s *store, want plumbing.Hash) error {
 	for alone := false; ; {
 		m.mu.Lock()
@@ -135,7 +136,8 @@ func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	_, stateless := m.remote.(*httpRemote)
 	body, err := m.remote.upload(talk, given, func(given *advert) ([]byte, error) {
 		for _, want := range q.wants {
-			// Over HTTP a server cannot know what it said before, and gives out what references lead to.
+			// Over HTTP a server cannot know what it said before, and gives out what references
+			// lead to.
 			if !stateless && !given.gives(want) {
 				return nil, errRefused
 			}

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// flight is an operation that several callers wait for. It ends when it is done, or when nobody waits any more.
+// flight is an operation that several callers wait for. It ends when it is done, or when nobody
+// waits any more.
 type flight struct {
 	done    chan struct{}
 	started time.Time
@@ -22,7 +23,8 @@ type flight struct {
 	cancel  context.CancelFunc
 }
 
-// launch begins an operation that its caller waits for, too. However many come to wait, it takes no longer than limit.
+// launch begins an operation that its caller waits for, too. However many come to wait, it takes no
+// longer than limit.
 func launch(limit time.Duration, run func(ctx context.Context) error) *flight {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	f := &flight{done: make(chan struct{}), started: time.Now(), waiting: 1, cancel: cancel}

@@ -9,80 +9,85 @@ import (
 	"time"
 )
 
-// Upstream is a repository and what it is asked with.
+// Upstream is a repository with its access.
 type Upstream struct {
 	// URL is https://…, http://…, ssh://… or file://….
 	URL string
-	// Secret is the data of the Secret with the credentials, as Flux has it: username and password, bearerToken,
-	// identity, known_hosts and password, ca.crt (or caFile), tls.crt and tls.key. Nil without one.
+	// Secret is the data of the Secret with the credentials, as in Flux: username and password,
+	// bearerToken, identity, known_hosts and password, ca.crt (or caFile), tls.crt and tls.key. Nil
+	// for none.
 	Secret map[string][]byte
-	// Proxy is where connections go through, with its credentials: http:// or https:// for repositories of these two,
-	// socks5:// for all. Nil without one.
+	// Proxy is the proxy with its credentials: http:// or https:// for repositories of these
+	// schemes, socks5:// for all. Nil for none.
 	Proxy *url.URL
 }
 
-// Ref names a commit as the ref of a GitRepository does. Commit goes before Name, that before Tag, that before SemVer,
-// that before Branch, as it is with Flux. Without any of them it is the branch master.
+// Ref names a commit like the ref of a GitRepository. As in Flux, Commit overrides Name, then Tag,
+// SemVer and Branch. The default is the branch master.
 type Ref struct {
 	Branch, Tag, SemVer, Name, Commit string
 }
 
-// Verify says which signatures a commit must have.
+// Verify lists the required signatures of a commit.
 type Verify struct {
 	// Mode is HEAD (or head): the commit; Tag: the tag that Ref leads to; TagAndHEAD: both.
 	Mode string
-	// Keys is the data of the Secret with the public keys: SSH keys where the name ends in .sshpub, else PGP keyrings.
+	// Keys is the data of the Secret with the public keys: SSH keys where the name ends in .sshpub,
+	// else PGP keyrings.
 	Keys map[string][]byte
 }
 
-// Want is what a caller wants of an upstream.
+// Want selects the content of an upstream.
 type Want struct {
 	Ref Ref
-	// Verify is nil when no signature is asked for.
+	// Verify is nil without verification.
 	Verify *Verify
-	// Sparse are the only directories to check out; empty means everything. All of them must be there.
+	// Sparse are the only directories to check out; empty means everything. All of them must exist.
 	Sparse []string
-	// Submodules says that repositories inside are checked out, too, and those inside of them.
+	// Submodules includes submodules, recursively.
 	Submodules bool
-	// MaxAge is how old a look may be to be used again. Zero asks the upstream now.
+	// MaxAge is the maximum age of a shared look. Zero queries the upstream now.
 	MaxAge time.Duration
 }
 
-// Found is what an upstream has.
+// Found is the current content of an upstream.
 type Found struct {
 	// Revision is in Flux's format: main@sha1:…, v1.2.3@sha1:…, refs/pull/1/head@sha1:…, sha1:….
 	Revision string
 	// Commit is the commit's hash.
 	Commit string
-	// Verified says what is signed with which key; empty when nothing was asked for.
+	// Verified says what is signed with which key; empty without verification.
 	Verified string
-	// ContentKey is equal for equal trees, whatever names them.
+	// ContentKey is equal for equal trees, whatever their names.
 	ContentKey string
-	// Upstream is the key of the upstream (see Mirrors.Key), by which Options.News tells of others' looks.
+	// Upstream is the key of the upstream (see Mirrors.Key), which Options.News reports.
 	Upstream string
-	// LeftOut names links that lead out of the tree, the first few, once Fetch has left them out.
+	// LeftOut lists the first few links out of the tree that Fetch excluded.
 	LeftOut []string
-	// Fetch puts the tree into dir, an empty directory. What is not in the mirror is fetched first. When it fails, dir
-	// is of no use. It may be called again, and long after the look.
+	// Fetch writes the tree to dir, an empty directory, and first fetches what the mirror lacks.
+	// After an error dir is unusable. It may be called again, and long after the look.
 	Fetch func(ctx context.Context, dir string) error
 }
 
 // Options configure mirrors. Zero fields have defaults.
 type Options struct {
-	// FileDirs are the directories below which repositories are read by file:// URLs. None by default.
+	// FileDirs are the directories in which file:// URLs may name repositories. None by default.
 	FileDirs []string
-	// MaxPack is the most bytes that one fetch may receive; 1 GiB.
+	// MaxPack limits the bytes that one fetch may receive; 1 GiB.
 	MaxPack int64
-	// MaxObject is the size of the largest file in a repository; 128 MiB. Unpacking may take a few times this in memory.
+	// MaxObject limits the files of a repository; 128 MiB. Unpacking needs a multiple of it in
+	// memory.
 	MaxObject int64
-	// MaxTree and MaxEntries bound a checkout: the bytes of all files, 4 GiB, and their number, 200 000.
+	// MaxTree and MaxEntries limit a checkout: the bytes of all files, 4 GiB, and their number, 200
+	// 000.
 	MaxTree    int64
 	MaxEntries int64
-	// Parallel is how many packs are unpacked or checked out at the same time; 2. It bounds memory.
+	// Parallel is the number of packs that are unpacked or checked out concurrently; 2. It limits
+	// memory.
 	Parallel int
-	// News is told the key of an upstream whose references differ from those of the look before, or that answers again
-	// after it did not, right after the look that found it: then everybody who follows the upstream can look, at no further
-	// cost within their MaxAge. It must return quickly; it is called by the one who looked.
+	// News receives the key of an upstream whose references changed since the last look, or that
+	// responds again, right after that look: then everybody who follows the upstream can look
+	// without a further request. It must return quickly; the caller of the look calls it.
 	News func(upstream string)
 }
 

@@ -44,7 +44,8 @@ func look(t *testing.T, m *Mirrors, up Upstream, want Want) *Found {
 	return found
 }
 
-// fetched is the tree that was found: names and contents, links as "-> target", directories that are empty as "/".
+// fetched is the tree that was found: names and contents, links as "-> target", directories that
+// are empty as "/".
 func fetched(t *testing.T, found *Found) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +95,8 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return tree
 }
 
-// wantFailure checks that an error is one for a source's status, has a reason and words, and tells no secret.
+// wantFailure checks that an error is one for a source's status, has a reason and words, and tells
+// no secret.
 func wantFailure(t *testing.T, err error, reason string, words ...string) *archive.FetchError {
 	t.Helper()
 	var failure *archive.FetchError

@@ -30,9 +30,9 @@ const dialTimeout = 30 * time.Second
 
 var (
 	errDenied   = errors.New("the server refuses the credentials")
-	errNoAccess = errors.New("the server wants credentials")
-	errNotFound = errors.New("there is no such repository, or these credentials may not see it")
-	errRedirect = errors.New("the server redirects too often, or from https to something else")
+	errNoAccess = errors.New("the server requires credentials")
+	errNotFound = errors.New("the repository does not exist, or these credentials may not see it")
+	errRedirect = errors.New("the server redirects too often, or from https to another scheme")
 )
 
 // statusError is an answer that is none.
@@ -60,14 +60,14 @@ func newHTTP(e *endpoint) (*httpRemote, error) {
 			roots = x509.NewCertPool()
 		}
 		if !roots.AppendCertsFromPEM(e.auth.CAFile) {
-			return nil, badTLS(e, "ca.crt has no certificate in it")
+			return nil, badTLS(e, "ca.crt does not contain a certificate")
 		}
 		config.RootCAs = roots
 	}
 	if len(e.auth.ClientCert)+len(e.auth.ClientKey) > 0 {
 		pair, err := tls.X509KeyPair(e.auth.ClientCert, e.auth.ClientKey)
 		if err != nil {
-			return nil, badTLS(e, "tls.crt and tls.key are no certificate with its key")
+			return nil, badTLS(e, "tls.crt and tls.key are not a certificate with its key")
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -96,8 +96,8 @@ func badTLS(e *endpoint, reason string) error {
 	return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("connect to %s: %s", show(e.url.String()), reason)}
 }
 
-// proxyFor is the proxy that was given, else the one of the server's environment. A proxy looks names up itself, so that
-// only addresses can be looked at here.
+// proxyFor is the proxy that was given, else the one of the server's environment. A proxy looks
+// names up itself, so that only addresses can be looked at here.
 func proxyFor(given *url.URL) func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) {
 		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && outbound.Forbidden(address) {

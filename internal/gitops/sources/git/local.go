@@ -19,14 +19,16 @@ import (
 )
 
 var (
-	errNoDirs  = errors.New("repositories on the server's disk are not read; its administrator may allow a directory with --file-sources")
+	errNoDirs  = errors.New("repositories on the server's disk are not allowed; its administrator may allow a directory with --file-sources")
 	errOutside = errors.New("it is not below the directories that --file-sources allows")
 )
 
-// localRemote is a repository on this machine's disk. It is its own mirror: nothing is copied, only read.
+// localRemote is a repository on this machine's disk. It is its own mirror: nothing is copied, only
+// read.
 type localRemote struct{ git string }
 
-// newLocal finds the repository. Links are followed first, so that none leads out of the directories that are allowed.
+// newLocal finds the repository. Links are followed first, so that none leads out of the
+// directories that are allowed.
 func newLocal(e *endpoint, dirs []string) (*localRemote, error) {
 	fail := func(err error) error {
 		reason, text, stalled := classify(err)
@@ -53,7 +55,7 @@ func newLocal(e *endpoint, dirs []string) (*localRemote, error) {
 			return &localRemote{git: git}, nil
 		}
 	}
-	return nil, fail(&refError{text: "there is no repository; name its directory, or the bare one (a worktree of another repository will not do)"})
+	return nil, fail(&refError{text: "there is no repository; name its directory, or the bare one (a worktree of another repository is not supported)"})
 }
 
 func below(path string, dirs []string) bool {

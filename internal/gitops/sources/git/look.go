@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Look asks what an upstream has. Failures are *source.FetchError. Only a signature to verify, and versions that differ
-// in nothing but what follows their plus, make it fetch.
+// Look returns the current content of an upstream. Failures are *source.FetchError. It fetches only
+// to verify a signature, or to compare versions that differ only in build metadata.
 func (m *Mirrors) Look(ctx context.Context, up Upstream, want Want) (*Found, error) {
 	found, err := m.look(ctx, up, want)
 	if err != nil {
@@ -60,8 +60,8 @@ func (m *Mirrors) look(ctx context.Context, up Upstream, want Want) (*Found, err
 	return found, nil
 }
 
-// resolve finds the commit that ref leads to. An answer that was remembered is enough to say where it leads to, not to
-// say that it leads nowhere.
+// resolve finds the commit that ref leads to. An answer that was remembered is enough to say where
+// it leads to, not to say that it leads nowhere.
 func (m *mirror) resolve(ctx context.Context, ref Ref, maxAge time.Duration) (target, error) {
 	given, err := m.list(ctx, maxAge)
 	if err != nil {
@@ -124,8 +124,8 @@ func cleanSparse(dirs []string) ([]string, error) {
 	return slices.Compact(clean), nil
 }
 
-// key tells trees apart. The upstream is part of it: who names a commit, or makes a server name it, need not be able to
-// read it.
+// key tells trees apart. The upstream is part of it: who names a commit, or makes a server name it,
+// need not be able to read it.
 func (c checkout) key(upstream string, t target) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "git\n%s\n%s\n%t\n%s", upstream, t.commit, c.submodules, strings.Join(c.sparse, "\n")))
 	return "git:" + hex.EncodeToString(sum[:])

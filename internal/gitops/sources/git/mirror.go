@@ -15,7 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Callers bound what they wait for. These bound what goes on because there is always another one who waits.
+// Callers bound what they wait for. These bound what goes on because there is always another one
+// who waits.
 const (
 	lookLimit  = 10 * time.Minute
 	fetchLimit = time.Hour
@@ -59,18 +60,20 @@ func (m *mirror) store(shallow bool) *store {
 	return &store{dir: filepath.Join(m.dir, name), shallow: shallow}
 }
 
-// sharedFailure is how long a failure is told to others who come, instead of asking again. It is less than anybody waits
-// before trying again.
+// sharedFailure is how long a failure is told to others who come, instead of asking again. It is
+// less than anybody waits before trying again.
 const sharedFailure = time.Second
 
-// list returns the references as they were at most maxAge ago: a look that began earlier does not do, even if it is
-// still going on. Whoever is content with an earlier look is content with its failure, too, if it has only just failed:
-// a hundred sources of an upstream that is away are not a hundred attempts.
+// list returns the references as they were at most maxAge ago: a look that began earlier does not
+// do, even if it is still going on. Whoever is content with an earlier look is content with its
+// failure, too, if it has only just failed: a hundred sources of an upstream that is away are not a
+// hundred attempts.
 func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error) {
 	oldest := time.Now().Add(-maxAge)
 	for {
 		m.mu.Lock()
-		// What was found before a look failed is no answer any more to the question what there is now.
+		// What was found before a look failed is no answer any more to the question what there is
+		// now.
 		if m.looked != nil && m.failed == nil && !m.lookedAt.Before(oldest) {
 			defer m.mu.Unlock()
 			return m.looked, nil
@@ -137,8 +140,8 @@ func (m *mirror) forget() {
 	m.lookedAt = time.Time{}
 }
 
-// with calls read with the objects that t leads to. What is missing is fetched, and what turns out to be damaged is
-// thrown away and fetched anew, once.
+// with calls read with the objects that t leads to. What is missing is fetched, and what turns out
+// to be damaged is thrown away and fetched anew, once.
 func (m *mirror) with(ctx context.Context, t target, read func(*objects) error) error {
 	for attempt := 0; ; attempt++ {
 		s, err := m.ensure(ctx, t)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Mirrors keeps mirrors in a directory that nobody else uses meanwhile.
+// Mirrors manages mirrors in a private directory.
 type Mirrors struct {
 	dir     string
 	options Options
@@ -28,7 +28,7 @@ type Mirrors struct {
 	mirrors map[string]*mirror
 }
 
-// Open opens the mirrors in dir, which is made if it is not there.
+// Open opens the mirrors in dir, and creates dir if it is missing.
 func Open(dir string, options Options) (*Mirrors, error) {
 	options = options.withDefaults()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -56,7 +56,8 @@ func saltIn(dir string) ([]byte, error) {
 	return salt, os.WriteFile(name, salt, 0o600)
 }
 
-// Key names an upstream: equal keys share looks, fetches and a mirror. It tells nothing of the credentials.
+// Key identifies an upstream: equal keys share looks, fetches and a mirror. It does not reveal the
+// credentials.
 func (m *Mirrors) Key(up Upstream) string { return key(up, m.salt) }
 
 // mirror finds the mirror of an upstream.
@@ -112,9 +113,9 @@ func (m *mirror) touch() {
 	m.used = now
 }
 
-// Collect removes mirrors that nobody used for longer than idle, and of the others as many as it takes to keep no more
-// than maxBytes on disk, those first that were not used for the longest time; 0 means no bound. It returns how many
-// bytes are left. What is in use meanwhile stays, and what is removed is fetched anew when it is needed.
+// Collect removes mirrors that were not used for longer than idle, then least recently used ones
+// until at most maxBytes are on disk; 0 means no limit. It returns the bytes left. Mirrors in use
+// stay, and removed ones are fetched again when needed.
 func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int64) (int64, error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {

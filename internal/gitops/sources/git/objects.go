@@ -16,7 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// maxText is how large commits, tags and files of configuration may be, maxListing a directory's list: some 400 000 names.
+// maxText is how large commits, tags and files of configuration may be, maxListing a directory's
+// list: some 400 000 names.
 const (
 	maxText    = 1 << 20
 	maxListing = 16 << 20
@@ -37,14 +38,15 @@ func isDamage(err error) bool {
 	return errors.As(err, &damage)
 }
 
-var errHash = errors.New("it is not what its name says")
+var errHash = errors.New("it does not match its hash")
 
 // objects reads a repository's objects and checks each against its name. It is for one goroutine.
 type objects struct {
 	storage *filesystem.Storage
 }
 
-// openObjects opens the bare repository in dir. No link leads out of it, nor does it borrow objects from elsewhere.
+// openObjects opens the bare repository in dir. No link leads out of it, nor does it borrow objects
+// from elsewhere.
 func openObjects(dir string) *objects {
 	return &objects{filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRU(16*cache.MiByte),
 		filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: 1 << 20})}
@@ -129,13 +131,13 @@ func (o *objects) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 		case kind == plumbing.CommitObject:
 			return hash, nil
 		case kind != plumbing.TagObject:
-			return plumbing.ZeroHash, &refError{text: fmt.Sprintf("what was asked for leads to %s, which is not a commit", hash)}
+			return plumbing.ZeroHash, &refError{text: fmt.Sprintf("the reference leads to %s, which is not a commit", hash)}
 		}
 		if hash, err = headerHash(content, "object"); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
-	return plumbing.ZeroHash, &refError{text: "what was asked for is a tag of a tag of a tag"}
+	return plumbing.ZeroHash, &refError{text: "the reference is a tag of a tag of a tag"}
 }
 
 // headerHash reads the hash in one of the lines that a commit or tag begins with.
@@ -193,7 +195,7 @@ func (o *objects) tree(hash plumbing.Hash) ([]treeEntry, error) {
 		mode, rest, ok := bytes.Cut(content, []byte{' '})
 		name, rest, more := bytes.Cut(rest, []byte{0})
 		if !ok || !more || len(rest) < 20 {
-			return nil, &damageError{hash, errors.New("it is no list")}
+			return nil, &damageError{hash, errors.New("it is not a tree")}
 		}
 		entries = append(entries, treeEntry{mode: string(mode), name: string(name), hash: plumbing.Hash(rest[:20])})
 		content = rest[20:]

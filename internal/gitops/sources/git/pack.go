@@ -18,16 +18,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// maxObjects is how many objects a pack may have: five times what a checkout may have. Making their index takes some 300
-// bytes of memory for each.
+// maxObjects is how many objects a pack may have: five times what a checkout may have. Making their
+// index takes some 300 bytes of memory for each.
 const maxObjects = 1_000_000
 
 // packLimits bound what receiving a pack may cost.
 type packLimits struct{ bytes, object int64 }
 
-// receive writes a pack to a file of its own, looks whether unpacking it is affordable, and makes its objects part of
-// the store. Thin packs refer to objects of the store and become single objects; they are small.
-// Only what takes memory waits for a slot: whoever sends slowly keeps nobody waiting.
+// receive writes a pack to a file of its own, looks whether unpacking it is affordable, and makes
+// its objects part of the store. Thin packs refer to objects of the store and become single
+// objects; they are small. Only what takes memory waits for a slot: whoever sends slowly keeps
+// nobody waiting.
 func (s *store) receive(ctx context.Context, r io.Reader, thin bool, limits packLimits, slot func(context.Context) (func(), error)) error {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "pack-")
 	if err != nil {
@@ -75,7 +76,8 @@ func rewind(ctx context.Context, f *os.File) (*packfile.Scanner, error) {
 	return packfile.NewScanner(seekable{contextReader{ctx, f}, f}), nil
 }
 
-// survey reads a whole pack and looks how large its objects become. A few bytes can say that they are gigabytes.
+// survey reads a whole pack and looks how large its objects become. A few bytes can say that they
+// are gigabytes.
 func survey(ctx context.Context, f *os.File, limits packLimits) error {
 	scanner, err := rewind(ctx, f)
 	if err != nil {
@@ -133,7 +135,8 @@ func (b *beginning) deltaSize() int64 {
 	return int64(size)
 }
 
-// index adds a pack to the store as it is. The pack itself gets its name last: without it nobody looks at the index.
+// index adds a pack to the store as it is. The pack itself gets its name last: without it nobody
+// looks at the index.
 func (s *store) index(ctx context.Context, f *os.File) error {
 	scanner, err := rewind(ctx, f)
 	if err != nil {

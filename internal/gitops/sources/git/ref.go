@@ -47,8 +47,9 @@ type refError struct {
 
 func (e *refError) Error() string { return e.text }
 
-// resolve finds the commits that ref leads to among the references of a repository. They are more than one only when
-// versions differ in nothing but what follows their plus: then the commits' times decide.
+// resolve finds the commits that ref leads to among the references of a repository. They are more
+// than one only when versions differ in nothing but what follows their plus: then the commits'
+// times decide.
 func resolve(given *advert, ref Ref) ([]target, error) {
 	switch {
 	case ref.Commit != "":
@@ -118,7 +119,7 @@ func (a *advert) named(name string) ([]target, error) {
 func (a *advert) commit(ref Ref) ([]target, error) {
 	hash := plumbing.NewHash(ref.Commit)
 	if len(ref.Commit) != 40 || hash.String() != strings.ToLower(ref.Commit) {
-		return nil, &refError{text: fmt.Sprintf("%q is no commit; its hash has 40 hexadecimal digits", ref.Commit), wrong: true}
+		return nil, &refError{text: fmt.Sprintf("%q is not a commit; its hash has 40 hexadecimal digits", ref.Commit), wrong: true}
 	}
 	found := target{want: hash, commit: hash, pinned: true}
 	switch {
@@ -137,7 +138,7 @@ func (a *advert) commit(ref Ref) ([]target, error) {
 func (a *advert) highest(text string) ([]target, error) {
 	constraint, err := semver.NewConstraint(text)
 	if err != nil {
-		return nil, &refError{text: fmt.Sprintf("%q is no range of versions: %v", text, err), wrong: true}
+		return nil, &refError{text: fmt.Sprintf("%q is not a version range: %v", text, err), wrong: true}
 	}
 	var best *semver.Version
 	var found []target

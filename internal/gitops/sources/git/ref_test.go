@@ -45,7 +45,7 @@ func TestResolve(t *testing.T) {
 		"a range that asks for versions before their release":   {Ref{SemVer: ">=1.0.0-0 <3.0.0-0"}, "2.0.0-rc.1@sha1:6", false},
 		"versions that differ in what follows the plus: both":   {Ref{SemVer: "3.x"}, "v3.0.0+one@sha1:7 v3.0.0+two@sha1:8", false},
 		"a range that nothing meets":                            {Ref{SemVer: ">=4"}, `none of its 7 tags is a version in the range ">=4"`, true},
-		"what is no range":                                      {Ref{SemVer: "newest"}, `"newest" is no range of versions`, true},
+		"what is no range":                                      {Ref{SemVer: "newest"}, `"newest" is not a version range`, true},
 		"the name of a branch stands in the revision as it is":  {Ref{Name: "refs/heads/main"}, "refs/heads/main@sha1:1", false},
 		"the name of a tag: the commit behind it":               {Ref{Name: "refs/tags/v1.1.0"}, "refs/tags/v1.1.0@sha1:5", false},
 		"the name of a tag, peeled":                             {Ref{Name: "refs/tags/v1.1.0^{}"}, "refs/tags/v1.1.0^{}@sha1:5", false},
@@ -56,7 +56,7 @@ func TestResolve(t *testing.T) {
 		"a commit of a branch":                                  {Ref{Commit: strings.Repeat("c", 40), Branch: "main"}, "main@sha1:c", false},
 		"a commit with a name":                                  {Ref{Commit: strings.Repeat("c", 40), Name: "refs/heads/main"}, "refs/heads/main@sha1:c", false},
 		"a commit of a branch that is not there":                {Ref{Commit: strings.Repeat("c", 40), Branch: "gone"}, `there is no branch "gone"`, true},
-		"a commit that is abbreviated":                          {Ref{Commit: "cccccc"}, "is no commit", true},
+		"a commit that is abbreviated":                          {Ref{Commit: "cccccc"}, "is not a commit", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestSubmoduleOf(t *testing.T) {
 		"a user of the parent's":                 {"ssh://me@h/org/app", "ssh://h/lib", "ssh://me@h/lib+secret"},
 		"relative on the disk":                   {"file:///srv/app", "../lib", "file:///srv/lib+secret"},
 		"from the disk, where the parent is not": {"https://h/app", "file:///etc", "server's disk"},
-		"a path":                                 {"https://h/app", "/etc/passwd", "neither one nor relative"},
+		"a path":                                 {"https://h/app", "/etc/passwd", "neither absolute nor relative"},
 		"what is no URL":                         {"https://h/app", "https://h:x/", "cannot be used"},
 	}
 	for name, c := range cases {

@@ -24,7 +24,8 @@ import (
 const (
 	// ReasonAuthentication: credentials are missing, incomplete or refused.
 	ReasonAuthentication = "AuthenticationFailed"
-	// ReasonOperation: the upstream did not answer, or not as it should, or it has not what was asked for.
+	// ReasonOperation: the upstream is unavailable, responds incorrectly, or lacks the requested
+	// reference.
 	ReasonOperation = "GitOperationFailed"
 	// ReasonURL: the URL cannot be used.
 	ReasonURL = "URLInvalid"
@@ -53,16 +54,16 @@ type endpoint struct {
 func parse(up Upstream) (*endpoint, error) {
 	u, err := url.Parse(up.URL)
 	if err != nil || u.Path == "" && u.Scheme != "file" && u.Host == "" {
-		return nil, invalid("the URL of the repository is none; it looks like https://host/path, ssh://git@host/path or file:///path")
+		return nil, invalid("the URL of the repository is invalid; expected https://host/path, ssh://git@host/path or file:///path")
 	}
 	switch u.Scheme {
 	case "http", "https", "ssh":
 		if u.Host == "" {
-			return nil, invalid("the URL %s has no host", show(up.URL))
+			return nil, invalid("the URL %s does not have a host", show(up.URL))
 		}
 	case "file":
 		if u.Host != "" || u.Path == "" || u.Path[0] != '/' {
-			return nil, invalid("the URL %s names no absolute path; it looks like file:///path", show(up.URL))
+			return nil, invalid("the URL %s does not have an absolute path; expected file:///path", show(up.URL))
 		}
 		return &endpoint{url: u}, nil
 	default:
@@ -85,14 +86,14 @@ func credentials(u url.URL, up Upstream) (*fluxgit.AuthOptions, error) {
 		return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("credentials for %s: ", show(up.URL)) + fmt.Sprintf(format, args...)}
 	}
 	if len(up.Secret["githubAppID"]) > 0 {
-		return nil, &archive.FetchError{Reason: ReasonProvider, Message: fmt.Sprintf("credentials for %s: the Secret is for an app of GitHub, and provider is not github", show(up.URL))}
+		return nil, &archive.FetchError{Reason: ReasonProvider, Message: fmt.Sprintf("credentials for %s: the Secret is for a GitHub app, but provider is not github", show(up.URL))}
 	}
 	if u.Scheme == "ssh" {
 		switch {
 		case len(up.Secret["identity"]) == 0:
-			return nil, fail("the Secret has no identity: the private key; ssh:// needs one")
+			return nil, fail("the Secret lacks identity, the private key, which ssh:// requires")
 		case len(up.Secret["known_hosts"]) == 0:
-			return nil, fail("the Secret has no known_hosts, without which nobody knows who answers; add what this prints:\n    ssh-keyscan %s", u.Hostname())
+			return nil, fail("the Secret lacks known_hosts, which identifies the server; add the output of:\n    ssh-keyscan %s", u.Hostname())
 		}
 	}
 	auth, err := fluxgit.NewAuthOptions(u, up.Secret)
@@ -103,14 +104,14 @@ func credentials(u url.URL, up Upstream) (*fluxgit.AuthOptions, error) {
 		if _, err := signer(auth); err != nil {
 			var locked *ssh.PassphraseMissingError
 			if errors.As(err, &locked) {
-				return nil, fail("the private key (identity) is encrypted, and the Secret has no password for it")
+				return nil, fail("the private key (identity) is encrypted, but the Secret has no password for it")
 			}
 			return nil, fail("the private key (identity) cannot be read; is it in the format of OpenSSH or PEM, and the password the right one?")
 		}
 		return auth, nil
 	}
 	if auth.BearerToken != "" && (auth.Username != "" || auth.Password != "") {
-		return nil, fail("there are a bearerToken and a username; only one of them can be used")
+		return nil, fail("the Secret has both a bearerToken and a username; use only one of them")
 	}
 	return auth, nil
 }
@@ -122,7 +123,8 @@ func signer(auth *fluxgit.AuthOptions) (ssh.Signer, error) {
 	return ssh.ParsePrivateKey(auth.Identity)
 }
 
-// key is the name of an upstream's mirror. It tells nothing of the credentials, not even to who tries to guess them.
+// key is the name of an upstream's mirror. It tells nothing of the credentials, not even to who
+// tries to guess them.
 func key(up Upstream, salt []byte) string {
 	mac := hmac.New(sha256.New, salt)
 	add := func(text string) { fmt.Fprintf(mac, "%d:%s", len(text), text) }

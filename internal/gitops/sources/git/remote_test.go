@@ -54,12 +54,12 @@ func TestBasicAuthOverTLS(t *testing.T) {
 		word string
 	}{
 		"a wrong password":        {Upstream{URL: r.URL(), Secret: map[string][]byte{"username": []byte("reader"), "password": []byte("s3cret2"), "ca.crt": server.CA()}}, "refuses the credentials"},
-		"no credentials":          {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": server.CA()}}, "wants credentials"},
+		"no credentials":          {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": server.CA()}}, "requires credentials"},
 		"no user":                 {Upstream{URL: r.URL(), Secret: map[string][]byte{"password": []byte("s3cret")}}, "username"},
 		"a token and a user":      {Upstream{URL: inURL, Secret: map[string][]byte{"bearerToken": []byte("s3cret"), "ca.crt": server.CA()}}, "only one of them"},
-		"an authority that is no": {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": []byte("s3cret")}}, "no certificate in it"},
+		"an authority that is no": {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": []byte("s3cret")}}, "does not contain a certificate"},
 		"half a pair of keys":     {Upstream{URL: r.URL(), Secret: map[string][]byte{"tls.crt": server.CA()}}, "tls.key"},
-		"an app of GitHub":        {Upstream{URL: r.URL(), Secret: map[string][]byte{"githubAppID": []byte("1")}}, "app of GitHub"},
+		"an app of GitHub":        {Upstream{URL: r.URL(), Secret: map[string][]byte{"githubAppID": []byte("1")}}, "GitHub app"},
 	}
 	for name, c := range bad {
 		_, err := m.Look(patient(t), c.up, main)
@@ -111,12 +111,12 @@ func TestSSH(t *testing.T) {
 		word string
 	}{
 		"without known_hosts":             {with("known_hosts", ""), "ssh-keyscan 127.0.0.1"},
-		"without a key":                   {with("identity", ""), "no identity"},
+		"without a key":                   {with("identity", ""), "lacks identity"},
 		"what is no key":                  {with("identity", "s3cret"), "cannot be read"},
 		"an encrypted key, no password":   {with("identity", encryptedKey(t)), "no password"},
 		"a key that is not let in":        {with("identity", string(gittest.New(t, gittest.SSH()).Authorize(t))), "refuses the key"},
-		"a host with another key":         {with("known_hosts", fmt.Sprintln(host[0], stranger[1], stranger[2])), "not one that known_hosts has"},
-		"a host that nobody knows":        {with("known_hosts", fmt.Sprintln("example.com", stranger[1], stranger[2])), "not one that known_hosts has"},
+		"a host with another key":         {with("known_hosts", fmt.Sprintln(host[0], stranger[1], stranger[2])), "does not match known_hosts"},
+		"a host that nobody knows":        {with("known_hosts", fmt.Sprintln("example.com", stranger[1], stranger[2])), "does not match known_hosts"},
 		"known_hosts that cannot be read": {with("known_hosts", "s3cret x"), "cannot be read"},
 	}
 	for name, c := range bad {
@@ -150,21 +150,21 @@ func TestServersThatFail(t *testing.T) {
 	}{
 		"it ends connections":    {gittest.Unreachable, "closed without a response"},
 		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "status 502"},
-		"it knows no repository": {gittest.Answer(http.StatusNotFound), "no such repository"},
-		"it is no git server":    {gittest.Answer(http.StatusOK), "not a git server"},
+		"it knows no repository": {gittest.Answer(http.StatusNotFound), "the repository does not exist"},
+		"it is no git server":    {gittest.Answer(http.StatusOK), "not from a git server"},
 		"it redirects to itself": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, r.URL.String(), http.StatusFound)
 			return true
 		}, "redirects"},
-		"it sends endless garbage":    {garbage("application/x-git-upload-pack-advertisement"), "not a git server"},
-		"it sends endless ends":       {endless("", "0000"), "sends on and on"},
-		"an end, and it does not end": {endless("001e# service=git-upload-pack\n00000000", "x"), "sends on and on"},
+		"it sends endless garbage":    {garbage("application/x-git-upload-pack-advertisement"), "not from a git server"},
+		"it sends endless ends":       {endless("", "0000"), "keeps sending"},
+		"an end, and it does not end": {endless("001e# service=git-upload-pack\n00000000", "x"), "keeps sending"},
 		"nothing, and it does not end": {endless("001e# service=git-upload-pack\n0000"+
-			"00400000000000000000000000000000000000000000 capabilities^{}\x00x=y0000", "0000"), "sends on and on"},
-		"it sends endless services": {endless("", "001e# service=git-upload-pack\n"), "not a git server"},
+			"00400000000000000000000000000000000000000000 capabilities^{}\x00x=y0000", "0000"), "keeps sending"},
+		"it sends endless services": {endless("", "001e# service=git-upload-pack\n"), "not from a git server"},
 		"it sends endless shallow commits": {endless("001e# service=git-upload-pack\n0000"+
 			"00400000000000000000000000000000000000000000 capabilities^{}\x00x=y", "0035shallow 1111111111111111111111111111111111111111\n"), "too big"},
-		"it sends an endless line": {endless("fff0", "x"), "not a git server"},
+		"it sends an endless line": {endless("fff0", "x"), "not from a git server"},
 		"it redirects to a machine": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "http://169.254.169.254/info/refs?service=git-upload-pack", http.StatusFound)
 			return true
@@ -210,7 +210,8 @@ func sendForever(w io.Writer, begin, more string) {
 	}
 }
 
-// Over ssh, too, a server that goes on has no empty repository. An empty one ends when it is told that nothing is wanted.
+// Over ssh, too, a server that goes on has no empty repository. An empty one ends when it is told
+// that nothing is wanted.
 func TestServersThatGoOnOverSSH(t *testing.T) {
 	server := gittest.New(t, gittest.SSH())
 	server.Repository(t, "central")
@@ -218,7 +219,7 @@ func TestServersThatGoOnOverSSH(t *testing.T) {
 	up := Upstream{URL: server.SSHURL("central"), Secret: map[string][]byte{"identity": server.Authorize(t), "known_hosts": server.KnownHosts()}}
 	_, err := m.Look(patient(t), up, main)
 	wantFailure(t, err, ReasonEmpty)
-	for begin, word := range map[string]string{"0000": "sends on and on", "001e# service=git-upload-pack\n": "not a git server"} {
+	for begin, word := range map[string]string{"0000": "keeps sending", "001e# service=git-upload-pack\n": "not from a git server"} {
 		server.SetTalk(func(channel io.ReadWriter) { sendForever(channel, begin, begin) })
 		_, err := m.Look(patient(t), up, main)
 		wantFailure(t, err, ReasonOperation, word)

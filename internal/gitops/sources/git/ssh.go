@@ -31,7 +31,7 @@ type hostKeyError struct {
 }
 
 func (e *hostKeyError) Error() string {
-	return fmt.Sprintf("the key of %s (%s) is not one that known_hosts has for it", e.host, e.fingerprint)
+	return fmt.Sprintf("the key of %s (%s) does not match known_hosts", e.host, e.fingerprint)
 }
 
 func (e *hostKeyError) Unwrap() error { return e.err }

@@ -15,15 +15,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// maxHaves is how many commits a fetch names as being there. The newest do: what is asked for is like them.
-// maxTips is how many fetches a store takes before it is begun anew, so that what nobody needs goes away.
+// maxHaves is how many commits a fetch names as being there. The newest do: what is asked for is
+// like them. maxTips is how many fetches a store takes before it is begun anew, so that what nobody
+// needs goes away.
 const (
 	maxHaves = 32
 	maxTips  = 128
 )
 
-// store is a bare repository without references. What is complete in it is said by its tips: a file for every object
-// that was asked for and came, written when all else was. Its content is the commit behind the object.
+// store is a bare repository without references. What is complete in it is said by its tips: a file
+// for every object that was asked for and came, written when all else was. Its content is the
+// commit behind the object.
 type store struct {
 	dir     string
 	shallow bool

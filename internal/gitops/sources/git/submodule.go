@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// maxModules is how many repositories may be inside of one, those inside of them included; maxModuleDepth how deep.
+	// maxModules is how many repositories may be inside of one, those inside of them included;
+	// maxModuleDepth how deep.
 	maxModules     = 100
 	maxModuleDepth = 10
 )
 
-// placeSubmodules puts the repositories inside of a tree to their places. As with git, places that .gitmodules says
-// nothing about stay empty.
+// placeSubmodules puts the repositories inside of a tree to their places. As with git, places that
+// .gitmodules says nothing about stay empty.
 func (m *mirror) placeSubmodules(ctx context.Context, places []submodule, modules []byte, dir string, left *budget, depth int) error {
 	if depth >= maxModuleDepth {
 		return &treeError{places[0].path, "the submodules lie too deep in each other"}
@@ -67,8 +68,8 @@ func (m *mirror) placeSubmodule(ctx context.Context, one submodule, at, dir stri
 // short is how git lets people write user@host:path for ssh://user@host/path.
 var short = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):([^/].*|/.*)$`)
 
-// submoduleOf finds the upstream of a submodule. It gets the credentials of the repository it is in if it is on the same
-// host, and the disk is for repositories from the disk.
+// submoduleOf finds the upstream of a submodule. It gets the credentials of the repository it is in
+// if it is on the same host, and the disk is for repositories from the disk.
 func submoduleOf(parent Upstream, at string) (Upstream, error) {
 	base, err := url.Parse(parent.URL)
 	if err != nil {
@@ -87,7 +88,7 @@ func submoduleOf(parent Upstream, at string) (Upstream, error) {
 	default:
 		parts := short.FindStringSubmatch(at)
 		if parts == nil {
-			return Upstream{}, fmt.Errorf("the submodule's URL is neither one nor relative to its repository's")
+			return Upstream{}, fmt.Errorf("the submodule's URL is neither absolute nor relative to its repository's")
 		}
 		u = &url.URL{Scheme: "ssh", Host: parts[2], Path: path.Join("/", parts[3])}
 		if parts[1] != "" {
@@ -95,7 +96,7 @@ func submoduleOf(parent Upstream, at string) (Upstream, error) {
 		}
 	}
 	if u.Scheme == "file" && base.Scheme != "file" {
-		return Upstream{}, fmt.Errorf("the submodule is to come from the server's disk, which only repositories from there may ask for")
+		return Upstream{}, fmt.Errorf("the submodule is on the server's disk, which only repositories from there may use")
 	}
 	up := Upstream{URL: u.String(), Proxy: parent.Proxy}
 	if sameHost(u, base) {

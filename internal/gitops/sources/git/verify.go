@@ -42,7 +42,7 @@ func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error)
 	case !tag && !head:
 		return "", failed(ReasonVerificationMode, true, nil, "the mode %q of verify is unknown; it is HEAD, Tag or TagAndHEAD", v.Mode)
 	case tag && t.tag == "":
-		return "", failed(ReasonVerificationMode, true, nil, "verify asks for a tag's signature, and ref does not lead to a tag; use mode HEAD, or name a tag in ref")
+		return "", failed(ReasonVerificationMode, true, nil, "verify requires a tag's signature, but ref does not lead to a tag; use mode HEAD, or name a tag in ref")
 	case tag && t.want == t.commit:
 		return "", failed(ReasonNotSigned, false, nil, "tag %s is not signed: it is a lightweight tag; sign it with git tag --sign", t.tag)
 	}
@@ -96,8 +96,8 @@ func failed(reason string, stalled bool, err error, format string, args ...any) 
 
 var (
 	errUnsigned   = errors.New("it has none")
-	errForeignSig = errors.New("it is neither one of PGP nor one of SSH")
-	errNoKeys     = errors.New("the Secret of verify has no key of its kind: keyrings of PGP in *.asc, public keys of SSH in *.sshpub")
+	errForeignSig = errors.New("it is neither a PGP nor an SSH signature")
+	errNoKeys     = errors.New("the Secret of verify does not have a suitable key: PGP keyrings in *.asc, SSH public keys in *.sshpub")
 )
 
 // check returns which of the keys signed.
@@ -136,12 +136,13 @@ func why(err error) string {
 	case errors.Is(err, errUnsigned), errors.Is(err, errForeignSig), errors.Is(err, errNoKeys):
 		return err.Error()
 	case errors.Is(err, signature.ErrNoMatchingKey):
-		return "it is by none of the keys in the Secret of verify, or what was signed was changed"
+		return "it was not made with a key in the Secret of verify, or the signed data was changed"
 	}
 	return "the keys in the Secret of verify, or the signature, cannot be read"
 }
 
-// splitCommit takes the signature out of a commit's first lines. What was signed is the rest, byte by byte.
+// splitCommit takes the signature out of a commit's first lines. What was signed is the rest, byte
+// by byte.
 func splitCommit(content []byte) (signed, error) {
 	var payload, found bytes.Buffer
 	inHeader, inSignature, kept := true, false, false
@@ -174,7 +175,8 @@ func splitCommit(content []byte) (signed, error) {
 	return signed{payload.Bytes(), found.Bytes()}, nil
 }
 
-// splitTag cuts a tag where its signature begins: the last line that looks like a beginning, as git does it.
+// splitTag cuts a tag where its signature begins: the last line that looks like a beginning, as git
+// does it.
 func splitTag(content []byte) signed {
 	cut, at := len(content), 0
 	for line := range bytes.Lines(content) {

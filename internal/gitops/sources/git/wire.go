@@ -21,8 +21,8 @@ import (
 var (
 	errEmpty   = errors.New("the repository is empty")
 	errSHA256  = errors.New("the repository uses SHA-256, which is not supported")
-	errNotGit  = errors.New("what answers there is not a git server")
-	errGoesOn  = errors.New("the server sends on and on, and no references")
+	errNotGit  = errors.New("the response is not from a git server")
+	errGoesOn  = errors.New("the server keeps sending, but no references")
 	errRefused = errors.New("the server does not give out the commit")
 	errHistory = errors.New("the server cannot leave out history")
 	errTooBig  = errors.New("it is too big")
@@ -41,7 +41,8 @@ func (a *advert) equal(b *advert) bool {
 	return true
 }
 
-// gives tells whether the server surely gives out hash to who asks for it over a connection, whatever else it allows.
+// gives tells whether the server surely gives out hash to who asks for it over a connection,
+// whatever else it allows.
 func (a *advert) gives(hash plumbing.Hash) bool {
 	if a.caps.Supports(capability.AllowReachableSHA1InWant) || a.caps.Supports("allow-any-sha1-in-want") {
 		return true
@@ -64,8 +65,8 @@ type ask struct {
 	thin bool
 }
 
-// encode writes the request in one piece: all there is to say is said at once, so that it is one request over HTTP and
-// no dialogue elsewhere.
+// encode writes the request in one piece: all there is to say is said at once, so that it is one
+// request over HTTP and no dialogue elsewhere.
 func (q ask) encode(given *advert) ([]byte, error) {
 	if q.shallow && !given.caps.Supports(capability.Shallow) {
 		return nil, errHistory
@@ -122,7 +123,8 @@ func (q ask) capabilities(offered *capability.List) string {
 	return strings.Join(used, " ")
 }
 
-// maxTalk is how many bytes a server may say beside a pack: what it has in common, and its progress, which nobody asked for.
+// maxTalk is how many bytes a server may say beside a pack: what it has in common, and its
+// progress, which nobody asked for.
 const maxTalk = 4 << 20
 
 // talk is what a server may still say beside a pack.

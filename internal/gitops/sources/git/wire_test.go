@@ -125,7 +125,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzPacks gives a store packs of strangers: nothing gets into it under a name that is not its own.
+// FuzzPacks gives a store packs of strangers: nothing gets into it under a name that is not its
+// own.
 func FuzzPacks(f *testing.F) {
 	server := gittest.New(f)
 	r := server.Repository(f, "central")

@@ -52,14 +52,15 @@ func TestBasicAuthentication(t *testing.T) {
 		"another registry's": credentials(t, "ghcr.io", "reader", "secret"),
 	} {
 		_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Credentials = "1.0.0", c }), false)
-		wantFailure(t, err, reasonPull, false, "401 Unauthorized: it wants other credentials")
+		wantFailure(t, err, reasonPull, false, "401 Unauthorized: the credentials of spec.secretRef")
 		if err != nil && strings.Contains(err.Error(), "wrong-password") {
 			t.Errorf("%s: the error has the password", sentence)
 		}
 	}
 }
 
-// tokens is a registry that wants a token, and the server that gives it to who says the right password.
+// tokens is a registry that wants a token, and the server that gives it to who says the right
+// password.
 func tokens(t *testing.T, registry *ocitest.Registry) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +111,7 @@ func TestCredentialsDoNotGoToPrivateAddresses(t *testing.T) {
 	_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) {
 		r.Insecure, r.Credentials = true, credentials(t, registry.Host(), "reader", "secret")
 	}), false)
-	wantFailure(t, err, reasonPull, false, "the registry wants the credentials to go to another server")
+	wantFailure(t, err, reasonPull, false, "the registry asks to send the credentials to another server")
 }
 
 func TestTLS(t *testing.T) {
@@ -144,7 +145,8 @@ func TestCertificatesAreNotTalkedAway(t *testing.T) {
 	look(t, New(), r, false)
 }
 
-// Registries keep their blobs elsewhere. Who is asked over TLS may not send on to somebody who is not.
+// Registries keep their blobs elsewhere. Who is asked over TLS may not send on to somebody who is
+// not.
 func TestARedirectionOutOfTLSIsNotFollowed(t *testing.T) {
 	registry := ocitest.New(t, ocitest.TLS())
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})

@@ -15,13 +15,13 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// What newer versions of cosign write: a bundle, which refers to the artifact, with an envelope, in which a statement
-// names what it is about.
+// What newer versions of cosign write: a bundle, which refers to the artifact, with an envelope, in
+// which a statement names what it is about.
 const (
 	bundlePrefix  = "application/vnd.dev.sigstore.bundle"
 	inTotoPayload = "application/vnd.in-toto+json"
-	// signPredicate says that the statement is a signature. Other statements about the same digest, such as what a scanner
-	// found in it, are signed with the same keys and vouch for nothing.
+	// signPredicate says that the statement is a signature. Other statements about the same digest,
+	// such as what a scanner found in it, are signed with the same keys and vouch for nothing.
 	signPredicate   = "https://sigstore.dev/cosign/sign/v1"
 	maxPerEnvelope  = 8
 	maxBundleLayers = 4

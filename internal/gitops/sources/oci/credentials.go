@@ -14,27 +14,29 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// Credentials are what Secrets of the type kubernetes.io/dockerconfigjson hold. The zero value is nobody.
+// Credentials are what Secrets of the type kubernetes.io/dockerconfigjson hold. The zero value is
+// nobody.
 type Credentials struct{ entries []credential }
 
-// credential is for the repositories of a registry that lie below a path. The registry may have wildcards.
+// credential is for the repositories of a registry that lie below a path. The registry may have
+// wildcards.
 type credential struct {
 	registry, path string
 	config         authn.AuthConfig
 }
 
-// AddDockerConfig adds a document of docker: {"auths": {"registry": {…}}}, or what is in auths alone, as the older type
-// kubernetes.io/dockercfg has it. Its errors say nothing of what is in it.
+// AddDockerConfig adds a document of docker: {"auths": {"registry": {…}}}, or what is in auths
+// alone, as the older type kubernetes.io/dockercfg has it. Its errors say nothing of what is in it.
 func (c *Credentials) AddDockerConfig(document []byte) error {
 	var config struct {
 		Auths map[string]authn.AuthConfig `json:"auths"`
 	}
 	if err := json.Unmarshal(document, &config); err != nil {
-		return errors.New("it is not what docker's config.json looks like")
+		return errors.New("it does not have the format of docker's config.json")
 	}
 	if config.Auths == nil {
 		if err := json.Unmarshal(document, &config.Auths); err != nil || len(config.Auths) == 0 {
-			return errors.New(`it has no "auths"`)
+			return errors.New(`it lacks "auths"`)
 		}
 	}
 	names := make([]string, 0, len(config.Auths))
@@ -51,7 +53,8 @@ func (c *Credentials) AddDockerConfig(document []byte) error {
 	return nil
 }
 
-// splitRegistry reads what docker's documents name registries by: a host, a path below it, or https://host/v1/.
+// splitRegistry reads what docker's documents name registries by: a host, a path below it, or
+// https://host/v1/.
 func splitRegistry(text string) (host, below string) {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://")
 	host, below, _ = strings.Cut(text, "/")

@@ -15,7 +15,7 @@ import (
 )
 
 // errSize says that a blob is longer or shorter than its manifest says.
-var errSize = errors.New("its size is not the one that the manifest says")
+var errSize = errors.New("its size differs from the one in the manifest")
 
 // verifyDigest says whether content has a digest.
 func verifyDigest(content []byte, want v1.Hash) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-var errMalformed = errors.New("the registry's answer makes no sense")
+var errMalformed = errors.New("the registry's response is invalid")
 
 // statusOf is the status that a registry answered with; 0 if it did not.
 func statusOf(err error) int {
@@ -36,12 +36,12 @@ func explain(err error) string {
 	case statusOf(err) != 0:
 		return explainStatus(statusOf(err))
 	case errors.As(err, &digest):
-		return fmt.Sprintf("the registry sent something else: its digest is %s, expected %s", digest.Got, digest.Want)
+		return fmt.Sprintf("the registry sent other content: its digest is %s, expected %s", digest.Got, digest.Want)
 	case errors.As(err, &entry):
 		return entry.Error()
 	}
 	if strings.Contains(err.Error(), "invalid realm in www-authenticate") {
-		return "the registry wants the credentials to go to another server, at an address of a private network or without TLS, and they do not go there"
+		return "the registry asks to send the credentials to another server, at a private address or without TLS, which is refused"
 	}
 	return upstream.Explain(err, errPlain, errSize, errForeignPage, errNoArchive, errMalformed)
 }
@@ -50,11 +50,11 @@ func explainStatus(status int) string {
 	answer := fmt.Sprintf("the registry answers %d %s", status, http.StatusText(status))
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return answer + ": it wants other credentials than those of spec.secretRef or spec.serviceAccountName, or there is no such repository"
+		return answer + ": the credentials of spec.secretRef or spec.serviceAccountName are not sufficient, or the repository does not exist"
 	case http.StatusNotFound:
-		return answer + ": there is no such repository, tag or digest"
+		return answer + ": the repository, tag or digest does not exist"
 	case http.StatusTooManyRequests:
-		return answer + ": it limits how often it is asked; a longer spec.interval or credentials help"
+		return answer + ": too many requests; increase spec.interval or use credentials"
 	}
 	return answer
 }

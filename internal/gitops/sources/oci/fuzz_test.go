@@ -14,7 +14,8 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// FuzzSignatures: whatever is found beside an artifact, none of it is by a key whose owner has signed nothing.
+// FuzzSignatures: whatever is found beside an artifact, none of it is by a key whose owner has
+// signed nothing.
 func FuzzSignatures(f *testing.F) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -86,9 +86,9 @@ func TestTheLayerThatIsSelected(t *testing.T) {
 		}
 	}
 	_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.MediaType = "application/x.missing" }), false)
-	wantFailure(t, err, reasonLayer, false, "no layer of the type 'application/x.missing' that spec.layerSelector asks for; its first is of '"+layerType+"'")
+	wantFailure(t, err, reasonLayer, false, "does not have a layer of the type 'application/x.missing' in spec.layerSelector; its first is of '"+layerType+"'")
 	plain := look(t, New(), wanted(registry, func(r *Repository) { r.MediaType = "application/x.text" }), false)
-	wantFailure(t, plain.Fetch(t.Context(), t.TempDir()), reasonLayer, false, "no gzipped tar archive; spec.layerSelector")
+	wantFailure(t, plain.Fetch(t.Context(), t.TempDir()), reasonLayer, false, "not a gzipped tar archive; spec.layerSelector")
 	copied := look(t, New(), wanted(registry, func(r *Repository) { r.MediaType, r.Copy = "application/x.other+gzip", true }), false)
 	packed, err := copied.Archive(t.Context())
 	if err != nil {
@@ -140,7 +140,7 @@ func TestARegistryThatLies(t *testing.T) {
 		fault   ocitest.Fault
 		message string
 	}{
-		"another manifest":           {answer("/manifests/sha256:", []byte(`{"schemaVersion":2}`)), "the registry sent something else: its digest is sha256:"},
+		"another manifest":           {answer("/manifests/sha256:", []byte(`{"schemaVersion":2}`)), "the registry sent other content: its digest is sha256:"},
 		"a manifest without end":     {answer("/manifests/sha256:", bytes.Repeat([]byte(" "), maxManifest+1)), "the size of the manifest in bytes exceeds the limit"},
 		"a digest that is no digest": {lyingHead("sha256:../../../etc/passwd"), ""},
 	} {
@@ -263,7 +263,7 @@ func TestTagsInPages(t *testing.T) {
 		}, ""},
 		"pages without end":    {func(n int) string { return fmt.Sprintf("?page=%d", n+1) }, "the number of pages of tags exceeds the limit"},
 		"a page elsewhere":     {func(int) string { return "http://169.254.169.254/latest" }, "another server"},
-		"a page that is wrong": {func(int) string { return "http://[::1" }, "makes no sense"},
+		"a page that is wrong": {func(int) string { return "http://[::1" }, "response is invalid"},
 	} {
 		registry.SetFault(page(c.link))
 		artifact, err := New().Look(t.Context(), inPages, false)

@@ -54,7 +54,7 @@ func NewVerification(keys map[string][]byte) (*Verification, error) {
 func readKey(name string, content []byte) (key, error) {
 	public, err := cryptoutils.UnmarshalPEMToPublicKey(content)
 	if err != nil {
-		return key{}, fmt.Errorf("it is no public key in PEM: %w", err)
+		return key{}, fmt.Errorf("it is not a public key in PEM: %w", err)
 	}
 	if weak, ok := public.(*rsa.PublicKey); ok && weak.N.BitLen() < minRSA {
 		return key{}, fmt.Errorf("the key is too weak: it has %d bits, and at least %d are needed", weak.N.BitLen(), minRSA)

@@ -16,10 +16,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-var errNoArchive = errors.New("it is no gzipped tar archive; spec.layerSelector selects another layer by its mediaType, " +
-	"and its operation 'copy' keeps a layer as it is")
+var errNoArchive = errors.New("it is not a gzipped tar archive; spec.layerSelector selects another layer by its mediaType, " +
+	"and its operation 'copy' keeps a layer unchanged")
 
-// selectLayer finds the layer that is asked for, and sees that it is not too large before anything of it is read.
+// selectLayer finds the layer that is asked for, and sees that it is not too large before anything
+// of it is read.
 func (r *Repository) selectLayer(manifest *v1.Manifest, shown string) (v1.Descriptor, error) {
 	if len(manifest.Layers) == 0 {
 		return v1.Descriptor{}, failure(reasonLayer, "the artifact of %s has no layers", nil, shown)
@@ -34,7 +35,7 @@ func (r *Repository) selectLayer(manifest *v1.Manifest, shown string) (v1.Descri
 		}
 		return layer, nil
 	}
-	return v1.Descriptor{}, failure(reasonLayer, "the artifact of %s has no layer of the type '%s' that spec.layerSelector asks for; its first is of '%.100s'", nil,
+	return v1.Descriptor{}, failure(reasonLayer, "the artifact of %s does not have a layer of the type '%s' in spec.layerSelector; its first is of '%.100s'", nil,
 		shown, r.MediaType, manifest.Layers[0].MediaType)
 }
 
@@ -62,7 +63,8 @@ func (a *Artifact) Fetch(ctx context.Context, dir string) error {
 	return a.explainExtract(err)
 }
 
-// explainExtract tells apart what can be wrong with the way from the registry, with the layer, and with this machine.
+// explainExtract tells apart what can be wrong with the way from the registry, with the layer, and
+// with this machine.
 func (a *Artifact) explainExtract(err error) error {
 	var (
 		wire   *wireError
@@ -84,7 +86,8 @@ func (a *Artifact) explainExtract(err error) error {
 	return a.explain(reasonLayer, "extract", fmt.Errorf("%w: %w", errNoArchive, err))
 }
 
-// Archive opens the selected layer as it is. Its end is an error if it is not what its digest promises.
+// Archive opens the selected layer as it is. Its end is an error if it is not what its digest
+// promises.
 func (a *Artifact) Archive(ctx context.Context) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.wanted.Timeout)
 	content, err := a.open(ctx)
@@ -118,7 +121,8 @@ func (a *Artifact) open(ctx context.Context) (io.ReadCloser, error) {
 	return a.seen.registry.blob(ctx, a.layer.Digest, a.layer.Size)
 }
 
-// explain says that something failed. The next look is not answered from memory: what was there then may be gone.
+// explain says that something failed. The next look is not answered from memory: what was there
+// then may be gone.
 func (a *Artifact) explain(reason, verb string, err error) error {
 	a.forget()
 	return asFetchError(reason, fmt.Sprintf("%s the layer %s of %s", verb, a.layer.Digest, shown(a.seen.registry.repository)), err)

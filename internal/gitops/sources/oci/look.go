@@ -19,13 +19,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// Client asks registries. Make it with New.
+// Client queries registries. Create it with New.
 type Client struct {
 	looks    upstream.Looks[*seen]
 	verified upstream.Looks[string]
 }
 
-// rememberable is how large a manifest may be to be remembered; those of artifacts have a kilobyte or two.
+// rememberable is how large a manifest may be to be remembered; those of artifacts have a kilobyte
+// or two.
 const rememberable = 64 << 10
 
 // New returns a client.
@@ -42,17 +43,17 @@ type seen struct {
 	registry *registry
 }
 
-// Artifact is what a reference names now.
+// Artifact is the artifact that a reference names now.
 type Artifact struct {
-	// Revision is tag@sha256:…, or sha256:… when a digest was asked for.
+	// Revision is tag@sha256:…, or sha256:… for a digest.
 	Revision string
 	// Metadata are the annotations of the manifest.
 	Metadata map[string]string
-	// Verified names the key whose signature was found; empty when nothing was asked for.
+	// Verified is the key of the signature; empty without verification.
 	Verified string
-	// ContentKey is equal for artifacts whose selected layers are equal, asked for with the same credentials.
+	// ContentKey is equal for artifacts with equal selected layers and the same credentials.
 	ContentKey string
-	// Upstream is equal for artifacts that one look answers for.
+	// Upstream is equal for artifacts that share a look.
 	Upstream string
 
 	seen   *seen
@@ -61,7 +62,7 @@ type Artifact struct {
 	forget func()
 }
 
-// Look finds out what the repository's reference names now. fresh asks for a look that begins now.
+// Look finds the artifact that the reference names now. fresh requires a look that begins now.
 func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact, error) {
 	repository, err := r.parse()
 	if err != nil {
@@ -94,10 +95,12 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 	return artifact, nil
 }
 
-// maxMetadata bounds the annotations that are kept: they go into an object's status, which has a limit of its own.
+// maxMetadata bounds the annotations that are kept: they go into an object's status, which has a
+// limit of its own.
 const maxMetadata = 64 << 10
 
-// metadata is what is kept of the annotations: all of them, or if they are too many, where the artifact comes from.
+// metadata is what is kept of the annotations: all of them, or if they are too many, where the
+// artifact comes from.
 func metadata(annotations map[string]string) map[string]string {
 	size := 0
 	for key, value := range annotations {
@@ -119,13 +122,14 @@ func (r *Repository) identity(what string, parts ...string) string {
 	return access.Identity(append([]string{what, r.URL, fmt.Sprint(r.Insecure)}, parts...)...)
 }
 
-// reference is all that the answer of a look depends on beside the repository and who asks: of charts, tags are read in
-// another way.
+// reference is all that the answer of a look depends on beside the repository and who asks: of
+// charts, tags are read in another way.
 func (r *Repository) reference() []string {
 	return []string{r.Digest, r.SemVer, r.SemverFilter, r.Tag, fmt.Sprint(r.MediaType == chartLayer)}
 }
 
-// resolver is what a look does: connect, find the digest, and read the manifest unless it is the one from before.
+// resolver is what a look does: connect, find the digest, and read the manifest unless it is the
+// one from before.
 func (r *Repository) resolver(repository name.Repository) (upstream.Ask[*seen], error) {
 	wanted := *r
 	if r.Digest != "" {
@@ -156,7 +160,7 @@ func (r *Repository) resolver(repository name.Repository) (upstream.Ask[*seen], 
 		find = within.find
 	}
 	if !validTag(repository, r.Tag) {
-		return nil, &archive.FetchError{Reason: reasonURLInvalid, Message: "spec.ref.tag is no tag: write letters, digits, '_', '.' and '-'", Stalled: true}
+		return nil, &archive.FetchError{Reason: reasonURLInvalid, Message: "spec.ref.tag is not a valid tag: use letters, digits, '_', '.' and '-'", Stalled: true}
 	}
 	return func(ctx context.Context, last **seen) (*seen, error) { return wanted.see(ctx, repository, last, find) }, nil
 }
@@ -185,7 +189,7 @@ func (v *versionRange) filterHint() string {
 	if v.filter == nil {
 		return ""
 	}
-	return " that spec.ref.semverFilter lets pass"
+	return " that matches spec.ref.semverFilter"
 }
 
 type finder func(context.Context, *registry) (tag string, digest v1.Hash, err error)
@@ -209,7 +213,8 @@ func (r *Repository) see(ctx context.Context, repository name.Repository, last *
 	return &seen{tag, digest, manifest, size, g}, nil
 }
 
-// imageManifest reads the manifest of an artifact. An index stands for its manifest for linux/amd64, as with Flux.
+// imageManifest reads the manifest of an artifact. An index stands for its manifest for
+// linux/amd64, as with Flux.
 func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (manifest *v1.Manifest, size int, err error) {
 	content, err := g.manifest(ctx, digest)
 	if err != nil {
@@ -229,7 +234,7 @@ func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (manifest 
 		return nil, 0, malformed("the manifest", err)
 	}
 	if manifest.SchemaVersion != 2 || manifest.MediaType != "" && manifest.MediaType != types.OCIManifestSchema1 && manifest.MediaType != types.DockerManifestSchema2 {
-		return nil, 0, failure(reasonPull, "%s@%s is no artifact: its manifest is of a kind that is not supported", nil, shown(g.repository), digest)
+		return nil, 0, failure(reasonPull, "%s@%s is not an artifact: its manifest has an unsupported type", nil, shown(g.repository), digest)
 	}
 	return manifest, len(content), nil
 }

@@ -130,15 +130,15 @@ func TestWhatCannotBeLookedFor(t *testing.T) {
 		"a URL with a tag":            {func(r *Repository) { r.URL += ":1.0.0" }, reasonURLInvalid, true, "spec.ref.tag"},
 		"a URL with a password":       {func(r *Repository) { r.URL = "oci://user:hunter2@example.com/x" }, reasonURLInvalid, true, "without credentials"},
 		"a URL of no repository":      {func(r *Repository) { r.URL = "oci://example.com/UPPER" }, reasonURLInvalid, true, "lower-case"},
-		"no digest":                   {func(r *Repository) { r.Digest = "sha256:abc" }, reasonPull, true, "no digest"},
-		"no tag":                      {func(r *Repository) { r.Tag = "../../x" }, reasonURLInvalid, true, "no tag"},
+		"no digest":                   {func(r *Repository) { r.Digest = "sha256:abc" }, reasonPull, true, "not a valid digest"},
+		"no tag":                      {func(r *Repository) { r.Tag = "../../x" }, reasonURLInvalid, true, "not a valid tag"},
 		"no range":                    {func(r *Repository) { r.SemVer = "one" }, reasonRead, true, "no range of versions"},
 		"no regular expression":       {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "(" }, reasonRead, true, "no regular expression"},
 		"a tag that is not there":     {func(r *Repository) { r.Tag = "missing" }, reasonPull, false, ":missing is: the registry answers 404"},
 		"a digest that is not there":  {func(r *Repository) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, reasonPull, false, "404"},
 		"a repository that is not":    {func(r *Repository) { r.URL += "/other"; r.SemVer = "1.x" }, reasonRead, false, "404"},
 		"a range that nothing meets":  {func(r *Repository) { r.SemVer = "2.x" }, reasonRead, false, "none of the 1 tags of " + registry.URL(app) + " is a version within spec.ref.semver '2.x'"},
-		"a filter that nothing meets": {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "rc" }, reasonRead, false, "that spec.ref.semverFilter lets pass"},
+		"a filter that nothing meets": {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "rc" }, reasonRead, false, "that matches spec.ref.semverFilter"},
 		"nobody who listens":          {func(r *Repository) { r.URL = "oci://127.0.0.1:1/x" }, reasonPull, false, "connection was refused"},
 		"the metadata service":        {func(r *Repository) { r.URL, r.Insecure = "oci://169.254.169.254/x", true }, reasonPull, false, "metadata service"},
 	} {
@@ -271,7 +271,7 @@ func TestARegistryThatIsBrokenForAWhile(t *testing.T) {
 	wantFailure(t, err, reasonPull, false, "the registry answers 500")
 	registry.SetFault(ocitest.Answer(http.StatusTooManyRequests))
 	_, err = New().Look(t.Context(), wanted(registry, nil), false)
-	wantFailure(t, err, reasonPull, false, "it limits how often it is asked")
+	wantFailure(t, err, reasonPull, false, "too many requests")
 }
 
 func TestARegistryThatDoesNotAnswerHEAD(t *testing.T) {

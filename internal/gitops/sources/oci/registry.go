@@ -70,14 +70,15 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 	return &registry{repository, &http.Client{Transport: authenticated, CheckRedirect: outbound.Follow(redirects)}}, nil
 }
 
-// tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones that may do so; who names
-// certificates does not think so, and must not be talked out of it by whoever sits between.
+// tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones
+// that may do so; who names certificates does not think so, and must not be talked out of it by
+// whoever sits between.
 type tlsOnly struct {
 	inner    http.RoundTripper
 	registry string
 }
 
-var errPlain = errors.New("it speaks http, and spec.certSecretRef names certificates; spec.insecure allows for http")
+var errPlain = errors.New("it speaks http, but spec.certSecretRef names certificates; spec.insecure allows http")
 
 func (o tlsOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" && request.URL.Host == o.registry {
@@ -110,7 +111,8 @@ func (g *registry) get(ctx context.Context, method, address, accept string) (*ht
 	return response, nil
 }
 
-// digestOf asks which digest a tag names. Some registries do not answer that, and so the manifest itself has to do.
+// digestOf asks which digest a tag names. Some registries do not answer that, and so the manifest
+// itself has to do.
 func (g *registry) digestOf(ctx context.Context, tag string) (v1.Hash, error) {
 	response, err := g.do(ctx, http.MethodHead, "manifests/"+tag, manifestTypes)
 	if err == nil {
@@ -171,7 +173,7 @@ func (g *registry) tags(ctx context.Context) ([]string, error) {
 	return nil, &archive.LimitError{What: "the number of pages of tags", Limit: maxPages}
 }
 
-var errForeignPage = errors.New("the next page of tags is said to be on another server")
+var errForeignPage = errors.New("the next page of tags is on another server")
 
 func (g *registry) tagPage(ctx context.Context, address *url.URL) ([]string, *url.URL, error) {
 	response, err := g.get(ctx, http.MethodGet, address.String(), "application/json")
@@ -222,7 +224,8 @@ func (g *registry) smallBlob(ctx context.Context, of v1.Descriptor, limit int64)
 	return io.ReadAll(r)
 }
 
-// referrers lists the manifests that refer to a digest, by the API or by the tag that stands in for it.
+// referrers lists the manifests that refer to a digest, by the API or by the tag that stands in for
+// it.
 func (g *registry) referrers(ctx context.Context, digest v1.Hash) ([]v1.Descriptor, error) {
 	content, err := g.referrersIndex(ctx, digest)
 	if err != nil || content == nil {

@@ -27,26 +27,27 @@ const (
 
 const scheme = "oci://"
 
-// Repository says what is wanted, from where, and as whom it is asked for.
+// Repository describes an artifact's repository and how to access it.
 type Repository struct {
 	// URL is oci://registry/repository.
 	URL string
-	// Digest wins over SemVer, SemVer over Tag; without any of them it is the tag latest. SemverFilter is a regular
-	// expression that tags must match before they are taken for versions.
+	// Digest overrides SemVer, SemVer overrides Tag; the default is the tag latest. SemverFilter is
+	// a regular expression that selects tags before they are parsed as versions.
 	Digest, SemVer, SemverFilter, Tag string
-	// Insecure allows for a registry without TLS.
+	// Insecure allows a registry without TLS.
 	Insecure bool
-	// MediaType selects the layer, the first one if it is empty. Copy keeps it as it is instead of packing its tree.
+	// MediaType selects the layer; the first one if empty. Copy keeps it unchanged instead of
+	// packing its tree.
 	MediaType string
 	Copy      bool
-	// Access is how the registry is reached, Credentials are as whom.
+	// Access says how to reach the registry, Credentials as whom.
 	Access      upstream.Access
 	Credentials Credentials
-	// Verify asks for a signature; nil does not.
+	// Verify requires a signature; nil does not.
 	Verify *Verification
-	// Timeout bounds a look and, apart from it, a fetch. MaxAge is how old an answer of an earlier look may be.
+	// Timeout limits a look and, separately, a fetch. MaxAge is the maximum age of a shared look.
 	Timeout, MaxAge time.Duration
-	// Limits bound the layer and its tree.
+	// Limits limit the layer and its tree.
 	Limits archive.Limits
 }
 
@@ -80,7 +81,7 @@ func (r *Repository) wantedDigest() (v1.Hash, error) {
 	digest, err := v1.NewHash(r.Digest)
 	if err != nil {
 		return v1.Hash{}, &archive.FetchError{Reason: reasonPull, Stalled: true, Err: err,
-			Message: "spec.ref.digest is no digest: write sha256: and 64 lower-case hexadecimal digits"}
+			Message: "spec.ref.digest is not a valid digest: use sha256: and 64 lower-case hexadecimal digits"}
 	}
 	return digest, nil
 }

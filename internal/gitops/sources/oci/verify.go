@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// maxSignatures bounds how many signatures of a kind are looked at. Whoever may push can leave any number of them
-	// beside an artifact; if that hides the right one, the artifact is not verified.
+	// maxSignatures bounds how many signatures of a kind are looked at. Whoever may push can leave
+	// any number of them beside an artifact; if that hides the right one, the artifact is not
+	// verified.
 	maxSignatures = 64
 	maxSignature  = 1 << 20
 
@@ -26,8 +27,8 @@ const (
 	signatureKey    = "dev.cosignproject.cosign/signature"
 	simpleSignature = "cosign container image signature"
 
-	// rememberVerified is how long a signature that was found counts without being looked for again: both it and what it
-	// signs are named by digests.
+	// rememberVerified is how long a signature that was found counts without being looked for
+	// again: both it and what it signs are named by digests.
 	rememberVerified = 24 * time.Hour
 )
 
@@ -61,14 +62,15 @@ func (s *search) run(ctx context.Context, name string) (string, error) {
 	}
 	switch {
 	case s.seen == 0:
-		return "", failure(reasonVerification, "%s is not signed, and spec.verify asks for a signature by cosign", nil, name)
+		return "", failure(reasonVerification, "%s is not signed, but spec.verify requires a signature by cosign", nil, name)
 	case s.others > 0:
-		return "", failure(reasonVerification, "%s: %d signatures are by a key of spec.verify.secretRef, but not over this artifact", nil, name, s.others)
+		return "", failure(reasonVerification, "%s: %d signatures are by a key of spec.verify.secretRef, but not for this artifact", nil, name, s.others)
 	}
-	return "", failure(reasonVerification, "%s: none of the %d signatures that were looked at is by a key of spec.verify.secretRef", nil, name, s.seen)
+	return "", failure(reasonVerification, "%s: none of the %d checked signatures is by a key of spec.verify.secretRef", nil, name, s.seen)
 }
 
-// classic looks at the layers of the tag sha256-….sig: each a document that names a digest, and its signature.
+// classic looks at the layers of the tag sha256-….sig: each a document that names a digest, and its
+// signature.
 func (s *search) classic(ctx context.Context) (string, error) {
 	content, err := s.registry.manifestBytes(ctx, s.digest.Algorithm+"-"+s.digest.Hex+".sig")
 	if statusOf(err) == http.StatusNotFound {
@@ -110,8 +112,9 @@ func (s *search) classic(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// simpleNames tells whether a document of the classic kind is about the digest. As with cosign, the name of the image in
-// it does not count: artifacts are copied between registries together with their signatures.
+// simpleNames tells whether a document of the classic kind is about the digest. As with cosign, the
+// name of the image in it does not count: artifacts are copied between registries together with
+// their signatures.
 func (s *search) simpleNames(payload []byte) bool {
 	var document struct {
 		Critical struct {

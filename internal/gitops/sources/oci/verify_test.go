@@ -265,16 +265,16 @@ func TestSignaturesThatDoNotCount(t *testing.T) {
 	}{
 		"no signature": {func(*ocitest.Registry, v1.Hash) {}, "is not signed"},
 		"a signature by another key": {func(r *ocitest.Registry, d v1.Hash) { pushClassic(t, r, d, bySimple(stranger, simple(d))) },
-			"none of the 1 signatures that were looked at is by a key"},
+			"none of the 1 checked signatures is by a key"},
 		"a signature of another digest": {func(r *ocitest.Registry, d v1.Hash) { pushClassic(t, r, d, bySimple(good, simple(other))) },
-			"1 signatures are by a key of spec.verify.secretRef, but not over this artifact"},
+			"1 signatures are by a key of spec.verify.secretRef, but not for this artifact"},
 		"a payload that was swapped": {func(r *ocitest.Registry, d v1.Hash) {
 			pushClassic(t, r, d, classicSignature{simple(d), good.sign(t, simple(other))})
-		}, "none of the 1 signatures"},
+		}, "none of the 1 checked signatures"},
 		"a payload of another kind": {func(r *ocitest.Registry, d v1.Hash) {
 			pushClassic(t, r, d, bySimple(good, bytes.ReplaceAll(simple(d), []byte("cosign container image signature"), []byte("atomic"))))
-		}, "not over this artifact"},
-		"a payload that is no JSON": {func(r *ocitest.Registry, d v1.Hash) { pushClassic(t, r, d, bySimple(good, []byte(d.String()))) }, "not over this artifact"},
+		}, "not for this artifact"},
+		"a payload that is no JSON": {func(r *ocitest.Registry, d v1.Hash) { pushClassic(t, r, d, bySimple(good, []byte(d.String()))) }, "not for this artifact"},
 		"an empty signature":        {func(r *ocitest.Registry, d v1.Hash) { pushClassic(t, r, d, classicSignature{simple(d), nil}) }, "is not signed"},
 		"the signature of nothing": {func(r *ocitest.Registry, d v1.Hash) {
 			pushClassic(t, r, d, classicSignature{simple(d), good.sign(t, nil)})
@@ -285,20 +285,20 @@ func TestSignaturesThatDoNotCount(t *testing.T) {
 		}, "none of the 1"},
 		"a bundle about another digest": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, good.bundle(t, inTotoPayload, statement(signPredicate, other)))
-		}, "not over this artifact"},
+		}, "not for this artifact"},
 		"a statement that is no signature": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, good.bundle(t, inTotoPayload, statement("https://cosign.sigstore.dev/attestation/vuln/v1", d)))
-		}, "not over this artifact"},
+		}, "not for this artifact"},
 		"a statement of another type": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, good.bundle(t, inTotoPayload, bytes.ReplaceAll(statement(signPredicate, d), []byte("in-toto.io"), []byte("example.com"))))
-		}, "not over this artifact"},
+		}, "not for this artifact"},
 		"an envelope of another type": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, good.bundle(t, "text/plain", statement(signPredicate, d)))
 		}, "none of the 1"},
 		"a statement whose envelope was left away": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, bundleOf(inTotoPayload, statement(signPredicate, d), good.sign(t, statement(signPredicate, d))))
 		}, "none of the 1"},
-		"the classic document in a bundle": {func(r *ocitest.Registry, d v1.Hash) { pushBundle(t, r, d, good.bundle(t, inTotoPayload, simple(d))) }, "not over this artifact"},
+		"the classic document in a bundle": {func(r *ocitest.Registry, d v1.Hash) { pushBundle(t, r, d, good.bundle(t, inTotoPayload, simple(d))) }, "not for this artifact"},
 		"a bundle that is no JSON":         {func(r *ocitest.Registry, d v1.Hash) { pushBundle(t, r, d, []byte("{")) }, "none of the 1"},
 		"a bundle that is too large": {func(r *ocitest.Registry, d v1.Hash) {
 			pushBundle(t, r, d, append(good.bundle(t, inTotoPayload, statement(signPredicate, d)), bytes.Repeat([]byte(" "), maxSignature)...))
@@ -382,10 +382,10 @@ func TestKeysThatAreNone(t *testing.T) {
 		tooMany[fmt.Sprint(i, ".pub")] = nil
 	}
 	for want, keys := range map[string]map[string][]byte{
-		"it has 0 public keys":       nil,
-		"it has 33 public keys":      tooMany,
-		"a.pub: it is no public key": {"a.pub": []byte("nonsense")},
-		"a.pub: the key is too weak": {"a.pub": short},
+		"it has 0 public keys":          nil,
+		"it has 33 public keys":         tooMany,
+		"a.pub: it is not a public key": {"a.pub": []byte("nonsense")},
+		"a.pub: the key is too weak":    {"a.pub": short},
 	} {
 		if _, err := NewVerification(keys); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

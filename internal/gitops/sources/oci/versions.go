@@ -14,7 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// chartLayer is the layer of a Helm chart. Tags cannot have the + of a version; Helm writes _ for it.
+// chartLayer is the layer of a Helm chart. Tags cannot have the + of a version; Helm writes _ for
+// it.
 const chartLayer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 // maxTag is how long tags may be.
@@ -45,8 +46,9 @@ func (r *Repository) versions() (*versionRange, error) {
 	return selected, nil
 }
 
-// highest is the tag of the highest version within the range. Equal versions with other build metadata are told apart
-// by their names, so that the choice does not depend on the order of the tags.
+// highest is the tag of the highest version within the range. Equal versions with other build
+// metadata are told apart by their names, so that the choice does not depend on the order of the
+// tags.
 func (v *versionRange) highest(tags []string) (string, bool) {
 	type candidate struct {
 		tag     string

@@ -21,7 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// connectTimeout bounds what comes before a request is sent; the whole of it is bounded by its context.
+// connectTimeout bounds what comes before a request is sent; the whole of it is bounded by its
+// context.
 const connectTimeout = 15 * time.Second
 
 // Access is how and as whom an upstream is asked.
@@ -38,7 +39,8 @@ type Access struct {
 	Credentials [][]byte
 }
 
-// salt makes identities worthless outside of this process: some passwords can be guessed from a plain digest.
+// salt makes identities worthless outside of this process: some passwords can be guessed from a
+// plain digest.
 var salt = []byte(rand.Text())
 
 // Identity tells accesses, and whatever else is given, apart.
@@ -61,9 +63,11 @@ func (a Access) Identity(parts ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Transport makes connections with the access. Who is done with it lets its idle connections time out.
+// Transport makes connections with the access. Who is done with it lets its idle connections time
+// out.
 func (a Access) Transport() (*http.Transport, error) {
-	// Registries and buckets of private networks have certificates of any kind, or none: skipping is asked for by name.
+	// Registries and buckets of private networks have certificates of any kind, or none: skipping
+	// is asked for by name.
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify} //nolint:gosec // see above
 	if len(a.CA) > 0 {
 		pool, err := x509.SystemCertPool()
@@ -94,7 +98,8 @@ func (a Access) Transport() (*http.Transport, error) {
 	}, nil
 }
 
-// proxy says what a request goes through. A proxy looks names up itself, so that only addresses can be looked at here.
+// proxy says what a request goes through. A proxy looks names up itself, so that only addresses can
+// be looked at here.
 func (a Access) proxy(r *http.Request) (*url.URL, error) {
 	if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && outbound.Forbidden(address) {
 		return nil, &outbound.ForbiddenError{Address: r.URL.Host}

@@ -17,7 +17,8 @@ type isContent struct{}
 // Content marks requests whose answers are content: who reads them knows how large they may be.
 func Content(ctx context.Context) context.Context { return context.WithValue(ctx, isContent{}, true) }
 
-// Bounded limits what is read of every answer but content: lists, tokens, errors, which libraries read to their end.
+// Bounded limits what is read of every answer but content: lists, tokens, errors, which libraries
+// read to their end.
 func Bounded(inner http.RoundTripper, limit int64) http.RoundTripper { return bounded{inner, limit} }
 
 type bounded struct {

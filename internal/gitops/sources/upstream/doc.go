@@ -6,10 +6,11 @@
 // The nouns:
 //
 //   - An access is how and as whom an upstream is asked: certificates, a proxy, credentials.
-//   - An identity tells accesses apart. Equal identities see the same upstream, and may share what it said; whoever
-//     asks through a proxy of his own may be told anything, and shares it with nobody else.
-//   - A look is one question about what an upstream has now. Looks with equal keys are asked once for all who want to
-//     know at that time, and the answer is good for a while.
+//   - An identity tells accesses apart. Equal identities see the same upstream, and may share what
+//     it said; whoever asks through a proxy of his own may be told anything, and shares it with
+//     nobody else.
+//   - A look is one question about what an upstream has now. Looks with equal keys are asked once
+//     for all who want to know at that time, and the answer is good for a while.
 //
 // Invariants:
 //

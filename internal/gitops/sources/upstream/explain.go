@@ -11,8 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// Explain says why an upstream did not give what it was asked for, in words of our own. An error that is one of known is
-// explained by that one's text.
+// Explain says why an upstream did not give what it was asked for, in words of our own. An error
+// that is one of known is explained by that one's text.
 func Explain(err error, known ...error) string {
 	var limit *archive.LimitError
 	switch {

@@ -17,7 +17,8 @@ const defaultCapacity = 4096
 type Looks[T any] struct {
 	// Capacity is how many answers are remembered; 4096 if it is not set.
 	Capacity int
-	// Worth says which answers are remembered, all of them if it is not set. Others are only for those who wait for them.
+	// Worth says which answers are remembered, all of them if it is not set. Others are only for
+	// those who wait for them.
 	Worth func(T) bool
 
 	mu      sync.Mutex
@@ -34,7 +35,8 @@ type Options struct {
 	Fresh bool
 }
 
-// Ask is a look: it is given the answer of the last look that succeeded, if that is still remembered.
+// Ask is a look: it is given the answer of the last look that succeeded, if that is still
+// remembered.
 type Ask[T any] func(ctx context.Context, last *T) (T, error)
 
 type entry[T any] struct {
@@ -120,7 +122,8 @@ func (l *Looks[T]) fly(ctx context.Context, e *entry[T]) {
 	}
 }
 
-// run asks. What upstreams send is hostile; should a parser of it panic, that ends this look and not the server.
+// run asks. What upstreams send is hostile; should a parser of it panic, that ends this look and
+// not the server.
 func (f *flight[T]) run(ctx context.Context, last *T) (value T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
