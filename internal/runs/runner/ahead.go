@@ -26,32 +26,32 @@ type fetchedState struct {
 }
 
 // fetchAhead asks for the state while the working directory is being prepared.
-func (j *job) fetchAhead(ctx context.Context) {
-	if j.spec.Backend.Kind != run.BackendManaged {
+func (k *stateKeeper) fetchAhead(ctx context.Context) {
+	if k.task.spec.Backend.Kind != run.BackendManaged {
 		return
 	}
 	ahead := make(chan fetchedState, 1)
-	j.ahead = ahead
-	go func() { ahead <- j.fetchState(ctx) }()
+	k.ahead = ahead
+	go func() { ahead <- k.fetchState(ctx) }()
 }
 
 // currentState is the state that was fetched ahead, or another one when that has become old.
-func (j *job) currentState(ctx context.Context) fetchedState {
-	ahead := j.ahead
-	j.ahead = nil
+func (k *stateKeeper) currentState(ctx context.Context) fetchedState {
+	ahead := k.ahead
+	k.ahead = nil
 	if ahead != nil {
 		if f := <-ahead; time.Since(f.at) < freshState {
 			return f
 		}
 	}
-	return j.fetchState(ctx)
+	return k.fetchState(ctx)
 }
 
-func (j *job) fetchState(ctx context.Context) fetchedState {
+func (k *stateKeeper) fetchState(ctx context.Context) fetchedState {
 	var state bytes.Buffer
 	f := fetchedState{at: time.Now()}
-	f.status, f.err = j.persist(ctx, link.Request{Method: http.MethodGet, Path: "/state", Stream: &state,
-		Limit: j.stateLimit()})
+	f.status, f.err = k.task.persist(ctx, link.Request{Method: http.MethodGet, Path: "/state", Stream: &state,
+		Limit: k.task.stateLimit()})
 	f.data = state.Bytes()
 	return f
 }

@@ -42,12 +42,12 @@ func TestAStateThatWasFetchedAheadIsUsedWhileItIsFresh(t *testing.T) {
 	r := b.stack("ahead", run.OperationPlan, program(tenThings))
 	r.state = []byte("now")
 	b.server.submit(r)
-	own := &runner{opts: b.opts, server: link.New(b.opts.Dir, "test")}
+	own := &runner{equipment: &equipment{opts: b.opts, server: link.New(b.opts.Dir, "test")}}
 	for want, at := range map[string]time.Time{"before": time.Now(), "now": time.Now().Add(-2 * freshState)} {
 		j := own.newJob(r.spec.ID, r.token)
-		j.ahead = make(chan fetchedState, 1)
-		j.ahead <- fetchedState{status: 200, data: []byte("before"), at: at}
-		if got := j.currentState(t.Context()); got.err != nil || string(got.data) != want {
+		j.keeper.ahead = make(chan fetchedState, 1)
+		j.keeper.ahead <- fetchedState{status: 200, data: []byte("before"), at: at}
+		if got := j.keeper.currentState(t.Context()); got.err != nil || string(got.data) != want {
 			t.Errorf("fetched %s ago: %q, %v, want %q", time.Since(at), got.data, got.err, want)
 		}
 	}

@@ -91,20 +91,20 @@ func (a *artifacts) drop(name string) { _ = os.Remove(filepath.Join(a.dir, name)
 
 // artifact opens the archive of the run's source: the one that is kept, else the server's. Its content is held against
 // its digest when it is unpacked, in any case.
-func (j *job) artifact(ctx context.Context) (*os.File, error) {
+func (s *source) artifact(ctx context.Context) (*os.File, error) {
 	name := ""
-	if m := hexDigest.FindStringSubmatch(j.spec.Artifact.Digest); m != nil {
+	if m := hexDigest.FindStringSubmatch(s.task.spec.Artifact.Digest); m != nil {
 		name = m[1]
-		defer j.artifacts.fetch.lock(name)()
-		if file, err := j.artifacts.open(name); err == nil {
-			if digestOfFile(file) == j.spec.Artifact.Digest {
+		defer s.task.artifacts.fetch.lock(name)()
+		if file, err := s.task.artifacts.open(name); err == nil {
+			if digestOfFile(file) == s.task.spec.Artifact.Digest {
 				return file, rewind(file)
 			}
 			file.Close()
-			j.artifacts.drop(name)
+			s.task.artifacts.drop(name)
 		}
 	}
-	path, err := j.fetch(ctx, "source", archiveName, cmp.Or(max(0, j.spec.Limits.ArchiveBytes), run.DefaultLimits().ArchiveBytes))
+	path, err := s.task.fetch(ctx, "source", archiveName, cmp.Or(max(0, s.task.spec.Limits.ArchiveBytes), run.DefaultLimits().ArchiveBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (j *job) artifact(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, fault.New("", "unpack the source: %w", err)
 	}
-	if name != "" && digestOfFile(file) == j.spec.Artifact.Digest {
-		j.artifacts.keep(path, name)
+	if name != "" && digestOfFile(file) == s.task.spec.Artifact.Digest {
+		s.task.artifacts.keep(path, name)
 	}
 	_ = os.Remove(path) // unless it is kept: the file that is open stays
 	return file, rewind(file)

@@ -37,17 +37,17 @@ const (
 
 // takeAuthorities splits an environment into what a download gets as it is and the certificates of the stack's own. Why
 // says why a download cannot have them; empty when it can.
-func (j *job) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []authority, why string) {
+func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []authority, why string) {
 	for _, e := range env {
-		name, inside := j.ownPath(e)
+		name, inside := d.ownPath(e)
 		if !inside {
 			rest = append(rest, e)
 			continue
 		}
-		if j.space == nil {
+		if d.site.space == nil {
 			return nil, nil, e.Name + " names a file of the stack's own"
 		}
-		a, err := j.readAuthority(e.Name, name)
+		a, err := d.readAuthority(e.Name, name)
 		if err != nil {
 			return nil, nil, fmt.Sprintf("%s=%s cannot be read: %v", e.Name, e.Value, err)
 		}
@@ -57,27 +57,27 @@ func (j *job) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []author
 }
 
 // ownPath says whether a variable names certificates in the stack's own directories, and where, relative to its base.
-func (j *job) ownPath(e run.EnvVar) (string, bool) {
+func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 	if !strings.HasPrefix(e.Name, authorityPrefix) || e.Value == "" {
 		return "", false
 	}
 	if !filepath.IsAbs(e.Value) {
-		if j.space == nil {
+		if d.site.space == nil {
 			return "", true
 		}
-		return path.Join(j.space.module, filepath.ToSlash(e.Value)), true
+		return path.Join(d.site.space.module, filepath.ToSlash(e.Value)), true
 	}
 	at := filepath.Clean(e.Value)
 	if name, inHome := strings.CutPrefix(at, runnerHome+"/"); inHome {
 		return path.Join(homeDir, filepath.ToSlash(name)), true
 	}
-	if !strings.HasPrefix(at, filepath.Clean(j.opts.WorkRoot)+"/") {
+	if !strings.HasPrefix(at, filepath.Clean(d.task.opts.WorkRoot)+"/") {
 		return "", false
 	}
-	if j.space == nil {
+	if d.site.space == nil {
 		return "", true
 	}
-	relative, err := filepath.Rel(j.space.base, at)
+	relative, err := filepath.Rel(d.site.space.base, at)
 	if err != nil {
 		return "..", true
 	}
@@ -88,12 +88,12 @@ func (j *job) ownPath(e run.EnvVar) (string, bool) {
 const runnerHome = "/home/runner"
 
 // readAuthority reads certificates below the source or the home directory. No link leads out of the stack's directory.
-func (j *job) readAuthority(variable, name string) (authority, error) {
+func (d *downloads) readAuthority(variable, name string) (authority, error) {
 	a := authority{Name: variable, Files: map[string][]byte{}}
 	if first, _, _ := strings.Cut(name, "/"); first != sourceDir && first != homeDir {
 		return a, fmt.Errorf("it is neither in the source nor in the home directory")
 	}
-	w := j.space
+	w := d.site.space
 	info, err := w.root.Stat(name)
 	if err != nil {
 		return a, err

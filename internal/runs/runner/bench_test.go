@@ -137,8 +137,8 @@ func BenchmarkSandbox(b *testing.B) {
 		space.record.User, _ = r.users.Next()
 	}
 	j := r.newJob("x", "")
-	j.space = space
-	cell := j.cell()
+	j.site.space = space
+	cell := j.program.cell()
 	var with, without cost
 	for b.Loop() {
 		with.of(func() {

@@ -15,42 +15,42 @@ import (
 
 // compareWithWorld plans once more and refuses the saved plan when a plan made now would mean something else. The
 // saved plan itself is what is applied.
-func (j *job) compareWithWorld(ctx context.Context) error {
-	if err := j.fetchPlan(ctx); err != nil {
+func (s *planStep) compareWithWorld(ctx context.Context) error {
+	if err := s.fetchPlan(ctx); err != nil {
 		return err
 	}
-	c, err := j.planCommand(j.space.planPath())
+	c, err := s.planCommand(s.site.space.planPath())
 	if err != nil {
 		return err
 	}
-	stream, e, err := j.tofu(ctx, c)
+	stream, e, err := s.program.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := j.verdict(c, stream, e, 0, 2); err != nil {
+	if err := s.program.verdict(c, stream, e, 0, 2); err != nil {
 		return err
 	}
-	second, err := j.takePlan(planDir+"/"+planName, givenNow)
+	second, err := s.custody.takePlan(planDir+"/"+planName, givenNow)
 	if err != nil {
 		return err
 	}
-	approved, err := j.meaning(ctx, j.held)
+	approved, err := s.meaning(ctx, s.held)
 	if err != nil {
 		return err
 	}
-	now, err := j.meaning(ctx, second)
+	now, err := s.meaning(ctx, second)
 	if err != nil {
 		return err
 	}
 	if approved != now {
-		return fault.New(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", j.spec.Plan.ID)
+		return fault.New(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", s.task.spec.Plan.ID)
 	}
 	return nil
 }
 
 // meaning is the digest of what a plan changes.
-func (j *job) meaning(ctx context.Context, p heldPlan) (string, error) {
-	text, err := j.showPlan(ctx, p, 0)
+func (s *planStep) meaning(ctx context.Context, p heldPlan) (string, error) {
+	text, err := s.showPlan(ctx, p, 0)
 	if err != nil {
 		return "", err
 	}

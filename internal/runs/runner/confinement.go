@@ -50,11 +50,11 @@ func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (co
 }
 
 // disks are directories on all disks that runs write to.
-func (r *runner) disks() []string {
-	if r.walls.Alone() {
-		return []string{r.opts.WorkRoot, r.opts.Dir}
+func (q *equipment) disks() []string {
+	if q.walls.Alone() {
+		return []string{q.opts.WorkRoot, q.opts.Dir}
 	}
-	return []string{r.opts.WorkRoot, r.opts.Dir, filepath.Dir(tempPrefix)}
+	return []string{q.opts.WorkRoot, q.opts.Dir, filepath.Dir(tempPrefix)}
 }
 
 // buildWalls finds out what confines this runner's programs.
@@ -106,44 +106,44 @@ func highestUser(workRoot string) (int, error) {
 }
 
 // cell is what tofu may touch.
-func (j *job) cell() confinement.Cell {
-	w := j.space
+func (g *supervisor) cell() confinement.Cell {
+	w := g.site.space
 	executable := append([]string{w.tool.Path}, systemExecutable...)
-	if j.opts.ProviderMirror != "" {
-		executable = append(executable, j.opts.ProviderMirror)
+	if g.task.opts.ProviderMirror != "" {
+		executable = append(executable, g.task.opts.ProviderMirror)
 	}
-	if scope := j.providerScope(); scope != nil {
+	if scope := g.downloads.providerScope(); scope != nil {
 		executable = append(executable, scope.Mirror())
 	}
 	home := filepath.Join(w.base, homeDir) // at its own path, too, which programs may reach from their working directory
 	return confinement.Cell{
-		User: w.record.User, Dir: w.dir, Home: home, Temp: w.temp, Mark: confinement.Mark(j.id),
+		User: w.record.User, Dir: w.dir, Home: home, Temp: w.temp, Mark: confinement.Mark(g.task.id),
 		Writable:   append([]string{filepath.Join(w.base, sourceDir), filepath.Join(w.base, planDir), home}, systemWritable...),
 		Executable: executable,
 		Readable:   append([]string{filepath.Join(w.base, cliConfigName), filepath.Join(w.base, givenDir)}, systemReadable...),
-		NoNetwork:  j.spec.Limits.Network == run.NoNetwork, Listen: j.spec.Limits.Listen,
-		Limits: meter.ProcessLimits(j.spec.Limits, j.walls), Background: true,
+		NoNetwork:  g.task.spec.Limits.Network == run.NoNetwork, Listen: g.task.spec.Limits.Listen,
+		Limits: meter.ProcessLimits(g.task.spec.Limits, g.task.walls), Background: true,
 	}
 }
 
 // checkNetwork fails where programs would have the machine's network and must not.
-func (j *job) checkNetwork() error {
-	if j.spec.Limits.Network == run.NoNetwork && !j.walls.Alone() {
+func (t *task) checkNetwork() error {
+	if t.spec.Limits.Network == run.NoNetwork && !t.walls.Alone() {
 		return fault.New(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
 	}
 	return nil
 }
 
 // sayConfinement warns where nothing keeps the program from files of others, and notes which other walls are missing.
-func (j *job) sayConfinement() {
-	if !j.walls.Hides() {
-		for _, m := range j.walls.Missing {
-			j.warn("tofu runs unconfined: %s", m)
+func (t *task) sayConfinement() {
+	if !t.walls.Hides() {
+		for _, m := range t.walls.Missing {
+			t.warn("tofu runs unconfined: %s", m)
 		}
 		return
 	}
-	for _, m := range j.walls.Missing {
-		j.log.Note("A wall around the program is missing: %s", m)
+	for _, m := range t.walls.Missing {
+		t.log.Note("A wall around the program is missing: %s", m)
 	}
 }
 
@@ -152,17 +152,17 @@ const leftPatience = 10 * time.Second
 
 // endLeft returns what ends the processes that a program has left running, and says how many there were; nil where it had
 // namespaces of its own, with which the kernel has ended them.
-func (j *job) endLeft() func() int {
-	if j.walls.Alone() {
+func (t *task) endLeft() func() int {
+	if t.walls.Alone() {
 		return nil
 	}
 	return func() int {
-		ended, err := confinement.EndLeft(confinement.Mark(j.id), leftPatience)
+		ended, err := confinement.EndLeft(confinement.Mark(t.id), leftPatience)
 		if ended > 0 {
-			j.log.Note("The program left %d processes running, which were ended", ended)
+			t.log.Note("The program left %d processes running, which were ended", ended)
 		}
 		if err != nil {
-			j.warn("what the program left running still runs: %v", err)
+			t.warn("what the program left running still runs: %v", err)
 		}
 		return ended
 	}

@@ -15,41 +15,41 @@ import (
 )
 
 // review asks the server for its word on a plan with changes; only one that passed is kept or applied.
-func (j *job) review(ctx context.Context) error {
-	if !j.result.Plan.Changes {
+func (s *planStep) review(ctx context.Context) error {
+	if !s.task.result.Plan.Changes {
 		return nil
 	}
-	reviewed := func(ctx context.Context) error { return j.ask(ctx, run.StepPlan, "review the plan") }
-	if err := j.aside(ctx, reviewed); err != nil {
+	reviewed := func(ctx context.Context) error { return s.ask(ctx, run.StepPlan, "review the plan") }
+	if err := s.turn.aside(ctx, reviewed); err != nil {
 		return err
 	}
-	if j.spec.Operation == run.OperationPlan {
-		return j.shipPlan(ctx)
+	if s.task.spec.Operation == run.OperationPlan {
+		return s.shipPlan(ctx)
 	}
 	return nil
 }
 
 // mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
-func (j *job) mayApply(ctx context.Context) error {
-	if err := j.checkFree(); err != nil {
+func (s *planStep) mayApply(ctx context.Context) error {
+	if err := s.task.checkFree(); err != nil {
 		return err
 	}
-	return j.ask(ctx, run.StepApply, "ask whether to apply")
+	return s.ask(ctx, run.StepApply, "ask whether to apply")
 }
 
 // ask waits for the server's word on whether a step may begin.
-func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
+func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) error {
 	var answer run.ContinueResponse
-	waiting, cancel := j.stop.until(ctx)
+	waiting, cancel := s.task.stop.until(ctx)
 	defer cancel()
-	_, err := j.persist(waiting, link.Request{Method: http.MethodPost, Path: "/continue", Into: &answer,
-		Body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan, State: j.givenState})})
+	_, err := s.task.persist(waiting, link.Request{Method: http.MethodPost, Path: "/continue", Into: &answer,
+		Body: mustJSON(run.ContinueRequest{Step: about, Plan: s.task.result.Plan, State: s.keeper.givenState})})
 	var r *link.Refusal
 	switch {
 	case errors.As(err, &r):
 		return &fault.Failure{Step: about, Class: r.Problem.Class, Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s: %w", attempt, err)}
 	case err != nil && ctx.Err() == nil:
-		return &fault.Failure{Step: about, Outcome: run.OutcomeCanceled, Err: errors.New("stopped before the apply: " + j.stop.asked())}
+		return &fault.Failure{Step: about, Outcome: run.OutcomeCanceled, Err: errors.New("stopped before the apply: " + s.task.stop.asked())}
 	case err != nil:
 		return &fault.Failure{Step: about, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("%s: %w", attempt, err)}
 	case answer.Go:
@@ -60,7 +60,7 @@ func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
 		outcome = run.OutcomeCanceled
 	}
 	if outcome == run.OutcomeSucceeded {
-		j.log.Note("Not applied: %s", answer.Reason)
+		s.task.log.Note("Not applied: %s", answer.Reason)
 		return errFinished
 	}
 	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(orText(answer.Reason, "the server said not to go on"))}

@@ -56,23 +56,23 @@ func stampFile(file *os.File) (fileStamp, error) {
 }
 
 // path is the plan's absolute path.
-func (j *job) heldPath(p heldPlan) string { return filepath.Join(j.space.base, p.name) }
+func (c *custody) heldPath(p heldPlan) string { return filepath.Join(c.site.space.base, p.name) }
 
 // takePlan takes the plan that tofu has just written into custody.
-func (j *job) takePlan(written, name string) (heldPlan, error) {
-	file, err := j.space.open(written)
+func (c *custody) takePlan(written, name string) (heldPlan, error) {
+	file, err := c.site.space.open(written)
 	if err != nil {
 		return heldPlan{}, fault.New(run.FailureTool, "read the saved plan: %w", err)
 	}
 	defer file.Close()
-	return j.hold(file, name)
+	return c.hold(file, name)
 }
 
 // hold copies a plan to where the program can only read it.
-func (j *job) hold(plan io.Reader, name string) (heldPlan, error) {
+func (c *custody) hold(plan io.Reader, name string) (heldPlan, error) {
 	p := heldPlan{name: name}
-	limit := orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes)
-	w := j.space
+	limit := orDefault(c.task.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes)
+	w := c.site.space
 	if err := errors.Join(w.root.RemoveAll(name), w.root.MkdirAll(givenDir, 0o700)); err != nil {
 		return p, fault.New(fault.DiskClass(err), "keep the plan: %w", err)
 	}
@@ -96,8 +96,8 @@ func (j *job) hold(plan io.Reader, name string) (heldPlan, error) {
 }
 
 // openHeld opens a plan in custody, and refuses one that was changed since.
-func (j *job) openHeld(p heldPlan) (*os.File, error) {
-	file, err := j.space.open(p.name)
+func (c *custody) openHeld(p heldPlan) (*os.File, error) {
+	file, err := c.site.space.open(p.name)
 	if err != nil {
 		return nil, fault.New(run.FailureStalePlan, "read the plan: %w", err)
 	}
@@ -121,8 +121,8 @@ func (*planChangedError) Error() string {
 }
 
 // unchangedPlan makes sure that a plan is still what it was, when tofu has read it.
-func (j *job) unchangedPlan(p heldPlan) error {
-	file, err := j.openHeld(p)
+func (c *custody) unchangedPlan(p heldPlan) error {
+	file, err := c.openHeld(p)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (j *job) unchangedPlan(p heldPlan) error {
 }
 
 // readHeld reads a plan in custody whole.
-func (j *job) readHeld(p heldPlan) ([]byte, error) {
-	file, err := j.openHeld(p)
+func (c *custody) readHeld(p heldPlan) ([]byte, error) {
+	file, err := c.openHeld(p)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func (j *job) readHeld(p heldPlan) ([]byte, error) {
 }
 
 // confirmPlan makes sure, directly before tofu applies it, that a plan in custody has the digest that was decided about.
-func (j *job) confirmPlan(p heldPlan, digest string) error {
-	file, err := j.openHeld(p)
+func (c *custody) confirmPlan(p heldPlan, digest string) error {
+	file, err := c.openHeld(p)
 	if err != nil {
 		return err
 	}

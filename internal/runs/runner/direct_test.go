@@ -270,22 +270,22 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	opts := newBench(t).opts
 	opts.Log = slog.New(slog.DiscardHandler)
 	j := newRunner(opts).newJob("one", "")
-	j.spec.Stack, j.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
-	err := j.Dir.Create()
+	j.task.spec.Stack, j.program.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
+	err := j.task.Dir.Create()
 	if err == nil {
-		j.space, err = j.area.open(j.order(), nil)
+		j.site.space, err = j.task.area.open(j.site.order(), nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.space.close()
+	defer j.site.space.close()
 	end := &plan.Stream{}
 	end.Feed([]byte(`{"@level":"info","@message":"Apply complete!","changes":{"add":3,"operation":"apply"},"type":"change_summary"}`))
-	if (&follower{job: j, stream: end}).withholds() {
+	if (&follower{of: j.program, stream: end}).withholds() {
 		t.Error("its state is withheld")
 	}
-	if err := j.judgeDirect(command{step: run.StepApply}, end, process.Exit{}); err != nil || !j.result.Applied || j.nothingDone {
-		t.Errorf("%v: %+v, nothing done: %v", err, j.result, j.nothingDone)
+	if err := j.applying.judgeDirect(command{step: run.StepApply}, end, process.Exit{}); err != nil || !j.task.result.Applied || j.applying.nothingDone {
+		t.Errorf("%v: %+v, nothing done: %v", err, j.task.result, j.applying.nothingDone)
 	}
 	whole := &plan.Stream{}
 	whole.Feed([]byte(`{"@level":"info","@message":"Plan: 0 to add","changes":{"add":0,"operation":"plan"},"type":"change_summary"}`))

@@ -23,76 +23,76 @@ import (
 // begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
 
 // mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
-func (j *job) mayBeDirect() bool {
-	s := &j.spec
-	return s.Direct && !j.ownArguments() && s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy &&
-		s.Backend.Kind == run.BackendManaged && !s.Review && !s.Describe && !s.RefreshOnApply && !s.ReadOutputs && !s.ReadResources
+func (s *applyStep) mayBeDirect() bool {
+	spec := &s.task.spec
+	return spec.Direct && !s.task.ownArguments() && spec.Operation == run.OperationPlanAndApply && spec.Purpose == run.PurposeDeploy && !spec.Destroy &&
+		spec.Backend.Kind == run.BackendManaged && !spec.Review && !spec.Describe && !spec.RefreshOnApply && !spec.ReadOutputs && !spec.ReadResources
 }
 
 // ownArguments tells whether the stack's environment gives the tool's commands arguments of their own, a plan perhaps
 // others than an apply.
-func (j *job) ownArguments() bool {
-	return slices.ContainsFunc(j.spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
+func (t *task) ownArguments() bool {
+	return slices.ContainsFunc(t.spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
 }
 
 // beginDirect asks whether to apply, when the run is one that plans and applies in one go.
-func (j *job) beginDirect(ctx context.Context) error {
+func (s *applyStep) beginDirect(ctx context.Context) error {
 	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
-	if !j.mayBeDirect() || j.stateFetched != http.StatusNoContent || j.Journal.Initial == "" {
+	if !s.mayBeDirect() || s.keeper.stateFetched != http.StatusNoContent || s.task.Journal.Initial == "" {
 		return errNotThisStep
 	}
-	if err := j.mayApply(ctx); err != nil {
+	if err := s.planning.mayApply(ctx); err != nil {
 		return err
 	}
-	j.direct = true
+	s.program.direct = true
 	return nil
 }
 
 // applyDirect plans and applies with one process. It is the end of the run.
-func (j *job) applyDirect(ctx context.Context) error {
-	if !j.direct {
+func (s *applyStep) applyDirect(ctx context.Context) error {
+	if !s.program.direct {
 		return errNotThisStep
 	}
-	varFiles, err := j.checkedVarFiles()
+	varFiles, err := s.site.checkedVarFiles()
 	if err != nil {
 		return err
 	}
-	c := command{step: run.StepApply, states: true, reserve: outputReserve + 3*j.stateSize()}
+	c := command{step: run.StepApply, states: true, reserve: outputReserve + 3*s.site.stateSize()}
 	c.args = []string{"apply", "-auto-approve", "-json", "-input=false", "-no-color"}
-	for _, target := range j.spec.Targets {
+	for _, target := range s.task.spec.Targets {
 		c.args = append(c.args, "-target="+target)
 	}
-	c.args = slices.Concat(c.args, j.parallelism(), varFiles)
-	if err := j.beginApply(); err != nil {
+	c.args = slices.Concat(c.args, s.task.parallelism(), varFiles)
+	if err := s.program.beginApply(); err != nil {
 		return err
 	}
-	j.log.Note("Plan and apply in one go: nothing exists yet")
-	stream, e, err := j.tofu(ctx, c)
-	if err == nil && j.beganNothing(stream) && j.blamesInit(stream, e) {
-		if err := j.initAfterAll(ctx); err != nil {
-			j.takeBackApply()
+	s.task.log.Note("Plan and apply in one go: nothing exists yet")
+	stream, e, err := s.program.tofu(ctx, c)
+	if err == nil && s.beganNothing(stream) && s.init.blamesInit(stream, e) {
+		if err := s.init.initAfterAll(ctx); err != nil {
+			s.takeBackApply()
 			return err
 		}
-		stream, e, err = j.tofu(ctx, c)
+		stream, e, err = s.program.tofu(ctx, c)
 	}
 	if err != nil {
 		return err
 	}
-	j.takeWarnings(stream)
-	if err := j.judgeDirect(c, stream, e); err != nil {
+	s.task.takeWarnings(stream)
+	if err := s.judgeDirect(c, stream, e); err != nil {
 		return err
 	}
-	if err := j.proveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
-		j.warn("%v", err)
+	if err := s.init.proveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
+		s.task.warn("%v", err)
 	}
 	return errFinished
 }
 
 // beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
-func (j *job) beganNothing(stream *plan.Stream) bool {
-	j.Lock()
-	defer j.Unlock()
-	return !stream.Begun && !stream.ApplyDone && j.Journal.States == 0 && len(j.rescuedState) == 0
+func (s *applyStep) beganNothing(stream *plan.Stream) bool {
+	s.task.Lock()
+	defer s.task.Unlock()
+	return !stream.Begun && !stream.ApplyDone && s.task.Journal.States == 0 && len(s.keeper.rescuedState) == 0
 }
 
 // foundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
@@ -103,54 +103,54 @@ func foundNothing(stream *plan.Stream) bool {
 
 // judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
 // count.
-func (j *job) judgeDirect(c command, stream *plan.Stream, e process.Exit) error {
+func (s *applyStep) judgeDirect(c command, stream *plan.Stream, e process.Exit) error {
 	if stream.PlanDone {
-		j.setPlan(plannedSoFar(stream))
+		s.planning.setPlan(plannedSoFar(stream))
 	}
 	explained := len(stream.Errors()) > 0
 	switch {
 	case stream.ApplyDone && foundNothing(stream) && !explained && (e.Code == 0 || !e.Known):
-		j.takeBackApply()
+		s.takeBackApply()
 		return nil
-	case j.beganNothing(stream) && (explained && e.Signal == 0 || e.Known && (!stream.PlanDone || e.Interrupted != "")):
-		j.takeBackApply()
+	case s.beganNothing(stream) && (explained && e.Signal == 0 || e.Known && (!stream.PlanDone || e.Interrupted != "")):
+		s.takeBackApply()
 		if !e.Known {
 			e.Code, e.Known = 1, true
 		}
-		err := j.verdict(command{step: run.StepPlan}, stream, e)
+		err := s.program.verdict(command{step: run.StepPlan}, stream, e)
 		var f *fault.Failure
 		if errors.As(err, &f) {
 			f.Step = run.StepPlan
 		}
 		return err
 	}
-	j.apply = stream
-	return j.judgeApply(c, stream, e)
+	s.apply = stream
+	return s.judgeApply(c, stream, e)
 }
 
 // beginning says of the run's apply whether it has begun to change anything; nil for one that has, as soon as it runs.
-func (j *job) beginning() *atomic.Bool {
-	if j.direct {
-		return &j.begun
+func (g *supervisor) beginning() *atomic.Bool {
+	if g.direct {
+		return &g.begun
 	}
 	return nil
 }
 
 // hadBegun says of a process that a runner before has started whether it has begun to change anything by now.
-func (j *job) hadBegun() bool {
-	if j.Journal.States > 0 {
+func (g *supervisor) hadBegun() bool {
+	if g.task.Journal.States > 0 {
 		return true
 	}
 	var stream plan.Stream
-	out := &tail{path: j.Dir.Path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
+	out := &tail{path: g.task.Dir.Path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
 	defer out.close()
 	out.lines(false, func(line []byte, _ bool) { stream.Feed(line) })
 	return stream.Begun
 }
 
 // whoseWish is the class of a failure that comes of a wish to stop.
-func (j *job) whoseWish() run.Failure {
-	if j.stop.byPerson() {
+func (t *task) whoseWish() run.Failure {
+	if t.stop.byPerson() {
 		return run.FailureCanceled
 	}
 	return ""
@@ -165,18 +165,18 @@ func plannedSoFar(stream *plan.Stream) *run.PlanResult {
 
 // keepPlanned makes what an apply that plans is about to do known beyond this process, as soon as it says so. The tool does
 // not wait for that: what it did before is to be guessed from the program, if all else is lost.
-func (j *job) keepPlanned(stream *plan.Stream) {
-	if err := errors.Join(j.Dir.WriteJSON(spool.PlannedFile, plannedSoFar(stream)), j.Dir.Sync(spool.PlannedFile, "")); err != nil {
-		j.opts.Log.Warn("what an apply is to do could not be written down", "run", j.id, "error", err)
+func (g *supervisor) keepPlanned(stream *plan.Stream) {
+	if err := errors.Join(g.task.Dir.WriteJSON(spool.PlannedFile, plannedSoFar(stream)), g.task.Dir.Sync(spool.PlannedFile, "")); err != nil {
+		g.task.opts.Log.Warn("what an apply is to do could not be written down", "run", g.task.id, "error", err)
 	}
-	j.logs.Hurry()
+	g.task.logs.Hurry()
 }
 
 // takeBackApply is for an apply that is over and did nothing.
-func (j *job) takeBackApply() {
-	j.Lock()
-	defer j.Unlock()
-	j.Journal.ApplyStarted, j.result.ApplyStarted = false, false
-	j.nothingDone = true
-	j.SaveJournal()
+func (s *applyStep) takeBackApply() {
+	s.task.Lock()
+	defer s.task.Unlock()
+	s.task.Journal.ApplyStarted, s.task.result.ApplyStarted = false, false
+	s.nothingDone = true
+	s.task.SaveJournal()
 }

@@ -22,15 +22,15 @@ const (
 
 // environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
 // does not reach it. A name of the runner's own cannot be replaced by the spec.
-func (j *job) environment() []string {
-	w, spec, cell := j.space, &j.spec, j.cell()
+func (g *supervisor) environment() []string {
+	w, spec, cell := g.site.space, &g.task.spec, g.cell()
 	own := map[string]string{
 		"PATH": tools.SystemPath,
-		"HOME": j.walls.HomeOf(cell), "TMPDIR": j.walls.TempOf(cell), "LANG": "C.UTF-8",
+		"HOME": g.task.walls.HomeOf(cell), "TMPDIR": g.task.walls.TempOf(cell), "LANG": "C.UTF-8",
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
 		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
 	}
-	if account := j.walls.Account(); account != "" { // there may be no list of users that has it
+	if account := g.task.walls.Account(); account != "" { // there may be no list of users that has it
 		own["USER"], own["LOGNAME"] = account, account
 	}
 	// A backend of the stack's own may have no workspace "default", as a cloud whose block names another.

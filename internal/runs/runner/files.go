@@ -21,16 +21,16 @@ const settingsName = givenDir + "/settings.tfbackend"
 
 // placeMapped writes the files that come with the run. Which they are is written down first, so that those of a run
 // whose end nobody saw are removed by the next one.
-func (j *job) placeMapped() error {
-	w := j.space
+func (s *site) placeMapped() error {
+	w := s.space
 	if err := w.removePlaced(); err != nil {
 		return err
 	}
-	if len(j.spec.Files) == 0 {
+	if len(s.task.spec.Files) == 0 {
 		return nil
 	}
-	for _, f := range j.spec.Files {
-		if err := j.checkFile(f); err != nil {
+	for _, f := range s.task.spec.Files {
+		if err := s.checkFile(f); err != nil {
 			return err
 		}
 		if isLockFile(f) { // init starts from it, and leaves another
@@ -41,7 +41,7 @@ func (j *job) placeMapped() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	for _, f := range j.spec.Files {
+	for _, f := range s.task.spec.Files {
 		if isLockFile(f) {
 			continue
 		}
@@ -61,7 +61,7 @@ func (w *workspace) location(f run.File) string {
 }
 
 // checkFile refuses paths that leave their location, and those of files that the runner and the tool write themselves.
-func (j *job) checkFile(f run.File) error {
+func (s *site) checkFile(f run.File) error {
 	if f.Location != run.FileInHome && f.Location != run.FileInModule {
 		return fault.New(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
 	}
@@ -179,16 +179,16 @@ func (w *workspace) forgetSettings() error {
 
 // placeSettings writes the file that completes the backend's configuration, and returns the argument for init and what
 // to do with the file afterwards.
-func (j *job) placeSettings() (args []string, remove func(), err error) {
-	w := j.space
-	if len(j.spec.Backend.Settings) == 0 {
+func (s *site) placeSettings() (args []string, remove func(), err error) {
+	w := s.space
+	if len(s.task.spec.Backend.Settings) == 0 {
 		return nil, func() {}, nil
 	}
 	w.record.Settings = true
 	if err := w.save(); err != nil {
 		return nil, nil, err
 	}
-	if err := w.write(settingsName, settingsHCL(j.spec.Backend.Settings)); err != nil {
+	if err := w.write(settingsName, settingsHCL(s.task.spec.Backend.Settings)); err != nil {
 		return nil, nil, err
 	}
 	remove = func() { _ = w.root.Remove(settingsName) } // it goes with its directory at the latest
@@ -196,20 +196,20 @@ func (j *job) placeSettings() (args []string, remove func(), err error) {
 }
 
 // checkedVarFiles are the arguments that name the stack's files of values.
-func (j *job) checkedVarFiles() ([]string, error) {
+func (s *site) checkedVarFiles() ([]string, error) {
 	var args []string
-	for _, name := range j.spec.VarFiles {
+	for _, name := range s.task.spec.VarFiles {
 		if !filepath.IsLocal(name) {
 			return nil, fault.New(run.FailureConfiguration, "read the values in %q: the path leaves the source", name)
 		}
-		info, err := j.space.root.Stat(path.Join(sourceDir, name))
+		info, err := s.space.root.Stat(path.Join(sourceDir, name))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-			return nil, fault.New(run.FailureConfiguration, "tfvars file's path does not exist: %s (in revision %s of the source)", name, j.spec.Artifact.Revision)
+			return nil, fault.New(run.FailureConfiguration, "tfvars file's path does not exist: %s (in revision %s of the source)", name, s.task.spec.Artifact.Revision)
 		}
 		if err != nil {
 			return nil, fault.New("", "read the values in %s: %w", name, err)
 		}
-		args = append(args, "-var-file="+filepath.Join(j.space.base, sourceDir, name))
+		args = append(args, "-var-file="+filepath.Join(s.space.base, sourceDir, name))
 	}
 	return args, nil
 }

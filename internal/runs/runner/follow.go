@@ -25,7 +25,7 @@ import (
 // the spool. A state is taken the moment it is written, so its directory is watched. Output alone is looked for now and
 // then: a watch costs more than a short process takes to plan, and people see lines some time later anyway.
 type follower struct {
-	job    *job
+	of     *supervisor
 	stream *plan.Stream
 	out    *tail
 	errs   *tail
@@ -39,26 +39,26 @@ type follower struct {
 
 // follow starts reading the output files of a step. Fresh is false for a process of a runner before: then the lines
 // that are in the log already only go to the stream.
-func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
-	f := &follower{job: j, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
+func (g *supervisor) follow(step run.Step, states, fresh bool) (*follower, error) {
+	f := &follower{of: g, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
 	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
-	limit := max(64<<20, 2*int(j.spec.Limits.StateBytes))
-	f.out = &tail{path: j.Dir.Path(string(step) + spool.OutEnd), limit: limit}
-	f.errs = &tail{path: j.Dir.Path(string(step) + spool.ErrEnd), limit: limit}
+	limit := max(64<<20, 2*int(g.task.spec.Limits.StateBytes))
+	f.out = &tail{path: g.task.Dir.Path(string(step) + spool.OutEnd), limit: limit}
+	f.errs = &tail{path: g.task.Dir.Path(string(step) + spool.ErrEnd), limit: limit}
 	f.out.cut, f.errs.cut = f.noteCut, f.noteCut
 	if fresh {
-		j.logStart = j.log.Length()
+		g.logStart = g.task.log.Length()
 	} else {
 		var err error
-		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
+		if f.out.known, f.errs.known, err = g.linesInLog(); err != nil {
 			return nil, err
 		}
-		f.doubt = j.Journal.Process.Doubt(f.out.path)
+		f.doubt = g.task.Journal.Process.Doubt(f.out.path)
 	}
 	loop := f.look
 	if states {
 		if err := f.watch(); err != nil { // watches are counted for each user, and a program may have used up all
-			j.opts.Log.Warn("states are looked for now and then", "run", j.id, "error", err)
+			g.task.opts.Log.Warn("states are looked for now and then", "run", g.task.id, "error", err)
 		}
 		loop = f.loop
 	}
@@ -74,7 +74,7 @@ func (f *follower) watch() error {
 	if err != nil {
 		return fmt.Errorf("watch the output of tofu: %w", err)
 	}
-	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.job.space.statePath())} {
+	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.of.site.space.statePath())} {
 		if err := watcher.Add(path); err != nil {
 			watcher.Close()
 			return fmt.Errorf("watch the output of tofu: %w", err)
@@ -93,7 +93,7 @@ func (f *follower) end() *plan.Stream {
 	}
 	f.out.close()
 	f.errs.close()
-	f.job.doubt = f.doubt
+	f.of.doubt = f.doubt
 	return f.stream
 }
 
@@ -144,7 +144,7 @@ func (f *follower) loop() {
 		select {
 		case <-ticks:
 			f.read(false)
-			if info, err := f.job.space.root.Lstat(f.job.space.inModule(f.job.space.stateIn())); err == nil && info.ModTime() != offered {
+			if info, err := f.of.site.space.root.Lstat(f.of.site.space.inModule(f.of.site.space.stateIn())); err == nil && info.ModTime() != offered {
 				offered = info.ModTime()
 				take()
 			}
@@ -155,7 +155,7 @@ func (f *follower) loop() {
 			if !ok {
 				return
 			}
-			if event.Name == f.job.space.statePath() {
+			if event.Name == f.of.site.space.statePath() {
 				take()
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
@@ -168,7 +168,7 @@ func (f *follower) loop() {
 		case <-f.ended:
 			f.read(true)
 			if !f.withholds() {
-				f.job.rescueStates()
+				f.of.keeper.rescueStates()
 			}
 			return
 		}
@@ -177,22 +177,22 @@ func (f *follower) loop() {
 
 // offerState takes the state, in an apply that plans, too, after what the plan says.
 func (f *follower) offerState() {
-	if f.job.direct {
+	if f.of.direct {
 		f.read(false)
 	}
 	if !f.withholds() {
-		f.job.offerState()
+		f.of.keeper.offerState()
 	}
 }
 
 // withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
-func (f *follower) withholds() bool { return f.job.direct && foundNothing(f.stream) }
+func (f *follower) withholds() bool { return f.of.direct && foundNothing(f.stream) }
 
 // noteCut says that the output became shorter: a program got hold of tofu's descriptors, or the file was damaged. The log
 // has what was read before.
 func (f *follower) noteCut() {
 	f.doubts("the output was cut off while it was read")
-	f.job.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.job.space.tool.Name)
+	f.of.task.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.of.site.space.tool.Name)
 }
 
 // doubts remembers why lines of the output may be missing, the first reason.
@@ -203,18 +203,18 @@ func (f *follower) read(last bool) {
 	f.out.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStdout, known) })
 	f.errs.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStderr, known) })
 	f.secure(last)
-	f.out.release(f.job.spec.Limits.LogBytes)
-	f.errs.release(f.job.spec.Limits.LogBytes)
+	f.out.release(f.of.task.spec.Limits.LogBytes)
+	f.errs.release(f.of.task.spec.Limits.LogBytes)
 }
 
 // take handles one line: a dump of the state goes to the states, everything else masked to log and stream.
 func (f *follower) take(line []byte, module string, known bool) {
 	line, state := plan.TakeState(line)
 	if len(state) > 0 {
-		f.job.rescued(state, "tofu could write it nowhere but in its output")
+		f.of.keeper.rescued(state, "tofu could write it nowhere but in its output")
 	}
 	raw := line
-	line = f.job.mask.Line(line)
+	line = f.of.task.mask.Line(line)
 	event := plan.Event{Type: plan.Raw, Message: string(line)}
 	if module == spool.ModuleStdout {
 		if event = matched(plan.ParseEvent(line), line, raw); event.Type == plan.Raw {
@@ -223,10 +223,10 @@ func (f *follower) take(line []byte, module string, known bool) {
 	}
 	f.stream.Add(event)
 	if module == spool.ModuleStdout {
-		f.job.begun.Store(f.job.direct && f.stream.Begun)
+		f.of.begun.Store(f.of.direct && f.stream.Begun)
 	}
-	if event.Type == plan.ChangeSummary && f.job.direct && !f.stream.ApplyDone {
-		f.job.keepPlanned(f.stream)
+	if event.Type == plan.ChangeSummary && f.of.direct && !f.stream.ApplyDone {
+		f.of.keepPlanned(f.stream)
 	}
 	if known {
 		return
@@ -238,18 +238,18 @@ func (f *follower) take(line []byte, module string, known bool) {
 		}
 		line = spool.Wrap(level, module, "", string(line))
 	}
-	f.job.log.Append(line)
+	f.of.task.log.Append(line)
 }
 
 // linesInLog counts the lines of the recorded process that the log has, by where they came from.
-func (j *job) linesInLog() (out, errs int, err error) {
-	j.logStart = j.Journal.Process.LogStart
-	file, err := os.Open(j.Dir.Path(spool.LogFile))
+func (g *supervisor) linesInLog() (out, errs int, err error) {
+	g.logStart = g.task.Journal.Process.LogStart
+	file, err := os.Open(g.task.Dir.Path(spool.LogFile))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the run's log: %w", err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, j.logStart, j.log.Length()-j.logStart))
+	text, err := io.ReadAll(io.NewSectionReader(file, g.logStart, g.task.log.Length()-g.logStart))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the run's log: %w", err)
 	}

@@ -24,155 +24,155 @@ import (
 )
 
 // init makes the working directory ready for the tool. What it does next is decided by package initflow.
-func (j *job) init(ctx context.Context) error {
-	w := j.space
-	intact, err := j.checkInit()
+func (s *initStep) init(ctx context.Context) error {
+	w := s.site.space
+	intact, err := s.site.checkInit()
 	if err != nil {
 		return err
 	}
-	same := intact && !j.spec.Upgrade && w.record.Init == j.initDigest(j.spec.LockFile)
-	return j.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
-		Unchanged: same && (w.record.Unproven == "" || j.planComes()), Unproven: w.record.Unproven != ""})
+	same := intact && !s.task.spec.Upgrade && w.record.Init == s.initDigest(s.task.spec.LockFile)
+	return s.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
+		Unchanged: same && (w.record.Unproven == "" || s.task.planComes()), Unproven: w.record.Unproven != ""})
 }
 
 // errLostInit is what init ends with when the machine has no next step for what happened.
 var errLostInit = errors.New("init does not know how to go on. This is a bug in Yuba")
 
 // driveInit acts as the machine decides until init has ended.
-func (j *job) driveInit(ctx context.Context, event initflow.Event) error {
+func (s *initStep) driveInit(ctx context.Context, event initflow.Event) error {
 	var problem error
 	for {
 		var action initflow.Action
-		j.initState, action = initflow.Next(j.initState, event)
+		s.initState, action = initflow.Next(s.initState, event)
 		switch action {
 		case initflow.Finish:
 			return nil
 		case initflow.Reuse:
-			return j.reuseInit()
+			return s.reuseInit()
 		case initflow.Skip:
-			return j.skipPlan()
+			return s.skipPlan()
 		case initflow.Fail:
 			return cmp.Or(problem, errLostInit)
 		}
-		if event, problem = j.actInit(ctx, action); problem != nil && event.Kind == "" {
+		if event, problem = s.actInit(ctx, action); problem != nil && event.Kind == "" {
 			event.Kind = initflow.Broke
 		}
 	}
 }
 
 // actInit carries out one action and says what came of it. An error without a kind of event is not the program's.
-func (j *job) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
+func (s *initStep) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
 	done := initflow.Event{Kind: initflow.Done}
 	switch action {
 	case initflow.Hold:
-		if !j.space.initialised() || !j.keepProviders() {
+		if !s.site.space.initialised() || !s.providers.keepProviders() {
 			return initflow.Event{Kind: initflow.Gone}, nil
 		}
 		return done, nil
 	case initflow.Prepare:
-		return j.prepareInit(ctx)
+		return s.prepareInit(ctx)
 	case initflow.Replay:
-		return j.replayInit()
+		return s.replayInit()
 	case initflow.Record:
-		return done, j.recordInit()
+		return done, s.recordInit()
 	case initflow.Keep:
-		j.keep(j.initKey)
+		s.keep(s.initKey)
 		return done, nil
 	case initflow.Undo:
-		return done, j.undoReplay(ctx)
+		return done, s.undoReplay(ctx)
 	case initflow.Select:
-		return j.endInit(j.selectWorkspace(ctx))
+		return s.endInit(s.selectWorkspace(ctx))
 	case initflow.RunWithState:
-		return j.runInitWithState(ctx)
+		return s.runInitWithState(ctx)
 	}
-	if err := j.beforeInit(action); err != nil {
+	if err := s.beforeInit(action); err != nil {
 		return initflow.Event{}, err
 	}
-	return j.runInit(ctx)
+	return s.runInit(ctx)
 }
 
 // reuseInit goes on with what the last init left.
-func (j *job) reuseInit() error {
-	j.log.Note("Init: nothing has changed since the last one")
-	j.result.Init = run.InitUnchanged
-	j.tellModules()
-	return j.reportLockFile()
+func (s *initStep) reuseInit() error {
+	s.task.log.Note("Init: nothing has changed since the last one")
+	s.task.result.Init = run.InitUnchanged
+	s.site.tellModules()
+	return s.site.reportLockFile()
 }
 
 // skipPlan ends a run that was to plan only if modules have moved.
-func (j *job) skipPlan() error {
-	j.log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
-	j.result.SameModules = true
-	return cmp.Or(j.space.save(), errFinished)
+func (s *initStep) skipPlan() error {
+	s.task.log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+	s.task.result.SameModules = true
+	return cmp.Or(s.site.space.save(), errFinished)
 }
 
 // prepareInit puts in place what init starts from: the lock file, and the modules and providers of the stores.
-func (j *job) prepareInit(ctx context.Context) (initflow.Event, error) {
-	w := j.space
+func (s *initStep) prepareInit(ctx context.Context) (initflow.Event, error) {
+	w := s.site.space
 	if w.record.Init != "" {
 		w.record.Init = ""
 		if err := w.save(); err != nil {
 			return initflow.Event{}, err
 		}
 	}
-	if err := j.freshLockFile(); err != nil {
+	if err := s.site.freshLockFile(); err != nil {
 		return initflow.Event{}, err
 	}
-	if err := j.placeModules(ctx); err != nil {
+	if err := s.modules.placeModules(ctx); err != nil {
 		return initflow.Event{}, err
 	}
-	if j.sameModules() {
+	if s.modules.sameModules() {
 		return initflow.Event{Kind: initflow.Done, SameModules: true}, nil
 	}
-	if err := j.provide(ctx); err != nil {
+	if err := s.providers.provide(ctx); err != nil {
 		return initflow.Event{}, err
 	}
 	var why string
-	if j.initKey, why = j.keepKey(); j.initKey == "" {
-		j.opts.Log.Debug("init is for this run alone", "run", j.id, "why", why)
+	if s.initKey, why = s.keepKey(); s.initKey == "" {
+		s.task.opts.Log.Debug("init is for this run alone", "run", s.task.id, "why", why)
 	}
-	return initflow.Event{Kind: initflow.Done, Shareable: j.initKey != ""}, nil
+	return initflow.Event{Kind: initflow.Done, Shareable: s.initKey != ""}, nil
 }
 
 // replayInit puts a kept init in place, if there is one.
-func (j *job) replayInit() (initflow.Event, error) {
-	replayed, err := j.replay(j.initKey)
+func (s *initStep) replayInit() (initflow.Event, error) {
+	replayed, err := s.replay(s.initKey)
 	if err != nil || !replayed {
-		return initflow.Event{Kind: initflow.Gone, Unpacked: j.space.unpacked}, err
+		return initflow.Event{Kind: initflow.Gone, Unpacked: s.site.space.unpacked}, err
 	}
-	j.log.Note("Init: as for the same requirements before")
-	j.result.Init, j.space.record.Unproven = run.InitReplayed, j.initKey
+	s.task.log.Note("Init: as for the same requirements before")
+	s.task.result.Init, s.site.space.record.Unproven = run.InitReplayed, s.initKey
 	return initflow.Event{Kind: initflow.Done}, nil
 }
 
 // blamesInit tells whether the process, the first one after a replay, failed in a way that init might have reported or
 // prevented: with an error that is not a resource's.
-func (j *job) blamesInit(stream *plan.Stream, e process.Exit) bool {
-	if !j.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
+func (s *initStep) blamesInit(stream *plan.Stream, e process.Exit) bool {
+	if !s.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
 		return false
 	}
 	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
 }
 
 // proveInit notes that a process succeeded with a replayed init.
-func (j *job) proveInit(e process.Exit) error {
-	if !j.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
+func (s *initStep) proveInit(e process.Exit) error {
+	if !s.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
 		return nil
 	}
-	j.space.record.Unproven = ""
-	return j.space.save()
+	s.site.space.record.Unproven = ""
+	return s.site.space.save()
 }
 
 // initAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
-func (j *job) initAfterAll(ctx context.Context) error {
-	w := j.space
-	j.log.Note("Plan failed with cached init; re-running init and retrying")
+func (s *initStep) initAfterAll(ctx context.Context) error {
+	w := s.site.space
+	s.task.log.Note("Plan failed with cached init; re-running init and retrying")
 	state, err := w.read(w.inModule(w.stateIn()), maxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(run.FailureState, "run init after all: read the state: %w", err)
 	}
-	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
+	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
 		return ofInit(err)
 	}
 	if !there {
@@ -194,39 +194,39 @@ func ofInit(err error) error {
 }
 
 // undoReplay removes a kept init that did not work, here and from memory, and prepares for a run of init.
-func (j *job) undoReplay(ctx context.Context) error {
-	w := j.space
-	j.inits.drop(w.record.Unproven)
+func (s *initStep) undoReplay(ctx context.Context) error {
+	w := s.site.space
+	s.task.inits.drop(w.record.Unproven)
 	w.record.Init = ""
-	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), j.freshLockFile()); err != nil {
+	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), s.site.freshLockFile()); err != nil {
 		return err
 	}
-	return j.provide(ctx)
+	return s.providers.provide(ctx)
 }
 
 // beforeInit does what comes before a run of init.
-func (j *job) beforeInit(action initflow.Action) error {
-	w := j.space
+func (s *initStep) beforeInit(action initflow.Action) error {
+	w := s.site.space
 	switch action {
 	case initflow.ForgetBackend:
-		j.log.Note("Init: again, with the new backend alone")
+		s.task.log.Note("Init: again, with the new backend alone")
 		return w.forgetBackend()
 	case initflow.RunEmpty: // so that what is there afterwards is of this init alone
 		if err := w.remove(dataDirTF); err != nil {
 			return err
 		}
 	case initflow.WithdrawModules:
-		if err := j.withdrawModules(); err != nil {
+		if err := s.modules.withdrawModules(); err != nil {
 			return err
 		}
 	case initflow.WithdrawProviders:
-		if err := j.withdrawProviders(); err != nil {
+		if err := s.providers.withdrawProviders(); err != nil {
 			return err
 		}
 	}
-	j.result.Init, w.record.Unproven = run.InitRan, ""
+	s.task.result.Init, w.record.Unproven = run.InitRan, ""
 	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
-	programs := w.own || len(j.spec.CLIConfig) > 0 || startsPrograms(j.spec.Env, j.homeFiles()) != "" || j.mayEncrypt()
+	programs := w.own || len(s.task.spec.CLIConfig) > 0 || startsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
 	if programs != w.record.Programs {
 		if w.record.Programs = programs; programs {
 			if err := w.save(); err != nil {
@@ -234,7 +234,7 @@ func (j *job) beforeInit(action initflow.Action) error {
 			}
 		}
 	}
-	j.log.Note("Init: %s %s", w.tool.Name, w.tool.Version)
+	s.task.log.Note("Init: %s %s", w.tool.Name, w.tool.Version)
 	switch {
 	case !w.own: // the state is here, so init must not ask about where it was kept before
 		return w.forgetBackend()
@@ -249,92 +249,92 @@ func (j *job) beforeInit(action initflow.Action) error {
 func (w *workspace) selects() bool { return w.own && w.named != "default" }
 
 // initArgs are the arguments of init, but for the backend's settings.
-func (j *job) initArgs() []string {
+func (s *initStep) initArgs() []string {
 	args := []string{"init", "-input=false", "-no-color"}
-	if j.space.tool.JSONInit() {
+	if s.site.space.tool.JSONInit() {
 		args = append(args, "-json")
 	}
 	return args
 }
 
 // runInit runs the program.
-func (j *job) runInit(ctx context.Context) (initflow.Event, error) {
-	args := j.initArgs()
-	if j.spec.Upgrade && !j.providing.complete { // else the newest are known, and in the lock file
+func (s *initStep) runInit(ctx context.Context) (initflow.Event, error) {
+	args := s.initArgs()
+	if s.task.spec.Upgrade && !s.providers.providing.complete { // else the newest are known, and in the lock file
 		args = append(args, "-upgrade")
-		if j.used.complete { // else it downloads modules anew that were resolved a moment ago
+		if s.modules.used.complete { // else it downloads modules anew that were resolved a moment ago
 			args = append(args, "-get=false")
 		}
 	}
-	settings, removeSettings, err := j.placeSettings()
+	settings, removeSettings, err := s.site.placeSettings()
 	if err != nil {
 		return initflow.Event{}, err
 	}
 	defer removeSettings()
-	return j.endInit(j.initCommand(ctx, j.space.selects(), append(args, settings...)...))
+	return s.endInit(s.program.initCommand(ctx, s.site.space.selects(), append(args, settings...)...))
 }
 
 // endInit says how a run of init ended. After a failure what it left is listed all the same, for the next run.
-func (j *job) endInit(err error) (initflow.Event, error) {
+func (s *initStep) endInit(err error) (initflow.Event, error) {
 	if err == nil {
-		return initflow.Event{Kind: initflow.Done, Select: j.space.selects()}, nil
+		return initflow.Event{Kind: initflow.Done, Select: s.site.space.selects()}, nil
 	}
-	j.space.listInit()
+	s.site.space.listInit()
 	f := fault.OfTool(err)
 	if f == nil {
 		return initflow.Event{}, err
 	}
-	return initflow.Event{Kind: initflow.ToolFailed, StoreModules: j.used.complete, StoreProviders: j.providing.withdrawable(),
+	return initflow.Event{Kind: initflow.ToolFailed, StoreModules: s.modules.used.complete, StoreProviders: s.providers.providing.withdrawable(),
 		About: initflow.About{Backend: errors.Is(err, errOtherBackend), Modules: aboutModules(f), Providers: aboutProviders(err)}}, err
 }
 
-func (j *job) selectWorkspace(ctx context.Context) error {
-	err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", j.space.named)
+func (s *initStep) selectWorkspace(ctx context.Context) error {
+	err := s.program.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", s.site.space.named)
 	var f *fault.Failure
 	if errors.As(err, &f) && f.Outcome == "" && (f.Class == "" || f.Class == run.FailureTool || f.Class == run.FailureConfiguration) {
-		return fault.New(run.FailureWorkspace, "select the workspace %s: %w", j.space.named, err)
+		return fault.New(run.FailureWorkspace, "select the workspace %s: %w", s.site.space.named, err)
 	}
 	return err
 }
 
 // forceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
-func (j *job) forceUnlock(ctx context.Context) error {
-	if !j.space.own {
+func (l *lockKeeper) forceUnlock(ctx context.Context) error {
+	if !l.site.space.own {
 		return nil
 	}
-	c := command{step: run.StepInit, args: []string{"force-unlock", "-force", "-no-color", j.spec.ForceUnlock}}
-	stream, e, err := j.tofu(ctx, c)
+	c := command{step: run.StepInit, args: []string{"force-unlock", "-force", "-no-color", l.task.spec.ForceUnlock}}
+	stream, e, err := l.program.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
-	err = j.verdict(c, stream, e, 0)
+	err = l.program.verdict(c, stream, e, 0)
 	var f *fault.Failure
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return err
 	}
 	if err != nil {
-		j.warn("the lock %s was not broken: %v", j.spec.ForceUnlock, err)
+		l.task.warn("the lock %s was not broken: %v", l.task.spec.ForceUnlock, err)
 		return nil
 	}
-	j.log.Note("Broke the lock %s", j.spec.ForceUnlock)
+	l.task.log.Note("Broke the lock %s", l.task.spec.ForceUnlock)
 	return nil
 }
 
 // initCommand runs one process of the init step, without a workspace in its environment when unselected.
-func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) error {
+func (g *supervisor) initCommand(ctx context.Context, unselected bool, args ...string) error {
 	c := command{step: run.StepInit, args: args, unselected: unselected}
-	stream, e, err := j.tofu(ctx, c)
+	stream, e, err := g.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
-	j.takeWarnings(stream)
-	j.initSaid = append(j.initSaid, stream.Diagnostics.Warnings()...)
+	g.task.takeWarnings(stream)
+	g.initSaid = append(g.initSaid, stream.Diagnostics.Warnings()...)
 	for _, d := range stream.Errors() {
 		if d.Summary == backendSummary {
 			return &fault.Failure{Class: run.FailureConfiguration, Err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
 		}
 	}
-	return j.verdict(c, stream, e, 0)
+	return g.verdict(c, stream, e, 0)
 }
 
 var errOtherBackend = errors.New("the backend is another one than before")
@@ -347,27 +347,27 @@ func (w *workspace) forgetBackend() error {
 
 // initDigest covers what init reads, the recorded lock file that it starts from among it. Variables are in it because
 // modules and providers may be named by them.
-func (j *job) initDigest(lockFile []byte) string {
-	w := j.space
+func (s *initStep) initDigest(lockFile []byte) string {
+	w := s.site.space
 	config, _ := w.root.ReadFile(cliConfigName) // written a moment ago
-	if j.providing.plainConfig != nil {
-		config = j.providing.plainConfig
+	if s.providers.providing.plainConfig != nil {
+		config = s.providers.providing.plainConfig
 	}
 	scope := ""
-	if s := j.providerScope(); s != nil {
-		scope = s.Name
+	if from := s.downloads.providerScope(); from != nil {
+		scope = from.Name
 	}
-	env := j.spec.Env
-	if j.spec.Backend.Kind == run.BackendManaged {
+	env := s.task.spec.Env
+	if s.task.spec.Backend.Kind == run.BackendManaged {
 		env = nil
 	}
 	hash := sha256.New()
-	for _, part := range []any{j.treeDigest(), w.module, j.spec.Backend, lockFile, w.tool.Identity, w.named, j.spec.Variables, env, config, scope} {
+	for _, part := range []any{s.task.treeDigest(), w.module, s.task.spec.Backend, lockFile, w.tool.Identity, w.named, s.task.spec.Variables, env, config, scope} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
-	if len(j.spec.Files) > 0 {
-		text := mustJSON(j.spec.Files)
+	if len(s.task.spec.Files) > 0 {
+		text := mustJSON(s.task.spec.Files)
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -395,11 +395,11 @@ func (w *workspace) selected() string {
 
 // recordInit remembers what init was for, so that the next run can reuse it. That run will bring the lock file that init
 // left here.
-func (j *job) recordInit() error {
-	w := j.space
+func (s *initStep) recordInit() error {
+	w := s.site.space
 	defer w.listInit()
-	lockFile := j.spec.LockFile
-	if !j.bringsLockFile() {
+	lockFile := s.task.spec.LockFile
+	if !s.site.bringsLockFile() {
 		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New("", "read the dependency lock file: %w", err)
@@ -408,14 +408,14 @@ func (j *job) recordInit() error {
 			lockFile = text
 		}
 	}
-	w.record.Init, w.record.LockFile, w.record.Selected = j.initDigest(lockFile), w.lockFileDigest(), ""
+	w.record.Init, w.record.LockFile, w.record.Selected = s.initDigest(lockFile), w.lockFileDigest(), ""
 	w.record.NotNeeded = nil
 	if w.own {
 		w.record.Selected = w.selected()
 	}
-	j.tellModules()
+	s.site.tellModules()
 	if err := w.save(); err != nil {
 		return err
 	}
-	return j.reportLockFile()
+	return s.site.reportLockFile()
 }

@@ -41,8 +41,8 @@ func (w *workspace) listInit() {
 }
 
 // checkInit says whether all is as init left it. What a program has changed is removed, so that init begins with nothing.
-func (j *job) checkInit() (intact bool, err error) {
-	w := j.space
+func (s *site) checkInit() (intact bool, err error) {
+	w := s.space
 	if w.unpacked || w.record.Module == "" { // nothing is there but providers that were as they had been
 		return false, nil
 	}
@@ -60,7 +60,7 @@ func (j *job) checkInit() (intact bool, err error) {
 			return false, w.forgetUnlessLocal()
 		}
 		if err == nil {
-			j.log.Note("Init: from nothing, because what it left is not as it was: %s", differences)
+			s.task.log.Note("Init: from nothing, because what it left is not as it was: %s", differences)
 		}
 	}
 	local := w.localBackend()

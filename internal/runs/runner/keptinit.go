@@ -100,23 +100,23 @@ func (k *keptInits) dropLocked(key string) {
 }
 
 // planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
-func (j *job) planComes() bool {
-	return j.spec.Operation == run.OperationPlan || j.spec.Operation == run.OperationPlanAndApply
+func (t *task) planComes() bool {
+	return t.spec.Operation == run.OperationPlan || t.spec.Operation == run.OperationPlanAndApply
 }
 
 // keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
 // told, and why.
-func (j *job) keepKey() (key, why string) {
-	w := j.space
+func (s *initStep) keepKey() (key, why string) {
+	w := s.site.space
 	switch {
-	case !j.planComes():
+	case !s.task.planComes():
 		return "", "no plan comes next"
-	case j.spec.Backend.Kind != run.BackendManaged:
+	case s.task.spec.Backend.Kind != run.BackendManaged:
 		return "", "the backend is the stack's own"
-	case len(j.spec.CLIConfig) > 0 || len(j.spec.Backend.Settings) > 0:
+	case len(s.task.spec.CLIConfig) > 0 || len(s.task.spec.Backend.Settings) > 0:
 		return "", "the tool is configured by the stack"
 	}
-	for _, e := range j.spec.Env {
+	for _, e := range s.task.spec.Env {
 		// Any other setting may be one of init's.
 		if strings.HasPrefix(e.Name, "TF_") && !strings.HasPrefix(e.Name, "TF_VAR_") && !strings.HasPrefix(e.Name, "TF_LOG") {
 			return "", "the environment has " + e.Name
@@ -141,7 +141,7 @@ func (j *job) keepKey() (key, why string) {
 		return "", err.Error()
 	}
 	hash := sha256.New()
-	for _, part := range []any{required.Digest, w.tool.Identity, j.spec.Backend.Override, w.named, lockFile, j.spec.Upgrade && len(lockFile) > 0, config} {
+	for _, part := range []any{required.Digest, w.tool.Identity, s.task.spec.Backend.Override, w.named, lockFile, s.task.spec.Upgrade && len(lockFile) > 0, config} {
 		text := mustJSON(part)
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -149,15 +149,15 @@ func (j *job) keepKey() (key, why string) {
 }
 
 // replay puts what an init of the same things left in place; false when there is none, or the mirror has changed since.
-func (j *job) replay(key string) (bool, error) {
-	w := j.space
-	kept := j.inits.get(key)
+func (s *initStep) replay(key string) (bool, error) {
+	w := s.site.space
+	kept := s.task.inits.get(key)
 	if kept == nil {
 		return false, nil
 	}
 	for dir, stamp := range kept.stamps {
 		if now, err := stampOf(dir); err != nil || now != stamp {
-			j.inits.drop(key)
+			s.task.inits.drop(key)
 			return false, nil
 		}
 	}
@@ -186,7 +186,7 @@ func (j *job) replay(key string) (bool, error) {
 		}
 	}
 	for _, warning := range kept.warnings {
-		j.addWarning(warning)
+		s.task.addWarning(warning)
 	}
 	if kept.hasLockFile {
 		return true, w.write(w.inModule(lockFileTF), kept.lockFile)
@@ -197,30 +197,30 @@ func (j *job) replay(key string) (bool, error) {
 // keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
 // empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
 // everybody.
-func (j *job) keep(key string) {
-	if !j.space.unpacked {
+func (s *initStep) keep(key string) {
+	if !s.site.space.unpacked {
 		return
 	}
 	var warnings []string
-	for _, d := range j.initSaid {
+	for _, d := range s.program.initSaid {
 		if d.Summary != lockFileSummary { // whatever else init has to say, each stack is to hear from init itself
 			return
 		}
 		warnings = append(warnings, d.String())
 	}
-	if kept := j.space.leftByInit(j.mirrors()); kept != nil {
+	if kept := s.site.space.leftByInit(s.downloads.mirrors()); kept != nil {
 		kept.warnings = warnings
-		j.inits.put(key, kept)
+		s.task.inits.put(key, kept)
 	}
 }
 
 // mirrors are the directories that providers are linked from.
-func (j *job) mirrors() []string {
+func (d *downloads) mirrors() []string {
 	var dirs []string
-	if j.opts.ProviderMirror != "" {
-		dirs = append(dirs, j.opts.ProviderMirror)
+	if d.task.opts.ProviderMirror != "" {
+		dirs = append(dirs, d.task.opts.ProviderMirror)
 	}
-	if scope := j.providerScope(); scope != nil {
+	if scope := d.providerScope(); scope != nil {
 		dirs = append(dirs, scope.Mirror())
 	}
 	return dirs

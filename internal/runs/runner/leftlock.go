@@ -55,15 +55,15 @@ func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 
 // mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
 // the stack's own, such as -lock=false, nobody knows.
-func (j *job) mayHold() []run.Step {
+func (l *lockKeeper) mayHold() []run.Step {
 	var steps []run.Step
-	if j.ownArguments() {
+	if l.task.ownArguments() {
 		return nil
 	}
-	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.Journal.ApplyStarted {
+	if !l.program.orderly[run.StepPlan] && !l.task.spec.NoPlanLock && !l.task.Journal.ApplyStarted {
 		steps = append(steps, run.StepPlan)
 	}
-	if !j.orderly[run.StepApply] {
+	if !l.program.orderly[run.StepApply] {
 		steps = append(steps, run.StepApply)
 	}
 	return steps
@@ -80,24 +80,24 @@ const maxLockWords = 1 << 20
 
 // noteLock writes down which lock the run may have left, for the stack's next run here. One that came to its end has
 // given it back.
-func (j *job) noteLock() {
-	if j.space == nil || !j.space.own {
+func (l *lockKeeper) noteLock() {
+	if l.site.space == nil || !l.site.space.own {
 		return
 	}
 	var left *leftLock
-	if j.result.Outcome != run.OutcomeSucceeded {
-		for _, step := range j.mayHold() {
-			if l := readLeftLock(j.Dir.Path(string(step)+spool.OutEnd), j.holderName()); l != nil {
-				left, l.Operation = l, lockOperations[step]
+	if l.task.result.Outcome != run.OutcomeSucceeded {
+		for _, step := range l.mayHold() {
+			if found := readLeftLock(l.task.Dir.Path(string(step)+spool.OutEnd), l.task.holderName()); found != nil {
+				left, found.Operation = found, lockOperations[step]
 			}
 		}
 	}
-	if left == nil && (j.space.record.LeftLock == nil || j.result.Outcome != run.OutcomeSucceeded) {
+	if left == nil && (l.site.space.record.LeftLock == nil || l.task.result.Outcome != run.OutcomeSucceeded) {
 		return
 	}
-	j.space.record.LeftLock = left
-	if err := j.space.save(); err != nil {
-		j.opts.Log.Warn("which lock a run may have left was not written down", "run", j.id, "error", err)
+	l.site.space.record.LeftLock = left
+	if err := l.site.space.save(); err != nil {
+		l.task.opts.Log.Warn("which lock a run may have left was not written down", "run", l.task.id, "error", err)
 	}
 }
 
@@ -131,12 +131,12 @@ func readLeftLock(path, holder string) *leftLock {
 }
 
 // holderName is how the tool names itself in locks.
-func (r *runner) holderName() string {
+func (q *equipment) holderName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		return ""
 	}
-	if account := r.walls.Account(); account != "" {
+	if account := q.walls.Account(); account != "" {
 		return account + "@" + host
 	}
 	who, err := user.Current()
@@ -148,19 +148,19 @@ func (r *runner) holderName() string {
 
 // pastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
 // again.
-func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
-	left := j.space.record.LeftLock
-	if left == nil || !j.space.own || e.Signal != 0 {
+func (l *lockKeeper) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
+	left := l.site.space.record.LeftLock
+	if left == nil || !l.site.space.own || e.Signal != 0 {
 		return stream, e, nil
 	}
 	lock := lockIn(stream)
 	if !left.is(lock) {
 		return stream, e, nil
 	}
-	j.log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)
-	j.spec.ForceUnlock = lock.ID
-	if err := j.forceUnlock(ctx); err != nil {
+	l.task.log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)
+	l.task.spec.ForceUnlock = lock.ID
+	if err := l.forceUnlock(ctx); err != nil {
 		return nil, process.Exit{}, err
 	}
-	return j.tofu(ctx, c)
+	return l.program.tofu(ctx, c)
 }

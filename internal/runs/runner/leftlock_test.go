@@ -202,15 +202,15 @@ func TestOnlyWhoTookALockMayHaveLeftIt(t *testing.T) {
 		want   []run.Step
 	}{
 		"nothing is known":                                {func(*job) {}, []run.Step{run.StepPlan, run.StepApply}},
-		"the plan was orderly":                            {func(j *job) { j.orderly[run.StepPlan] = true }, []run.Step{run.StepApply}},
-		"the plan took none":                              {func(j *job) { j.spec.NoPlanLock = true }, []run.Step{run.StepApply}},
-		"the plan was over":                               {func(j *job) { j.Journal.ApplyStarted = true }, []run.Step{run.StepApply}},
-		"whether it took one is the stack's own business": {func(j *job) { j.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS_plan"}} }, nil},
-		"all ended in good order":                         {func(j *job) { j.orderly = map[run.Step]bool{run.StepPlan: true, run.StepApply: true} }, nil},
+		"the plan was orderly":                            {func(j *job) { j.program.orderly[run.StepPlan] = true }, []run.Step{run.StepApply}},
+		"the plan took none":                              {func(j *job) { j.task.spec.NoPlanLock = true }, []run.Step{run.StepApply}},
+		"the plan was over":                               {func(j *job) { j.task.Journal.ApplyStarted = true }, []run.Step{run.StepApply}},
+		"whether it took one is the stack's own business": {func(j *job) { j.task.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS_plan"}} }, nil},
+		"all ended in good order":                         {func(j *job) { j.program.orderly = map[run.Step]bool{run.StepPlan: true, run.StepApply: true} }, nil},
 	} {
 		j := (&runner{}).newJob("one", "")
 		c.change(j)
-		if diff := cmp.Diff(c.want, j.mayHold()); diff != "" {
+		if diff := cmp.Diff(c.want, j.locks.mayHold()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // keepLeftState moves states out of the working directory that are there before a run begins. A run takes its state
 // with it when it ends: one that is left is of a run whose end nobody saw, and may be the only one that has its changes.
-func (j *job) keepLeftState(context.Context) error {
-	w := j.space
+func (k *stateKeeper) keepLeftState(context.Context) error {
+	w := k.site.space
 	if w.own {
 		return nil
 	}
@@ -32,24 +32,24 @@ func (j *job) keepLeftState(context.Context) error {
 			continue
 		}
 		if err != nil {
-			j.warn("%s was left by an earlier run, cannot be read, and is removed: %v", name, err)
+			k.task.warn("%s was left by an earlier run, cannot be read, and is removed: %v", name, err)
 			continue
 		}
-		dir := j.orphanDir(j.id + "-left")
+		dir := k.task.orphanDir(k.task.id + "-left")
 		kept := filepath.Join(dir, filepath.Base(name))
-		if err := errors.Join(spool.KeepFile(kept, state), spool.KeepFile(filepath.Join(dir, spool.SpecFile), mustJSON(run.Spec{Stack: j.spec.Stack, Workspace: j.spec.Workspace}))); err != nil {
+		if err := errors.Join(spool.KeepFile(kept, state), spool.KeepFile(filepath.Join(dir, spool.SpecFile), mustJSON(run.Spec{Stack: k.task.spec.Stack, Workspace: k.task.spec.Workspace}))); err != nil {
 			return fault.New(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
 		}
-		j.warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
-		j.opts.Log.Warn("kept a state that was left in a working directory", "stack", j.spec.Stack.String(), "file", kept)
+		k.task.warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
+		k.task.opts.Log.Warn("kept a state that was left in a working directory", "stack", k.task.spec.Stack.String(), "file", kept)
 	}
 	return nil
 }
 
 // leftStates are the states of the stack that are kept, the newest of each run. The directory is the only record of them:
 // whatever dies in between, a state that was moved there is found.
-func (j *job) leftStates() ([]spool.Left, error) {
-	entries, err := os.ReadDir(j.orphanDir(""))
+func (k *stateKeeper) leftStates() ([]spool.Left, error) {
+	entries, err := os.ReadDir(k.task.orphanDir(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for states that earlier runs have left: %w", err)
 	}
@@ -58,13 +58,13 @@ func (j *job) leftStates() ([]spool.Left, error) {
 		if !entry.IsDir() { // a person's
 			continue
 		}
-		dir := spool.Dir{Root: j.orphanDir(entry.Name())}
+		dir := spool.Dir{Root: k.task.orphanDir(entry.Name())}
 		var spec run.Spec
 		_, known, err := dir.ReadSpec(&spec)
 		if err != nil { // it may be another stack's, and must not stop everybody's applies
-			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", dir.Root, err)
+			k.task.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", dir.Root, err)
 		}
-		if known && spec.Stack == j.spec.Stack && spec.Workspace == j.spec.Workspace {
+		if known && spec.Stack == k.task.spec.Stack && spec.Workspace == k.task.spec.Workspace {
 			left = append(left, statesIn(dir)...)
 		}
 	}
@@ -88,15 +88,15 @@ func statesIn(dir spool.Dir) (left []spool.Left) {
 
 // heedLeftState lets nothing be applied while a state is kept that follows the one given, empty for none: it has changes
 // that the given one lacks, and they would be made a second time. A person says which of them counts.
-func (j *job) heedLeftState(given []byte) error {
-	switch j.spec.Operation {
+func (k *stateKeeper) heedLeftState(given []byte) error {
+	switch k.task.spec.Operation {
 	case run.OperationPlan, run.OperationState, run.OperationShell:
 		return nil
 	}
 	if len(given) > 0 && !spool.Complete(given) {
 		return nil
 	}
-	all, err := j.leftStates()
+	all, err := k.leftStates()
 	if err != nil {
 		return fault.New(run.FailureDisk, "apply: %w", err)
 	}
@@ -106,7 +106,7 @@ func (j *job) heedLeftState(given []byte) error {
 			continue
 		}
 		return fault.New(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
-			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, j.spec.Stack.Name)
+			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, k.task.spec.Stack.Name)
 	}
 	return nil
 }

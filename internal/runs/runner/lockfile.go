@@ -27,8 +27,8 @@ func (w *workspace) lockFileDigest() string {
 }
 
 // mappedLockFile is the dependency lock file that came with the run's files.
-func (j *job) mappedLockFile() ([]byte, bool) {
-	for _, f := range j.spec.Files {
+func (t *task) mappedLockFile() ([]byte, bool) {
+	for _, f := range t.spec.Files {
 		if isLockFile(f) {
 			return f.Content, true
 		}
@@ -39,18 +39,18 @@ func (j *job) mappedLockFile() ([]byte, bool) {
 func isLockFile(f run.File) bool { return f.Location == run.FileInModule && f.Path == lockFileTF }
 
 // bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
-func (j *job) bringsLockFile() bool {
-	_, mapped := j.mappedLockFile()
-	return mapped || j.space.record.HasLockFile
+func (s *site) bringsLockFile() bool {
+	_, mapped := s.task.mappedLockFile()
+	return mapped || s.space.record.HasLockFile
 }
 
 // freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
 // source's own, else the recorded one.
-func (j *job) freshLockFile() error {
-	w := j.space
-	if text, mapped := j.mappedLockFile(); mapped {
-		if j.spec.Upgrade {
-			j.log.Note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
+func (s *site) freshLockFile() error {
+	w := s.space
+	if text, mapped := s.task.mappedLockFile(); mapped {
+		if s.task.spec.Upgrade {
+			s.task.log.Note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
 		}
 		return w.write(w.inModule(lockFileTF), text)
 	}
@@ -64,29 +64,29 @@ func (j *job) freshLockFile() error {
 	if err := w.remove(lockFileTF); err != nil {
 		return err
 	}
-	if len(j.spec.LockFile) == 0 {
+	if len(s.task.spec.LockFile) == 0 {
 		return nil
 	}
-	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
+	return w.write(w.inModule(lockFileTF), s.task.spec.LockFile)
 }
 
 // reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
-func (j *job) reportLockFile() error {
-	if j.bringsLockFile() {
+func (s *site) reportLockFile() error {
+	if s.bringsLockFile() {
 		return nil
 	}
-	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+	text, err := s.space.read(s.space.inModule(lockFileTF), maxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a module without providers has none
 	}
 	if err != nil {
 		return fault.New("", "read the dependency lock file: %w", err)
 	}
-	if !bytes.Equal(text, j.spec.LockFile) {
-		j.result.LockFile = text
-		j.Lock()
-		j.Journal.LockFile = text
-		j.Unlock()
+	if !bytes.Equal(text, s.task.spec.LockFile) {
+		s.task.result.LockFile = text
+		s.task.Lock()
+		s.task.Journal.LockFile = text
+		s.task.Unlock()
 	}
 	return nil
 }

@@ -211,22 +211,22 @@ func (r *foreignReader) settle(ctx context.Context, dir string, err error) error
 }
 
 // tellModules says in the result what is known of the modules from elsewhere, if they are still those that were looked into.
-func (j *job) tellModules() {
-	known := j.space.record.Known
-	if known != nil && known.List != j.space.listedModules() {
+func (s *site) tellModules() {
+	known := s.space.record.Known
+	if known != nil && known.List != s.space.listedModules() {
 		known = nil
 	}
-	j.space.record.Known = known
+	s.space.record.Known = known
 	if known == nil {
-		j.result.Modules = nil
+		s.task.result.Modules = nil
 		return
 	}
 	told := known.Modules
-	told.Moves, told.Whole, told.World = j.mask.Text(told.Moves), j.mask.Text(told.Whole), slices.Clone(told.World)
+	told.Moves, told.Whole, told.World = s.task.mask.Text(told.Moves), s.task.mask.Text(told.Whole), slices.Clone(told.World)
 	for i := range told.World {
-		told.World[i] = j.mask.Text(told.World[i])
+		told.World[i] = s.task.mask.Text(told.World[i])
 	}
-	j.result.Modules = &told
+	s.task.result.Modules = &told
 }
 
 // listedModules is the digest of the tool's list of modules, in whatever order; empty when there is none.

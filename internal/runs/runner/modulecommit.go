@@ -29,8 +29,8 @@ import (
 const maxResolve = time.Minute
 
 // moduleResolver asks git repositories where nothing of the stack is but its credentials.
-func (j *job) moduleResolver(f *fetcher) modules.Resolver {
-	files := j.homeFiles()
+func (m *moduleStep) moduleResolver(f *fetcher) modules.Resolver {
+	files := m.task.homeFiles()
 	return func(ctx context.Context, dir string, a modules.Answer) (string, error) {
 		at, err := parseGitSource(a.Source)
 		if err != nil {

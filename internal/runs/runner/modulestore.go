@@ -60,44 +60,44 @@ type moduleList struct {
 }
 
 // openModules makes the store of modules ready. It is there when there is one of providers.
-func (r *runner) openModules() (err error) {
-	r.modules, err = modules.Open(filepath.Join(r.opts.Dir, "modules"))
+func (q *equipment) openModules() (err error) {
+	q.modules, err = modules.Open(filepath.Join(q.opts.Dir, "modules"))
 	return err
 }
 
 // tidyModules removes what an earlier runner left half done in the store, and from time to time what is not used.
-func (r *runner) tidyModules(ctx context.Context) {
-	if r.modules == nil {
+func (q *equipment) tidyModules(ctx context.Context) {
+	if q.modules == nil {
 		return
 	}
-	if err := r.modules.Clean(); err != nil {
-		r.opts.Log.Warn("downloads of modules that were given up are left", "error", err)
+	if err := q.modules.Clean(); err != nil {
+		q.opts.Log.Warn("downloads of modules that were given up are left", "error", err)
 	}
 	ticker := time.NewTicker(collectInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			r.collectModules()
+			q.collectModules()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (r *runner) collectModules() {
-	done, err := r.modules.Collect(modules.DefaultLimits())
+func (q *equipment) collectModules() {
+	done, err := q.modules.Collect(modules.DefaultLimits())
 	if err != nil {
-		r.opts.Log.Warn("collect modules that nobody uses", "error", err)
+		q.opts.Log.Warn("collect modules that nobody uses", "error", err)
 	}
 	if done.Packages > 0 {
-		r.opts.Log.Info("removed modules that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
+		q.opts.Log.Info("removed modules that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
 	}
 }
 
 // moduleWalk puts together what a program calls.
 type moduleWalk struct {
-	j      *job
+	step   *moduleStep
 	scope  *modules.Scope
 	reader *module.CallReader
 	fetch  *fetcher
@@ -123,52 +123,52 @@ type moduleWalk struct {
 
 // placeModules puts the modules that the program calls in place. A stack that has some already keeps them, and gets the same
 // ones again after a commit, until newer ones are to be looked for.
-func (j *job) placeModules(ctx context.Context) error {
-	j.used = moduleUse{}
-	scope, fetch, why := j.moduleScope()
-	if scope == nil && why == "" || !j.spec.Upgrade && j.listsModules() {
+func (m *moduleStep) placeModules(ctx context.Context) error {
+	m.used = moduleUse{}
+	scope, fetch, why := m.moduleScope()
+	if scope == nil && why == "" || !m.task.spec.Upgrade && m.site.listsModules() {
 		return nil
 	}
-	source, err := os.OpenRoot(filepath.Join(j.space.base, sourceDir))
+	source, err := os.OpenRoot(filepath.Join(m.site.space.base, sourceDir))
 	if err != nil {
 		return fmt.Errorf("read which modules are called: %w", err)
 	}
 	defer source.Close()
-	ctx, cancel := j.stop.until(ctx)
+	ctx, cancel := m.task.stop.until(ctx)
 	defer cancel()
-	j.space.record.Known = nil
-	root := path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))
-	walk := &moduleWalk{j: j, scope: scope, fetch: fetch, had: j.space.record.Modules, got: map[string]modules.Answer{}, root: root,
+	m.site.space.record.Known = nil
+	root := path.Clean("./" + strings.TrimPrefix(m.site.space.module, sourceDir))
+	walk := &moduleWalk{step: m, scope: scope, fetch: fetch, had: m.site.space.record.Modules, got: map[string]modules.Answer{}, root: root,
 		looks:  &foreignReader{files: source.FS(), root: root},
-		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.Name == "terraform"})}
-	if j.spec.Upgrade {
-		walk.after, walk.had = j.space.record.ModulesAsked, nil
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.space.tool.Name == "terraform"})}
+	if m.task.spec.Upgrade {
+		walk.after, walk.had = m.site.space.record.ModulesAsked, nil
 	}
 	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
-		return j.moduleFailure(err)
+		return m.moduleFailure(err)
 	}
 	if !walk.elsewhere {
 		return nil
 	}
 	if scope == nil {
-		j.log.Note("Modules: init downloads them in the run, because %s", why)
+		m.task.log.Note("Modules: init downloads them in the run, because %s", why)
 		return nil
 	}
-	j.space.record.ModulesAsked = time.Now()
+	m.site.space.record.ModulesAsked = time.Now()
 	return walk.finish()
 }
 
 // moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
-func (j *job) moduleFailure(err error) error {
-	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+func (m *moduleStep) moduleFailure(err error) error {
+	if reason := m.task.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
 	}
 	return fault.New(fault.DiskClass(err), "put the modules in place: %w", err)
 }
 
 // listsModules tells whether the tool has made a list of modules before.
-func (j *job) listsModules() bool {
-	_, err := j.space.root.Lstat(j.space.inModule(manifestTF))
+func (s *site) listsModules() bool {
+	_, err := s.space.root.Lstat(s.space.inModule(manifestTF))
 	return err == nil
 }
 
@@ -231,7 +231,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 			return nil
 		}
 	}
-	call := modules.Call{Tool: m.j.space.tool.Name, Source: written.Source, Version: written.Version}
+	call := modules.Call{Tool: m.step.site.space.tool.Name, Source: written.Source, Version: written.Version}
 	if !call.Suits() {
 		m.leave("the module %q comes from where the store does not go", place)
 		return nil
@@ -245,7 +245,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	}
 	if err != nil {
 		m.leave("the module %q: %v", place, err)
-		return m.j.space.remove(modulesTF + "/" + place)
+		return m.step.site.space.remove(modulesTF + "/" + place)
 	}
 	if got.Downloaded {
 		m.downloaded++
@@ -267,7 +267,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 
 // clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
 func (m *moduleWalk) clear() bool {
-	w := m.j.space
+	w := m.step.site.space
 	if info, err := w.root.Lstat(w.inModule(dataDirTF)); err == nil && !info.IsDir() {
 		m.leave("%s is no directory", dataDirTF)
 		return false
@@ -284,7 +284,7 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 	const attempts = 2
 	var problem error
 	for range attempts {
-		wish := modules.Wish{Call: call, After: m.after, Fetch: m.j.moduleFetcher(m.fetch, call), Resolve: m.j.moduleResolver(m.fetch)}
+		wish := modules.Wish{Call: call, After: m.after, Fetch: m.step.moduleFetcher(m.fetch, call), Resolve: m.step.moduleResolver(m.fetch)}
 		key := m.scope.Key(call)
 		if last, had := m.had[key]; had {
 			wish.Last = &last
@@ -294,14 +294,14 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 			return nil, err
 		}
 		m.got[key] = got.Answer
-		bytes, err := got.CopyTo(ctx, m.j.space.root.Root, m.j.space.inModule(dir), maxModuleBytes-m.bytes)
+		bytes, err := got.CopyTo(ctx, m.step.site.space.root.Root, m.step.site.space.inModule(dir), maxModuleBytes-m.bytes)
 		m.bytes += bytes
 		if !errors.Is(err, modules.ErrDamaged) {
 			return got, err
 		}
 		problem = err
-		m.j.opts.Log.Warn("a module is fetched again", "error", err)
-		if err := m.j.space.remove(dir); err != nil {
+		m.step.task.opts.Log.Warn("a module is fetched again", "error", err)
+		if err := m.step.site.space.remove(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -310,11 +310,11 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 
 // finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
 func (m *moduleWalk) finish() error {
-	w := m.j.space
+	w := m.step.site.space
 	if m.why != "" {
-		m.j.opts.Log.Debug("modules are left to init", "run", m.j.id, "why", m.j.mask.Text(m.why))
+		m.step.task.opts.Log.Debug("modules are left to init", "run", m.step.task.id, "why", m.step.task.mask.Text(m.why))
 	}
-	if m.hits+m.downloaded == 0 || m.why != "" && m.j.spec.Upgrade {
+	if m.hits+m.downloaded == 0 || m.why != "" && m.step.task.spec.Upgrade {
 		return w.remove(modulesTF)
 	}
 	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
@@ -330,8 +330,8 @@ func (m *moduleWalk) finish() error {
 			return fault.New(fault.DiskClass(err), "give the modules to their user: %w", err)
 		}
 	}
-	m.j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
-	if m.j.used.complete {
+	m.step.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	if m.step.used.complete {
 		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
 		w.record.Known = &knownModules{m.looks.found, list.digest()}
 	}
@@ -342,24 +342,24 @@ func (m *moduleWalk) finish() error {
 	if m.downloaded > 0 {
 		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
 	}
-	m.j.log.Note("Modules: %s", strings.Join(words, ", "))
-	if m.j.modules.Crowded() {
-		go m.j.collectModules()
+	m.step.task.log.Note("Modules: %s", strings.Join(words, ", "))
+	if m.step.task.modules.Crowded() {
+		go m.step.task.collectModules()
 	}
 	return nil
 }
 
 // sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
 // a plan, least of all what is to destroy something.
-func (j *job) sameModules() bool {
-	s, known := &j.spec, j.space.record.Known
+func (m *moduleStep) sameModules() bool {
+	s, known := &m.task.spec, m.site.space.record.Known
 	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
-	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && j.used.complete && known != nil && known.Placed == s.Unless
+	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && m.used.complete && known != nil && known.Placed == s.Unless
 }
 
 // withdrawModules undoes what placeModules did.
-func (j *job) withdrawModules() error {
-	j.used, j.space.record.Known = moduleUse{}, nil
-	j.log.Note("Init: again, without the modules that the store has")
-	return j.space.remove(modulesTF)
+func (m *moduleStep) withdrawModules() error {
+	m.used, m.site.space.record.Known = moduleUse{}, nil
+	m.task.log.Note("Init: again, without the modules that the store has")
+	return m.site.space.remove(modulesTF)
 }

@@ -38,16 +38,16 @@ const (
 // moduleScope is the part of the store of modules that a run's come from and go to, and what of the stack's environment and
 // certificates their download needs; nil without a store, or when the stack has the tool look in places of its own or may have
 // it run programs; then why says what is in the way. Whatever a download can see of a stack is in the scope's name.
-func (j *job) moduleScope() (scope *modules.Scope, f *fetcher, why string) {
-	if j.modules == nil || len(j.spec.CLIConfig) > maxUnderstood {
+func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetcher, why string) {
+	if m.task.modules == nil || len(m.task.spec.CLIConfig) > maxUnderstood {
 		return nil, nil, ""
 	}
-	files := j.homeFiles()
-	if why := startsPrograms(j.spec.Env, files); why != "" {
+	files := m.task.homeFiles()
+	if why := startsPrograms(m.task.spec.Env, files); why != "" {
 		return nil, nil, why
 	}
-	env := fetchEnvironment(&j.spec)
-	for _, e := range j.spec.Env {
+	env := fetchEnvironment(&m.task.spec)
+	for _, e := range m.task.spec.Env {
 		if hasPrefix(e.Name, []string{"XDG_", "TF_REATTACH_PROVIDERS"}) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" || e.Name == "TF_CLI_ARGS_get" {
 			return nil, nil, ""
 		}
@@ -55,31 +55,31 @@ func (j *job) moduleScope() (scope *modules.Scope, f *fetcher, why string) {
 			env = append(env, e)
 		}
 	}
-	env, authorities, unreadable := j.takeAuthorities(env)
+	env, authorities, unreadable := m.downloads.takeAuthorities(env)
 	if unreadable != "" {
 		return nil, nil, ""
 	}
 	// A file of the stack's own directory is nowhere else.
-	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, j.opts.WorkRoot) }) {
+	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, m.task.opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
-	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: meter.ProcessLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
-	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
-		return j.modules.Scope(""), f, ""
+	f = &fetcher{tool: m.site.space.tool, opts: &m.task.opts, walls: m.task.walls, users: m.task.users, limits: meter.ProcessLimits(m.task.spec.Limits, m.task.walls), config: m.task.spec.CLIConfig, env: env, authorities: authorities, mask: m.task.mask}
+	if len(m.task.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
+		return m.task.modules.Scope(""), f, ""
 	}
 	slices.SortStableFunc(env, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
-	identity := []any{j.spec.CLIConfig, env, files}
+	identity := []any{m.task.spec.CLIConfig, env, files}
 	if len(authorities) > 0 {
 		identity = append(identity, authorities)
 	}
 	sum := sha256.Sum256(mustJSON(identity))
-	return j.modules.Scope(hex.EncodeToString(sum[:])), f, ""
+	return m.task.modules.Scope(hex.EncodeToString(sum[:])), f, ""
 }
 
 // homeFiles are the files that come with the run for its home directory, where git and others look for credentials.
-func (j *job) homeFiles() []run.File {
+func (t *task) homeFiles() []run.File {
 	var files []run.File
-	for _, f := range j.spec.Files {
+	for _, f := range t.spec.Files {
 		if f.Location == run.FileInHome {
 			files = append(files, f)
 		}
@@ -90,8 +90,8 @@ func (j *job) homeFiles() []run.File {
 
 // moduleFetcher has the tool fetch a module. It goes on for other runs that wait for the same when the one that began it
 // has ended, so that it has nothing of that one's working directory.
-func (j *job) moduleFetcher(f *fetcher, call modules.Call) modules.Fetcher {
-	files := j.homeFiles()
+func (m *moduleStep) moduleFetcher(f *fetcher, call modules.Call) modules.Fetcher {
+	files := m.task.homeFiles()
 	return func(ctx context.Context, dir string) ([]modules.Found, error) {
 		return f.fetchModule(ctx, dir, call, files)
 	}

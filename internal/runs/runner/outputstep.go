@@ -17,9 +17,9 @@ import (
 const maxResources = 20_000
 
 // readBack asks the tool for what the server cannot read in the state itself.
-func (j *job) readBack(ctx context.Context) error {
-	if j.spec.ReadOutputs {
-		if err := j.output(ctx); err != nil {
+func (s *planStep) readBack(ctx context.Context) error {
+	if s.task.spec.ReadOutputs {
+		if err := s.output(ctx); err != nil {
 			var f *fault.Failure
 			if !errors.As(err, &f) {
 				f = &fault.Failure{Err: err}
@@ -28,34 +28,34 @@ func (j *job) readBack(ctx context.Context) error {
 			return f
 		}
 	}
-	if j.spec.ReadResources {
+	if s.task.spec.ReadResources {
 		// What was applied is applied; the list of it is for people to look at.
-		if err := j.resources(ctx); err != nil {
-			j.warn("the inventory could not be read: %v", err)
+		if err := s.resources(ctx); err != nil {
+			s.task.warn("the inventory could not be read: %v", err)
 		}
 	}
 	return nil
 }
 
 // output asks for the outputs after an apply.
-func (j *job) output(ctx context.Context) error {
+func (s *planStep) output(ctx context.Context) error {
 	c := command{step: run.StepOutput, args: []string{"output", "-json", "-no-color"}}
-	text, err := j.document(ctx, c, j.stateLimit())
+	text, err := s.program.document(ctx, c, s.task.stateLimit())
 	if err != nil {
 		return err
 	}
-	j.result.Outputs = text
+	s.task.result.Outputs = text
 	return nil
 }
 
 // resources asks for the resources in the state.
-func (j *job) resources(ctx context.Context) error {
+func (s *planStep) resources(ctx context.Context) error {
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color"}}
-	text, err := j.document(ctx, c, 2*j.stateLimit())
+	text, err := s.program.document(ctx, c, 2*s.task.stateLimit())
 	if err != nil {
 		return err
 	}
-	j.result.Resources, err = readResources(text)
+	s.task.result.Resources, err = readResources(text)
 	return err
 }
 

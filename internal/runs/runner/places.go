@@ -41,57 +41,57 @@ type tally struct {
 }
 
 // takePlace waits for a place, unless the job is to stop.
-func (j *job) takePlace(ctx context.Context) {
-	if j.placed {
+func (u *turn) takePlace(ctx context.Context) {
+	if u.placed {
 		return
 	}
-	waiting, cancel := j.stop.until(ctx)
+	waiting, cancel := u.task.stop.until(ctx)
 	defer cancel()
 	select {
-	case j.places <- struct{}{}:
-		j.placed, j.placedAt = true, time.Now()
-		j.runner.lock.Lock()
-		j.unplaced = false
-		j.runner.lock.Unlock()
+	case u.task.places <- struct{}{}:
+		u.placed, u.placedAt = true, time.Now()
+		u.r.lock.Lock()
+		u.unplaced = false
+		u.r.lock.Unlock()
 	case <-waiting.Done():
 	}
 }
 
 // keepPlace takes a place for what works already, if one is left.
-func (j *job) keepPlace() {
+func (u *turn) keepPlace() {
 	select {
-	case j.places <- struct{}{}:
-		j.placed, j.placedAt = true, time.Now()
+	case u.task.places <- struct{}{}:
+		u.placed, u.placedAt = true, time.Now()
 	default:
 	}
 }
 
 // awaitPlace is takePlace as a step. When the runner leaves meanwhile, nothing more is begun.
-func (j *job) awaitPlace(ctx context.Context) error {
-	j.takePlace(ctx)
-	if !j.placed && ctx.Err() != nil {
+func (u *turn) awaitPlace(ctx context.Context) error {
+	u.takePlace(ctx)
+	if !u.placed && ctx.Err() != nil {
 		return &fault.Failure{Step: run.StepInit, Outcome: run.OutcomeInterrupted, Err: errors.New("the runner left before anything was begun")}
 	}
 	return errNotThisStep
 }
 
-func (j *job) leavePlace() {
-	if !j.placed {
+func (u *turn) leavePlace() {
+	if !u.placed {
 		return
 	}
-	j.placed = false
-	<-j.places
-	j.count(func(t *tally) { t.held += (time.Since(j.placedAt) - t.held) / 4 })
+	u.placed = false
+	<-u.task.places
+	u.r.count(func(t *tally) { t.held += (time.Since(u.placedAt) - t.held) / 4 })
 }
 
 // end says that the job starts nothing more: another one may come.
-func (j *job) end() {
-	j.leavePlace()
-	if !j.ending {
-		j.count(func(t *tally) {
-			j.ending = true
+func (u *turn) end() {
+	u.leavePlace()
+	if !u.ending {
+		u.r.count(func(t *tally) {
+			u.ending = true
 			t.ending++
-			if j.stuck {
+			if u.stuck {
 				t.stuck++
 			}
 		})
@@ -99,36 +99,36 @@ func (j *job) end() {
 }
 
 // stall says whether the job's state waits for a person.
-func (j *job) stall(stuck bool) {
-	j.count(func(t *tally) {
-		if j.ending && stuck != j.stuck {
+func (u *turn) stall(stuck bool) {
+	u.r.count(func(t *tally) {
+		if u.ending && stuck != u.stuck {
 			t.stuck += map[bool]int{true: 1, false: -1}[stuck]
 		}
-		j.stuck = stuck
+		u.stuck = stuck
 	})
 }
 
 // gone takes an ended job off the count; the runner's lock is held.
-func (j *job) gone() {
-	if j.ending {
-		j.ending = false
-		j.tally.ending--
-		if j.stuck {
-			j.tally.stuck--
+func (u *turn) gone() {
+	if u.ending {
+		u.ending = false
+		u.r.tally.ending--
+		if u.stuck {
+			u.r.tally.stuck--
 		}
 	}
 }
 
 // aside does what waits for others, and lets another job work meanwhile.
-func (j *job) aside(ctx context.Context, wait func(context.Context) error) error {
-	if !j.placed {
+func (u *turn) aside(ctx context.Context, wait func(context.Context) error) error {
+	if !u.placed {
 		return wait(ctx)
 	}
-	j.leavePlace()
-	j.count(func(t *tally) { t.aside++ })
+	u.leavePlace()
+	u.r.count(func(t *tally) { t.aside++ })
 	defer func() {
-		j.count(func(t *tally) { t.aside-- })
-		j.takePlace(ctx)
+		u.r.count(func(t *tally) { t.aside-- })
+		u.takePlace(ctx)
 	}()
 	return wait(ctx)
 }

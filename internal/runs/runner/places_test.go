@@ -33,7 +33,7 @@ func TestCapacity(t *testing.T) {
 		"runs take long: none ahead":         {active: 1, tally: tally{held: brisk + 1}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &runner{opts: Options{Capacity: 2}, active: map[string]*job{}, tally: c.tally}
+			r := &runner{equipment: &equipment{opts: Options{Capacity: 2}}, active: map[string]*job{}, tally: c.tally}
 			for i := range c.active {
 				r.active[fmt.Sprint(i)] = nil
 			}
@@ -135,13 +135,13 @@ func TestNothingIsBegunWhenTheRunnerLeaves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var f *fault.Failure
-	if err := r.newJob("next", "").awaitPlace(ctx); !errors.As(err, &f) || f.Outcome != run.OutcomeInterrupted {
+	if err := r.newJob("next", "").turn.awaitPlace(ctx); !errors.As(err, &f) || f.Outcome != run.OutcomeInterrupted {
 		t.Errorf("%v", err)
 	}
 	<-r.places
 	j := r.newJob("next", "")
-	if err := j.awaitPlace(t.Context()); !errors.Is(err, errNotThisStep) || !j.placed {
-		t.Errorf("%v, placed: %v", err, j.placed)
+	if err := j.turn.awaitPlace(t.Context()); !errors.Is(err, errNotThisStep) || !j.turn.placed {
+		t.Errorf("%v, placed: %v", err, j.turn.placed)
 	}
 }
 
@@ -178,16 +178,16 @@ func TestAStateThatWaitsForAPersonTakesNoPlace(t *testing.T) {
 			t.Errorf("%s: %+v", what, r.tally)
 		}
 	}
-	j.stall(true)
+	j.turn.stall(true)
 	count("the apply goes on", 0, 0)
-	j.end()
+	j.turn.end()
 	count("the apply is over", 1, 1)
-	j.stall(true)
+	j.turn.stall(true)
 	count("it was tried again", 1, 1)
-	j.stall(false)
+	j.turn.stall(false)
 	count("somebody helped", 1, 0)
-	j.stall(true)
-	j.gone()
+	j.turn.stall(true)
+	j.turn.gone()
 	count("it is gone", 0, 0)
 }
 

@@ -25,53 +25,53 @@ import (
 
 // prepare makes the working directory what the spec says, and nothing else.
 func (j *job) prepare(ctx context.Context) error {
-	if j.spec.Protocol > run.ProtocolVersion {
-		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
+	if j.task.spec.Protocol > run.ProtocolVersion {
+		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", j.task.spec.Protocol, run.ProtocolVersion)
 	}
-	if err := j.checkReserve(); err != nil {
+	if err := j.task.checkReserve(); err != nil {
 		return err
 	}
-	found, err := j.tools.Find(ctx, j.spec.Tool)
-	j.result.ToolVersion, j.result.ToolName = found.Version, found.Name
+	found, err := j.task.tools.Find(ctx, j.task.spec.Tool)
+	j.task.result.ToolVersion, j.task.result.ToolName = found.Version, found.Name
 	if err != nil {
 		return err
 	}
-	if j.space, err = j.area.open(j.order(), j.takeClaim()); err != nil {
+	if j.site.space, err = j.task.area.open(j.site.order(), j.site.takeClaim()); err != nil {
 		return err
 	}
-	j.space.tool = found
-	for _, part := range []func(context.Context) error{j.keepLeftState, j.placeSource, j.placeFiles, j.makeTemp} {
+	j.site.space.tool = found
+	for _, part := range []func(context.Context) error{j.keeper.keepLeftState, j.source.placeSource, j.site.placeFiles, j.site.makeTemp} {
 		if err := part(ctx); err != nil {
 			return err
 		}
 	}
-	j.space.env = j.environment()
+	j.site.space.env = j.program.environment()
 	return nil
 }
 
 // placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
-func (j *job) placeSource(ctx context.Context) error {
-	w := j.space
-	if w.record.UID != j.spec.Stack.UID { // a stack of the same name that is gone
+func (s *source) placeSource(ctx context.Context) error {
+	w := s.site.space
+	if w.record.UID != s.task.spec.Stack.UID { // a stack of the same name that is gone
 		for _, name := range []string{sourceDir, homeDir, tempDir, planDir, givenDir, recordName, lockName, initListName, madeName} {
 			if err := w.root.RemoveAll(name); err != nil {
-				return fault.New(fault.DiskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
+				return fault.New(fault.DiskClass(err), "clear the working directory of an earlier %s: %w", s.task.spec.Stack, err)
 			}
 		}
-		w.record = workspaceRecord{UID: j.spec.Stack.UID}
+		w.record = workspaceRecord{UID: s.task.spec.Stack.UID}
 		if err := w.settle(0); err != nil {
 			return err
 		}
 	}
 	if err := w.root.RemoveAll(homeDir); err != nil { // nothing of an earlier run speaks to this one
-		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", j.spec.Stack, err)
+		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", s.task.spec.Stack, err)
 	}
-	if err := j.syncTree(ctx); err != nil {
+	if err := s.syncTree(ctx); err != nil {
 		return err
 	}
 	info, err := w.root.Stat(w.module)
 	if err != nil || !info.IsDir() {
-		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
+		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", s.task.spec.Artifact.Revision, s.task.spec.Path)
 	}
 	for _, name := range []string{planDir, givenDir} { // what is there is of a run whose end nobody saw
 		if err := w.root.RemoveAll(name); err != nil {
@@ -87,14 +87,14 @@ func (j *job) placeSource(ctx context.Context) error {
 }
 
 // fetch stores what the server has at a path in a file of the spool.
-func (j *job) fetch(ctx context.Context, what, name string, limit int64) (string, error) {
-	target := j.Dir.Path(name)
+func (t *task) fetch(ctx context.Context, what, name string, limit int64) (string, error) {
+	target := t.Dir.Path(name)
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", fault.New(fault.DiskClass(err), "fetch the %s: %w", what, err)
 	}
 	defer file.Close()
-	_, err = j.persist(ctx, link.Request{Method: http.MethodGet, Path: "/" + name, Stream: rewindable{file}, Limit: limit})
+	_, err = t.persist(ctx, link.Request{Method: http.MethodGet, Path: "/" + name, Stream: rewindable{file}, Limit: limit})
 	var r *link.Refusal
 	if errors.As(err, &r) {
 		return "", fault.New(r.Problem.Class, "fetch the %s: %w", what, err)
@@ -115,22 +115,22 @@ func (r rewindable) Reset() {
 }
 
 // placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
-func (j *job) placeFiles(context.Context) error {
-	w := j.space
+func (s *site) placeFiles(context.Context) error {
+	w := s.space
 	if err := w.clearSecrets(); err != nil {
 		return err
 	}
 	if err := w.remove(overrideTF); err != nil {
 		return err
 	}
-	if j.spec.Backend.Override != "" {
-		if err := w.write(w.inModule(overrideTF), []byte(j.spec.Backend.Override)); err != nil {
+	if s.task.spec.Backend.Override != "" {
+		if err := w.write(w.inModule(overrideTF), []byte(s.task.spec.Backend.Override)); err != nil {
 			return err
 		}
 	}
-	if len(j.spec.Variables) > 0 {
-		values := make(map[string]json.RawMessage, len(j.spec.Variables))
-		for name, v := range j.spec.Variables {
+	if len(s.task.spec.Variables) > 0 {
+		values := make(map[string]json.RawMessage, len(s.task.spec.Variables))
+		for name, v := range s.task.spec.Variables {
 			values[name] = v.Value
 		}
 		text, err := json.Marshal(values)
@@ -141,22 +141,22 @@ func (j *job) placeFiles(context.Context) error {
 			return err
 		}
 	}
-	config, err := cliConfig(j.opts.ProviderMirror, j.spec.CLIConfig)
+	config, err := cliConfig(s.task.opts.ProviderMirror, s.task.spec.CLIConfig)
 	if err != nil {
 		return err
 	}
 	if err := w.write(cliConfigName, config); err != nil {
 		return err
 	}
-	return j.placeMapped()
+	return s.placeMapped()
 }
 
 // placeState puts the current state where the local backend looks for it. A stack with a backend of its own has none.
-func (j *job) placeState(ctx context.Context) error {
-	if j.spec.Backend.Kind != run.BackendManaged {
+func (s *initStep) placeState(ctx context.Context) error {
+	if s.task.spec.Backend.Kind != run.BackendManaged {
 		return nil
 	}
-	fetched := j.currentState(ctx)
+	fetched := s.keeper.currentState(ctx)
 	state, err := fetched.data, fetched.err
 	var r *link.Refusal
 	if errors.As(err, &r) {
@@ -169,57 +169,57 @@ func (j *job) placeState(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("get the state: %w", err)
 	}
-	if err := j.heedLeftState(state); err != nil {
+	if err := s.keeper.heedLeftState(state); err != nil {
 		return err
 	}
-	w := j.space
+	w := s.site.space
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
 		return fault.New(fault.DiskClass(err), "place the state: %w", err)
 	}
-	if j.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
-		j.givenState = run.NoState
-		return j.placeEmptyState()
+	if s.keeper.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
+		s.keeper.givenState = run.NoState
+		return s.keeper.placeEmptyState()
 	}
 	if !spool.Complete(state) {
 		return fault.New(run.FailureState, "place the state: what the server sent is not a state")
 	}
-	j.givenState = spool.Digest(state)
-	j.Lock()
-	j.Journal.Initial, j.Journal.Serial = j.givenState, spool.SerialOf(state)
-	j.Unlock()
+	s.keeper.givenState = spool.Digest(state)
+	s.task.Lock()
+	s.task.Journal.Initial, s.task.Journal.Serial = s.keeper.givenState, spool.SerialOf(state)
+	s.task.Unlock()
 	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
 		return err
 	}
-	return j.initForState(ctx, state)
+	return s.initForState(ctx, state)
 }
 
 // placeEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that
 // again before each change, and the states it writes during the apply lack what was created before. The lineage is the
 // stack's own, so that a plan and its apply see the same. With encryption a plain state could not be read; then, and
 // when in doubt, there is none.
-func (j *job) placeEmptyState() error {
-	if j.mayEncrypt() {
+func (k *stateKeeper) placeEmptyState() error {
+	if k.site.mayEncrypt() {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(j.spec.Stack.UID + "/" + j.space.named))
+	sum := sha256.Sum256([]byte(k.task.spec.Stack.UID + "/" + k.site.space.named))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
-		j.space.tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	j.Lock()
-	j.Journal.Initial = spool.Digest(state)
-	j.Unlock()
-	return j.space.write(j.space.inModule(j.space.stateIn()), state)
+		k.site.space.tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	k.task.Lock()
+	k.task.Journal.Initial = spool.Digest(state)
+	k.task.Unlock()
+	return k.site.space.write(k.site.space.inModule(k.site.space.stateIn()), state)
 }
 
 // mayEncrypt reports whether the stack could have its state encrypted: by the environment, or by a block whose name
 // must then be in one of the root module's files.
-func (j *job) mayEncrypt() bool {
-	for _, e := range j.spec.Env {
+func (s *site) mayEncrypt() bool {
+	for _, e := range s.task.spec.Env {
 		if e.Name == "TF_ENCRYPTION" {
 			return true
 		}
 	}
-	directory, err := j.space.root.Open(j.space.module)
+	directory, err := s.space.root.Open(s.space.module)
 	if err != nil {
 		return true
 	}
@@ -232,7 +232,7 @@ func (j *job) mayEncrypt() bool {
 		if !strings.Contains(name, ".tf") && !strings.Contains(name, ".tofu") || name == dataDirTF {
 			continue
 		}
-		text, err := j.space.read(j.space.inModule(name), 16<<20)
+		text, err := s.space.read(s.space.inModule(name), 16<<20)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("encryption")) {
 			return true
 		}
@@ -242,34 +242,34 @@ func (j *job) mayEncrypt() bool {
 
 // makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
 // wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
-func (j *job) makeTemp(context.Context) error {
-	if err := j.space.root.RemoveAll(tempDir); err != nil {
-		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", j.spec.Stack, err)
+func (s *site) makeTemp(context.Context) error {
+	if err := s.space.root.RemoveAll(tempDir); err != nil {
+		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.task.spec.Stack, err)
 	}
-	if j.walls.Alone() {
-		if err := j.space.root.MkdirAll(tempDir, 0o700); err != nil {
+	if s.task.walls.Alone() {
+		if err := s.space.root.MkdirAll(tempDir, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 		}
-		j.useTemp(filepath.Join(j.space.base, tempDir))
+		s.useTemp(filepath.Join(s.space.base, tempDir))
 		return nil
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
 	if err != nil {
 		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 	}
-	if j.space.record.User != 0 {
-		if err := os.Chown(temp, j.space.record.User, j.space.record.User); err != nil {
+	if s.space.record.User != 0 {
+		if err := os.Chown(temp, s.space.record.User, s.space.record.User); err != nil {
 			return fault.New("", "make a directory for temporary files: %w", err)
 		}
 	}
-	j.useTemp(temp)
+	s.useTemp(temp)
 	return nil
 }
 
-func (j *job) useTemp(temp string) {
-	j.space.temp = temp
-	j.Lock()
-	j.Journal.TempDir = temp
-	j.SaveJournal()
-	j.Unlock()
+func (s *site) useTemp(temp string) {
+	s.space.temp = temp
+	s.task.Lock()
+	s.task.Journal.TempDir = temp
+	s.task.SaveJournal()
+	s.task.Unlock()
 }

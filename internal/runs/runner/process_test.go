@@ -36,7 +36,7 @@ func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process.Process) {
 }
 
 func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
-	r := &runner{opts: Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
+	r := &runner{equipment: &equipment{opts: Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
 	j := r.newJob("r1", "")
 	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
 	activeAtTheEnd := make(chan bool, 1)
@@ -46,7 +46,7 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 		r.lock.Unlock()
 	}
 	r.begin(j, func() {
-		j.stop.attach(p)
+		j.task.stop.attach(p)
 		panic("a mistake")
 	})
 	r.group.Wait()

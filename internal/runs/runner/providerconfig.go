@@ -61,52 +61,52 @@ type scoped struct {
 
 // providerScope is the part of the store that the run's providers come from and go to; nil without a store, or when the
 // stack has the tool look in places of its own.
-func (j *job) providerScope() *providers.Scope {
-	if j.store == nil {
+func (d *downloads) providerScope() *providers.Scope {
+	if d.task.store == nil {
 		return nil
 	}
-	if !j.scoped.chosen {
-		j.scoped = j.chooseScope()
+	if !d.scoped.chosen {
+		d.scoped = d.chooseScope()
 	}
-	return j.scoped.scope
+	return d.scoped.scope
 }
 
-func (j *job) chooseScope() scoped {
+func (d *downloads) chooseScope() scoped {
 	s := scoped{chosen: true}
-	if s.why = j.installsElsewhere(); s.why != "" {
+	if s.why = d.installsElsewhere(); s.why != "" {
 		return s
 	}
-	if s.env, s.authorities, s.why = j.takeAuthorities(fetchEnvironment(&j.spec)); s.why != "" {
+	if s.env, s.authorities, s.why = d.takeAuthorities(fetchEnvironment(&d.task.spec)); s.why != "" {
 		return s
 	}
-	if len(j.spec.CLIConfig) == 0 && len(s.env) == 0 && len(s.authorities) == 0 {
-		s.scope = j.store.Scope("")
+	if len(d.task.spec.CLIConfig) == 0 && len(s.env) == 0 && len(s.authorities) == 0 {
+		s.scope = d.task.store.Scope("")
 		return s
 	}
-	if !understood(j.spec.CLIConfig) {
+	if !understood(d.task.spec.CLIConfig) {
 		s.why = "the stack's own configuration of the tool says where providers are installed from"
 		return s
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%d:%s", len(j.spec.CLIConfig), j.spec.CLIConfig)
+	fmt.Fprintf(hash, "%d:%s", len(d.task.spec.CLIConfig), d.task.spec.CLIConfig)
 	for _, e := range s.env {
 		fmt.Fprintf(hash, "%d:%s=%d:%s", len(e.Name), e.Name, len(e.Value), e.Value)
 	}
 	if len(s.authorities) > 0 {
 		hash.Write(mustJSON(s.authorities))
 	}
-	s.scope = j.store.Scope(hex.EncodeToString(hash.Sum(nil)))
+	s.scope = d.task.store.Scope(hex.EncodeToString(hash.Sum(nil)))
 	return s
 }
 
 // installsElsewhere says what has the tool look for providers in places of the stack's own; empty for nothing.
-func (j *job) installsElsewhere() string {
-	for _, e := range j.spec.Env {
+func (d *downloads) installsElsewhere() string {
+	for _, e := range d.task.spec.Env {
 		if hasPrefix(e.Name, ownNames) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" {
 			return "the environment has " + e.Name
 		}
 	}
-	for _, f := range j.spec.Files {
+	for _, f := range d.task.spec.Files {
 		if f.Location == run.FileInHome && hasPrefix(f.Path, ownFiles) {
 			return "the home directory has " + f.Path
 		}

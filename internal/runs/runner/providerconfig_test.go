@@ -64,9 +64,10 @@ func TestWhichStacksShareProviders(t *testing.T) {
 		"so many brackets that the parser starts": {config("a = " + strings.Repeat("(", maxUnderstood-4)), alone},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			j := &job{runner: &runner{store: store, opts: Options{WorkRoot: "/data/work"}}, spec: c.spec}
+			j := (&runner{equipment: &equipment{store: store, opts: Options{WorkRoot: "/data/work"}}}).newJob("one", "")
+			j.task.spec = c.spec
 			got := ""
-			if scope := j.providerScope(); scope != nil {
+			if scope := j.downloads.providerScope(); scope != nil {
 				got = scope.Name
 			}
 			if c.want == alike && (!strings.HasPrefix(got, alike) || len(got) != len(alike)+16) || c.want != alike && got != c.want {
@@ -74,7 +75,7 @@ func TestWhichStacksShareProviders(t *testing.T) {
 			}
 		})
 	}
-	if scope := (&job{runner: &runner{}}).providerScope(); scope != nil {
+	if scope := (&runner{equipment: &equipment{}}).newJob("one", "").downloads.providerScope(); scope != nil {
 		t.Errorf("without a store: %+v", scope)
 	}
 }

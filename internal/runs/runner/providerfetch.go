@@ -47,8 +47,8 @@ type fetcher struct {
 	mask        *mask.Masker
 }
 
-func (j *job) fetcher() *fetcher {
-	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: meter.ProcessLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
+func (d *downloads) fetcher() *fetcher {
+	return &fetcher{tool: d.site.space.tool, opts: &d.task.opts, walls: d.task.walls, users: d.task.users, limits: meter.ProcessLimits(d.task.spec.Limits, d.task.walls), config: d.task.spec.CLIConfig, env: d.scoped.env, authorities: d.scoped.authorities, mask: d.task.mask}
 }
 
 // fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is

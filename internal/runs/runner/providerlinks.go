@@ -22,36 +22,36 @@ import (
 const collectInterval = time.Hour
 
 // tidyProviders removes what an earlier runner left half done in the store, and from time to time what is not used.
-func (r *runner) tidyProviders(ctx context.Context) {
-	if r.store == nil {
+func (q *equipment) tidyProviders(ctx context.Context) {
+	if q.store == nil {
 		return
 	}
-	if err := r.store.Clean(); err != nil {
-		r.opts.Log.Warn("downloads of providers that were given up are left", "error", err)
+	if err := q.store.Clean(); err != nil {
+		q.opts.Log.Warn("downloads of providers that were given up are left", "error", err)
 	}
 	ticker := time.NewTicker(collectInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			r.collectProviders()
+			q.collectProviders()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (r *runner) collectProviders() {
+func (q *equipment) collectProviders() {
 	linked := map[string]bool{}
-	for dir := range ProviderLinks(r.opts.WorkRoot) {
+	for dir := range ProviderLinks(q.opts.WorkRoot) {
 		linked[dir] = true
 	}
-	done, err := r.store.Collect(providers.Limits{Unused: r.opts.ProviderUnused, Bytes: r.opts.ProviderBytes}, linked)
+	done, err := q.store.Collect(providers.Limits{Unused: q.opts.ProviderUnused, Bytes: q.opts.ProviderBytes}, linked)
 	if err != nil {
-		r.opts.Log.Warn("collect providers that nobody uses", "error", err)
+		q.opts.Log.Warn("collect providers that nobody uses", "error", err)
 	}
 	if done.Packages > 0 {
-		r.opts.Log.Info("removed providers that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
+		q.opts.Log.Info("removed providers that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
 	}
 }
 
@@ -118,9 +118,9 @@ func providerLinks(root *os.Root, module string) []string {
 
 // keepProviders holds the packages of the store that an earlier init has linked to. It reports false when one of them is
 // gone: then init has to run again.
-func (j *job) keepProviders() bool {
-	scope := j.providerScope()
-	for _, target := range providerLinks(j.space.root.Root, j.space.module) {
+func (s *providerStep) keepProviders() bool {
+	scope := s.downloads.providerScope()
+	for _, target := range providerLinks(s.site.space.root.Root, s.site.space.module) {
 		if _, err := os.Stat(target); err != nil {
 			return false
 		}
@@ -140,7 +140,7 @@ func (j *job) keepProviders() bool {
 		if err != nil || held == nil {
 			return false
 		}
-		j.providing.packages = append(j.providing.packages, held)
+		s.providing.packages = append(s.providing.packages, held)
 	}
 	return true
 }

@@ -38,43 +38,43 @@ type providing struct {
 
 // provide has the providers that the program needs in the store, and lets init take them from there: the configuration
 // names the store, the lock file says which package of which version. What cannot be told before is left to init.
-func (j *job) provide(ctx context.Context) error {
-	scope := j.providerScope()
+func (s *providerStep) provide(ctx context.Context) error {
+	scope := s.downloads.providerScope()
 	if scope == nil {
-		j.sayWithoutStore()
+		s.sayWithoutStore()
 		return nil
 	}
-	lock, before, ok := j.readLockFile()
-	if !ok || j.bringsProviders() {
+	lock, before, ok := s.readLockFile()
+	if !ok || s.bringsProviders() {
 		return nil
 	}
-	if j.spec.Upgrade && !j.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
-		if err := j.space.remove(dataDirTF + "/modules"); err != nil {
+	if s.task.spec.Upgrade && !s.modules.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
+		if err := s.site.space.remove(dataDirTF + "/modules"); err != nil {
 			return err
 		}
 	}
-	needs, err := j.providerNeeds(ctx)
+	needs, err := s.providerNeeds(ctx)
 	if err != nil {
 		return err
 	}
-	wants, complete, err := j.providerWants(needs, &lock)
+	wants, complete, err := s.providerWants(needs, &lock)
 	if err != nil || len(wants) == 0 || len(wants) > maxWants {
 		return err
 	}
-	got, err := j.getProviders(ctx, scope, wants)
+	got, err := s.getProviders(ctx, scope, wants)
 	if err != nil {
 		return err
 	}
 	complete = complete && len(got) == len(wants)
-	j.providing.before, j.providing.complete = before, complete
-	j.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
-	return j.offerProviders(scope, &lock, got)
+	s.providing.before, s.providing.complete = before, complete
+	s.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
+	return s.offerProviders(scope, &lock, got)
 }
 
 // sayWithoutStore says why what the stack needs is downloaded for it alone.
-func (j *job) sayWithoutStore() {
-	if j.scoped.why != "" {
-		j.log.Note("Providers and modules that are not here yet are downloaded for this stack alone: %s", j.scoped.why)
+func (s *providerStep) sayWithoutStore() {
+	if s.downloads.scoped.why != "" {
+		s.task.log.Note("Providers and modules that are not here yet are downloaded for this stack alone: %s", s.downloads.scoped.why)
 	}
 }
 
@@ -82,8 +82,8 @@ func (j *job) sayWithoutStore() {
 const maxWants = 100
 
 // readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
-func (j *job) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
-	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+func (s *providerStep) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
+	text, err := s.site.space.read(s.site.space.inModule(lockFileTF), maxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock, nil, true
 	}
@@ -94,17 +94,17 @@ func (j *job) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
 }
 
 // providerNeeds reads what the program needs. Modules from elsewhere are fetched first: they have needs, too.
-func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
-	needs, err := j.readProviders()
+func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
+	needs, err := s.readProviders()
 	if err != nil || !needs.Remote {
 		return needs, err
 	}
 	args := []string{"get", "-no-color"}
-	if j.spec.Upgrade {
+	if s.task.spec.Upgrade {
 		args = append(args, "-update")
 	}
-	j.log.Note("Fetching modules")
-	err = j.initCommand(ctx, j.space.own && j.space.named != "default", args...)
+	s.task.log.Note("Fetching modules")
+	err = s.program.initCommand(ctx, s.site.space.own && s.site.space.named != "default", args...)
 	var f *fault.Failure
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return needs, err
@@ -112,11 +112,11 @@ func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
 	if err != nil { // init says what is wrong
 		return needs, nil
 	}
-	return j.readProviders()
+	return s.readProviders()
 }
 
-func (j *job) readProviders() (module.ProviderNeeds, error) {
-	w := j.space
+func (s *providerStep) readProviders() (module.ProviderNeeds, error) {
+	w := s.site.space
 	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
 	if err != nil {
 		return module.ProviderNeeds{}, fmt.Errorf("read which providers are needed: %w", err)
@@ -133,13 +133,13 @@ type wish struct {
 }
 
 // providerWants says what to ask the store for, and whether that is all there is to be installed.
-func (j *job) providerWants(needs module.ProviderNeeds, lock *providers.LockFile) (wants []wish, complete bool, err error) {
-	mirrors, err := j.machineMirrors()
+func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers.LockFile) (wants []wish, complete bool, err error) {
+	mirrors, err := s.downloads.machineMirrors()
 	if err != nil {
 		return nil, false, err
 	}
 	mirror := allProviders(mirrors)
-	host := providers.DefaultHost(j.space.tool.Name)
+	host := providers.DefaultHost(s.site.space.tool.Name)
 	constraints := map[providers.Address][]string{}
 	complete = needs.Unclear == "" && !needs.Others
 	for source, list := range needs.Providers {
@@ -173,7 +173,7 @@ func (j *job) providerWants(needs module.ProviderNeeds, lock *providers.LockFile
 		case err != nil:
 			complete = false
 			continue
-		case locked != nil && !j.spec.Upgrade:
+		case locked != nil && !s.task.spec.Upgrade:
 			want.Version = locked.Version
 		case needs.Unclear != "":
 			continue
@@ -203,15 +203,15 @@ var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/t
 var ownMirrors = []string{"terraform.d/plugins", homeDir + "/.terraform.d/plugins", homeDir + "/.local/share/terraform", homeDir + "/.local/share/opentofu"}
 
 // bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
-func (j *job) bringsProviders() bool {
-	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+func (s *providerStep) bringsProviders() bool {
+	if len(s.task.spec.CLIConfig) > 0 && installsProviders(s.task.spec.CLIConfig) {
 		return false
 	}
 	for i, name := range ownMirrors {
 		if i == 0 {
-			name = j.space.inModule(name)
+			name = s.site.space.inModule(name)
 		}
-		if _, err := j.space.root.Lstat(name); err == nil {
+		if _, err := s.site.space.root.Lstat(name); err == nil {
 			return true
 		}
 	}
@@ -220,13 +220,13 @@ func (j *job) bringsProviders() bool {
 
 // machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
 // Yuba's, the tool is told where to look, and the system's count no longer.
-func (j *job) machineMirrors() ([]origin, error) {
-	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+func (d *downloads) machineMirrors() ([]origin, error) {
+	if len(d.task.spec.CLIConfig) > 0 && installsProviders(d.task.spec.CLIConfig) {
 		return nil, nil
 	}
-	own, err := mirrored(j.opts.ProviderMirror)
+	own, err := mirrored(d.task.opts.ProviderMirror)
 	if err != nil || len(own) > 0 {
-		return []origin{{j.opts.ProviderMirror, own}}, err
+		return []origin{{d.task.opts.ProviderMirror, own}}, err
 	}
 	var all []origin
 	for _, dir := range systemMirrors {
@@ -251,10 +251,10 @@ func allProviders(origins []origin) []string {
 const parallelFetches = 4
 
 // getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
-func (j *job) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
-	waiting, cancel := j.stop.until(ctx)
+func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
+	waiting, cancel := s.task.stop.until(ctx)
 	defer cancel()
-	fetch := j.fetcher().fetch
+	fetch := s.downloads.fetcher().fetch
 	all, problems := make([]providers.Got, len(wants)), make([]error, len(wants))
 	var group sync.WaitGroup
 	places := make(chan struct{}, parallelFetches)
@@ -262,7 +262,7 @@ func (j *job) getProviders(ctx context.Context, scope *providers.Scope, wants []
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i], problems[i] = j.getProvider(waiting, scope, want.Want, fetch)
+			all[i], problems[i] = s.getProvider(waiting, scope, want.Want, fetch)
 		})
 	}
 	group.Wait()
@@ -270,20 +270,20 @@ func (j *job) getProviders(ctx context.Context, scope *providers.Scope, wants []
 	for _, g := range all {
 		if g.Package != nil {
 			got = append(got, g)
-			j.providing.packages = append(j.providing.packages, g.Package) // released with the job, whatever becomes of it
+			s.providing.packages = append(s.providing.packages, g.Package) // released with the job, whatever becomes of it
 		}
 	}
 	for i, err := range problems {
 		if err != nil && !errors.Is(err, providers.ErrLinked) && (!wants[i].optional || waiting.Err() != nil) {
-			return nil, j.providerFailure(ctx, wants[i].Want, err)
+			return nil, s.providerFailure(ctx, wants[i].Want, err)
 		}
 	}
-	j.tellProviders(got)
+	s.tellProviders(got)
 	return got, nil
 }
 
 // getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
-func (j *job) getProvider(ctx context.Context, scope *providers.Scope, want providers.Want, fetch providers.Fetcher) (providers.Got, error) {
+func (s *providerStep) getProvider(ctx context.Context, scope *providers.Scope, want providers.Want, fetch providers.Fetcher) (providers.Got, error) {
 	got, err := scope.Get(ctx, want, fetch)
 	var mismatch *providers.MismatchError
 	if err == nil || want.Version != "" || ctx.Err() != nil || errors.As(err, &mismatch) {
@@ -293,13 +293,13 @@ func (j *job) getProvider(ctx context.Context, scope *providers.Scope, want prov
 	if last == nil {
 		return got, err
 	}
-	j.warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
+	s.task.warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
 	return providers.Got{Package: last}, nil
 }
 
 // providerFailure says what went wrong, in terms of runs.
-func (j *job) providerFailure(ctx context.Context, want providers.Want, err error) error {
-	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+func (s *providerStep) providerFailure(ctx context.Context, want providers.Want, err error) error {
+	if reason := s.task.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
 	}
 	if ctx.Err() != nil {
@@ -321,7 +321,7 @@ func (j *job) providerFailure(ctx context.Context, want providers.Want, err erro
 }
 
 // tellProviders says in log and result where the providers came from.
-func (j *job) tellProviders(got []providers.Got) {
+func (s *providerStep) tellProviders(got []providers.Got) {
 	if len(got) == 0 {
 		return
 	}
@@ -337,8 +337,8 @@ func (j *job) tellProviders(got []providers.Got) {
 		}
 		words = append(words, fmt.Sprintf("%s %s %s", g.Address.Short(), g.Version, how))
 	}
-	j.result.Providers = use
-	j.log.Note("Providers: %s", strings.Join(words, ", "))
+	s.task.result.Providers = use
+	s.task.log.Note("Providers: %s", strings.Join(words, ", "))
 }
 
 func megabytes(n int64) string {
@@ -349,8 +349,8 @@ func megabytes(n int64) string {
 }
 
 // offerProviders puts lock file and configuration in place.
-func (j *job) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
-	w := j.space
+func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
+	w := s.site.space
 	if len(got) == 0 {
 		return nil
 	}
@@ -368,29 +368,29 @@ func (j *job) offerProviders(scope *providers.Scope, lock *providers.LockFile, g
 			return err
 		}
 	}
-	plain := j.providing.plainConfig
+	plain := s.providing.plainConfig
 	if plain == nil {
 		var err error
 		if plain, err = w.root.ReadFile(cliConfigName); err != nil {
 			return fmt.Errorf("read %s: %w", cliConfigName, err)
 		}
 	}
-	mirrors, err := j.machineMirrors()
+	mirrors, err := s.downloads.machineMirrors()
 	if err != nil {
 		return err
 	}
 	places := append(mirrors, origin{scope.Mirror(), names})
-	config, err := placedConfig(j.spec.CLIConfig, places, j.providing.complete)
+	config, err := placedConfig(s.task.spec.CLIConfig, places, s.providing.complete)
 	if err != nil {
 		return err
 	}
-	j.providing.openConfig = nil
-	if j.providing.complete && len(j.spec.CLIConfig) > 0 {
-		if j.providing.openConfig, err = placedConfig(j.spec.CLIConfig, places, false); err != nil {
+	s.providing.openConfig = nil
+	if s.providing.complete && len(s.task.spec.CLIConfig) > 0 {
+		if s.providing.openConfig, err = placedConfig(s.task.spec.CLIConfig, places, false); err != nil {
 			return err
 		}
 	}
-	j.providing.plainConfig = plain
+	s.providing.plainConfig = plain
 	return w.write(cliConfigName, config)
 }
 
@@ -414,32 +414,32 @@ func (p *providing) withdrawable() bool {
 }
 
 // withdrawProviders undoes what offerProviders did.
-func (j *job) withdrawProviders() error {
-	w := j.space
-	config := j.providing.plainConfig
-	j.providing.plainConfig, j.providing.openConfig, j.providing.complete = nil, nil, false
-	j.log.Note("Init: again, without what the store has")
-	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil || j.providing.before == nil {
+func (s *providerStep) withdrawProviders() error {
+	w := s.site.space
+	config := s.providing.plainConfig
+	s.providing.plainConfig, s.providing.openConfig, s.providing.complete = nil, nil, false
+	s.task.log.Note("Init: again, without what the store has")
+	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil || s.providing.before == nil {
 		return err
 	}
-	return w.write(w.inModule(lockFileTF), j.providing.before)
+	return w.write(w.inModule(lockFileTF), s.providing.before)
 }
 
 // openStore makes the stores of providers and modules ready, if they are to be.
-func (r *runner) openStore() (err error) {
-	if r.opts.ProviderStore == "" {
+func (q *equipment) openStore() (err error) {
+	if q.opts.ProviderStore == "" {
 		return nil
 	}
-	if r.store, err = providers.Open(r.opts.ProviderStore); err != nil {
+	if q.store, err = providers.Open(q.opts.ProviderStore); err != nil {
 		return err
 	}
-	return r.openModules()
+	return q.openModules()
 }
 
 // releaseProviders lets go of what the job held.
-func (j *job) releaseProviders() {
-	for _, p := range j.providing.packages {
+func (s *providerStep) releaseProviders() {
+	for _, p := range s.providing.packages {
 		p.Release()
 	}
-	j.providing.packages = nil
+	s.providing.packages = nil
 }

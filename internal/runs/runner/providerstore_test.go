@@ -410,9 +410,9 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
 	j := r.newJob("one", "")
-	j.mask, j.space = j.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
-	fetch := j.fetcher().fetch
-	j.space = nil
+	j.task.mask, j.site.space = j.task.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
+	fetch := j.downloads.fetcher().fetch
+	j.site.space = nil
 	err := fetch(t.Context(), t.TempDir(), "", providers.Address{Host: "example.com", Namespace: "acme", Type: "thing"})
 	if err == nil || !strings.Contains(err.Error(), "tofu init: ") {
 		t.Errorf("%v", err)

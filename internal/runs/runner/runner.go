@@ -21,38 +21,14 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/kit/footprint"
-	"github.com/yuba-dev/yuba/internal/registry/modules"
-	"github.com/yuba-dev/yuba/internal/registry/providers"
-	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
-	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // runner is the process.
 type runner struct {
-	opts      Options
-	id        string
-	server    *link.Server
-	tools     *tools.Box
-	area      *area
-	inits     *keptInits
-	artifacts *artifacts
-	trees     *trees
-	// store keeps providers for all stacks; nil without one.
-	store *providers.Store
-	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
-	modules *modules.Store
-	// places are taken by the jobs that work.
-	places chan struct{}
-	// walls are what confines programs here, users those that they get.
-	walls confinement.Walls
-	users *confinement.Users
-	// meter measures what runs take.
-	meter *meter.Meter
-	// processes counts the tofu processes that are running.
-	processes atomic.Int32
+	*equipment
+	id string
 
 	lock   sync.Mutex
 	active map[string]*job
@@ -162,7 +138,7 @@ func (r *runner) stopPlans(reason string) {
 	jobs := r.jobs()
 	r.lock.Unlock()
 	for _, j := range jobs {
-		j.stop.ask(reason, true)
+		j.task.stop.ask(reason, true)
 	}
 	r.wake()
 }
@@ -278,7 +254,7 @@ func (r *runner) pollRequest() run.PollRequest {
 		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.opts.Capacity}
 	for id, j := range r.active {
 		p.Active = append(p.Active, id)
-		if j.unplaced {
+		if j.turn.unplaced {
 			p.Ahead = append(p.Ahead, id)
 		}
 	}
@@ -315,17 +291,17 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.lock.Unlock()
 	for id, why := range response.Stop {
 		if j := byID[id]; j != nil {
-			j.stop.insist(why)
+			j.task.stop.insist(why)
 		}
 	}
 	for _, id := range response.Cancel {
 		if j := byID[id]; j != nil {
-			j.stop.ask("the server asked for it", true)
+			j.task.stop.ask("the server asked for it", true)
 		}
 	}
 	for _, id := range response.Forget {
 		if j := byID[id]; j != nil {
-			j.stop.ask("the server does not know the run any more", true)
+			j.task.stop.ask("the server does not know the run any more", true)
 		}
 	}
 	if len(response.Remove) > 0 {
@@ -334,7 +310,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
 			j := r.newJob(a.ID, a.Token)
-			j.given, j.unplaced = a.Spec, true
+			j.task.given, j.turn.unplaced = a.Spec, true
 			r.begin(j, func() { j.execute(ctx) })
 		}
 	}
@@ -348,20 +324,20 @@ func validID(id string) bool {
 // begin runs a job on a goroutine of its own.
 func (r *runner) begin(j *job, do func()) {
 	r.lock.Lock()
-	r.active[j.id] = j
+	r.active[j.task.id] = j
 	r.lock.Unlock()
 	r.group.Add(1)
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
-		j.releaseProviders()
-		j.leavePlace()
+		j.providers.releaseProviders()
+		j.turn.leavePlace()
 		r.lock.Lock()
 		before := r.capacity()
-		delete(r.active, j.id)
-		j.gone()
+		delete(r.active, j.task.id)
+		j.turn.gone()
 		// Also wake the poller when the last job, or a cancelled one, ends.
-		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.stop.asked() != ""
+		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.task.stop.asked() != ""
 		r.lock.Unlock()
 		if tell {
 			r.wake()
@@ -374,14 +350,14 @@ func (r *runner) begin(j *job, do func()) {
 func (r *runner) guard(j *job, do func()) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.id, "panic", problem, "stack", string(debug.Stack()))
-			if p := j.stop.attached(); p != nil {
+			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.task.id, "panic", problem, "stack", string(debug.Stack()))
+			if p := j.task.stop.attached(); p != nil {
 				p.Interrupt("its run ended in a panic, which is a bug in Yuba")
 				p.Wait()
 			}
-			j.unclaim()
-			if j.space != nil {
-				j.space.close()
+			j.site.unclaim()
+			if j.site.space != nil {
+				j.site.space.close()
 			}
 		}
 	}()
@@ -396,5 +372,5 @@ func (r *runner) jobs() []*job {
 	return out
 }
 
-func (r *runner) spoolDir(id string) string  { return filepath.Join(r.opts.Dir, "runs", id) }
-func (r *runner) orphanDir(id string) string { return filepath.Join(r.opts.Dir, "orphans", id) }
+func (q *equipment) spoolDir(id string) string  { return filepath.Join(q.opts.Dir, "runs", id) }
+func (q *equipment) orphanDir(id string) string { return filepath.Join(q.opts.Dir, "orphans", id) }

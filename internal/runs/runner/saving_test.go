@@ -40,9 +40,9 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatalf("this machine has no namespaces: %+v", r.walls.Missing)
 			}
 			j := r.newJob(run.NewID(time.Now()), "")
-			j.space = &workspace{base: t.TempDir()}
-			j.spec.Limits = run.DefaultLimits()
-			j.spec.Limits.Run.DiskBytes = 64 << 20
+			j.site.space = &workspace{base: t.TempDir()}
+			j.task.spec.Limits = run.DefaultLimits()
+			j.task.spec.Limits.Run.DiskBytes = 64 << 20
 			var out bytes.Buffer
 			read, write, err := os.Pipe()
 			if err != nil {
@@ -61,11 +61,11 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(begun)
-			if err := os.WriteFile(filepath.Join(j.space.base, "fill"), make([]byte, c.size), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(j.site.space.base, "fill"), make([]byte, c.size), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
-			done := r.meter.Watch(j.measured(), p, j.measuredDirs())
+			done := r.meter.Watch(j.program.measured(), p, j.site.measuredDirs())
 			if _, err := out.ReadFrom(read); err != nil {
 				t.Fatal(err)
 			}

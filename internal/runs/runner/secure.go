@@ -30,12 +30,12 @@ func (f *follower) secure(last bool) {
 		}
 		return
 	}
-	if reserve := f.job.reserve; reserve > 0 && f.job.secured > 0 {
-		if t.offset > f.job.secured {
+	if reserve := f.of.reserve; reserve > 0 && f.of.secured > 0 {
+		if t.offset > f.of.secured {
 			f.doubts("the disk may have been full while it was written")
-		} else if t.offset > f.job.secured-reserve/2 {
-			if more := setAside(int(t.file.Fd()), f.job.secured, reserve); more > 0 {
-				f.job.secured = more
+		} else if t.offset > f.of.secured-reserve/2 {
+			if more := setAside(int(t.file.Fd()), f.of.secured, reserve); more > 0 {
+				f.of.secured = more
 			}
 		}
 	}
@@ -47,14 +47,14 @@ func (f *follower) secure(last bool) {
 		f.doubts("its last line is not whole")
 	case t.known > 0:
 		f.doubts("lines are gone that were read before")
-	case f.job.secured == 0 && f.job.fullDisk():
+	case f.of.secured == 0 && f.of.task.fullDisk():
 		f.doubts("the disk was full while it was written")
 	}
 }
 
 // fullDisk reports whether the job has met a full disk.
-func (j *job) fullDisk() bool {
-	j.Lock()
-	defer j.Unlock()
-	return fault.DiskFull(j.DiskProblem) || j.log != nil && fault.DiskFull(j.log.Problem())
+func (t *task) fullDisk() bool {
+	t.Lock()
+	defer t.Unlock()
+	return fault.DiskFull(t.DiskProblem) || t.log != nil && fault.DiskFull(t.log.Problem())
 }

@@ -39,10 +39,10 @@ func (r *runner) adoptShell(ctx context.Context, id string) bool {
 }
 
 // takeOverShell ends what the person left running. Its states are taken after that.
-func (j *job) takeOverShell() error {
-	j.endLeftovers()
-	if !j.Journal.ApplyStarted {
-		return &fault.Failure{Step: j.interruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
+func (s *shellStep) takeOverShell() error {
+	s.endLeftovers()
+	if !s.task.Journal.ApplyStarted {
+		return &fault.Failure{Step: s.task.interruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
 	}
 	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
 		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
@@ -50,14 +50,14 @@ func (j *job) takeOverShell() error {
 
 // endLeftovers ends what was started from the shell and still runs: it must not work on a state whose lock is given back.
 // Everything gets SIGTERM, which tofu takes as a wish to stop in good order, and SIGKILL after the grace period.
-func (j *job) endLeftovers() {
-	left := startedFrom(j.id)
+func (s *shellStep) endLeftovers() {
+	left := startedFrom(s.task.id)
 	if len(left) > 0 {
-		j.log.Warn("What was started from the shell still runs and is asked to stop")
+		s.task.log.Warn("What was started from the shell still runs and is asked to stop")
 	}
-	deadline := time.Now().Add(time.Duration(j.spec.Limits.Grace))
+	deadline := time.Now().Add(time.Duration(s.task.spec.Limits.Grace))
 	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything
-	for ; len(left) > 0; left = startedFrom(j.id) {
+	for ; len(left) > 0; left = startedFrom(s.task.id) {
 		late := time.Now().After(deadline)
 		for pid, p := range left {
 			if _, child := left[p.parent]; late || !child && !asked[pid] {
@@ -69,7 +69,7 @@ func (j *job) endLeftovers() {
 			p.await(deadline)
 		}
 	}
-	if end := j.endLeft(); end != nil { // what has taken the shell's mark off has the run's
+	if end := s.task.endLeft(); end != nil { // what has taken the shell's mark off has the run's
 		end()
 	}
 }

@@ -29,50 +29,50 @@ const (
 	shellHome = "shell"
 )
 
-func (j *job) shellSteps() []step {
-	return []step{{stepContinue, j.mayApply}, {run.StepApply, j.handOver}}
+func (s *shellStep) shellSteps() []step {
+	return []step{{stepContinue, s.planning.mayApply}, {run.StepApply, s.handOver}}
 }
 
 // handOver lets the person work and ships every state that is written meanwhile.
-func (j *job) handOver(context.Context) error {
-	t := j.terminal
+func (s *shellStep) handOver(context.Context) error {
+	t := s.terminal
 	if t == nil {
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: errors.New("nobody is at the shell any more")}
 	}
-	if err := j.furnish(); err != nil {
+	if err := s.furnish(); err != nil {
 		return err
 	}
-	out, errs, err := j.outputFiles(command{step: run.StepApply})
+	out, errs, err := s.program.outputFiles(command{step: run.StepApply})
 	if err != nil {
 		return err
 	}
 	out.Close()
 	errs.Close()
-	if err := j.beginApply(); err != nil {
+	if err := s.program.beginApply(); err != nil {
 		return err
 	}
-	f, err := j.follow(run.StepApply, j.spec.Backend.Kind == run.BackendManaged, true)
+	f, err := s.program.follow(run.StepApply, s.task.spec.Backend.Kind == run.BackendManaged, true)
 	if err != nil {
 		return err
 	}
-	j.log.Note("%s", j.described())
+	s.task.log.Note("%s", s.described())
 	if t.Ready != nil {
 		t.Ready()
 	}
-	err = j.runTerminal()
-	j.endLeftovers()
+	err = s.runTerminal()
+	s.endLeftovers()
 	f.end()
 	if err != nil {
 		return err
 	}
-	j.result.Text = fmt.Sprintf("It ended with exit code %d", t.exitCode)
-	j.log.Note("%s", j.result.Text)
+	s.task.result.Text = fmt.Sprintf("It ended with exit code %d", t.exitCode)
+	s.task.log.Note("%s", s.task.result.Text)
 	return nil
 }
 
 // described says for the log what the person runs: the program and its subcommands, but nothing that may be a value.
-func (j *job) described() string {
-	words := j.terminal.Command
+func (s *shellStep) described() string {
+	words := s.terminal.Command
 	if len(words) == 0 {
 		return "Shell"
 	}
@@ -87,31 +87,31 @@ func (j *job) described() string {
 }
 
 // runTerminal runs the shell, or the command, at the terminal.
-func (j *job) runTerminal() error {
-	t := j.terminal
+func (s *shellStep) runTerminal() error {
+	t := s.terminal
 	args := t.Command
 	if len(args) == 0 {
 		args = shellCommand(t)
 	}
-	if err := j.checkNetwork(); err != nil {
+	if err := s.task.checkNetwork(); err != nil {
 		return err
 	}
-	path, err := j.lookPath(args[0])
+	path, err := s.lookPath(args[0])
 	if err != nil {
 		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
 	// The kernel ends the shell with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := &exec.Cmd{Path: path, Args: args, Dir: j.space.dir, Env: j.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
+	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.site.space.dir, Env: s.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := cmd.Start(); err != nil {
 		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
-	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: j.spec.Limits, Note: j.log.Note}
-	j.stop.attach(p)
+	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: s.task.spec.Limits, Note: s.task.log.Note}
+	s.task.stop.attach(p)
 	err = cmd.Wait()
-	j.stop.attach(nil)
+	s.task.stop.attach(nil)
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
@@ -143,27 +143,27 @@ func shellCommand(t *Terminal) []string {
 }
 
 // lookPath finds a program as the shell would.
-func (j *job) lookPath(name string) (string, error) {
+func (s *shellStep) lookPath(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
 	}
-	for _, dir := range filepath.SplitList(j.shellPath()) {
+	for _, dir := range filepath.SplitList(s.shellPath()) {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no such program in %s", j.shellPath())
+	return "", fmt.Errorf("there is no such program in %s", s.shellPath())
 }
 
-func (j *job) shellPath() string {
-	return filepath.Join(j.space.base, shellBin) + ":" + tools.SystemPath
+func (s *shellStep) shellPath() string {
+	return filepath.Join(s.site.space.base, shellBin) + ":" + tools.SystemPath
 }
 
 // furnish puts in place what the person's shell needs: a home, the tool by its name, and the files of variables where
 // every command of the tool finds them.
-func (j *job) furnish() error {
-	w := j.space
+func (s *shellStep) furnish() error {
+	w := s.site.space
 	// Whatever is changed in the tree, the next run makes it anew.
 	w.record.Artifact, w.record.Init = "", ""
 	if err := w.save(); err != nil {
@@ -175,13 +175,13 @@ func (j *job) furnish() error {
 		}
 	}
 	name := shellBin + "/" + w.tool.Name
-	if err := w.write(name, []byte(j.wrapper())); err != nil {
+	if err := w.write(name, []byte(s.wrapper())); err != nil {
 		return err
 	}
 	if err := w.root.Chmod(name, 0o700); err != nil {
 		return fault.New("", "make a place for the shell: %w", err)
 	}
-	for i, file := range j.spec.VarFiles {
+	for i, file := range s.task.spec.VarFiles {
 		data, err := w.read(sourceDir+"/"+file, maxVarFile)
 		if err != nil {
 			return fault.New(run.FailureConfiguration, "read the file of variables %s: %w", file, err)
@@ -206,17 +206,17 @@ func autoVarFile(i int, name string) string {
 }
 
 // wrapper is the script that the shell finds as tofu: the tool, confined and with the stack's environment.
-func (j *job) wrapper() string {
+func (s *shellStep) wrapper() string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
-	for _, e := range j.space.env {
+	for _, e := range s.site.space.env {
 		name, value, _ := strings.Cut(e, "=")
 		if !inShell(name) && !forPeople[name] && isName(name) {
 			fmt.Fprintf(&b, "export %s=%s\n", name, shellQuote(value))
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range j.walls.Line(j.cell(), j.space.tool.Path) {
+	for _, word := range s.task.walls.Line(s.program.cell(), s.site.space.tool.Path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")
@@ -227,13 +227,13 @@ func (j *job) wrapper() string {
 var forPeople = map[string]bool{"TF_IN_AUTOMATION": true, "TF_INPUT": true}
 
 // shellEnvironment is what the person's shell finds.
-func (j *job) shellEnvironment() []string {
-	stack := j.spec.Stack.String()
+func (s *shellStep) shellEnvironment() []string {
+	stack := s.task.spec.Stack.String()
 	env := []string{
-		"PATH=" + j.shellPath(), "HOME=" + filepath.Join(j.space.base, shellHome), "LANG=C.UTF-8",
-		"TERM=" + orText(j.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(j.id),
+		"PATH=" + s.shellPath(), "HOME=" + filepath.Join(s.site.space.base, shellHome), "LANG=C.UTF-8",
+		"TERM=" + orText(s.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(s.task.id),
 	}
-	for _, e := range j.space.env {
+	for _, e := range s.site.space.env {
 		if name, _, _ := strings.Cut(e, "="); inShell(name) && !forPeople[name] {
 			env = append(env, e)
 		}

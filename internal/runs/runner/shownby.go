@@ -31,8 +31,8 @@ func (e *providersChangedError) Error() string {
 }
 
 // byInitsProviders shows something of a plan, and fails when other providers than those that init left may have shown it.
-func (j *job) byInitsProviders(show func() error) error {
-	w := j.space
+func (s *site) byInitsProviders(show func() error) error {
+	w := s.space
 	before, err := w.providerStamps()
 	if err = errors.Join(err, w.hasInitsProviders()); err != nil {
 		return fault.New(run.FailureTool, "show the plan: %w", err)

@@ -12,11 +12,11 @@ import (
 )
 
 // lastState is the last state that tofu has written anywhere.
-func (j *job) lastState() []byte {
-	if len(j.rescuedState) > 0 {
-		return j.rescuedState
+func (k *stateKeeper) lastState() []byte {
+	if len(k.rescuedState) > 0 {
+		return k.rescuedState
 	}
-	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
+	state, err := k.site.space.read(k.site.space.inModule(k.site.space.stateIn()), maxState)
 	if err != nil || !spool.Complete(state) {
 		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
 	}

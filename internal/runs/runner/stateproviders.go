@@ -71,9 +71,9 @@ func missingProviders(state, lockFile []byte) []string {
 }
 
 // initForState runs init with the state in its sight, when that needs providers which nothing else does.
-func (j *job) initForState(ctx context.Context, state []byte) error {
-	w := j.space
-	switch j.spec.Operation {
+func (s *initStep) initForState(ctx context.Context, state []byte) error {
+	w := s.site.space
+	switch s.task.spec.Operation {
 	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
 	default: // a provider that is nowhere to be had any more may be why somebody changes the state by hand
 		return nil
@@ -83,8 +83,8 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.record.NotNeeded, name) }) {
 		return nil
 	}
-	j.log.Note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
-	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
+	s.task.log.Note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
+	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
 		return ofInit(err)
 	}
 	lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
@@ -93,13 +93,13 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 }
 
 // runInitWithState runs init where the state is. The backend is the same, so that there is no state to move.
-func (j *job) runInitWithState(ctx context.Context) (initflow.Event, error) {
-	w := j.space
-	j.result.Init, w.record.Unproven = run.InitRan, ""
-	if j.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
-		if err := w.write(cliConfigName, j.providing.openConfig); err != nil {
+func (s *initStep) runInitWithState(ctx context.Context) (initflow.Event, error) {
+	w := s.site.space
+	s.task.result.Init, w.record.Unproven = run.InitRan, ""
+	if s.providers.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
+		if err := w.write(cliConfigName, s.providers.providing.openConfig); err != nil {
 			return initflow.Event{}, err
 		}
 	}
-	return j.endInit(j.initCommand(ctx, false, j.initArgs()...))
+	return s.endInit(s.program.initCommand(ctx, false, s.initArgs()...))
 }

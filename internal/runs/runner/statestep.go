@@ -28,29 +28,29 @@ const (
 const maxText = 16 << 10
 
 // stateSteps are those of a run that changes the state and nothing else.
-func (j *job) stateSteps() []step {
-	if j.spec.StateChange != nil && j.spec.StateChange.Preview {
-		return []step{{run.StepPlan, j.previewChange}}
+func (s *stateStep) stateSteps() []step {
+	if s.task.spec.StateChange != nil && s.task.spec.StateChange.Preview {
+		return []step{{run.StepPlan, s.previewChange}}
 	}
-	return []step{{stepContinue, j.mayApply}, {run.StepApply, j.changeState}}
+	return []step{{stepContinue, s.planning.mayApply}, {run.StepApply, s.changeState}}
 }
 
 // changeCommand is the tool's own command for the change.
-func (j *job) changeCommand(step run.Step) (command, error) {
-	change := j.spec.StateChange
+func (s *stateStep) changeCommand(step run.Step) (command, error) {
+	change := s.task.spec.StateChange
 	if change == nil {
 		return command{}, fault.New("", "change the state: the run does not say how. This is a bug in Yuba")
 	}
 	if err := change.Check(); err != nil {
 		return command{}, fault.New(run.FailureConfiguration, "change the state: %w", err)
 	}
-	managed := j.spec.Backend.Kind == run.BackendManaged
+	managed := s.task.spec.Backend.Kind == run.BackendManaged
 	c := command{step: step, title: "state " + string(change.Verb)}
 	switch change.Verb {
 	case run.StateMove, run.StateRemove:
 		c.args = []string{"state", string(change.Verb), "-no-color"}
 		if managed {
-			c.args = append(c.args, "-lock=false", "-backup="+filepath.Join(j.space.base, backupName))
+			c.args = append(c.args, "-lock=false", "-backup="+filepath.Join(s.site.space.base, backupName))
 		}
 		if change.Preview {
 			c.args = append(c.args, "-dry-run")
@@ -61,97 +61,97 @@ func (j *job) changeCommand(step run.Step) (command, error) {
 		if managed {
 			c.args = append(c.args, "-lock=false")
 		}
-		varFiles, err := j.checkedVarFiles()
+		varFiles, err := s.site.checkedVarFiles()
 		if err != nil {
 			return c, err
 		}
 		c.args = append(c.args, varFiles...)
 	case run.StatePush:
-		if err := j.space.write(pushedName, change.State); err != nil {
+		if err := s.site.space.write(pushedName, change.State); err != nil {
 			return c, err
 		}
 		c.args = []string{"state", "push", "-no-color"}
 		if change.Force {
 			c.args = append(c.args, "-force")
 		}
-		c.args = append(c.args, filepath.Join(j.space.base, pushedName))
+		c.args = append(c.args, filepath.Join(s.site.space.base, pushedName))
 	default:
 		return c, fault.New(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
 	}
 	c.args = append(c.args, change.Args...)
 	if !managed { // flags come before all else
 		first := slices.IndexFunc(c.args, func(a string) bool { return strings.HasPrefix(a, "-") })
-		c.args = slices.Insert(c.args, first, j.lockArgs(false)...)
+		c.args = slices.Insert(c.args, first, s.task.lockArgs(false)...)
 	}
 	return c, nil
 }
 
 // changeState runs the command and ships every state that it writes.
-func (j *job) changeState(ctx context.Context) error {
-	c, err := j.changeCommand(run.StepApply)
+func (s *stateStep) changeState(ctx context.Context) error {
+	c, err := s.changeCommand(run.StepApply)
 	if err != nil {
 		return err
 	}
-	c.states = j.spec.Backend.Kind == run.BackendManaged
-	c.reserve = outputReserve + 3*j.stateSize()
-	if err := j.beginApply(); err != nil {
+	c.states = s.task.spec.Backend.Kind == run.BackendManaged
+	c.reserve = outputReserve + 3*s.site.stateSize()
+	if err := s.program.beginApply(); err != nil {
 		return err
 	}
-	j.log.Note("%s %s", j.space.tool.Name, c.title)
-	stream, e, err := j.tofu(ctx, c)
+	s.task.log.Note("%s %s", s.site.space.tool.Name, c.title)
+	stream, e, err := s.program.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
-	return j.judgeChange(c, stream, e)
+	return s.judgeChange(c, stream, e)
 }
 
 // judgeChange says how a change ended. Of one whose end nobody saw only what it wrote is known.
-func (j *job) judgeChange(c command, stream *plan.Stream, e process.Exit) error {
-	j.result.Text = j.said(stream)
-	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
+func (s *stateStep) judgeChange(c command, stream *plan.Stream, e process.Exit) error {
+	s.task.result.Text = s.program.said(stream)
+	if size, limit := s.site.stateSize(), s.task.spec.Limits.StateBytes; limit > 0 && size > limit {
 		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
 	}
 	if !e.Known {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
 			"the runner died in the middle of it, so that its end is not known. What it wrote by then is the state: see `yuba state history` and `yuba state list`")}
 	}
-	return j.verdict(c, stream, e, 0)
+	return s.program.verdict(c, stream, e, 0)
 }
 
 // said is what the tool said, masked as the log is, its empty lines left out.
-func (j *job) said(stream *plan.Stream) string {
+func (g *supervisor) said(stream *plan.Stream) string {
 	lines := slices.DeleteFunc(slices.Clone(stream.Raw), func(l string) bool { return strings.TrimSpace(l) == "" })
 	text := strings.Join(lines, "\n")
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "\n…"
 	}
-	return j.mask.Text(text)
+	return g.task.mask.Text(text)
 }
 
 // previewChange says what the change would do. An import is tried on the copy of the state that lies here and goes no
 // further; a backend of the stack's own has no such copy.
-func (j *job) previewChange(ctx context.Context) error {
-	change := j.spec.StateChange
-	managed := j.spec.Backend.Kind == run.BackendManaged
+func (s *stateStep) previewChange(ctx context.Context) error {
+	change := s.task.spec.StateChange
+	managed := s.task.spec.Backend.Kind == run.BackendManaged
 	if change.Verb == run.StateImport && !managed {
-		j.result.Text = j.mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
+		s.task.result.Text = s.task.mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
 		return nil
 	}
-	c, err := j.changeCommand(run.StepPlan)
+	c, err := s.changeCommand(run.StepPlan)
 	if err != nil {
 		return err
 	}
-	before, _ := addresses(j.lastState())
-	stream, e, err := j.tofu(ctx, c)
+	before, _ := addresses(s.keeper.lastState())
+	stream, e, err := s.program.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
-	j.result.Text = j.said(stream)
-	if err := j.verdict(c, stream, e, 0); err != nil {
+	s.task.result.Text = s.program.said(stream)
+	if err := s.program.verdict(c, stream, e, 0); err != nil {
 		return err
 	}
 	if change.Verb == run.StateImport {
-		j.result.Text = j.mask.Text(imported(before, j.lastState(), change.Args))
+		s.task.result.Text = s.task.mask.Text(imported(before, s.keeper.lastState(), change.Args))
 	}
 	return nil
 }

@@ -37,36 +37,36 @@ var errFinished = errors.New("nothing more to do")
 func (j *job) steps() []step {
 	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
 	// into the backend that it configures.
-	list := []step{{run.StepPrepare, j.prepare}, {stepPlace, j.awaitPlace}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
-	if j.spec.ForceUnlock != "" {
-		list = append(list, step{run.StepInit, j.forceUnlock})
+	list := []step{{run.StepPrepare, j.prepare}, {stepPlace, j.turn.awaitPlace}, {run.StepInit, j.init.init}, {run.StepPrepare, j.init.placeState}}
+	if j.task.spec.ForceUnlock != "" {
+		list = append(list, step{run.StepInit, j.locks.forceUnlock})
 	}
 	switch {
-	case j.spec.Operation == run.OperationState:
-		return append(list, j.stateSteps()...)
-	case j.spec.Operation == run.OperationShell:
-		return append(list, j.shellSteps()...)
-	case j.spec.Operation != run.OperationApply:
-		list = append(list, step{stepContinue, j.beginDirect}, step{run.StepApply, j.applyDirect}, step{run.StepPlan, j.plan})
-		if j.spec.Describe {
-			list = append(list, step{run.StepShow, j.show})
+	case j.task.spec.Operation == run.OperationState:
+		return append(list, j.changing.stateSteps()...)
+	case j.task.spec.Operation == run.OperationShell:
+		return append(list, j.shell.shellSteps()...)
+	case j.task.spec.Operation != run.OperationApply:
+		list = append(list, step{stepContinue, j.applying.beginDirect}, step{run.StepApply, j.applying.applyDirect}, step{run.StepPlan, j.planning.plan})
+		if j.task.spec.Describe {
+			list = append(list, step{run.StepShow, j.planning.show})
 		}
-		if j.spec.Review {
-			list = append(list, step{stepContinue, j.review})
+		if j.task.spec.Review {
+			list = append(list, step{stepContinue, j.planning.review})
 		}
-	case j.spec.RefreshOnApply:
-		list = append(list, step{run.StepPlan, j.compareWithWorld})
+	case j.task.spec.RefreshOnApply:
+		list = append(list, step{run.StepPlan, j.planning.compareWithWorld})
 	}
-	if j.spec.Operation != run.OperationPlan {
-		list = append(list, step{stepContinue, j.mayApply}, step{run.StepApply, j.applyPlan})
+	if j.task.spec.Operation != run.OperationPlan {
+		list = append(list, step{stepContinue, j.planning.mayApply}, step{run.StepApply, j.applying.applyPlan})
 		list = append(list, j.stepsAfterApply()...)
 	}
 	return list
 }
 
 func (j *job) stepsAfterApply() []step {
-	if j.spec.ReadOutputs || j.spec.ReadResources {
-		return []step{{run.StepOutput, j.readBack}}
+	if j.task.spec.ReadOutputs || j.task.spec.ReadResources {
+		return []step{{run.StepOutput, j.planning.readBack}}
 	}
 	return nil
 }
@@ -74,12 +74,12 @@ func (j *job) stepsAfterApply() []step {
 // runSteps runs the steps until one fails, says that nothing is left to do, or the job is asked to stop.
 func (j *job) runSteps(ctx context.Context, steps []step) {
 	for _, s := range steps {
-		if reason := j.stop.asked(); reason != "" && !j.result.ApplyStarted {
+		if reason := j.task.stop.asked(); reason != "" && !j.task.result.ApplyStarted {
 			j.fail(&fault.Failure{Step: s.name, Outcome: run.OutcomeCanceled, Err: errors.New("stopped: " + reason)})
 			return
 		}
-		started := j.now()
-		reports := len(j.result.Steps)
+		started := j.task.now()
+		reports := len(j.task.result.Steps)
 		err := s.do(ctx)
 		if errors.Is(err, errNotThisStep) {
 			continue
@@ -103,36 +103,36 @@ func (j *job) runSteps(ctx context.Context, steps []step) {
 			return
 		}
 	}
-	j.result.Outcome = run.OutcomeSucceeded
+	j.task.result.Outcome = run.OutcomeSucceeded
 }
 
 // report completes the step's report: the processes it ran have added their CPU time to one of its name.
 func (j *job) report(name run.Step, started time.Time, before int) {
 	wall := run.Duration(time.Since(started))
-	for i := before; i < len(j.result.Steps); i++ {
-		if j.result.Steps[i].Step == name {
-			j.result.Steps[i].Started, j.result.Steps[i].Wall = started, wall
+	for i := before; i < len(j.task.result.Steps); i++ {
+		if j.task.result.Steps[i].Step == name {
+			j.task.result.Steps[i].Started, j.task.result.Steps[i].Wall = started, wall
 			return
 		}
 	}
-	j.result.Steps = append(j.result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
+	j.task.result.Steps = append(j.task.result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
 }
 
 // fail writes a failure into the result. A run that a person has ended is one that failed: it was wanted, and is not tried
 // again by itself.
 func (j *job) fail(f *fault.Failure) {
-	if f.Outcome == run.OutcomeCanceled && j.stop.byPerson() {
+	if f.Outcome == run.OutcomeCanceled && j.task.stop.byPerson() {
 		f.Outcome, f.Class = run.OutcomeFailed, run.FailureCanceled
 	}
-	j.result.Outcome = f.Outcome
+	j.task.result.Outcome = f.Outcome
 	if f.Outcome == "" {
-		j.result.Outcome = run.OutcomeFailed
+		j.task.result.Outcome = run.OutcomeFailed
 	}
-	j.result.FailedStep, j.result.Class = f.Step, f.Class
-	j.result.Diagnosis = j.diagnosis(f.Said)
-	j.result.Error = orText(j.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
-	if j.log != nil && !f.InLog() {
-		j.log.Own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
+	j.task.result.FailedStep, j.task.result.Class = f.Step, f.Class
+	j.task.result.Diagnosis = j.diagnosis(f.Said)
+	j.task.result.Error = orText(j.task.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
+	if j.task.log != nil && !f.InLog() {
+		j.task.log.Own("error", strings.ToUpper(j.task.result.Error[:1])+j.task.result.Error[1:])
 	}
 }
 
@@ -148,8 +148,8 @@ func (j *job) diagnosis(said diagnostic.List) *run.Diagnosis {
 		return nil
 	}
 	first := said[0]
-	return &run.Diagnosis{Summary: cutText(j.mask.Text(first.Summary), maxDiagnosed), Detail: cutText(j.mask.Text(first.Detail), maxDetail),
-		Address: cutText(j.mask.Text(first.Address), maxDiagnosed)}
+	return &run.Diagnosis{Summary: cutText(j.task.mask.Text(first.Summary), maxDiagnosed), Detail: cutText(j.task.mask.Text(first.Detail), maxDetail),
+		Address: cutText(j.task.mask.Text(first.Address), maxDiagnosed)}
 }
 
 func cutText(text string, most int) string {
@@ -161,25 +161,25 @@ func cutText(text string, most int) string {
 
 // complete fills in what is known only at the end.
 func (j *job) complete() {
-	j.Lock()
-	defer j.Unlock()
-	if j.result.Outcome == "" {
-		j.result.Outcome = run.OutcomeInterrupted
+	j.task.Lock()
+	defer j.task.Unlock()
+	if j.task.result.Outcome == "" {
+		j.task.result.Outcome = run.OutcomeInterrupted
 	}
-	j.result.Finished = j.now()
-	j.result.ApplyStarted = j.Journal.ApplyStarted
-	if j.Journal.States > 0 {
-		j.result.StateDigest = orText(j.Journal.StateDigest, j.Journal.LostDigest)
+	j.task.result.Finished = j.task.now()
+	j.task.result.ApplyStarted = j.task.Journal.ApplyStarted
+	if j.task.Journal.States > 0 {
+		j.task.result.StateDigest = orText(j.task.Journal.StateDigest, j.task.Journal.LostDigest)
 	}
-	if j.log != nil && j.log.Problem() != nil && j.DiskProblem == nil {
-		j.DiskProblem = j.log.Problem()
+	if j.task.log != nil && j.task.log.Problem() != nil && j.task.DiskProblem == nil {
+		j.task.DiskProblem = j.task.log.Problem()
 	}
-	if j.log != nil && j.log.Problem() != nil {
-		j.addWarning("Lines are missing in the log: " + j.log.Problem().Error())
+	if j.task.log != nil && j.task.log.Problem() != nil {
+		j.task.addWarning("Lines are missing in the log: " + j.task.log.Problem().Error())
 	}
-	if j.DiskProblem != nil && fault.DiskFull(j.DiskProblem) && j.result.Outcome != run.OutcomeSucceeded {
-		j.result.Class = run.FailureDisk
-		j.result.Error = joinText(j.result.Error, j.DiskProblem.Error())
+	if j.task.DiskProblem != nil && fault.DiskFull(j.task.DiskProblem) && j.task.result.Outcome != run.OutcomeSucceeded {
+		j.task.result.Class = run.FailureDisk
+		j.task.result.Error = joinText(j.task.result.Error, j.task.DiskProblem.Error())
 	}
 }
 

@@ -149,10 +149,10 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 	r := b.stack("looks", run.OperationPlanAndApply, program(twoThings))
 	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Hour), run.Duration(time.Hour)
 	j := runner.newJob(r.spec.ID, "")
-	j.spec = r.spec
+	j.task.spec = r.spec
 	began := time.Now()
 	err := b.within(time.Minute, j, func() error {
-		_, err := j.document(t.Context(), command{step: run.StepShow, args: []string{"show"}, timeout: look}, 1000)
+		_, err := j.program.document(t.Context(), command{step: run.StepShow, args: []string{"show"}, timeout: look}, 1000)
 		return err
 	})
 	if took := time.Since(began); took < 2*look {
@@ -166,22 +166,22 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 // within has a job with a working directory of its own start programs, and kills what has not ended in time.
 func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
-	err := errors.Join(j.Dir.Create(), j.open(b.t.Context(), true))
+	err := errors.Join(j.task.Dir.Create(), j.open(b.t.Context(), true))
 	if err == nil {
-		j.space, err = j.area.open(j.order(), nil)
+		j.site.space, err = j.task.area.open(j.site.order(), nil)
 	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer j.space.close()
-	if err := errors.Join(j.space.root.MkdirAll(j.space.module, 0o700), j.space.root.MkdirAll(homeDir, 0o700), j.makeTemp(b.t.Context())); err != nil {
+	defer j.site.space.close()
+	if err := errors.Join(j.site.space.root.MkdirAll(j.site.space.module, 0o700), j.site.space.root.MkdirAll(homeDir, 0o700), j.site.makeTemp(b.t.Context())); err != nil {
 		b.t.Fatal(err)
 	}
-	j.space.tool = tools.Tool{Name: "tofu", Path: j.opts.Tofu}
-	j.space.env = j.environment()
+	j.site.space.tool = tools.Tool{Name: "tofu", Path: j.task.opts.Tofu}
+	j.site.space.env = j.program.environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")
-		if p := j.stop.attached(); p != nil {
+		if p := j.task.stop.attached(); p != nil {
 			p.Kill("the test is over")
 		}
 	})

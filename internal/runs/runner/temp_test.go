@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // Temporary files are on a disk whose reserve is watched, are counted, and are gone after the run.
@@ -45,8 +44,9 @@ resource "terraform_data" "a" {
 			if !runner.walls.Alone() && !slices.Contains(runner.disks(), filepath.Dir(temp)) {
 				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
 			}
-			j := &job{Book: spool.NewBook(""), space: &workspace{base: filepath.Dir(source), temp: temp}}
-			if taken := j.measured().Use(j.measuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
+			j := runner.newJob("other", "")
+			j.site.space = &workspace{base: filepath.Dir(source), temp: temp}
+			if taken := j.program.measured().Use(j.site.measuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
 				t.Errorf("%d bytes are counted", taken)
 			}
 			b.put(filepath.Join(source, "go"), nil)

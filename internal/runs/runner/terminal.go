@@ -88,7 +88,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Ter
 		return 0, run.Result{}, err
 	}
 	j := r.newJob(grant.ID, grant.Token)
-	j.Dir, j.terminal = spool.Dir{Root: filepath.Join(dir, grant.ID)}, t
+	j.task.Dir, j.shell.terminal = spool.Dir{Root: filepath.Join(dir, grant.ID)}, t
 	ctx, stop := j.mindSignals(ctx)
 	defer stop()
 	return j.serveTerminal(ctx)
@@ -115,7 +115,7 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 	needed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := j.accept(ctx, needed); err != nil {
-		return 0, j.result, fmt.Errorf("open a shell: %w", err)
+		return 0, j.task.result, fmt.Errorf("open a shell: %w", err)
 	}
 	if err := j.open(ctx, true); err != nil {
 		j.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
@@ -123,7 +123,7 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 		j.runSteps(ctx, j.steps())
 	}
 	j.conclude(ctx)
-	return j.terminal.exitCode, j.result, nil
+	return j.shell.terminal.exitCode, j.task.result, nil
 }
 
 // mindSignals keeps this process alive while what runs at the terminal decides what Ctrl-C means, and has it stop, in
@@ -157,7 +157,7 @@ func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 
 // heed does what a signal asks for, and counts the wishes to end that nobody but this process could fulfil.
 func (j *job) heed(s os.Signal, wishes int) int {
-	p := j.stop.attached()
+	p := j.task.stop.attached()
 	switch {
 	case p != nil && p.Step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
 		return wishes // the terminal gave it to the shell, too
@@ -165,20 +165,21 @@ func (j *job) heed(s os.Signal, wishes int) int {
 		p.Signal(syscall.SIGHUP)
 		return wishes
 	}
-	j.stop.ask("it was interrupted", true)
-	if wishes == 1 && j.terminal.News != nil {
-		j.terminal.News("What the server does not have yet is left to the runner.")
+	j.task.stop.ask("it was interrupted", true)
+	if wishes == 1 && j.shell.terminal.News != nil {
+		j.shell.terminal.News("What the server does not have yet is left to the runner.")
 	}
 	return wishes + 1
 }
 
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
-	r := &runner{
-		opts: opts, id: run.NewID(time.Now()), server: link.New(opts.Dir, opts.Version), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
-		tools: tools.NewBox(opts.Tofu, opts.Tools), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
+	e := &equipment{
+		opts: opts, server: link.New(opts.Dir, opts.Version), tools: tools.NewBox(opts.Tofu, opts.Tools), inits: newKeptInits(),
+		artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")),
+		places: make(chan struct{}, opts.Capacity), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
-	r.area = &area{root: opts.WorkRoot, walls: &r.walls, users: r.users, locks: newLocks()}
-	r.meter = meter.New(&r.walls, r.disks, opts.Reserve)
-	return r
+	e.area = &area{root: opts.WorkRoot, walls: &e.walls, users: e.users, locks: newLocks()}
+	e.meter = meter.New(&e.walls, e.disks, opts.Reserve)
+	return &runner{equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }

@@ -61,110 +61,110 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (b *bounded) Bytes() []byte { return b.text.Bytes() }
 
 // tofu runs one process to its end and returns what it said.
-func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, error) {
-	out, errs, err := j.outputFiles(c)
+func (g *supervisor) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, error) {
+	out, errs, err := g.outputFiles(c)
 	if err != nil {
 		return nil, process.Exit{}, err
 	}
 	defer out.Close()
 	defer errs.Close()
-	f, err := j.follow(c.step, c.states, true)
+	f, err := g.follow(c.step, c.states, true)
 	if err != nil {
 		return nil, process.Exit{}, err
 	}
-	p, err := j.start(c, out, errs)
+	p, err := g.start(c, out, errs)
 	if err != nil {
 		f.end()
 		return nil, process.Exit{}, err
 	}
-	j.processes.Add(1)
-	done := j.meter.Watch(j.measured(), p, j.measuredDirs())
+	g.task.processes.Add(1)
+	done := g.task.meter.Watch(g.measured(), p, g.site.measuredDirs())
 	e := p.Wait()
 	done()
-	j.stop.attach(nil)
-	j.processes.Add(-1)
+	g.task.stop.attach(nil)
+	g.task.processes.Add(-1)
 	planned := c.step == run.StepPlan && e.Code == 2 // there are changes
 	if e.Exceeded == "" && (e.Code != 0 && !planned || e.Signal != 0) {
-		e.Exceeded = j.measured().OverDisk(j.measuredDirs())
+		e.Exceeded = g.measured().OverDisk(g.site.measuredDirs())
 	}
 	stream := f.end()
-	j.orderly[c.step] = gaveBack(c.step, stream, e)
-	j.addCPU(c.step, e.CPU)
+	g.orderly[c.step] = gaveBack(c.step, stream, e)
+	g.task.addCPU(c.step, e.CPU)
 	return stream, e, nil
 }
 
 // outputFiles makes the files that the process writes to. They are opened for appending, so that whoever else holds
 // them cannot overwrite, and before the sandbox, which does not show them to tofu.
-func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
+func (g *supervisor) outputFiles(c command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
-	out, err = os.OpenFile(j.Dir.Path(string(c.step)+spool.OutEnd), flags, 0o600)
+	out, err = os.OpenFile(g.task.Dir.Path(string(c.step)+spool.OutEnd), flags, 0o600)
 	if err != nil {
 		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
 	}
-	errs, err = os.OpenFile(j.Dir.Path(string(c.step)+spool.ErrEnd), flags, 0o600)
+	errs, err = os.OpenFile(g.task.Dir.Path(string(c.step)+spool.ErrEnd), flags, 0o600)
 	if err != nil {
 		out.Close()
 		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
 	}
-	j.reserve, j.secured = c.reserve, 0
+	g.reserve, g.secured = c.reserve, 0
 	if c.reserve > 0 {
 		// tofu's last resort when it can write the state nowhere is its output: that must not fail on a full disk.
-		j.secured = setAside(int(out.Fd()), 0, c.reserve)
+		g.secured = setAside(int(out.Fd()), 0, c.reserve)
 	}
 	return out, errs, nil
 }
 
 // start starts the process in the sandbox and a session of its own, and writes down which it is.
-func (j *job) start(c command, out, errs *os.File) (*process.Process, error) {
-	if err := j.checkNetwork(); err != nil {
+func (g *supervisor) start(c command, out, errs *os.File) (*process.Process, error) {
+	if err := g.task.checkNetwork(); err != nil {
 		return nil, err
 	}
-	cell := j.cell()
-	cell.Environment = meter.Economic(slices.Clone(j.space.env), len(j.places), j.opts.Capacity)
+	cell := g.cell()
+	cell.Environment = meter.Economic(slices.Clone(g.site.space.env), len(g.task.places), g.task.opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
-	cmd := j.walls.Command(context.Background(), cell, j.space.tool.Path, c.args...)
+	cmd := g.task.walls.Command(context.Background(), cell, g.site.space.tool.Path, c.args...)
 	cmd.Stdout, cmd.Stderr = out, errs
 	if c.capture != nil {
 		cmd.Stdout = io.Writer(c.capture)
 	}
 	running, err := confinement.Start(cmd)
 	if err != nil {
-		return nil, fault.New(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
+		return nil, fault.New(run.FailureTool, "start %s: %w", g.task.opts.Sandbox, err)
 	}
-	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: j.spec.Limits, Note: j.log.Note, Begun: j.beginning(), EndLeft: j.endLeft()}
+	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: g.task.spec.Limits, Note: g.task.log.Note, Begun: g.beginning(), EndLeft: g.task.endLeft()}
 	if c.timeout > 0 {
 		p.Limits.Timeout = run.Duration(c.timeout)
 		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout) // nobody waits longer for the end of a look than for the look
 	}
-	j.stop.attach(p) // from here on whoever ends the job ends it, too
+	g.task.stop.attach(p) // from here on whoever ends the job ends it, too
 	p.WatchTime(0)
-	j.Lock()
-	j.Journal.Steps = j.result.Steps
-	j.Journal.Process = process.Identify(c.step, p.PID, j.logStart)
-	j.Journal.Process.Mount, j.Journal.Process.Secured = process.MountID(j.Dir.Path(string(c.step)+spool.OutEnd)), j.secured
-	j.SaveJournal()
-	j.Unlock()
+	g.task.Lock()
+	g.task.Journal.Steps = g.task.result.Steps
+	g.task.Journal.Process = process.Identify(c.step, p.PID, g.logStart)
+	g.task.Journal.Process.Mount, g.task.Journal.Process.Secured = process.MountID(g.task.Dir.Path(string(c.step)+spool.OutEnd)), g.secured
+	g.task.SaveJournal()
+	g.task.Unlock()
 	return p, nil
 }
 
 // addCPU adds a process's time to the report of the running step.
-func (j *job) addCPU(step run.Step, cpu time.Duration) {
-	for i := range j.result.Steps {
-		if j.result.Steps[i].Step == step {
-			j.result.Steps[i].CPU += run.Duration(cpu)
+func (t *task) addCPU(step run.Step, cpu time.Duration) {
+	for i := range t.result.Steps {
+		if t.result.Steps[i].Step == step {
+			t.result.Steps[i].CPU += run.Duration(cpu)
 			return
 		}
 	}
-	j.result.Steps = append(j.result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
+	t.result.Steps = append(t.result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
 }
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
-func (j *job) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
-	name := j.space.tool.Name + " " + orText(c.title, string(c.step))
+func (g *supervisor) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
+	name := g.site.space.tool.Name + " " + orText(c.title, string(c.step))
 	for _, code := range good {
-		if code == 2 && !stream.PlanDone && j.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
+		if code == 2 && !stream.PlanDone && g.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
 			continue
 		}
 		if e.Signal == 0 && e.Code == code && !e.Held {
@@ -182,18 +182,18 @@ func (j *job) verdict(c command, stream *plan.Stream, e process.Exit, good ...in
 	case e.Exceeded != "":
 		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
 	case e.TimedOut:
-		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(j.spec.Limits.Timeout)), detail(stream))}
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(g.task.spec.Limits.Timeout)), detail(stream))}
 	case e.Interrupted != "" && c.step != run.StepApply:
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
 	case e.Interrupted != "":
-		return &fault.Failure{Class: j.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
+		return &fault.Failure{Class: g.task.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
 	case e.Signal != 0:
 		return &fault.Failure{Class: run.FailureKilled, Outcome: outcome, Err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
 	case len(stream.Errors()) > 0:
-		j.result.Lock = lockIn(stream)
+		g.task.result.Lock = lockIn(stream)
 		return &fault.Failure{Class: classify(stream), Said: stream.Errors(), Err: errors.New(stream.Errors().Error())}
 	case lockIn(stream) != nil:
-		j.result.Lock = lockIn(stream)
+		g.task.result.Lock = lockIn(stream)
 		return &fault.Failure{Class: run.FailureLocked, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	default:
 		return &fault.Failure{Class: run.FailureTool, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}

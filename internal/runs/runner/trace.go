@@ -15,8 +15,8 @@ import (
 )
 
 // trace is what the log of an apply tells that did not come to a good end. doubt says why the log may lack lines.
-func (j *job) trace(stream *plan.Stream, doubt string) *run.Trace {
-	t := &run.Trace{Orderly: j.orderly[run.StepApply] && !j.stateLeft()}
+func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
+	t := &run.Trace{Orderly: s.program.orderly[run.StepApply] && !s.site.stateLeft()}
 	if stream.AppliedTotal > len(stream.Applied) {
 		doubt = orText(doubt, "it tells of more objects than are kept")
 	}
@@ -39,19 +39,19 @@ func (j *job) trace(stream *plan.Stream, doubt string) *run.Trace {
 }
 
 // stateLeft reports whether the tool could not store its state in a backend of the stack's own.
-func (j *job) stateLeft() bool {
-	if j.space == nil || !j.space.own {
+func (s *site) stateLeft() bool {
+	if s.space == nil || !s.space.own {
 		return false
 	}
-	_, err := j.space.root.Lstat(j.space.inModule(erroredName))
+	_, err := s.space.root.Lstat(s.space.inModule(erroredName))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // maskedFates are the fates of a plan that the tool described, fit to leave the runner.
-func (j *job) maskedFates(described *plan.Described) []run.Fate {
+func (s *planStep) maskedFates(described *plan.Described) []run.Fate {
 	fates := make([]run.Fate, len(described.Fates))
 	for i, f := range described.Fates {
-		fates[i] = run.Fate{Address: j.mask.Text(f.Address), Action: string(f.Action), Identity: j.mask.Text(f.Identity)}
+		fates[i] = run.Fate{Address: s.task.mask.Text(f.Address), Action: string(f.Action), Identity: s.task.mask.Text(f.Identity)}
 		if fates[i].Address != f.Address {
 			fates[i].Match = plan.Match(f.Address)
 		}
@@ -86,57 +86,57 @@ const lookTimeout = 2 * time.Minute
 // lookAround asks the tool what the server cannot know: what a state has that only the tool can read, when that is wanted
 // as proof, and after an apply that was cut off also how the world calls what was to be made. Whatever it cannot find out
 // is not known.
-func (j *job) lookAround(ctx context.Context) {
-	t := j.result.Trace
-	cut := j.result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
-	wanted := j.spec.ListState && (j.result.Outcome == run.OutcomeSucceeded || j.result.ApplyStarted)
-	if !cut && !wanted || j.space == nil || j.space.tool.Path == "" || j.stop.asked() != "" || ctx.Err() != nil {
+func (s *applyStep) lookAround(ctx context.Context) {
+	t := s.task.result.Trace
+	cut := s.task.result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
+	wanted := s.task.spec.ListState && (s.task.result.Outcome == run.OutcomeSucceeded || s.task.result.ApplyStarted)
+	if !cut && !wanted || s.site.space == nil || s.site.space.tool.Path == "" || s.task.stop.asked() != "" || ctx.Err() != nil {
 		return
 	}
-	outcome := j.result
-	if j.spec.ReadOutputs {
-		j.listState(ctx)
+	outcome := s.task.result
+	if s.task.spec.ReadOutputs {
+		s.listState(ctx)
 	}
 	if cut {
-		j.identify(ctx)
+		s.identify(ctx)
 	}
-	outcome.Plan, outcome.StateListed, outcome.StateHas = j.result.Plan, j.result.StateListed, j.result.StateHas
-	j.result = outcome
+	outcome.Plan, outcome.StateListed, outcome.StateHas = s.task.result.Plan, s.task.result.StateListed, s.task.result.StateHas
+	s.task.result = outcome
 }
 
 // identify reads the plan once more for what it says of the objects. One that was described has said it. The program can
 // write to the plan that tofu wrote, so only the copy in custody counts; a job that was taken over has none.
-func (j *job) identify(ctx context.Context) {
-	p := j.result.Plan
-	if p == nil || j.spec.Describe || j.direct || j.held.digest == "" || j.held.digest != p.Digest {
+func (s *applyStep) identify(ctx context.Context) {
+	p := s.task.result.Plan
+	if p == nil || s.task.spec.Describe || s.program.direct || s.planning.held.digest == "" || s.planning.held.digest != p.Digest {
 		return
 	}
-	shown, err := j.showPlan(ctx, j.held, lookTimeout)
+	shown, err := s.planning.showPlan(ctx, s.planning.held, lookTimeout)
 	if err != nil {
-		j.opts.Log.Debug("a plan whose apply was cut off cannot be shown", "run", j.id, "error", err)
+		s.task.opts.Log.Debug("a plan whose apply was cut off cannot be shown", "run", s.task.id, "error", err)
 		return
 	}
 	if described, err := plan.Describe(shown); err == nil {
 		named := *p
-		named.Fates, named.FatesTotal = j.maskedFates(described), described.FatesTotal
-		j.result.Plan = &named
+		named.Fates, named.FatesTotal = s.planning.maskedFates(described), described.FatesTotal
+		s.task.result.Plan = &named
 	}
 }
 
 // listState asks the tool which resource instances a state has that the server cannot read.
-func (j *job) listState(ctx context.Context) {
+func (s *applyStep) listState(ctx context.Context) {
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color"}, timeout: lookTimeout}
-	text, err := j.document(ctx, c, 2*j.stateLimit())
+	text, err := s.program.document(ctx, c, 2*s.task.stateLimit())
 	var list []string
 	if err == nil {
 		list, err = shownAddresses(text)
 	}
 	if err != nil {
-		j.opts.Log.Debug("the resources of a state cannot be listed", "run", j.id, "error", err)
+		s.task.opts.Log.Debug("the resources of a state cannot be listed", "run", s.task.id, "error", err)
 		return
 	}
-	j.result.StateListed, j.result.StateHas = true, nil
+	s.task.result.StateListed, s.task.result.StateHas = true, nil
 	for _, address := range list {
-		j.result.StateHas = append(j.result.StateHas, plan.Match(address))
+		s.task.result.StateHas = append(s.task.result.StateHas, plan.Match(address))
 	}
 }

@@ -26,12 +26,12 @@ const (
 
 // syncTree makes the source tree the artifact's. A tree of the same artifact stays: what was added to it is removed,
 // and when something was changed or removed it is unpacked again.
-func (j *job) syncTree(ctx context.Context) error {
-	w := j.space
-	if w.record.Artifact == j.treeDigest() && w.record.Module == w.module && j.sameTree() {
+func (s *source) syncTree(ctx context.Context) error {
+	w := s.site.space
+	if w.record.Artifact == s.task.treeDigest() && w.record.Module == w.module && s.sameTree() {
 		return nil
 	}
-	manifest, err := j.unpack(ctx)
+	manifest, err := s.unpack(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,22 +39,22 @@ func (j *job) syncTree(ctx context.Context) error {
 }
 
 // unpack brings the source, or the part of it that the run reads, into the new tree.
-func (j *job) unpack(ctx context.Context) (archive.Manifest, error) {
-	if p := j.part(); j.shares(p) {
-		return j.unpackPart(ctx, p)
+func (s *source) unpack(ctx context.Context) (archive.Manifest, error) {
+	if p := s.task.part(); s.shares(p) {
+		return s.unpackPart(ctx, p)
 	}
-	packed, err := j.artifact(ctx)
+	packed, err := s.artifact(ctx)
 	if err != nil {
 		return archive.Manifest{}, err
 	}
 	defer packed.Close()
-	return j.extract(ctx, packed)
+	return s.extract(ctx, packed)
 }
 
 // part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
-func (j *job) part() *run.Part {
-	p := j.spec.Part
-	switch j.spec.Operation {
+func (t *task) part() *run.Part {
+	p := t.spec.Part
+	switch t.spec.Operation {
 	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
 		if p != nil && p.Digest != "" && len(p.Paths) > 0 {
 			return p
@@ -64,16 +64,16 @@ func (j *job) part() *run.Part {
 }
 
 // treeDigest names what is in the tree. Another commit that does not touch the part that a run reads changes nothing.
-func (j *job) treeDigest() string {
-	if p := j.part(); p != nil {
+func (t *task) treeDigest() string {
+	if p := t.part(); p != nil {
 		return "part:" + p.Digest
 	}
-	return j.spec.Artifact.Digest
+	return t.spec.Artifact.Digest
 }
 
 // belongs tells which entries of the source are unpacked; nil for all.
-func (j *job) belongs() func(name string) bool {
-	p := j.part()
+func (s *source) belongs() func(name string) bool {
+	p := s.task.part()
 	if p == nil {
 		return nil
 	}
@@ -85,14 +85,14 @@ func (j *job) belongs() func(name string) bool {
 }
 
 // sameTree says whether the tree is what was unpacked, after removing what was added.
-func (j *job) sameTree() bool {
+func (s *source) sameTree() bool {
 	plan := ""
-	if j.spec.Operation == run.OperationApply && j.spec.Plan != nil {
-		plan = j.spec.Plan.Digest
+	if s.task.spec.Operation == run.OperationApply && s.task.spec.Plan != nil {
+		plan = s.task.spec.Plan.Digest
 	}
-	same, differences := j.space.sameTree(plan)
+	same, differences := s.site.space.sameTree(plan)
 	if differences != "" {
-		j.log.Note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+		s.task.log.Note("Unpacking the source again, because the working directory is not as it was: %s", differences)
 	}
 	return same
 }
@@ -126,12 +126,12 @@ func (w *workspace) keep(name string) bool {
 	return base == dataDirTF || base == lockFileTF || base == overrideTF || slices.Contains(secretFiles, base)
 }
 
-func (j *job) extract(ctx context.Context, packed io.Reader) (archive.Manifest, error) {
-	manifest, err := archive.ExtractPart(ctx, packed, filepath.Join(j.space.base, newSourceDir), j.sourceLimits(), j.spec.Artifact.Digest, j.belongs())
+func (s *source) extract(ctx context.Context, packed io.Reader) (archive.Manifest, error) {
+	manifest, err := archive.ExtractPart(ctx, packed, filepath.Join(s.site.space.base, newSourceDir), s.sourceLimits(), s.task.spec.Artifact.Digest, s.belongs())
 	if err != nil {
-		return manifest, j.unpackFailure(err)
+		return manifest, s.unpackFailure(err)
 	}
-	manifest.Digest = j.treeDigest()
+	manifest.Digest = s.task.treeDigest()
 	return manifest, nil
 }
 

@@ -100,59 +100,59 @@ func (t *trees) clear() {
 }
 
 // sharedTree is the whole source, unpacked. The path is good until leave is called.
-func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err error) {
-	name := strings.TrimPrefix(j.spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
-	defer j.trees.unpack.lock(name)()
-	path, leave = j.trees.use(name)
+func (s *source) sharedTree(ctx context.Context) (path string, leave func(), err error) {
+	name := strings.TrimPrefix(s.task.spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
+	defer s.task.trees.unpack.lock(name)()
+	path, leave = s.task.trees.use(name)
 	if _, err := os.Stat(path); err == nil {
 		return path, leave, nil
 	}
-	if err := os.MkdirAll(j.trees.dir, 0o700); err != nil {
+	if err := os.MkdirAll(s.task.trees.dir, 0o700); err != nil {
 		leave()
 		return "", nil, fault.New(fault.DiskClass(err), "unpack the source: %w", err)
 	}
-	packed, err := j.artifact(ctx)
+	packed, err := s.artifact(ctx)
 	if err != nil {
 		leave()
 		return "", nil, err
 	}
 	defer packed.Close()
-	manifest, err := archive.Extract(ctx, packed, path, j.sourceLimits(), j.spec.Artifact.Digest)
+	manifest, err := archive.Extract(ctx, packed, path, s.sourceLimits(), s.task.spec.Artifact.Digest)
 	if err != nil {
 		leave()
-		return "", nil, j.unpackFailure(err)
+		return "", nil, s.unpackFailure(err)
 	}
-	j.trees.unpacked(name, manifest)
+	s.task.trees.unpacked(name, manifest)
 	return path, leave, nil
 }
 
 // shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
 // confined nothing keeps it from that tree.
-func (j *job) shares(p *run.Part) bool {
-	return p != nil && j.walls.Hides() && j.spec.Artifact.Size > smallArchive && hexDigest.MatchString(j.spec.Artifact.Digest) && process.BootID() != ""
+func (s *source) shares(p *run.Part) bool {
+	return p != nil && s.task.walls.Hides() && s.task.spec.Artifact.Size > smallArchive && hexDigest.MatchString(s.task.spec.Artifact.Digest) && process.BootID() != ""
 }
 
 // unpackPart brings the run's part of the source into the new tree.
-func (j *job) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
-	tree, leave, err := j.sharedTree(ctx)
+func (s *source) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
+	tree, leave, err := s.sharedTree(ctx)
 	if err != nil {
 		return archive.Manifest{}, err
 	}
 	defer leave()
-	manifest, err := archive.CopyPart(ctx, tree, filepath.Join(j.space.base, newSourceDir), p.Paths)
+	manifest, err := archive.CopyPart(ctx, tree, filepath.Join(s.site.space.base, newSourceDir), p.Paths)
 	if err != nil {
-		return manifest, j.unpackFailure(err)
+		return manifest, s.unpackFailure(err)
 	}
-	manifest.Digest = j.treeDigest()
+	manifest.Digest = s.task.treeDigest()
 	return manifest, nil
 }
 
-func (j *job) sourceLimits() archive.Limits {
-	return archive.Limits{MaxPacked: j.spec.Limits.ArchiveBytes, MaxUnpacked: j.spec.Limits.UnpackedBytes, MaxEntries: int64(j.spec.Limits.Entries)}
+func (s *source) sourceLimits() archive.Limits {
+	return archive.Limits{MaxPacked: s.task.spec.Limits.ArchiveBytes, MaxUnpacked: s.task.spec.Limits.UnpackedBytes, MaxEntries: int64(s.task.spec.Limits.Entries)}
 }
 
 // unpackFailure says what kind of failure it was that the source could not be unpacked.
-func (j *job) unpackFailure(err error) error {
+func (s *source) unpackFailure(err error) error {
 	class := run.FailureSource
 	var limit *archive.LimitError
 	switch {
@@ -161,5 +161,5 @@ func (j *job) unpackFailure(err error) error {
 	case errors.As(err, &limit):
 		class = run.FailureLimit
 	}
-	return fault.New(class, "unpack revision %s of the source: %w", j.spec.Artifact.Revision, err)
+	return fault.New(class, "unpack revision %s of the source: %w", s.task.spec.Artifact.Revision, err)
 }
