@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // NoProviderStore disables the provider store: each stack downloads its own providers.
@@ -61,7 +61,7 @@ func (e *engine) removeProvider(_ context.Context, source, version, scope string
 	for _, u := range e.executor.AtWork() {
 		atWork = append(atWork, u.Run.Spec.Stack)
 	}
-	linked := runner.ProviderLinksOf(e.dir.Work(), atWork)
+	linked := workspace.ProviderLinksOf(e.dir.Work(), atWork)
 	removed, err := store.Remove(a, version, scope, func(dir string) bool { return linked[dir] > 0 })
 	for _, p := range removed {
 		list.Items = append(list.Items, describeProvider(p, 0))
@@ -91,7 +91,7 @@ func (e *engine) storedProviders(context.Context) (content.ProviderList, error) 
 	if err != nil {
 		return list, err
 	}
-	users := runner.ProviderLinks(e.dir.Work())
+	users := workspace.ProviderLinks(e.dir.Work())
 	for _, p := range stored {
 		list.Items = append(list.Items, describeProvider(p, users[p.Dir]))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // adoptAll takes over what a runner before has left in the spool.
@@ -70,7 +71,7 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		r.opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.task.id, "error", err)
 	}
 	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
-	j.site.claim = r.area.try(j.task.spec.Stack)
+	j.site.claim = r.area.Try(j.task.spec.Stack)
 	if _, err := os.Stat(j.task.Dir.Path(spool.ResultFile)); err == nil {
 		a.alone = !a.followed() // asked before any of them can have ended
 	}
@@ -130,7 +131,7 @@ func (a *adoption) adopt(ctx context.Context) {
 	}
 	if done {
 		if a.job.site.claim == nil && a.job.task.Unsent() { // the next run of the stack must find a state that nobody takes
-			a.job.site.claim = a.job.task.area.lock(a.job.task.spec.Stack)
+			a.job.site.claim = a.job.task.area.Lock(a.job.task.spec.Stack)
 		}
 		defer a.job.site.unclaim()
 		a.tidyLate(ctx)
@@ -167,7 +168,7 @@ func (a *adoption) tidyLate(ctx context.Context) {
 	if !a.job.keeper.states.Spooled() || !a.job.keeper.states.Stored() || !a.alone || !a.inHand(ctx) {
 		return
 	}
-	space, err := a.job.task.area.open(a.job.site.order(), a.job.site.takeClaim())
+	space, err := a.job.task.area.Open(a.job.site.order(), a.job.site.takeClaim())
 	if err != nil {
 		a.job.task.opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", a.job.task.id, "error", err)
 		return
@@ -175,8 +176,8 @@ func (a *adoption) tidyLate(ctx context.Context) {
 	a.job.site.space = space
 	a.job.tidyWorkspace()
 	// The lock stays: the next run must find a state that nobody takes.
-	a.job.site.claim = space.unlock
-	space.root.Close()
+	a.job.site.claim = space.Unlock
+	space.Root.Close()
 	a.job.site.space = nil
 }
 
@@ -248,16 +249,16 @@ func (a *adoption) takeOver(ctx context.Context) error {
 		found.Name = "tofu"
 	}
 	a.job.task.result.ToolVersion = found.Version
-	space, openErr := a.job.task.area.reopen(a.job.site.order(), a.job.site.takeClaim())
+	space, openErr := a.job.task.area.Reopen(a.job.site.order(), a.job.site.takeClaim())
 	if openErr != nil {
 		a.endUnreached()
 		return a.lostWorkspace(openErr)
 	}
 	a.job.site.space = space
-	a.job.site.space.tool, a.job.site.space.temp = found, a.job.task.Journal.TempDir
-	a.job.site.space.env = a.job.program.environment()
-	if a.job.task.walls.Users != (space.record.User != 0) { // the next run gives the files to whom they belong here
-		space.tool.Path = ""
+	a.job.site.space.Tool, a.job.site.space.Temp = found, a.job.task.Journal.TempDir
+	a.job.site.space.Env = a.job.program.environment()
+	if a.job.task.walls.Users != (space.Record.User != 0) { // the next run gives the files to whom they belong here
+		space.Tool.Path = ""
 	}
 	if a.job.task.spec.Operation == run.OperationShell {
 		return a.job.shell.takeOverShell()
@@ -269,7 +270,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	if err := a.awaitApply(p); err != nil {
 		return err
 	}
-	if err == nil && space.tool.Path != "" { // the tool is still there
+	if err == nil && space.Tool.Path != "" { // the tool is still there
 		a.job.runSteps(ctx, a.job.stepsAfterApply())
 		return nil
 	}
@@ -331,15 +332,15 @@ func (a *adoption) survivor() *process.Process {
 
 // sessionIn finds a process that leads a session and works in the root module with the configuration that the runner has
 // placed. A person's login shell may be there, too.
-func sessionIn(w *workspace) int {
-	configured := []byte("\x00TF_CLI_CONFIG_FILE=" + filepath.Join(w.base, cliConfigName) + "\x00")
+func sessionIn(w *workspace.Workspace) int {
+	configured := []byte("\x00TF_CLI_CONFIG_FILE=" + filepath.Join(w.Base, workspace.CLIConfigName) + "\x00")
 	entries, _ := os.ReadDir("/proc") // without it nothing is found
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != w.dir {
+		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != w.Dir {
 			continue
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // unreadable puts a directory where a file is: every attempt to read it fails.
@@ -59,7 +60,7 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 			})
 		},
 		"the record of the working directory is damaged": func(b *bench, r *fakeRun) {
-			b.overwrite(filepath.Join(b.opts.WorkRoot, "team", "bad", recordName), half)
+			b.overwrite(filepath.Join(b.opts.WorkRoot, "team", "bad", workspace.RecordName), half)
 		},
 		"a wrong digit in the number of the process": func(b *bench, r *fakeRun) {
 			j := b.journal(r)

@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -36,18 +37,18 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 	}
 	c := command{step: run.StepApply, states: s.task.spec.Backend.Kind == run.BackendManaged, reserve: outputReserve + 3*s.site.stateSize()}
 	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, s.task.parallelism()...)
-	if s.site.space.own {
+	if s.site.space.Own {
 		c.args = append(c.args, s.task.lockArgs(false)...)
 	}
-	if s.site.space.tool.ComparesVariables() {
+	if s.site.space.Tool.ComparesVariables() {
 		varFiles, err := s.site.checkedVarFiles()
 		if err != nil {
 			return err
 		}
 		c.args = append(c.args, varFiles...)
 	}
-	c.args = append(c.args, s.custody.heldPath(s.planning.held))
-	if err := s.custody.confirmPlan(s.planning.held, s.planning.decided()); err != nil {
+	c.args = append(c.args, s.site.space.PlanFile(s.planning.held))
+	if err := s.site.space.ConfirmPlan(s.planning.held, s.planning.decided()); err != nil {
 		return err
 	}
 	if err := s.program.beginApply(); err != nil {
@@ -61,7 +62,7 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.custody.unchangedPlan(s.planning.held); err != nil {
+	if err := s.site.space.UnchangedPlan(s.planning.held); err != nil {
 		s.task.warn("What was applied may not be what was approved: %v", err)
 	}
 	s.apply = stream
@@ -96,7 +97,7 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 	if s.task.spec.Plan == nil {
 		return fault.New("", "apply a saved plan: the run names none. This is a bug in Yuba")
 	}
-	name, err := s.task.fetch(ctx, "plan", "plan", orDefault(s.task.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+	name, err := s.task.fetch(ctx, "plan", "plan", s.task.planLimit())
 	if err != nil {
 		return err
 	}
@@ -106,11 +107,11 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 		return fmt.Errorf("read plan %s: %w", s.task.spec.Plan.ID, err)
 	}
 	defer file.Close()
-	if s.held, err = s.custody.hold(file, givenPlan); err != nil {
+	if s.held, err = s.site.space.HoldPlan(file, workspace.GivenPlan, s.task.planLimit()); err != nil {
 		return err
 	}
-	if s.held.digest != s.task.spec.Plan.Digest {
-		return fault.New(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", s.task.spec.Plan.ID, s.held.digest, s.task.spec.Plan.Digest)
+	if s.held.Digest != s.task.spec.Plan.Digest {
+		return fault.New(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", s.task.spec.Plan.ID, s.held.Digest, s.task.spec.Plan.Digest)
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (s *planStep) decided() string {
 }
 
 func (s *site) stateSize() int64 {
-	info, err := s.space.root.Lstat(s.space.inModule(s.space.stateIn()))
+	info, err := s.space.Root.Lstat(s.space.InModule(s.space.StateIn()))
 	if err != nil {
 		return 0
 	}
@@ -170,7 +171,7 @@ func (s *applyStep) applyError(c command, stream *plan.Stream, e process.Exit) e
 		return s.program.verdict(c, stream, e, 0)
 	}
 	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled,
-		Err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", s.site.space.tool.Name)}
+		Err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", s.site.space.Tool.Name)}
 }
 
 // offerState ships the state file if it holds a complete state that is new. One over the run's limit has to wait for the end
@@ -180,16 +181,16 @@ func (k *stateKeeper) offerState() {
 }
 
 func (k *stateKeeper) offerStateUpTo(limit int64) {
-	file, err := k.site.space.open(k.site.space.inModule(k.site.space.stateIn()))
+	file, err := k.site.space.Open(k.site.space.InModule(k.site.space.StateIn()))
 	if err != nil {
 		return // not there yet
 	}
 	defer file.Close()
-	stamp, err := stampFile(file)
-	if err != nil || stamp.size == 0 || stamp.size > limit || stamp == k.offered {
+	stamp, err := workspace.StampFile(file)
+	if err != nil || stamp.Size == 0 || stamp.Size > limit || stamp == k.offered {
 		return // being written, or known
 	}
-	state, err := readUpTo(file, limit)
+	state, err := workspace.ReadUpTo(file, limit)
 	if err != nil {
 		return
 	}
@@ -203,15 +204,15 @@ func (k *stateKeeper) rescueStates() {
 	if len(k.rescuedState) > 0 {
 		return
 	}
-	k.offered = fileStamp{} // clocks of file systems are coarse: the last one is read in any case
+	k.offered = workspace.Stamp{} // clocks of file systems are coarse: the last one is read in any case
 	k.offerStateUpTo(maxState)
-	state, err := k.site.space.read(k.site.space.inModule(erroredName), maxState)
+	state, err := k.site.space.Read(k.site.space.InModule(workspace.ErroredName), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		k.task.warn("%s is there and cannot be read: %v", erroredName, err)
+		k.task.warn("%s is there and cannot be read: %v", workspace.ErroredName, err)
 	default:
-		k.rescued(state, "tofu could write it nowhere but in "+erroredName)
+		k.rescued(state, "tofu could write it nowhere but in "+workspace.ErroredName)
 	}
 }
 
@@ -245,12 +246,12 @@ func (k *stateKeeper) withNextSerial(state []byte) []byte {
 
 // noSpace tries whether a file of the state's size could be written in the working directory.
 func (s *site) noSpace() bool {
-	const name = planDir + "/space"
-	file, err := s.space.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	const name = workspace.PlanDir + "/space"
+	file, err := s.space.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fault.DiskFull(err)
 	}
-	defer s.space.root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
+	defer s.space.Root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
 	defer file.Close()
 	return fault.DiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
 }

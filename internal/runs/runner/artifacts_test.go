@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 func TestArchiveIsFetchedOnceForAllStacks(t *testing.T) {
@@ -45,8 +46,8 @@ func TestArchiveIsFetchedOnceForAllStacks(t *testing.T) {
 }
 
 func TestArchivesThatWereNotUsedGo(t *testing.T) {
-	a := newArtifacts(filepath.Join(t.TempDir(), "artifacts"))
-	for i := range maxArtifacts + 5 {
+	a := workspace.NewArtifacts(filepath.Join(t.TempDir(), "artifacts"))
+	for i := range workspace.MaxArtifacts + 5 {
 		file := filepath.Join(t.TempDir(), "archive")
 		if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
@@ -55,21 +56,21 @@ func TestArchivesThatWereNotUsedGo(t *testing.T) {
 		if err := os.Chtimes(file, then, then); err != nil {
 			t.Fatal(err)
 		}
-		a.keep(file, strconv.Itoa(i))
-		if i == maxArtifacts-1 { // the oldest is used
-			first, err := a.open("0")
+		a.Keep(file, strconv.Itoa(i))
+		if i == workspace.MaxArtifacts-1 { // the oldest is used
+			first, err := a.Open("0")
 			if err != nil {
 				t.Fatal(err)
 			}
 			first.Close()
 		}
 	}
-	entries, err := os.ReadDir(a.dir)
-	if err != nil || len(entries) != maxArtifacts {
+	entries, err := os.ReadDir(a.Dir)
+	if err != nil || len(entries) != workspace.MaxArtifacts {
 		t.Fatalf("%d kept: %v", len(entries), err)
 	}
-	for name, there := range map[string]bool{"0": true, "1": false, strconv.Itoa(maxArtifacts + 4): true} {
-		if _, err := os.Stat(filepath.Join(a.dir, name)); (err == nil) != there {
+	for name, there := range map[string]bool{"0": true, "1": false, strconv.Itoa(workspace.MaxArtifacts + 4): true} {
+		if _, err := os.Stat(filepath.Join(a.Dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestOnlyWhatARunReadsIsUnpacked(t *testing.T) {
 	b := newBench(t).start()
 	first := b.inPart("parted", run.OperationPlanAndApply, "locals {}")
 	b.succeed(first)
-	tree := filepath.Join(b.opts.WorkRoot, "team", "parted", sourceDir)
+	tree := filepath.Join(b.opts.WorkRoot, "team", "parted", workspace.SourceDir)
 	is := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(tree, name))
 		return err == nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // A registry or a mirror may have a certificate of an authority of its own, which the stack brings as a file: by
@@ -65,11 +66,11 @@ func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 		if d.site.space == nil {
 			return "", true
 		}
-		return path.Join(d.site.space.module, filepath.ToSlash(e.Value)), true
+		return path.Join(d.site.space.Module, filepath.ToSlash(e.Value)), true
 	}
 	at := filepath.Clean(e.Value)
 	if name, inHome := strings.CutPrefix(at, runnerHome+"/"); inHome {
-		return path.Join(homeDir, filepath.ToSlash(name)), true
+		return path.Join(workspace.HomeDir, filepath.ToSlash(name)), true
 	}
 	if !strings.HasPrefix(at, filepath.Clean(d.task.opts.WorkRoot)+"/") {
 		return "", false
@@ -77,7 +78,7 @@ func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 	if d.site.space == nil {
 		return "", true
 	}
-	relative, err := filepath.Rel(d.site.space.base, at)
+	relative, err := filepath.Rel(d.site.space.Base, at)
 	if err != nil {
 		return "..", true
 	}
@@ -90,20 +91,20 @@ const runnerHome = "/home/runner"
 // readAuthority reads certificates below the source or the home directory. No link leads out of the stack's directory.
 func (d *downloads) readAuthority(variable, name string) (authority, error) {
 	a := authority{Name: variable, Files: map[string][]byte{}}
-	if first, _, _ := strings.Cut(name, "/"); first != sourceDir && first != homeDir {
+	if first, _, _ := strings.Cut(name, "/"); first != workspace.SourceDir && first != workspace.HomeDir {
 		return a, fmt.Errorf("it is neither in the source nor in the home directory")
 	}
 	w := d.site.space
-	info, err := w.root.Stat(name)
+	info, err := w.Root.Stat(name)
 	if err != nil {
 		return a, err
 	}
 	if !info.IsDir() {
-		a.Files["ca.pem"], err = w.read(name, maxCertificateBytes)
+		a.Files["ca.pem"], err = w.Read(name, maxCertificateBytes)
 		return a, err
 	}
 	a.Dir = true
-	entries, err := fs.ReadDir(w.root.FS(), name)
+	entries, err := fs.ReadDir(w.Root.FS(), name)
 	if err != nil {
 		return a, err
 	}
@@ -112,7 +113,7 @@ func (d *downloads) readAuthority(variable, name string) (authority, error) {
 		if entry.IsDir() {
 			continue
 		}
-		text, err := w.read(path.Join(name, entry.Name()), maxCertificateBytes)
+		text, err := w.Read(path.Join(name, entry.Name()), maxCertificateBytes)
 		if err != nil {
 			return a, err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // tenThings is the stack of the blueprint's measurements.
@@ -127,14 +128,14 @@ func BenchmarkSandbox(b *testing.B) {
 	if err := errors.Join(os.MkdirAll(rig.opts.WorkRoot, 0o700), r.buildWalls(b.Context())); err != nil {
 		b.Fatal(err)
 	}
-	space := &workspace{base: rig.data, dir: filepath.Join(rig.data, sourceDir), temp: b.TempDir(), tool: tools.Tool{Path: rig.opts.Tofu}}
-	for _, name := range []string{sourceDir, homeDir, planDir} {
+	space := &workspace.Workspace{Base: rig.data, Dir: filepath.Join(rig.data, workspace.SourceDir), Temp: b.TempDir(), Tool: tools.Tool{Path: rig.opts.Tofu}}
+	for _, name := range []string{workspace.SourceDir, workspace.HomeDir, workspace.PlanDir} {
 		if err := os.Mkdir(filepath.Join(rig.data, name), 0o700); err != nil {
 			b.Fatal(err)
 		}
 	}
 	if r.walls.Users {
-		space.record.User, _ = r.users.Next()
+		space.Record.User, _ = r.users.Next()
 	}
 	j := r.newJob("x", "")
 	j.site.space = space

@@ -18,6 +18,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // envClears names a directory that the test binary is to make and remove as somebody who is not root.
@@ -54,7 +55,7 @@ func clears(dir string) error {
 	deep := filepath.Join(base, "src", "a", "b")
 	outside := filepath.Join(dir, "outside")
 	err := errors.Join(os.MkdirAll(deep, 0o700), os.Mkdir(outside, 0o700), os.WriteFile(filepath.Join(outside, "stays"), nil, 0o600),
-		os.WriteFile(filepath.Join(base, recordName), mustJSON(workspaceRecord{UID: "uid"}), 0o600),
+		os.WriteFile(filepath.Join(base, workspace.RecordName), mustJSON(workspace.Record{UID: "uid"}), 0o600),
 		os.WriteFile(filepath.Join(deep, "file"), nil, 0o000), os.Symlink(outside, filepath.Join(deep, "link")),
 		os.Chmod(outside, 0o500), os.Mkdir(filepath.Join(base, "home"), 0o700), abyss(filepath.Join(base, "home"), 20_000))
 	for at := deep; at != base; at = filepath.Dir(at) {
@@ -66,10 +67,10 @@ func clears(dir string) error {
 	if os.RemoveAll(base) == nil {
 		return errors.New("the permission bits are in nobody's way: nothing was tried")
 	}
-	if err := os.WriteFile(filepath.Join(base, recordName), mustJSON(workspaceRecord{UID: "uid"}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(base, workspace.RecordName), mustJSON(workspace.Record{UID: "uid"}), 0o600); err != nil {
 		return err
 	}
-	if err := removeWorkspace(base, "uid"); err != nil {
+	if err := workspace.RemoveDir(base, "uid"); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(base); err == nil {
@@ -96,7 +97,7 @@ func TestWhatAProgramLockedIsCleared(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
 	t.Cleanup(func() { // the test's own directory cannot be removed otherwise
-		if err := removeTree(dir); err != nil {
+		if err := workspace.RemoveTree(dir); err != nil {
 			t.Error(err)
 		}
 	})

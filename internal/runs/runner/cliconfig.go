@@ -17,10 +17,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
-
-// cliConfigName is beside, not in, what tofu can write.
-const cliConfigName = "tofu.rc"
 
 // cliConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
 // that it installs without a network. A stack's own file is kept as it is; where it says how providers are installed,
@@ -79,7 +77,7 @@ func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]by
 
 // installsProviders looks for a block provider_installation outside of all others. Comments and texts do not count.
 func installsProviders(config []byte) bool {
-	tokens, _ := hclsyntax.LexConfig(config, cliConfigName, hcl.InitialPos) // what cannot be read the tool complains about
+	tokens, _ := hclsyntax.LexConfig(config, workspace.CLIConfigName, hcl.InitialPos) // what cannot be read the tool complains about
 	depth := 0
 	for _, token := range tokens {
 		switch token.Type {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -19,7 +20,7 @@ func (s *planStep) compareWithWorld(ctx context.Context) error {
 	if err := s.fetchPlan(ctx); err != nil {
 		return err
 	}
-	c, err := s.planCommand(s.site.space.planPath())
+	c, err := s.planCommand(s.site.space.PlanPath())
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (s *planStep) compareWithWorld(ctx context.Context) error {
 	if err := s.program.verdict(c, stream, e, 0, 2); err != nil {
 		return err
 	}
-	second, err := s.custody.takePlan(planDir+"/"+planName, givenNow)
+	second, err := s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenNow, s.task.planLimit())
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (s *planStep) compareWithWorld(ctx context.Context) error {
 }
 
 // meaning is the digest of what a plan changes.
-func (s *planStep) meaning(ctx context.Context, p heldPlan) (string, error) {
+func (s *planStep) meaning(ctx context.Context, p workspace.Plan) (string, error) {
 	text, err := s.showPlan(ctx, p, 0)
 	if err != nil {
 		return "", err

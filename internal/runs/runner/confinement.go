@@ -5,8 +5,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +13,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
@@ -54,7 +52,7 @@ func (q *equipment) disks() []string {
 	if q.walls.Alone() {
 		return []string{q.opts.WorkRoot, q.opts.Dir}
 	}
-	return []string{q.opts.WorkRoot, q.opts.Dir, filepath.Dir(tempPrefix)}
+	return []string{q.opts.WorkRoot, q.opts.Dir, filepath.Dir(workspace.TempPrefix)}
 }
 
 // buildWalls finds out what confines this runner's programs.
@@ -80,47 +78,22 @@ func (e *UnconfinedError) Error() string {
 	return strings.Join(append(lines, "docs/how-to/confinement.md tells what each needs"), "\n")
 }
 
-// users are those that this runner gives to working directories and downloads.
-func newUsers(opts Options) *confinement.Users {
-	return &confinement.Users{File: filepath.Join(opts.Dir, "users"), Highest: func() (int, error) { return highestUser(opts.WorkRoot) }}
-}
-
-// highestUser is the highest that a working directory has.
-func highestUser(workRoot string) (int, error) {
-	records, err := filetree.Glob(workRoot, "*/*/"+recordName)
-	if err != nil {
-		return 0, err
-	}
-	highest := 0
-	for _, path := range records {
-		text, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return 0, err
-		}
-		var record workspaceRecord
-		if json.Unmarshal(text, &record) == nil {
-			highest = max(highest, record.User)
-		}
-	}
-	return highest, nil
-}
-
 // cell is what tofu may touch.
 func (g *supervisor) cell() confinement.Cell {
 	w := g.site.space
-	executable := append([]string{w.tool.Path}, systemExecutable...)
+	executable := append([]string{w.Tool.Path}, systemExecutable...)
 	if g.task.opts.ProviderMirror != "" {
 		executable = append(executable, g.task.opts.ProviderMirror)
 	}
 	if scope := g.downloads.providerScope(); scope != nil {
 		executable = append(executable, scope.Mirror())
 	}
-	home := filepath.Join(w.base, homeDir) // at its own path, too, which programs may reach from their working directory
+	home := filepath.Join(w.Base, workspace.HomeDir) // at its own path, too, which programs may reach from their working directory
 	return confinement.Cell{
-		User: w.record.User, Dir: w.dir, Home: home, Temp: w.temp, Mark: confinement.Mark(g.task.id),
-		Writable:   append([]string{filepath.Join(w.base, sourceDir), filepath.Join(w.base, planDir), home}, systemWritable...),
+		User: w.Record.User, Dir: w.Dir, Home: home, Temp: w.Temp, Mark: confinement.Mark(g.task.id),
+		Writable:   append([]string{filepath.Join(w.Base, workspace.SourceDir), filepath.Join(w.Base, workspace.PlanDir), home}, systemWritable...),
 		Executable: executable,
-		Readable:   append([]string{filepath.Join(w.base, cliConfigName), filepath.Join(w.base, givenDir)}, systemReadable...),
+		Readable:   append([]string{filepath.Join(w.Base, workspace.CLIConfigName), filepath.Join(w.Base, workspace.GivenDir)}, systemReadable...),
 		NoNetwork:  g.task.spec.Limits.Network == run.NoNetwork, Listen: g.task.spec.Limits.Listen,
 		Limits: meter.ProcessLimits(g.task.spec.Limits, g.task.walls), Background: true,
 	}

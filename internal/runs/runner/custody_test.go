@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // The two programs of a stack whose author shows the one and wants the other.
@@ -71,7 +72,7 @@ func TestThePlanThatWasReviewedIsApplied(t *testing.T) {
 	r.reviewing, r.review = true, run.ContinueResponse{Go: true}
 	b.server.submit(r)
 	b.server.wait(r, "the question for the review", func() bool { return len(r.asked) > 0 })
-	written := filepath.Join(b.opts.WorkRoot, "team", "judged", planDir, planName)
+	written := filepath.Join(b.opts.WorkRoot, "team", "judged", workspace.PlanDir, workspace.PlanName)
 	if err := os.WriteFile(written, other, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestWhatIsShownIsWhatIsKept(t *testing.T) {
 	for read := 0; read < 2; {
 		r := b.stack("shown", run.OperationPlan, program(honest))
 		r.spec.Describe, r.spec.PlanDocument, r.spec.PlanText = true, true, true
-		swaps, stop := b.swapper("shown", other, planDir+"/"+planName)
+		swaps, stop := b.swapper("shown", other, workspace.PlanDir+"/"+workspace.PlanName)
 		planned := b.do(r)
 		stop()
 		if planned.Outcome != run.OutcomeSucceeded { // it was read while it was being written
@@ -134,7 +135,7 @@ func TestAPlanThatWasChangedInCustodyIsSeen(t *testing.T) {
 	planned := b.succeed(first)
 	second := first.again(run.OperationApply)
 	second.plan, second.spec.Plan = first.savedPlan, &run.PlanRef{ID: "plan-1", Digest: planned.Plan.Digest}
-	swaps, stop := b.swapper("custody", other, givenPlan)
+	swaps, stop := b.swapper("custody", other, workspace.GivenPlan)
 	result := b.do(second)
 	stop()
 	if swaps() == 0 {
@@ -236,7 +237,7 @@ resource "terraform_data" "b" {
 }`))
 	b.server.submit(r)
 	b.atGate("swapped", "gate")
-	b.overwrite(filepath.Join(b.opts.WorkRoot, "team", "swapped", planDir, planName), func([]byte) []byte { return other.savedPlan })
+	b.overwrite(filepath.Join(b.opts.WorkRoot, "team", "swapped", workspace.PlanDir, workspace.PlanName), func([]byte) []byte { return other.savedPlan })
 	killGroup(b.journal(r).Process.PID)
 	result := b.server.finished(r)
 	named := map[string]bool{}

@@ -273,12 +273,12 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	j.task.spec.Stack, j.program.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
 	err := j.task.Dir.Create()
 	if err == nil {
-		j.site.space, err = j.task.area.open(j.site.order(), nil)
+		j.site.space, err = j.task.area.Open(j.site.order(), nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.site.space.close()
+	defer j.site.space.Close()
 	end := &plan.Stream{}
 	end.Feed([]byte(`{"@level":"info","@message":"Apply complete!","changes":{"add":3,"operation":"apply"},"type":"change_summary"}`))
 	if (&follower{of: j.program, stream: end}).withholds() {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // small mounts a file system of a few MiB at each directory. Mounting needs privileges, as CI and developers' machines
@@ -115,7 +116,7 @@ func TestADiskThatOthersFillEndsNoRun(t *testing.T) {
 resource "terraform_data" "a" {
   provisioner "local-exec" { command = "touch begun; until [ -e go ]; do sleep 0.1; done" }
 }`)))
-	src := filepath.Join(b.opts.WorkRoot, "team", "honest", sourceDir)
+	src := filepath.Join(b.opts.WorkRoot, "team", "honest", workspace.SourceDir)
 	eventually(t, "the apply begins", func() bool {
 		_, err := os.Stat(filepath.Join(src, "begun"))
 		return err == nil

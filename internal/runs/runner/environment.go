@@ -13,11 +13,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
-)
-
-const (
-	// tempPrefix is short because providers listen on sockets below it, whose paths are limited to 108 bytes.
-	tempPrefix = "/tmp/yuba-"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
@@ -28,14 +24,14 @@ func (g *supervisor) environment() []string {
 		"PATH": tools.SystemPath,
 		"HOME": g.task.walls.HomeOf(cell), "TMPDIR": g.task.walls.TempOf(cell), "LANG": "C.UTF-8",
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
-		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
+		"TF_CLI_CONFIG_FILE": filepath.Join(w.Base, workspace.CLIConfigName),
 	}
 	if account := g.task.walls.Account(); account != "" { // there may be no list of users that has it
 		own["USER"], own["LOGNAME"] = account, account
 	}
 	// A backend of the stack's own may have no workspace "default", as a cloud whose block names another.
-	if !w.own || w.named != "default" {
-		own["TF_WORKSPACE"] = w.named
+	if !w.Own || w.Named != "default" {
+		own["TF_WORKSPACE"] = w.Named
 	}
 	env := make([]string, 0, len(own)+len(spec.Env))
 	for name, value := range own {

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // findBelow returns the files below the working directories whose content or name has a text.
@@ -54,7 +55,7 @@ resource "terraform_data" "a" {
 		{Location: run.FileInModule, Path: "extra.tf", Content: []byte("output \"joined\" { value = \"by-a-file\" }\n")},
 	}
 	b.succeed(r)
-	home := b.walls().HomeOf(confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "files", homeDir)})
+	home := b.walls().HomeOf(confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "files", workspace.HomeDir)})
 	for _, part := range []string{"600 certs/deep/ca.pem", "600 " + home + "/.ssh/key"} {
 		if !strings.Contains(string(r.log), part) {
 			t.Errorf("no %q in\n%s", part, r.log)
@@ -148,8 +149,8 @@ func TestFilesThatMayNotBeWritten(t *testing.T) {
 	b := newBench(t).start()
 	for path, location := range map[string]run.FileLocation{
 		"../escape": run.FileInHome, "/etc/passwd": run.FileInHome, "a/../../b": run.FileInModule, "": run.FileInModule, ".": run.FileInHome,
-		"terraform.tfstate": run.FileInModule, ".terraform/terraform.tfstate": run.FileInModule, overrideTF: run.FileInModule,
-		tfvarsName: run.FileInModule, "terraform.tfstate.d/x/terraform.tfstate": run.FileInModule, "x": "elsewhere",
+		"terraform.tfstate": run.FileInModule, ".terraform/terraform.tfstate": run.FileInModule, workspace.OverrideTF: run.FileInModule,
+		workspace.TfvarsName: run.FileInModule, "terraform.tfstate.d/x/terraform.tfstate": run.FileInModule, "x": "elsewhere",
 	} {
 		r := b.stack("forbidden", run.OperationPlan, program(twoThings))
 		r.spec.Files = []run.File{{Location: location, Path: path, Content: []byte("x")}}
@@ -165,12 +166,12 @@ func TestFilesOfALostRunAreRemoved(t *testing.T) {
 	first := b.stack("lost-files", run.OperationPlan, program(twoThings))
 	b.succeed(first)
 	base := filepath.Join(b.opts.WorkRoot, "team", "lost-files")
-	record, err := os.ReadFile(filepath.Join(base, recordName))
+	record, err := os.ReadFile(filepath.Join(base, workspace.RecordName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	record = bytes.Replace(record, []byte(`{`), []byte(`{"placed":["home/key","src/gone/key"],`), 1)
-	for name, content := range map[string][]byte{recordName: record, "home/key": []byte("s3cr3t"), "home/other": []byte("of the program")} {
+	for name, content := range map[string][]byte{workspace.RecordName: record, "home/key": []byte("s3cr3t"), "home/other": []byte("of the program")} {
 		b.put(filepath.Join(base, name), content)
 	}
 	b.succeed(first.again(run.OperationPlan))
@@ -191,7 +192,7 @@ resource "terraform_data" "a" {
 	r.spec.Files = []run.File{{Location: run.FileInModule, Path: "d/key", Content: []byte("s3cr3t-content"), Secret: true}}
 	b.succeed(r)
 	b.drain()
-	if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "replaced", sourceDir, "mine", "key")); err != nil {
+	if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "replaced", workspace.SourceDir, "mine", "key")); err != nil {
 		t.Errorf("what the link leads to was removed: %v", err)
 	}
 }

@@ -74,7 +74,7 @@ func (f *follower) watch() error {
 	if err != nil {
 		return fmt.Errorf("watch the output of tofu: %w", err)
 	}
-	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.of.site.space.statePath())} {
+	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.of.site.space.StatePath())} {
 		if err := watcher.Add(path); err != nil {
 			watcher.Close()
 			return fmt.Errorf("watch the output of tofu: %w", err)
@@ -144,7 +144,7 @@ func (f *follower) loop() {
 		select {
 		case <-ticks:
 			f.read(false)
-			if info, err := f.of.site.space.root.Lstat(f.of.site.space.inModule(f.of.site.space.stateIn())); err == nil && info.ModTime() != offered {
+			if info, err := f.of.site.space.Root.Lstat(f.of.site.space.InModule(f.of.site.space.StateIn())); err == nil && info.ModTime() != offered {
 				offered = info.ModTime()
 				take()
 			}
@@ -155,7 +155,7 @@ func (f *follower) loop() {
 			if !ok {
 				return
 			}
-			if event.Name == f.of.site.space.statePath() {
+			if event.Name == f.of.site.space.StatePath() {
 				take()
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
@@ -192,7 +192,7 @@ func (f *follower) withholds() bool { return f.of.direct && foundNothing(f.strea
 // has what was read before.
 func (f *follower) noteCut() {
 	f.doubts("the output was cut off while it was read")
-	f.of.task.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.of.site.space.tool.Name)
+	f.of.task.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.of.site.space.Tool.Name)
 }
 
 // doubts remembers why lines of the output may be missing, the first reason.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // A stack that worked as the server's user gets a user of its own, and the runner dies after it has recorded that user and
@@ -38,7 +39,7 @@ resource "terraform_data" "a" { input = var.n }`))
 	next := r.again(run.OperationPlanAndApply)
 	next.spec.Variables = map[string]run.Variable{"n": {Value: []byte("2")}}
 	b.succeed(next)
-	if owner := ownerOf(t, filepath.Join(base, sourceDir)); owner != user {
+	if owner := ownerOf(t, filepath.Join(base, workspace.SourceDir)); owner != user {
 		t.Errorf("the source belongs to %d, want %d", owner, user)
 	}
 	if record := recordIn(t, base); record.User != user || record.Handover {
@@ -78,16 +79,16 @@ func (b *bench) cutHandover(base string) (user int) {
 	if user, err = b.runner().users.Next(); err != nil {
 		b.t.Fatal(err)
 	}
-	w := &workspace{base: base, root: &stackRoot{Root: root, user: user}, record: recordIn(b.t, base)}
-	if err := w.beginHandover(user); err != nil {
+	w := &workspace.Workspace{Base: base, Root: &workspace.Root{Root: root, User: user}, Record: recordIn(b.t, base)}
+	if err := w.BeginHandover(user); err != nil {
 		b.t.Fatal(err)
 	}
 	return user
 }
 
-func recordIn(t testing.TB, base string) (record workspaceRecord) {
+func recordIn(t testing.TB, base string) (record workspace.Record) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(base, recordName))
+	text, err := os.ReadFile(filepath.Join(base, workspace.RecordName))
 	if err == nil {
 		err = json.Unmarshal(text, &record)
 	}

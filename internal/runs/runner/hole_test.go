@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // A file of a gigabyte costs a program nothing, and the runner no memory.
 func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
-	name := filepath.Join(t.TempDir(), stateName)
+	name := filepath.Join(t.TempDir(), workspace.StateName)
 	if err := os.WriteFile(name, []byte(`{"version":4`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
 	for _, limit := range []int64{maxState, 1 << 20} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		data, err := readUpTo(file, limit)
+		data, err := workspace.ReadUpTo(file, limit)
 		runtime.ReadMemStats(&after)
 		if err == nil || data != nil {
 			t.Errorf("up to %d: %d bytes, %v", limit, len(data), err)
@@ -42,7 +43,7 @@ func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
 }
 
 func TestAFileIsReadWhole(t *testing.T) {
-	name, text := filepath.Join(t.TempDir(), stateName), strings.Repeat("x", 3<<20)
+	name, text := filepath.Join(t.TempDir(), workspace.StateName), strings.Repeat("x", 3<<20)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestAFileIsReadWhole(t *testing.T) {
 	}
 	defer file.Close()
 	for range 2 {
-		if data, err := readUpTo(file, int64(len(text))); err != nil || string(data) != text {
+		if data, err := workspace.ReadUpTo(file, int64(len(text))); err != nil || string(data) != text {
 			t.Errorf("%d bytes, %v", len(data), err)
 		}
 	}

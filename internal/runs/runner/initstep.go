@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -30,9 +31,9 @@ func (s *initStep) init(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same := intact && !s.task.spec.Upgrade && w.record.Init == s.initDigest(s.task.spec.LockFile)
+	same := intact && !s.task.spec.Upgrade && w.Record.Init == s.initDigest(s.task.spec.LockFile)
 	return s.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
-		Unchanged: same && (w.record.Unproven == "" || s.task.planComes()), Unproven: w.record.Unproven != ""})
+		Unchanged: same && (w.Record.Unproven == "" || s.task.planComes()), Unproven: w.Record.Unproven != ""})
 }
 
 // errLostInit is what init ends with when the machine has no next step for what happened.
@@ -65,7 +66,7 @@ func (s *initStep) actInit(ctx context.Context, action initflow.Action) (initflo
 	done := initflow.Event{Kind: initflow.Done}
 	switch action {
 	case initflow.Hold:
-		if !s.site.space.initialised() || !s.providers.keepProviders() {
+		if !s.site.space.Initialised() || !s.providers.keepProviders() {
 			return initflow.Event{Kind: initflow.Gone}, nil
 		}
 		return done, nil
@@ -103,15 +104,15 @@ func (s *initStep) reuseInit() error {
 func (s *initStep) skipPlan() error {
 	s.task.log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
 	s.task.result.SameModules = true
-	return cmp.Or(s.site.space.save(), errFinished)
+	return cmp.Or(s.site.space.Save(), errFinished)
 }
 
 // prepareInit puts in place what init starts from: the lock file, and the modules and providers of the stores.
 func (s *initStep) prepareInit(ctx context.Context) (initflow.Event, error) {
 	w := s.site.space
-	if w.record.Init != "" {
-		w.record.Init = ""
-		if err := w.save(); err != nil {
+	if w.Record.Init != "" {
+		w.Record.Init = ""
+		if err := w.Save(); err != nil {
 			return initflow.Event{}, err
 		}
 	}
@@ -138,10 +139,10 @@ func (s *initStep) prepareInit(ctx context.Context) (initflow.Event, error) {
 func (s *initStep) replayInit() (initflow.Event, error) {
 	replayed, err := s.replay(s.initKey)
 	if err != nil || !replayed {
-		return initflow.Event{Kind: initflow.Gone, Unpacked: s.site.space.unpacked}, err
+		return initflow.Event{Kind: initflow.Gone, Unpacked: s.site.space.Unpacked}, err
 	}
 	s.task.log.Note("Init: as for the same requirements before")
-	s.task.result.Init, s.site.space.record.Unproven = run.InitReplayed, s.initKey
+	s.task.result.Init, s.site.space.Record.Unproven = run.InitReplayed, s.initKey
 	return initflow.Event{Kind: initflow.Done}, nil
 }
 
@@ -159,15 +160,15 @@ func (s *initStep) proveInit(e process.Exit) error {
 	if !s.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
 		return nil
 	}
-	s.site.space.record.Unproven = ""
-	return s.site.space.save()
+	s.site.space.Record.Unproven = ""
+	return s.site.space.Save()
 }
 
 // initAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
 func (s *initStep) initAfterAll(ctx context.Context) error {
 	w := s.site.space
 	s.task.log.Note("Plan failed with cached init; re-running init and retrying")
-	state, err := w.read(w.inModule(w.stateIn()), maxState)
+	state, err := w.Read(w.InModule(w.StateIn()), maxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(run.FailureState, "run init after all: read the state: %w", err)
@@ -178,10 +179,10 @@ func (s *initStep) initAfterAll(ctx context.Context) error {
 	if !there {
 		return nil
 	}
-	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+	if err := w.Root.MkdirAll(path.Dir(w.InModule(w.StateIn())), 0o700); err != nil {
 		return fault.New(fault.DiskClass(err), "place the state: %w", err)
 	}
-	return w.write(w.inModule(w.stateIn()), state)
+	return w.Write(w.InModule(w.StateIn()), state)
 }
 
 // ofInit says that a failure in another step is init's.
@@ -196,9 +197,9 @@ func ofInit(err error) error {
 // undoReplay removes a kept init that did not work, here and from memory, and prepares for a run of init.
 func (s *initStep) undoReplay(ctx context.Context) error {
 	w := s.site.space
-	s.task.inits.drop(w.record.Unproven)
-	w.record.Init = ""
-	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), s.site.freshLockFile()); err != nil {
+	s.task.inits.drop(w.Record.Unproven)
+	w.Record.Init = ""
+	if err := errors.Join(w.Save(), w.Remove(workspace.DataDirTF, workspace.StateName, workspace.StatesName), s.site.freshLockFile()); err != nil {
 		return err
 	}
 	return s.providers.provide(ctx)
@@ -210,9 +211,9 @@ func (s *initStep) beforeInit(action initflow.Action) error {
 	switch action {
 	case initflow.ForgetBackend:
 		s.task.log.Note("Init: again, with the new backend alone")
-		return w.forgetBackend()
+		return w.ForgetBackend()
 	case initflow.RunEmpty: // so that what is there afterwards is of this init alone
-		if err := w.remove(dataDirTF); err != nil {
+		if err := w.Remove(workspace.DataDirTF); err != nil {
 			return err
 		}
 	case initflow.WithdrawModules:
@@ -224,34 +225,30 @@ func (s *initStep) beforeInit(action initflow.Action) error {
 			return err
 		}
 	}
-	s.task.result.Init, w.record.Unproven = run.InitRan, ""
+	s.task.result.Init, w.Record.Unproven = run.InitRan, ""
 	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
-	programs := w.own || len(s.task.spec.CLIConfig) > 0 || startsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
-	if programs != w.record.Programs {
-		if w.record.Programs = programs; programs {
-			if err := w.save(); err != nil {
+	programs := w.Own || len(s.task.spec.CLIConfig) > 0 || startsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
+	if programs != w.Record.Programs {
+		if w.Record.Programs = programs; programs {
+			if err := w.Save(); err != nil {
 				return err
 			}
 		}
 	}
-	s.task.log.Note("Init: %s %s", w.tool.Name, w.tool.Version)
+	s.task.log.Note("Init: %s %s", w.Tool.Name, w.Tool.Version)
 	switch {
-	case !w.own: // the state is here, so init must not ask about where it was kept before
-		return w.forgetBackend()
-	case w.named == "default": // an earlier run may have selected another one
-		return w.remove(selectedName)
+	case !w.Own: // the state is here, so init must not ask about where it was kept before
+		return w.ForgetBackend()
+	case w.Named == "default": // an earlier run may have selected another one
+		return w.Remove(workspace.SelectedName)
 	}
 	return nil
 }
 
-// selects says whether the workspace is selected after init: init refuses a selected workspace that does not exist yet,
-// unless it is the local backend's or the only one.
-func (w *workspace) selects() bool { return w.own && w.named != "default" }
-
 // initArgs are the arguments of init, but for the backend's settings.
 func (s *initStep) initArgs() []string {
 	args := []string{"init", "-input=false", "-no-color"}
-	if s.site.space.tool.JSONInit() {
+	if s.site.space.Tool.JSONInit() {
 		args = append(args, "-json")
 	}
 	return args
@@ -271,15 +268,15 @@ func (s *initStep) runInit(ctx context.Context) (initflow.Event, error) {
 		return initflow.Event{}, err
 	}
 	defer removeSettings()
-	return s.endInit(s.program.initCommand(ctx, s.site.space.selects(), append(args, settings...)...))
+	return s.endInit(s.program.initCommand(ctx, s.site.space.Selects(), append(args, settings...)...))
 }
 
 // endInit says how a run of init ended. After a failure what it left is listed all the same, for the next run.
 func (s *initStep) endInit(err error) (initflow.Event, error) {
 	if err == nil {
-		return initflow.Event{Kind: initflow.Done, Select: s.site.space.selects()}, nil
+		return initflow.Event{Kind: initflow.Done, Select: s.site.space.Selects()}, nil
 	}
-	s.site.space.listInit()
+	s.site.space.ListInit()
 	f := fault.OfTool(err)
 	if f == nil {
 		return initflow.Event{}, err
@@ -289,17 +286,17 @@ func (s *initStep) endInit(err error) (initflow.Event, error) {
 }
 
 func (s *initStep) selectWorkspace(ctx context.Context) error {
-	err := s.program.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", s.site.space.named)
+	err := s.program.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", s.site.space.Named)
 	var f *fault.Failure
 	if errors.As(err, &f) && f.Outcome == "" && (f.Class == "" || f.Class == run.FailureTool || f.Class == run.FailureConfiguration) {
-		return fault.New(run.FailureWorkspace, "select the workspace %s: %w", s.site.space.named, err)
+		return fault.New(run.FailureWorkspace, "select the workspace %s: %w", s.site.space.Named, err)
 	}
 	return err
 }
 
 // forceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
 func (l *lockKeeper) forceUnlock(ctx context.Context) error {
-	if !l.site.space.own {
+	if !l.site.space.Own {
 		return nil
 	}
 	c := command{step: run.StepInit, args: []string{"force-unlock", "-force", "-no-color", l.task.spec.ForceUnlock}}
@@ -339,17 +336,11 @@ func (g *supervisor) initCommand(ctx context.Context, unselected bool, args ...s
 
 var errOtherBackend = errors.New("the backend is another one than before")
 
-// forgetBackend makes init take the backend as it finds it, as in a fresh checkout. Moving states between backends is
-// nobody's wish here.
-func (w *workspace) forgetBackend() error {
-	return w.remove(dataDirTF+"/"+stateName, selectedName)
-}
-
 // initDigest covers what init reads, the recorded lock file that it starts from among it. Variables are in it because
 // modules and providers may be named by them.
 func (s *initStep) initDigest(lockFile []byte) string {
 	w := s.site.space
-	config, _ := w.root.ReadFile(cliConfigName) // written a moment ago
+	config, _ := w.Root.ReadFile(workspace.CLIConfigName) // written a moment ago
 	if s.providers.providing.plainConfig != nil {
 		config = s.providers.providing.plainConfig
 	}
@@ -362,7 +353,7 @@ func (s *initStep) initDigest(lockFile []byte) string {
 		env = nil
 	}
 	hash := sha256.New()
-	for _, part := range []any{s.task.treeDigest(), w.module, s.task.spec.Backend, lockFile, w.tool.Identity, w.named, s.task.spec.Variables, env, config, scope} {
+	for _, part := range []any{s.task.treeDigest(), w.Module, s.task.spec.Backend, lockFile, w.Tool.Identity, w.Named, s.task.spec.Variables, env, config, scope} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -373,34 +364,14 @@ func (s *initStep) initDigest(lockFile []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// initialised reports whether the products of the last init are still there, the lock file unchanged.
-func (w *workspace) initialised() bool {
-	info, err := w.root.Lstat(w.inModule(dataDirTF))
-	if err != nil || !info.IsDir() {
-		return false
-	}
-	return w.lockFileDigest() == w.record.LockFile && (!w.own || w.selected() == w.record.Selected)
-}
-
-// selectedName is where the tool remembers which workspace is selected. A person's shell may have selected another one.
-const selectedName = dataDirTF + "/environment"
-
-func (w *workspace) selected() string {
-	text, err := w.read(w.inModule(selectedName), 1<<10)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "unreadable"
-	}
-	return string(text)
-}
-
 // recordInit remembers what init was for, so that the next run can reuse it. That run will bring the lock file that init
 // left here.
 func (s *initStep) recordInit() error {
 	w := s.site.space
-	defer w.listInit()
+	defer w.ListInit()
 	lockFile := s.task.spec.LockFile
 	if !s.site.bringsLockFile() {
-		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
+		text, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New("", "read the dependency lock file: %w", err)
 		}
@@ -408,13 +379,13 @@ func (s *initStep) recordInit() error {
 			lockFile = text
 		}
 	}
-	w.record.Init, w.record.LockFile, w.record.Selected = s.initDigest(lockFile), w.lockFileDigest(), ""
-	w.record.NotNeeded = nil
-	if w.own {
-		w.record.Selected = w.selected()
+	w.Record.Init, w.Record.LockFile, w.Record.Selected = s.initDigest(lockFile), w.LockFileDigest(), ""
+	w.Record.NotNeeded = nil
+	if w.Own {
+		w.Record.Selected = w.Selected()
 	}
 	s.site.tellModules()
-	if err := w.save(); err != nil {
+	if err := w.Save(); err != nil {
 		return err
 	}
 	return s.site.reportLockFile()

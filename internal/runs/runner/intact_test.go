@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
@@ -69,7 +70,7 @@ func TestAProgramThatInitStartedLeavesTheNextRevisionNoProviders(t *testing.T) {
 	first := b.stack("forger", run.OperationPlan, files)
 	first.spec.Env = []run.EnvVar{externalKey(t)}
 	b.succeed(first)
-	left := filepath.Join(b.opts.WorkRoot, "team", "forger", "src", dataDirTF, "providers", "forged", "left")
+	left := filepath.Join(b.opts.WorkRoot, "team", "forger", "src", workspace.DataDirTF, "providers", "forged", "left")
 	if _, err := os.Stat(left); err != nil {
 		t.Fatalf("the program left nothing: %v", err)
 	}
@@ -91,13 +92,13 @@ func TestWhatInitLeftAndSomebodyChangedIsMadeAnewAndSaid(t *testing.T) {
 	if warm.Init != run.InitUnchanged {
 		t.Errorf("a second run: %s", warm.Init)
 	}
-	left := filepath.Join(b.opts.WorkRoot, "team", "changed", "src", dataDirTF)
+	left := filepath.Join(b.opts.WorkRoot, "team", "changed", "src", workspace.DataDirTF)
 	for what, change := range map[string]func() error{
 		"a file in a module": func() error {
 			return os.WriteFile(filepath.Join(left, "modules/base/base/more.tf"), []byte(oneThing), 0o600)
 		},
 		"the list of modules":    func() error { return os.WriteFile(filepath.Join(left, "modules/modules.json"), []byte("{}"), 0o600) },
-		"what is known of where": func() error { return os.WriteFile(filepath.Join(left, stateName), []byte("{}"), 0o600) },
+		"what is known of where": func() error { return os.WriteFile(filepath.Join(left, workspace.StateName), []byte("{}"), 0o600) },
 		"all of it":              func() error { return os.Rename(left, left+"2") },
 	} {
 		if err := change(); err != nil {
@@ -149,7 +150,7 @@ output "temp" { value = fileexists("${pathexpand("~")}/../tmp") }
 	first := b.stack("home", run.OperationPlanAndApply, program(text))
 	b.succeed(first)
 	logged(t, first, ".gitconfig")
-	if entries, err := os.ReadDir(filepath.Join(b.opts.WorkRoot, "team", "home", homeDir)); err == nil && len(entries) > 0 {
+	if entries, err := os.ReadDir(filepath.Join(b.opts.WorkRoot, "team", "home", workspace.HomeDir)); err == nil && len(entries) > 0 {
 		t.Errorf("between the runs there is %v", entries)
 	}
 	second := b.stack("home", run.OperationPlanAndApply, program("# later\n"+text))

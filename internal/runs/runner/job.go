@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // job is one run in this runner's hands: its parts, and the order in which they work.
@@ -27,7 +28,6 @@ type job struct {
 	turn      *turn
 	site      *site
 	source    *source
-	custody   *custody
 	keeper    *stateKeeper
 	downloads *downloads
 	program   *supervisor
@@ -47,7 +47,6 @@ func (r *runner) newJob(id, token string) *job {
 	j.turn = &turn{task: j.task, r: r}
 	j.site = &site{task: j.task}
 	j.source = &source{task: j.task, site: j.site}
-	j.custody = &custody{task: j.task, site: j.site}
 	j.keeper = &stateKeeper{task: j.task, site: j.site}
 	j.downloads = &downloads{task: j.task, site: j.site}
 	j.program = &supervisor{task: j.task, site: j.site, keeper: j.keeper, downloads: j.downloads, orderly: map[run.Step]bool{}}
@@ -55,8 +54,8 @@ func (r *runner) newJob(id, token string) *job {
 	j.modules = &moduleStep{task: j.task, site: j.site, program: j.program, downloads: j.downloads}
 	j.providers = &providerStep{task: j.task, site: j.site, program: j.program, downloads: j.downloads, modules: j.modules}
 	j.init = &initStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, downloads: j.downloads, modules: j.modules, providers: j.providers}
-	j.planning = &planStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, custody: j.custody, locks: j.locks, init: j.init, turn: j.turn}
-	j.applying = &applyStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, custody: j.custody, locks: j.locks, init: j.init, planning: j.planning}
+	j.planning = &planStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, locks: j.locks, init: j.init, turn: j.turn}
+	j.applying = &applyStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, locks: j.locks, init: j.init, planning: j.planning}
 	j.changing = &stateStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, planning: j.planning}
 	j.shell = &shellStep{task: j.task, site: j.site, program: j.program, planning: j.planning}
 	return j
@@ -158,7 +157,7 @@ func (j *job) conclude(ctx context.Context) {
 	}
 	j.deliver(ctx)
 	if j.site.space != nil {
-		j.site.space.close()
+		j.site.space.Close()
 		j.site.space = nil
 	}
 }
@@ -169,11 +168,11 @@ func (j *job) tidyWorkspace() {
 		return
 	}
 	if j.program.measured().Overflowed.Load() {
-		if err := j.site.space.discardTree(); err != nil {
+		if err := j.site.space.DiscardTree(); err != nil {
 			j.task.opts.Log.Warn("clear what a run wrote", "run", j.task.id, "error", err)
 		}
 	}
-	j.site.space.cleanUp(j.task.Journal.TempDir)
+	j.site.space.CleanUp(j.task.Journal.TempDir)
 }
 
 // shipRest waits until the server has all states and the log, or has refused them.
@@ -323,8 +322,8 @@ func (s *stopper) byPerson() bool {
 func (t *task) now() time.Time { return time.Now().UTC() }
 
 // order is for the run's working directory.
-func (s *site) order() order {
-	return order{stack: s.task.spec.Stack, path: s.task.spec.Path, workspace: s.task.spec.Workspace, own: s.task.spec.Backend.Kind == run.BackendOwn}
+func (s *site) order() workspace.Order {
+	return workspace.Order{Stack: s.task.spec.Stack, Path: s.task.spec.Path, Workspace: s.task.spec.Workspace, Own: s.task.spec.Backend.Kind == run.BackendOwn}
 }
 
 // takeClaim hands the workspace's lock over, nil when the job has none.
@@ -351,7 +350,7 @@ func (k *stateKeeper) heldStates() int64 {
 }
 
 // measuredDirs are the directories that count as the run's: where its programs write, and the spool.
-func (s *site) measuredDirs() []string { return append(s.space.places(), s.task.Dir.Root) }
+func (s *site) measuredDirs() []string { return append(s.space.Places(), s.task.Dir.Root) }
 
 // stateLimit is the size of the largest state that the server takes.
 func (t *task) stateLimit() int64 {
@@ -363,4 +362,9 @@ func (j *job) sendState(ctx context.Context, sequence int, state []byte) error {
 	_, err := j.task.persist(ctx, link.Request{Method: http.MethodPut, Path: "/state", Body: state, Stuck: j.turn.stall,
 		Header: map[string]string{run.HeaderSequence: fmt.Sprint(sequence)}})
 	return err
+}
+
+// planLimit is the size of the largest plan that the server takes.
+func (t *task) planLimit() int64 {
+	return orDefault(t.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -41,8 +42,6 @@ type keptInit struct {
 	warnings []string
 	size     int
 }
-
-const providersTF = dataDirTF + "/providers/"
 
 // How much is kept: an init of a large program leaves some 20 KiB.
 const (
@@ -122,26 +121,26 @@ func (s *initStep) keepKey() (key, why string) {
 			return "", "the environment has " + e.Name
 		}
 	}
-	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
+	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
 	if err != nil {
 		return "", err.Error()
 	}
 	defer source.Close()
-	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
-	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: overrideTF, Terraform: w.tool.Name == "terraform"})
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
+	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: workspace.OverrideTF, Terraform: w.Tool.Name == "terraform"})
 	if err != nil {
 		return "", err.Error()
 	}
-	config, err := w.root.ReadFile(cliConfigName)
+	config, err := w.Root.ReadFile(workspace.CLIConfigName)
 	if err != nil {
 		return "", err.Error()
 	}
-	lockFile, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	lockFile, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err.Error()
 	}
 	hash := sha256.New()
-	for _, part := range []any{required.Digest, w.tool.Identity, s.task.spec.Backend.Override, w.named, lockFile, s.task.spec.Upgrade && len(lockFile) > 0, config} {
+	for _, part := range []any{required.Digest, w.Tool.Identity, s.task.spec.Backend.Override, w.Named, lockFile, s.task.spec.Upgrade && len(lockFile) > 0, config} {
 		text := mustJSON(part)
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -161,27 +160,27 @@ func (s *initStep) replay(key string) (bool, error) {
 			return false, nil
 		}
 	}
-	if err := w.remove(dataDirTF); err != nil {
+	if err := w.Remove(workspace.DataDirTF); err != nil {
 		return false, err
 	}
 	for name, content := range kept.files {
-		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
+		if err := w.Root.MkdirAll(path.Dir(w.InModule(name)), 0o755); err != nil {
 			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
-		if err := w.write(w.inModule(name), content); err != nil {
+		if err := w.Write(w.InModule(name), content); err != nil {
 			return false, err
 		}
 	}
 	for name, target := range kept.links {
-		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
+		if err := w.Root.MkdirAll(path.Dir(w.InModule(name)), 0o755); err != nil {
 			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
-		if err := w.root.Symlink(target, w.inModule(name)); err != nil {
+		if err := w.Root.Symlink(target, w.InModule(name)); err != nil {
 			return false, fault.New(fault.DiskClass(err), "link the provider %s: %w", name, err)
 		}
 	}
 	if len(kept.files)+len(kept.links) == 0 { // its being there says that init was done
-		if err := w.root.MkdirAll(w.inModule(dataDirTF), 0o755); err != nil {
+		if err := w.Root.MkdirAll(w.InModule(workspace.DataDirTF), 0o755); err != nil {
 			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
 	}
@@ -189,16 +188,16 @@ func (s *initStep) replay(key string) (bool, error) {
 		s.task.addWarning(warning)
 	}
 	if kept.hasLockFile {
-		return true, w.write(w.inModule(lockFileTF), kept.lockFile)
+		return true, w.Write(w.InModule(workspace.LockFileTF), kept.lockFile)
 	}
-	return true, w.remove(lockFileTF)
+	return true, w.Remove(workspace.LockFileTF)
 }
 
 // keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
 // empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
 // everybody.
 func (s *initStep) keep(key string) {
-	if !s.site.space.unpacked {
+	if !s.site.space.Unpacked {
 		return
 	}
 	var warnings []string
@@ -208,7 +207,7 @@ func (s *initStep) keep(key string) {
 		}
 		warnings = append(warnings, d.String())
 	}
-	if kept := s.site.space.leftByInit(s.downloads.mirrors()); kept != nil {
+	if kept := leftByInit(s.site.space, s.downloads.mirrors()); kept != nil {
 		kept.warnings = warnings
 		s.task.inits.put(key, kept)
 	}
@@ -227,28 +226,28 @@ func (d *downloads) mirrors() []string {
 }
 
 // leftByInit reads what init left; nil when that is more than is understood here.
-func (w *workspace) leftByInit(mirrors []string) *keptInit {
+func leftByInit(w *workspace.Workspace, mirrors []string) *keptInit {
 	kept := &keptInit{files: map[string][]byte{}, links: map[string]string{}, stamps: map[string]string{}}
 	entries := 0
-	err := fs.WalkDir(w.root.FS(), w.inModule(dataDirTF), func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(w.Root.FS(), w.InModule(workspace.DataDirTF), func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // nothing was needed
 		}
 		if entries++; err != nil || entries > maxKeptEntries {
 			return errors.Join(err, errors.New("too much"))
 		}
-		inside := strings.TrimPrefix(name, w.module+"/")
+		inside := strings.TrimPrefix(name, w.Module+"/")
 		switch {
 		case entry.IsDir():
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
 			return kept.takeLink(w, inside, mirrors)
-		case inside == dataDirTF+"/"+stateName || inside == dataDirTF+"/modules/modules.json":
-			content, err := w.read(name, maxKeptOne)
+		case inside == workspace.DataDirTF+"/"+workspace.StateName || inside == workspace.DataDirTF+"/modules/modules.json":
+			content, err := w.Read(name, maxKeptOne)
 			kept.files[inside], kept.size = content, kept.size+len(content)
 			return err
-		case strings.HasPrefix(inside, providersTF) && strings.HasSuffix(inside, ".lock"): // beside each link; it is empty
-			content, err := w.read(name, 0)
+		case strings.HasPrefix(inside, workspace.ProvidersTF) && strings.HasSuffix(inside, ".lock"): // beside each link; it is empty
+			content, err := w.Read(name, 0)
 			kept.files[inside] = content
 			return err
 		}
@@ -257,7 +256,7 @@ func (w *workspace) leftByInit(mirrors []string) *keptInit {
 	if err != nil {
 		return nil
 	}
-	lockFile, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	lockFile, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -270,12 +269,12 @@ func (w *workspace) leftByInit(mirrors []string) *keptInit {
 
 // takeLink keeps the link to a provider, .terraform/providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM, which must be of a
 // mirror.
-func (k *keptInit) takeLink(w *workspace, name string, mirrors []string) error {
-	target, err := w.root.Readlink(w.inModule(name))
+func (k *keptInit) takeLink(w *workspace.Workspace, name string, mirrors []string) error {
+	target, err := w.Root.Readlink(w.InModule(name))
 	if err != nil {
 		return err
 	}
-	provider, found := strings.CutPrefix(name, providersTF)
+	provider, found := strings.CutPrefix(name, workspace.ProvidersTF)
 	if !found || strings.Count(provider, "/") != 4 {
 		return fmt.Errorf("%s is a link", name)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // declares needs the test provider without using it.
@@ -73,9 +74,9 @@ func addProvider(t *testing.T, mirror, version, more string) {
 // leftByInit is what init left in a stack's directory: contents by name, and where links point to.
 func (b *bench) leftByInit(name, module string) map[string]string {
 	b.t.Helper()
-	root := filepath.Join(b.opts.WorkRoot, "team", name, sourceDir, module)
+	root := filepath.Join(b.opts.WorkRoot, "team", name, workspace.SourceDir, module)
 	out := map[string]string{}
-	for _, top := range []string{dataDirTF, lockFileTF} {
+	for _, top := range []string{workspace.DataDirTF, workspace.LockFileTF} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
 			if os.IsNotExist(err) {
 				return nil
@@ -120,7 +121,7 @@ func initCases() map[string]initCase {
 	other["modules/b/main.tf"] = "locals { x = 2 }\noutput \"x\" { value = local.x }"
 	same := func(files map[string]string) initCase { return initCase{first: files, second: files} }
 	locked := program(declares)
-	locked[lockFileTF] = "provider \"registry.opentofu.org/yuba-dev/yubatest\" {\n  version = \"0.1.0\"\n}\n"
+	locked[workspace.LockFileTF] = "provider \"registry.opentofu.org/yuba-dev/yubatest\" {\n  version = \"0.1.0\"\n}\n"
 	override := program(twoThings)
 	override["b_override.tf"] = `resource "terraform_data" "a" { input = "other" }`
 	inPath := map[string]string{"live/app/main.tf": "module \"s\" { source = \"../../shared\" }", "shared/main.tf": declares}
@@ -159,7 +160,7 @@ func initCases() map[string]initCase {
 }
 
 func recordedLock(b *bench, r *fakeRun) {
-	text, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "first", sourceDir, lockFileTF))
+	text, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "first", workspace.SourceDir, workspace.LockFileTF))
 	if err != nil {
 		b.t.Fatal(err)
 	}

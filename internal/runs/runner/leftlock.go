@@ -16,28 +16,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
-
-// leftLock is the lock that a process of ours took in a backend of the stack's own, and did not give back because it was
-// killed. The process's own words tell when it took it: after it was started, and before it did what only the holder may
-// do. Who waited for it meanwhile may have a lock of the same age by now, for a lock is as old as the first attempt to get
-// it: so a process that ended in good order left none, whatever is there.
-type leftLock struct {
-	// Who is how the tool names the holder, Operation what it does, From and To when it took the lock.
-	Who       string    `json:"who"`
-	Operation string    `json:"operation"`
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-}
-
-// is reports whether a lock is the one that was left. Both times are the tool's own, and so is the clock, as the holder
-// is of this machine.
-func (l *leftLock) is(lock *run.Lock) bool {
-	return l != nil && lock != nil && l.Who != "" && lock.Who == l.Who && lock.Operation == l.Operation &&
-		!lock.Created.Before(l.From) && !lock.Created.After(l.To)
-}
 
 // gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
 // with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
@@ -81,10 +63,10 @@ const maxLockWords = 1 << 20
 // noteLock writes down which lock the run may have left, for the stack's next run here. One that came to its end has
 // given it back.
 func (l *lockKeeper) noteLock() {
-	if l.site.space == nil || !l.site.space.own {
+	if l.site.space == nil || !l.site.space.Own {
 		return
 	}
-	var left *leftLock
+	var left *workspace.LeftLock
 	if l.task.result.Outcome != run.OutcomeSucceeded {
 		for _, step := range l.mayHold() {
 			if found := readLeftLock(l.task.Dir.Path(string(step)+spool.OutEnd), l.task.holderName()); found != nil {
@@ -92,23 +74,23 @@ func (l *lockKeeper) noteLock() {
 			}
 		}
 	}
-	if left == nil && (l.site.space.record.LeftLock == nil || l.task.result.Outcome != run.OutcomeSucceeded) {
+	if left == nil && (l.site.space.Record.LeftLock == nil || l.task.result.Outcome != run.OutcomeSucceeded) {
 		return
 	}
-	l.site.space.record.LeftLock = left
-	if err := l.site.space.save(); err != nil {
+	l.site.space.Record.LeftLock = left
+	if err := l.site.space.Save(); err != nil {
 		l.task.opts.Log.Warn("which lock a run may have left was not written down", "run", l.task.id, "error", err)
 	}
 }
 
 // readLeftLock finds out from a process's words when it took its lock; nil when it did not come so far, or did not tell.
-func readLeftLock(path, holder string) *leftLock {
+func readLeftLock(path, holder string) *workspace.LeftLock {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	left := &leftLock{Who: holder}
+	left := &workspace.LeftLock{Who: holder}
 	lines := bufio.NewScanner(io.LimitReader(file, maxLockWords))
 	lines.Buffer(nil, maxLockWords)
 	for lines.Scan() {
@@ -149,12 +131,12 @@ func (q *equipment) holderName() string {
 // pastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
 // again.
 func (l *lockKeeper) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
-	left := l.site.space.record.LeftLock
-	if left == nil || !l.site.space.own || e.Signal != 0 {
+	left := l.site.space.Record.LeftLock
+	if left == nil || !l.site.space.Own || e.Signal != 0 {
 		return stream, e, nil
 	}
 	lock := lockIn(stream)
-	if !left.is(lock) {
+	if !left.Is(lock) {
 		return stream, e, nil
 	}
 	l.task.log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -78,9 +79,9 @@ func TestLockOfSomebodyElseIsNotTakenForOneThatWasLeft(t *testing.T) {
 
 func TestLeftLockIsKnownByWhoAndWhen(t *testing.T) {
 	from := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	left := &leftLock{Who: "yuba@host", From: from, To: from.Add(time.Second)}
+	left := &workspace.LeftLock{Who: "yuba@host", From: from, To: from.Add(time.Second)}
 	for name, c := range map[string]struct {
-		left *leftLock
+		left *workspace.LeftLock
 		lock *run.Lock
 		want bool
 	}{
@@ -91,10 +92,10 @@ func TestLeftLockIsKnownByWhoAndWhen(t *testing.T) {
 		"of another operation":         {left, &run.Lock{Who: "yuba@host", Operation: "OperationTypeApply", Created: from}, false},
 		"none is in the way":           {left, nil, false},
 		"none was left":                {nil, &run.Lock{Who: "yuba@host", Created: from}, false},
-		"nobody knows who we are":      {&leftLock{From: from, To: from}, &run.Lock{Created: from}, false},
+		"nobody knows who we are":      {&workspace.LeftLock{From: from, To: from}, &run.Lock{Created: from}, false},
 		"when it was taken is unknown": {left, &run.Lock{Who: "yuba@host"}, false},
 	} {
-		if got := c.left.is(c.lock); got != c.want {
+		if got := c.left.Is(c.lock); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -108,10 +109,10 @@ func TestWordsTellWhenALockWasTaken(t *testing.T) {
 		raw     = `not of tofu's making`
 	)
 	const holder = "runner@here"
-	known := &leftLock{Who: holder, From: time.Date(2026, 11, 22, 10, 0, 0, 1000, time.UTC), To: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC)}
+	known := &workspace.LeftLock{Who: holder, From: time.Date(2026, 11, 22, 10, 0, 0, 1000, time.UTC), To: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC)}
 	for name, c := range map[string]struct {
 		words []string
-		want  *leftLock
+		want  *workspace.LeftLock
 	}{
 		"it did what only the holder may": {[]string{began, raw, warned, created}, known},
 		"it only warned":                  {[]string{began, warned}, nil},

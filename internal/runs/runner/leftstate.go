@@ -16,18 +16,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // keepLeftState moves states out of the working directory that are there before a run begins. A run takes its state
 // with it when it ends: one that is left is of a run whose end nobody saw, and may be the only one that has its changes.
 func (k *stateKeeper) keepLeftState(context.Context) error {
 	w := k.site.space
-	if w.own {
+	if w.Own {
 		return nil
 	}
-	module := orText(w.record.Module, w.module)
-	for _, name := range []string{w.stateIn(), erroredName} {
-		state, err := w.read(path.Join(module, name), maxState)
+	module := orText(w.Record.Module, w.Module)
+	for _, name := range []string{w.StateIn(), workspace.ErroredName} {
+		state, err := w.Read(path.Join(module, name), maxState)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !spool.Complete(state) {
 			continue
 		}
@@ -73,7 +74,7 @@ func (k *stateKeeper) leftStates() ([]spool.Left, error) {
 
 // statesIn are the states that are kept in a directory: those of a working directory, and the newest of a spool.
 func statesIn(dir spool.Dir) (left []spool.Left) {
-	for _, name := range []string{stateName, erroredName} {
+	for _, name := range []string{workspace.StateName, workspace.ErroredName} {
 		if state, err := os.ReadFile(dir.Path(name)); err == nil {
 			left = append(left, spool.ReadLeft(dir.Path(name), state))
 		}

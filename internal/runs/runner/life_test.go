@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 func TestSecondRunnerOfADirectoryLeaves(t *testing.T) {
@@ -174,7 +175,7 @@ resource "terraform_data" "a" {
 	r.spec.Env = []run.EnvVar{{Name: "MINE", Value: "given"}, {Name: "HOME", Value: "/root"}, {Name: "TF_DATA_DIR", Value: "/tmp"}}
 	b.succeed(r)
 	log := string(r.log)
-	cell := confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "env", homeDir), Temp: tempPrefix}
+	cell := confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "env", workspace.HomeDir), Temp: workspace.TempPrefix}
 	walls := b.walls()
 	for _, part := range []string{"MINE=given", "HOME=" + walls.HomeOf(cell) + `"`, "TMPDIR=" + walls.TempOf(cell), "TF_IN_AUTOMATION=1", "PATH=" + tools.SystemPath} {
 		if !strings.Contains(log, part) {
@@ -186,7 +187,7 @@ resource "terraform_data" "a" {
 			t.Errorf("%s is in the environment", part)
 		}
 	}
-	if left, err := filepath.Glob(tempPrefix + "*"); err != nil {
+	if left, err := filepath.Glob(workspace.TempPrefix + "*"); err != nil {
 		t.Errorf("%v %v", left, err)
 	}
 }

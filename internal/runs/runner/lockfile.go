@@ -10,21 +10,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
-	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
-
-const maxLockFile = 1 << 20
-
-func (w *workspace) lockFileDigest() string {
-	text, err := w.read(w.inModule(lockFileTF), maxLockFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	if err != nil {
-		return "unreadable"
-	}
-	return spool.Digest(text)
-}
 
 // mappedLockFile is the dependency lock file that came with the run's files.
 func (t *task) mappedLockFile() ([]byte, bool) {
@@ -36,12 +23,14 @@ func (t *task) mappedLockFile() ([]byte, bool) {
 	return nil, false
 }
 
-func isLockFile(f run.File) bool { return f.Location == run.FileInModule && f.Path == lockFileTF }
+func isLockFile(f run.File) bool {
+	return f.Location == run.FileInModule && f.Path == workspace.LockFileTF
+}
 
 // bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
 func (s *site) bringsLockFile() bool {
 	_, mapped := s.task.mappedLockFile()
-	return mapped || s.space.record.HasLockFile
+	return mapped || s.space.Record.HasLockFile
 }
 
 // freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
@@ -50,24 +39,24 @@ func (s *site) freshLockFile() error {
 	w := s.space
 	if text, mapped := s.task.mappedLockFile(); mapped {
 		if s.task.spec.Upgrade {
-			s.task.log.Note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
+			s.task.log.Note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", workspace.LockFileTF)
 		}
-		return w.write(w.inModule(lockFileTF), text)
+		return w.Write(w.InModule(workspace.LockFileTF), text)
 	}
-	if w.record.HasLockFile {
-		text, err := w.read(lockName, maxLockFile)
+	if w.Record.HasLockFile {
+		text, err := w.Read(workspace.LockName, workspace.MaxLockFile)
 		if err != nil {
 			return fault.New("", "read the source's dependency lock file: %w", err)
 		}
-		return w.write(w.inModule(lockFileTF), text)
+		return w.Write(w.InModule(workspace.LockFileTF), text)
 	}
-	if err := w.remove(lockFileTF); err != nil {
+	if err := w.Remove(workspace.LockFileTF); err != nil {
 		return err
 	}
 	if len(s.task.spec.LockFile) == 0 {
 		return nil
 	}
-	return w.write(w.inModule(lockFileTF), s.task.spec.LockFile)
+	return w.Write(w.InModule(workspace.LockFileTF), s.task.spec.LockFile)
 }
 
 // reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
@@ -75,7 +64,7 @@ func (s *site) reportLockFile() error {
 	if s.bringsLockFile() {
 		return nil
 	}
-	text, err := s.space.read(s.space.inModule(lockFileTF), maxLockFile)
+	text, err := s.space.Read(s.space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a module without providers has none
 	}

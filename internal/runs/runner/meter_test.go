@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // greedy programs take as much as they get; each leaves tofu waiting for what it has started.
@@ -80,11 +81,11 @@ resource "terraform_data" "greedy" {
 			if !strings.Contains(string(r.lastState()), `"kept"`) {
 				t.Errorf("the state is lost: %q; the run ended with %s\n%s", r.lastState(), result.Error, r.log)
 			}
-			left, err := filepath.Glob(filepath.Join(b.opts.WorkRoot, "team", "greedy", sourceDir, "fill*"))
+			left, err := filepath.Glob(filepath.Join(b.opts.WorkRoot, "team", "greedy", workspace.SourceDir, "fill*"))
 			if err != nil || len(left) > 0 {
 				t.Errorf("left are %v, %v", left, err)
 			}
-			if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "greedy", sourceDir, "locked")); err == nil {
+			if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "greedy", workspace.SourceDir, "locked")); err == nil {
 				t.Error("the locked directory is left")
 			}
 		})

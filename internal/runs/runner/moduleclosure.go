@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -34,13 +35,6 @@ const (
 	// maxForeignWorld bounds what is told of what they read of the world.
 	maxForeignWorld = 10
 )
-
-// knownModules is what is known of the modules from elsewhere in a working directory.
-type knownModules struct {
-	run.Modules
-	// List is the digest of the tool's list that they were put in place with.
-	List string `json:"list"`
-}
 
 // foreignReader looks into modules from elsewhere.
 type foreignReader struct {
@@ -212,11 +206,11 @@ func (r *foreignReader) settle(ctx context.Context, dir string, err error) error
 
 // tellModules says in the result what is known of the modules from elsewhere, if they are still those that were looked into.
 func (s *site) tellModules() {
-	known := s.space.record.Known
-	if known != nil && known.List != s.space.listedModules() {
+	known := s.space.Record.Known
+	if known != nil && known.List != listedModules(s.space) {
 		known = nil
 	}
-	s.space.record.Known = known
+	s.space.Record.Known = known
 	if known == nil {
 		s.task.result.Modules = nil
 		return
@@ -230,8 +224,8 @@ func (s *site) tellModules() {
 }
 
 // listedModules is the digest of the tool's list of modules, in whatever order; empty when there is none.
-func (w *workspace) listedModules() string {
-	text, err := w.read(w.inModule(manifestTF), maxModuleList)
+func listedModules(w *workspace.Workspace) string {
+	text, err := w.Read(w.InModule(workspace.ManifestTF), maxModuleList)
 	var list moduleList
 	if err != nil || json.Unmarshal(text, &list) != nil {
 		return ""

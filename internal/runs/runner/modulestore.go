@@ -21,17 +21,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
 // init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
 // nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
-
-const (
-	modulesTF  = dataDirTF + "/modules"
-	manifestTF = modulesTF + "/modules.json"
-)
 
 // What a tree of modules may consist of that is put together from the store.
 const (
@@ -129,20 +125,20 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	if scope == nil && why == "" || !m.task.spec.Upgrade && m.site.listsModules() {
 		return nil
 	}
-	source, err := os.OpenRoot(filepath.Join(m.site.space.base, sourceDir))
+	source, err := os.OpenRoot(filepath.Join(m.site.space.Base, workspace.SourceDir))
 	if err != nil {
 		return fmt.Errorf("read which modules are called: %w", err)
 	}
 	defer source.Close()
 	ctx, cancel := m.task.stop.until(ctx)
 	defer cancel()
-	m.site.space.record.Known = nil
-	root := path.Clean("./" + strings.TrimPrefix(m.site.space.module, sourceDir))
-	walk := &moduleWalk{step: m, scope: scope, fetch: fetch, had: m.site.space.record.Modules, got: map[string]modules.Answer{}, root: root,
+	m.site.space.Record.Known = nil
+	root := path.Clean("./" + strings.TrimPrefix(m.site.space.Module, workspace.SourceDir))
+	walk := &moduleWalk{step: m, scope: scope, fetch: fetch, had: m.site.space.Record.Modules, got: map[string]modules.Answer{}, root: root,
 		looks:  &foreignReader{files: source.FS(), root: root},
-		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.space.tool.Name == "terraform"})}
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.space.Tool.Name == "terraform"})}
 	if m.task.spec.Upgrade {
-		walk.after, walk.had = m.site.space.record.ModulesAsked, nil
+		walk.after, walk.had = m.site.space.Record.ModulesAsked, nil
 	}
 	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
 		return m.moduleFailure(err)
@@ -154,7 +150,7 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 		m.task.log.Note("Modules: init downloads them in the run, because %s", why)
 		return nil
 	}
-	m.site.space.record.ModulesAsked = time.Now()
+	m.site.space.Record.ModulesAsked = time.Now()
 	return walk.finish()
 }
 
@@ -168,7 +164,7 @@ func (m *moduleStep) moduleFailure(err error) error {
 
 // listsModules tells whether the tool has made a list of modules before.
 func (s *site) listsModules() bool {
-	_, err := s.space.root.Lstat(s.space.inModule(manifestTF))
+	_, err := s.space.Root.Lstat(s.space.InModule(workspace.ManifestTF))
 	return err == nil
 }
 
@@ -231,12 +227,12 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 			return nil
 		}
 	}
-	call := modules.Call{Tool: m.step.site.space.tool.Name, Source: written.Source, Version: written.Version}
+	call := modules.Call{Tool: m.step.site.space.Tool.Name, Source: written.Source, Version: written.Version}
 	if !call.Suits() {
 		m.leave("the module %q comes from where the store does not go", place)
 		return nil
 	}
-	got, err := m.place(ctx, call, modulesTF+"/"+place)
+	got, err := m.place(ctx, call, workspace.ModulesTF+"/"+place)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -245,7 +241,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	}
 	if err != nil {
 		m.leave("the module %q: %v", place, err)
-		return m.step.site.space.remove(modulesTF + "/" + place)
+		return m.step.site.space.Remove(workspace.ModulesTF + "/" + place)
 	}
 	if got.Downloaded {
 		m.downloaded++
@@ -255,11 +251,11 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	if !got.Fixed && m.looks.found.Moves == "" {
 		m.looks.found.Moves = place
 	}
-	pkg := path.Join(m.root, modulesTF, place)
+	pkg := path.Join(m.root, workspace.ModulesTF, place)
 	if err := m.looks.source(ctx, pkg); err != nil {
 		return err
 	}
-	dir := path.Join(modulesTF, place, got.Dir)
+	dir := path.Join(workspace.ModulesTF, place, got.Dir)
 	m.list = append(m.list, installedModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
 	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
 	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
@@ -268,11 +264,11 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 // clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
 func (m *moduleWalk) clear() bool {
 	w := m.step.site.space
-	if info, err := w.root.Lstat(w.inModule(dataDirTF)); err == nil && !info.IsDir() {
-		m.leave("%s is no directory", dataDirTF)
+	if info, err := w.Root.Lstat(w.InModule(workspace.DataDirTF)); err == nil && !info.IsDir() {
+		m.leave("%s is no directory", workspace.DataDirTF)
 		return false
 	}
-	if err := errors.Join(w.remove(modulesTF), w.root.MkdirAll(w.inModule(modulesTF), 0o755)); err != nil {
+	if err := errors.Join(w.Remove(workspace.ModulesTF), w.Root.MkdirAll(w.InModule(workspace.ModulesTF), 0o755)); err != nil {
 		m.leave("%v", err)
 		return false
 	}
@@ -294,14 +290,14 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 			return nil, err
 		}
 		m.got[key] = got.Answer
-		bytes, err := got.CopyTo(ctx, m.step.site.space.root.Root, m.step.site.space.inModule(dir), maxModuleBytes-m.bytes)
+		bytes, err := got.CopyTo(ctx, m.step.site.space.Root.Root, m.step.site.space.InModule(dir), maxModuleBytes-m.bytes)
 		m.bytes += bytes
 		if !errors.Is(err, modules.ErrDamaged) {
 			return got, err
 		}
 		problem = err
 		m.step.task.opts.Log.Warn("a module is fetched again", "error", err)
-		if err := m.step.site.space.remove(dir); err != nil {
+		if err := m.step.site.space.Remove(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -315,25 +311,25 @@ func (m *moduleWalk) finish() error {
 		m.step.task.opts.Log.Debug("modules are left to init", "run", m.step.task.id, "why", m.step.task.mask.Text(m.why))
 	}
 	if m.hits+m.downloaded == 0 || m.why != "" && m.step.task.spec.Upgrade {
-		return w.remove(modulesTF)
+		return w.Remove(workspace.ModulesTF)
 	}
 	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("list the modules: %w", err)
 	}
-	if err := w.write(w.inModule(manifestTF), text); err != nil {
+	if err := w.Write(w.InModule(workspace.ManifestTF), text); err != nil {
 		return err
 	}
-	if w.root.user != 0 {
-		if err := w.root.giveAll(w.inModule(modulesTF), w.root.user); err != nil {
+	if w.Root.User != 0 {
+		if err := w.Root.GiveAll(w.InModule(workspace.ModulesTF), w.Root.User); err != nil {
 			return fault.New(fault.DiskClass(err), "give the modules to their user: %w", err)
 		}
 	}
-	m.step.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	m.step.used, w.Record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
 	if m.step.used.complete {
 		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
-		w.record.Known = &knownModules{m.looks.found, list.digest()}
+		w.Record.Known = &workspace.KnownModules{Modules: m.looks.found, List: list.digest()}
 	}
 	var words []string
 	if m.hits > 0 {
@@ -352,14 +348,14 @@ func (m *moduleWalk) finish() error {
 // sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
 // a plan, least of all what is to destroy something.
 func (m *moduleStep) sameModules() bool {
-	s, known := &m.task.spec, m.site.space.record.Known
+	s, known := &m.task.spec, m.site.space.Record.Known
 	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
 	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && m.used.complete && known != nil && known.Placed == s.Unless
 }
 
 // withdrawModules undoes what placeModules did.
 func (m *moduleStep) withdrawModules() error {
-	m.used, m.site.space.record.Known = moduleUse{}, nil
+	m.used, m.site.space.Record.Known = moduleUse{}, nil
 	m.task.log.Note("Init: again, without the modules that the store has")
-	return m.site.space.remove(modulesTF)
+	return m.site.space.Remove(workspace.ModulesTF)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -350,7 +351,7 @@ func TestASourceCannotPutModulesInTheStore(t *testing.T) {
 	source := b.registry.ModuleSource(netModule)
 	list := moduleList{Modules: []installedModule{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
 	evil := b.trusting(b.stack("evil", run.OperationPlan, map[string]string{"main.tf": call("net", source, "1.2.3"),
-		manifestTF: string(mustJSON(list)), modulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
+		workspace.ManifestTF: string(mustJSON(list)), workspace.ModulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
 	b.do(evil)
 	good := b.calls("good", call("net", source, "1.2.3"))
 	b.succeed(good)
@@ -371,8 +372,8 @@ func TestStacksThatBeginAtOnceWaitForOneDownload(t *testing.T) {
 		}
 	}
 	b.wants("eight at once", 0, 0, 1)
-	record, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "s0", recordName))
-	var known workspaceRecord
+	record, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "s0", workspace.RecordName))
+	var known workspace.Record
 	if err != nil || json.Unmarshal(record, &known) != nil || time.Since(known.ModulesAsked) > time.Hour {
 		t.Errorf("%v: %s", err, record)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -63,7 +64,7 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetcher, why string
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, m.task.opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
-	f = &fetcher{tool: m.site.space.tool, opts: &m.task.opts, walls: m.task.walls, users: m.task.users, limits: meter.ProcessLimits(m.task.spec.Limits, m.task.walls), config: m.task.spec.CLIConfig, env: env, authorities: authorities, mask: m.task.mask}
+	f = &fetcher{tool: m.site.space.Tool, opts: &m.task.opts, walls: m.task.walls, users: m.task.users, limits: meter.ProcessLimits(m.task.spec.Limits, m.task.walls), config: m.task.spec.CLIConfig, env: env, authorities: authorities, mask: m.task.mask}
 	if len(m.task.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
 		return m.task.modules.Scope(""), f, ""
 	}
@@ -137,13 +138,13 @@ func (f *fetcher) furnish(dir string, files []run.File) error {
 		return err
 	}
 	defer root.Close()
-	for _, name := range []string{homeDir, "tmp"} {
+	for _, name := range []string{workspace.HomeDir, "tmp"} {
 		if err := root.Mkdir(name, 0o700); err != nil {
 			return err
 		}
 	}
 	for _, file := range files {
-		name := path.Join(homeDir, file.Path)
+		name := path.Join(workspace.HomeDir, file.Path)
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func (f *fetcher) furnish(dir string, files []run.File) error {
 	if len(config) == 0 {
 		config = []byte("disable_checkpoint = true\n")
 	}
-	return errors.Join(root.WriteFile(cliConfigName, config, 0o600), f.placeAuthorities(dir))
+	return errors.Join(root.WriteFile(workspace.CLIConfigName, config, 0o600), f.placeAuthorities(dir))
 }
 
 // writeCall writes a program that calls one module.
@@ -177,7 +178,7 @@ func (f *fetcher) fetchedModules(dir string) ([]modules.Found, error) {
 		return nil, err
 	}
 	defer root.Close()
-	file, err := root.OpenFile(manifestTF, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := root.OpenFile(workspace.ManifestTF, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
@@ -220,7 +221,7 @@ func (r *fetchedReader) read(dir, key string, depth int) {
 			continue
 		}
 		if !call.Local() {
-			pkg := modulesTF + "/" + place
+			pkg := workspace.ModulesTF + "/" + place
 			inside, below := strings.CutPrefix(m.Dir, pkg)
 			if !below || inside != "" && inside[0] != '/' || inside != "" && !filepath.IsLocal(inside[1:]) {
 				continue

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // stateServer keeps one state for the "http" backend, behind a password, with its lock.
@@ -183,7 +184,7 @@ func TestLockOfTheLocalBackend(t *testing.T) {
 	first.spec.Backend.Kind = run.BackendOwn
 	b.succeed(first)
 	dir := filepath.Join(b.opts.WorkRoot, "team", "local-lock", "src")
-	state, err := os.OpenFile(filepath.Join(dir, stateName), os.O_RDWR, 0)
+	state, err := os.OpenFile(filepath.Join(dir, workspace.StateName), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestADamagedRecordCostsNoLocalState(t *testing.T) {
 	first.spec.Backend.Kind = run.BackendOwn
 	b.succeed(first)
 	for what, text := range map[string]string{"half of it": `{"uid":"u`, "nothing": ""} {
-		b.put(filepath.Join(b.opts.WorkRoot, "team", "local-damaged", recordName), []byte(text))
+		b.put(filepath.Join(b.opts.WorkRoot, "team", "local-damaged", workspace.RecordName), []byte(text))
 		if result := b.succeed(first.again(run.OperationPlan)); result.Plan.Changes {
 			t.Errorf("with %s of its record the stack is planned from nothing: %+v", what, result.Plan)
 		}
@@ -234,7 +235,7 @@ func TestWorkspacesOfAnOwnBackend(t *testing.T) {
 		next.spec.Workspace, next.spec.ReadOutputs = workspace, true
 		b.succeed(next)
 	}
-	for workspace, file := range map[string]string{"default": stateName, "prod": statesName + "/prod/" + stateName} {
+	for workspace, file := range map[string]string{"default": workspace.StateName, "prod": workspace.StatesName + "/prod/" + workspace.StateName} {
 		state, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "own-spaces", "src", file))
 		if err != nil || !strings.Contains(string(state), `"`+workspace+`"`) {
 			t.Errorf("%s: %v\n%s", workspace, err, state)
@@ -249,10 +250,10 @@ func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 	r.spec.Backend.Kind = run.BackendOwn
 	b.succeed(r)
 	dir := filepath.Join(b.opts.WorkRoot, "team", "selected", "src")
-	if err := os.MkdirAll(filepath.Join(dir, statesName, "other"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, workspace.StatesName, "other"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, dataDirTF, "environment"), []byte("other"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, workspace.DataDirTF, "environment"), []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if result := b.succeed(r.again(run.OperationPlan)); result.Plan.Changes {
@@ -267,7 +268,7 @@ func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 	if result := b.succeed(changed); result.Plan.Changes {
 		t.Errorf("after a commit: %+v", result.Plan)
 	}
-	if err := os.Remove(filepath.Join(dir, "../"+initListName)); err != nil { // as after an upgrade
+	if err := os.Remove(filepath.Join(dir, "../"+workspace.InitListName)); err != nil { // as after an upgrade
 		t.Fatal(err)
 	}
 	if result := b.succeed(changed.again(run.OperationPlan)); result.Plan.Changes {
@@ -299,7 +300,7 @@ func TestCloudIsReachedWithItsToken(t *testing.T) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: host.Certificate().Raw})
 	r.spec.Files = []run.File{{Location: run.FileInHome, Path: "ca.pem", Content: ca}}
 	r.spec.Env = []run.EnvVar{
-		{Name: "SSL_CERT_FILE", Value: filepath.Join(b.opts.WorkRoot, "team", "cloud", homeDir, "ca.pem")},
+		{Name: "SSL_CERT_FILE", Value: filepath.Join(b.opts.WorkRoot, "team", "cloud", workspace.HomeDir, "ca.pem")},
 		{Name: "TF_TOKEN_" + strings.ReplaceAll(name, ".", "_"), Value: token, Secret: true},
 	}
 	result := b.do(r)

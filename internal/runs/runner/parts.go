@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -28,10 +29,10 @@ type equipment struct {
 	opts      Options
 	server    *link.Server
 	tools     *tools.Box
-	area      *area
+	area      *workspace.Area
 	inits     *keptInits
-	artifacts *artifacts
-	trees     *trees
+	artifacts *workspace.Artifacts
+	trees     *workspace.Trees
 	// store keeps providers for all stacks; nil without one.
 	store *providers.Store
 	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
@@ -80,19 +81,13 @@ type turn struct {
 type site struct {
 	task *task
 	// space is nil until the working directory is opened.
-	space *workspace
+	space *workspace.Workspace
 	// claim gives back the working directory's lock, when it was taken before the directory was opened.
 	claim func()
 }
 
 // source brings the run's source into the working directory.
 type source struct {
-	task *task
-	site *site
-}
-
-// custody keeps plans where the program can only read them.
-type custody struct {
 	task *task
 	site *site
 }
@@ -110,7 +105,7 @@ type stateKeeper struct {
 	givenState   string
 	stateFetched int
 	// offered is the state file that was read last.
-	offered fileStamp
+	offered workspace.Stamp
 	// rescuedState is a state that tofu could not store where it belongs.
 	rescuedState []byte
 }
@@ -193,12 +188,11 @@ type planStep struct {
 	site    *site
 	keeper  *stateKeeper
 	program *supervisor
-	custody *custody
 	locks   *lockKeeper
 	init    *initStep
 	turn    *turn
 	// held is the plan that is shown and applied.
-	held heldPlan
+	held workspace.Plan
 }
 
 // applyStep applies the plan, or plans and applies in one go, and says what came of it.
@@ -207,7 +201,6 @@ type applyStep struct {
 	site     *site
 	keeper   *stateKeeper
 	program  *supervisor
-	custody  *custody
 	locks    *lockKeeper
 	init     *initStep
 	planning *planStep

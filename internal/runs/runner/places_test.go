@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 func TestCapacity(t *testing.T) {
@@ -155,7 +156,7 @@ func TestAnApplyThatWasTakenOverHasAPlace(t *testing.T) {
 	b.process()
 	next := b.server.submit(b.stack("next", run.OperationPlan, program(twoThings)))
 	eventually(t, "the preparation of the next run", func() bool {
-		_, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "next", cliConfigName))
+		_, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "next", workspace.CLIConfigName))
 		return err == nil
 	})
 	opened := time.Now()

@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -61,7 +62,7 @@ func (t *task) parallelism() []string {
 
 // plan makes the plan and says what it would change.
 func (s *planStep) plan(ctx context.Context) error {
-	c, err := s.planCommand(s.site.space.planPath())
+	c, err := s.planCommand(s.site.space.PlanPath())
 	if err != nil {
 		return err
 	}
@@ -83,13 +84,13 @@ func (s *planStep) plan(ctx context.Context) error {
 		s.setPlan(result)
 		return s.unchanged(ctx)
 	}
-	if s.held, err = s.custody.takePlan(planDir+"/"+planName, givenPlan); err != nil {
+	if s.held, err = s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenPlan, s.task.planLimit()); err != nil {
 		return err
 	}
-	result.Digest, result.Size = s.held.digest, s.held.size
+	result.Digest, result.Size = s.held.Digest, s.held.Size
 	s.setPlan(result)
 	if result.Changes && s.task.spec.Operation == run.OperationPlan {
-		s.site.space.listMade(result.Digest)
+		s.site.space.ListMade(result.Digest)
 	}
 	if result.Changes && s.task.spec.Operation == run.OperationPlan && !s.task.spec.Review {
 		return s.shipPlan(ctx)
@@ -127,7 +128,7 @@ func (s *planStep) setPlan(result *run.PlanResult) {
 
 // shipPlan gives the saved plan to the server.
 func (s *planStep) shipPlan(ctx context.Context) error {
-	data, err := s.custody.readHeld(s.held)
+	data, err := s.site.space.ReadPlan(s.held)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (s *planStep) shipPlan(ctx context.Context) error {
 
 // ship gives the plan, or what is shown of it, to the server, and says which plan it is.
 func (s *planStep) ship(ctx context.Context, what, path string, data []byte) error {
-	_, err := s.task.persist(ctx, link.Request{Method: http.MethodPut, Path: path, Body: data, Header: map[string]string{run.HeaderPlanDigest: s.held.digest}})
+	_, err := s.task.persist(ctx, link.Request{Method: http.MethodPut, Path: path, Body: data, Header: map[string]string{run.HeaderPlanDigest: s.held.Digest}})
 	var r *link.Refusal
 	if errors.As(err, &r) {
 		return fault.New(r.Problem.Class, "store %s: %w", what, err)
@@ -149,17 +150,17 @@ func (s *planStep) ship(ctx context.Context, what, path string, data []byte) err
 
 // showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only. Without a
 // timeout the run's own limits it.
-func (s *planStep) showPlan(ctx context.Context, p heldPlan, timeout time.Duration) ([]byte, error) {
-	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", s.custody.heldPath(p)}, timeout: timeout}
+func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.Duration) ([]byte, error) {
+	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", s.site.space.PlanFile(p)}, timeout: timeout}
 	var shown []byte
-	err := s.site.byInitsProviders(func() (err error) {
-		shown, err = s.program.document(ctx, c, 4*orDefault(s.task.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+	err := s.site.space.ByInitsProviders(func() (err error) {
+		shown, err = s.program.document(ctx, c, 4*s.task.planLimit())
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shown, s.custody.unchangedPlan(p)
+	return shown, s.site.space.UnchangedPlan(p)
 }
 
 // document runs a command whose output is data, not news.
@@ -170,7 +171,7 @@ func (g *supervisor) document(ctx context.Context, c command, limit int64) ([]by
 		return nil, err
 	}
 	if c.capture.over {
-		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", g.site.space.tool.Name, c.step, limit)
+		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", g.site.space.Tool.Name, c.step, limit)
 	}
 	if err := g.verdict(c, stream, e, 0); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (g *supervisor) document(ctx context.Context, c command, limit int64) ([]by
 	if text := c.capture.Bytes(); json.Valid(text) {
 		return text, nil
 	}
-	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.space.tool.Name, c.step)
+	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.space.Tool.Name, c.step)
 }
 
 func orText(text, standard string) string {

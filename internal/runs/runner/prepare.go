@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // prepare makes the working directory what the spec says, and nothing else.
@@ -36,50 +37,50 @@ func (j *job) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j.site.space, err = j.task.area.open(j.site.order(), j.site.takeClaim()); err != nil {
+	if j.site.space, err = j.task.area.Open(j.site.order(), j.site.takeClaim()); err != nil {
 		return err
 	}
-	j.site.space.tool = found
+	j.site.space.Tool = found
 	for _, part := range []func(context.Context) error{j.keeper.keepLeftState, j.source.placeSource, j.site.placeFiles, j.site.makeTemp} {
 		if err := part(ctx); err != nil {
 			return err
 		}
 	}
-	j.site.space.env = j.program.environment()
+	j.site.space.Env = j.program.environment()
 	return nil
 }
 
 // placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
 func (s *source) placeSource(ctx context.Context) error {
 	w := s.site.space
-	if w.record.UID != s.task.spec.Stack.UID { // a stack of the same name that is gone
-		for _, name := range []string{sourceDir, homeDir, tempDir, planDir, givenDir, recordName, lockName, initListName, madeName} {
-			if err := w.root.RemoveAll(name); err != nil {
+	if w.Record.UID != s.task.spec.Stack.UID { // a stack of the same name that is gone
+		for _, name := range []string{workspace.SourceDir, workspace.HomeDir, workspace.TempDir, workspace.PlanDir, workspace.GivenDir, workspace.RecordName, workspace.LockName, workspace.InitListName, workspace.MadeName} {
+			if err := w.Root.RemoveAll(name); err != nil {
 				return fault.New(fault.DiskClass(err), "clear the working directory of an earlier %s: %w", s.task.spec.Stack, err)
 			}
 		}
-		w.record = workspaceRecord{UID: s.task.spec.Stack.UID}
-		if err := w.settle(0); err != nil {
+		w.Record = workspace.Record{UID: s.task.spec.Stack.UID}
+		if err := w.Settle(0); err != nil {
 			return err
 		}
 	}
-	if err := w.root.RemoveAll(homeDir); err != nil { // nothing of an earlier run speaks to this one
+	if err := w.Root.RemoveAll(workspace.HomeDir); err != nil { // nothing of an earlier run speaks to this one
 		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", s.task.spec.Stack, err)
 	}
 	if err := s.syncTree(ctx); err != nil {
 		return err
 	}
-	info, err := w.root.Stat(w.module)
+	info, err := w.Root.Stat(w.Module)
 	if err != nil || !info.IsDir() {
 		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", s.task.spec.Artifact.Revision, s.task.spec.Path)
 	}
-	for _, name := range []string{planDir, givenDir} { // what is there is of a run whose end nobody saw
-		if err := w.root.RemoveAll(name); err != nil {
+	for _, name := range []string{workspace.PlanDir, workspace.GivenDir} { // what is there is of a run whose end nobody saw
+		if err := w.Root.RemoveAll(name); err != nil {
 			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
 		}
 	}
-	for _, name := range []string{homeDir, planDir, givenDir} {
-		if err := w.root.MkdirAll(name, 0o700); err != nil {
+	for _, name := range []string{workspace.HomeDir, workspace.PlanDir, workspace.GivenDir} {
+		if err := w.Root.MkdirAll(name, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make %s: %w", name, err)
 		}
 	}
@@ -117,14 +118,14 @@ func (r rewindable) Reset() {
 // placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
 func (s *site) placeFiles(context.Context) error {
 	w := s.space
-	if err := w.clearSecrets(); err != nil {
+	if err := w.ClearSecrets(); err != nil {
 		return err
 	}
-	if err := w.remove(overrideTF); err != nil {
+	if err := w.Remove(workspace.OverrideTF); err != nil {
 		return err
 	}
 	if s.task.spec.Backend.Override != "" {
-		if err := w.write(w.inModule(overrideTF), []byte(s.task.spec.Backend.Override)); err != nil {
+		if err := w.Write(w.InModule(workspace.OverrideTF), []byte(s.task.spec.Backend.Override)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +138,7 @@ func (s *site) placeFiles(context.Context) error {
 		if err != nil {
 			return fault.New(run.FailureConfiguration, "write the variables: one of their values is not JSON")
 		}
-		if err := w.write(w.inModule(tfvarsName), text); err != nil {
+		if err := w.Write(w.InModule(workspace.TfvarsName), text); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (s *site) placeFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.write(cliConfigName, config); err != nil {
+	if err := w.Write(workspace.CLIConfigName, config); err != nil {
 		return err
 	}
 	return s.placeMapped()
@@ -173,7 +174,7 @@ func (s *initStep) placeState(ctx context.Context) error {
 		return err
 	}
 	w := s.site.space
-	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+	if err := w.Root.MkdirAll(path.Dir(w.InModule(w.StateIn())), 0o700); err != nil {
 		return fault.New(fault.DiskClass(err), "place the state: %w", err)
 	}
 	if s.keeper.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
@@ -187,7 +188,7 @@ func (s *initStep) placeState(ctx context.Context) error {
 	s.task.Lock()
 	s.task.Journal.Initial, s.task.Journal.Serial = s.keeper.givenState, spool.SerialOf(state)
 	s.task.Unlock()
-	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
+	if err := w.Write(w.InModule(w.StateIn()), state); err != nil {
 		return err
 	}
 	return s.initForState(ctx, state)
@@ -201,14 +202,14 @@ func (k *stateKeeper) placeEmptyState() error {
 	if k.site.mayEncrypt() {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(k.task.spec.Stack.UID + "/" + k.site.space.named))
+	sum := sha256.Sum256([]byte(k.task.spec.Stack.UID + "/" + k.site.space.Named))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
-		k.site.space.tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+		k.site.space.Tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 	k.task.Lock()
 	k.task.Journal.Initial = spool.Digest(state)
 	k.task.Unlock()
-	return k.site.space.write(k.site.space.inModule(k.site.space.stateIn()), state)
+	return k.site.space.Write(k.site.space.InModule(k.site.space.StateIn()), state)
 }
 
 // mayEncrypt reports whether the stack could have its state encrypted: by the environment, or by a block whose name
@@ -219,7 +220,7 @@ func (s *site) mayEncrypt() bool {
 			return true
 		}
 	}
-	directory, err := s.space.root.Open(s.space.module)
+	directory, err := s.space.Root.Open(s.space.Module)
 	if err != nil {
 		return true
 	}
@@ -229,10 +230,10 @@ func (s *site) mayEncrypt() bool {
 		return true
 	}
 	for _, name := range names {
-		if !strings.Contains(name, ".tf") && !strings.Contains(name, ".tofu") || name == dataDirTF {
+		if !strings.Contains(name, ".tf") && !strings.Contains(name, ".tofu") || name == workspace.DataDirTF {
 			continue
 		}
-		text, err := s.space.read(s.space.inModule(name), 16<<20)
+		text, err := s.space.Read(s.space.InModule(name), 16<<20)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("encryption")) {
 			return true
 		}
@@ -243,22 +244,22 @@ func (s *site) mayEncrypt() bool {
 // makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
 // wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
 func (s *site) makeTemp(context.Context) error {
-	if err := s.space.root.RemoveAll(tempDir); err != nil {
+	if err := s.space.Root.RemoveAll(workspace.TempDir); err != nil {
 		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.task.spec.Stack, err)
 	}
 	if s.task.walls.Alone() {
-		if err := s.space.root.MkdirAll(tempDir, 0o700); err != nil {
+		if err := s.space.Root.MkdirAll(workspace.TempDir, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 		}
-		s.useTemp(filepath.Join(s.space.base, tempDir))
+		s.useTemp(filepath.Join(s.space.Base, workspace.TempDir))
 		return nil
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
+	temp, err := os.MkdirTemp(filepath.Dir(workspace.TempPrefix), filepath.Base(workspace.TempPrefix))
 	if err != nil {
 		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 	}
-	if s.space.record.User != 0 {
-		if err := os.Chown(temp, s.space.record.User, s.space.record.User); err != nil {
+	if s.space.Record.User != 0 {
+		if err := os.Chown(temp, s.space.Record.User, s.space.Record.User); err != nil {
 			return fault.New("", "make a directory for temporary files: %w", err)
 		}
 	}
@@ -267,7 +268,7 @@ func (s *site) makeTemp(context.Context) error {
 }
 
 func (s *site) useTemp(temp string) {
-	s.space.temp = temp
+	s.space.Temp = temp
 	s.task.Lock()
 	s.task.Journal.TempDir = temp
 	s.task.SaveJournal()

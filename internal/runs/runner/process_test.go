@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // lasting starts a program that ends when it is told to only.
@@ -111,13 +112,13 @@ func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
 // shell may be in the same directory.
 func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	base := t.TempDir()
-	w := &workspace{base: base, dir: filepath.Join(base, sourceDir)}
-	if err := os.Mkdir(w.dir, 0o700); err != nil {
+	w := &workspace.Workspace{Base: base, Dir: filepath.Join(base, workspace.SourceDir)}
+	if err := os.Mkdir(w.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	begin := func(env ...string) int {
 		cmd := exec.Command("sleep", "60")
-		cmd.Dir, cmd.Env, cmd.SysProcAttr = w.dir, env, &syscall.SysProcAttr{Setsid: true}
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = w.Dir, env, &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	if pid := sessionIn(w); pid != 0 {
 		t.Errorf("found %d, which nobody here has started", pid)
 	}
-	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, cliConfigName))
+	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, workspace.CLIConfigName))
 	if pid := sessionIn(w); pid != ours {
 		t.Errorf("found %d, want %d", pid, ours)
 	}

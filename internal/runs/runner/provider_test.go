@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // mirrorWith puts a program where a provider would be. init installs it without starting it.
@@ -70,7 +71,7 @@ func TestLockFileOfTheSourceWins(t *testing.T) {
 	b.opts.ProviderMirror = mirrorWith(t, "dummy", "1.2.3")
 	b.start()
 	files := program(needsProvider)
-	files[lockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"1.2.3\"\n}\n"
+	files[workspace.LockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"1.2.3\"\n}\n"
 	first := b.stack("locked", run.OperationPlan, files)
 	first.spec.LockFile = []byte("not the one")
 	if result := b.do(first); result.FailedStep != run.StepPlan || result.LockFile != nil {
@@ -110,7 +111,7 @@ func TestStackOfTheSameNameStartsAfresh(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("reborn", run.OperationPlan, program(twoThings))
 	b.succeed(first)
-	leftover := filepath.Join(b.opts.WorkRoot, "team", "reborn", homeDir, "token")
+	leftover := filepath.Join(b.opts.WorkRoot, "team", "reborn", workspace.HomeDir, "token")
 	b.put(leftover, []byte("of the one before"))
 	second := first.again(run.OperationPlan)
 	second.spec.Stack.UID = "another"
@@ -161,15 +162,15 @@ func TestLockFileThatComesWithTheRunPins(t *testing.T) {
 			before := b.stack("before", run.OperationPlan, program(needsProvider))
 			b.do(before)
 			r := b.stack("pinned", run.OperationPlan, program(needsProvider))
-			r.spec.Files = []run.File{{Location: run.FileInModule, Path: lockFileTF, Content: lock}}
+			r.spec.Files = []run.File{{Location: run.FileInModule, Path: workspace.LockFileTF, Content: lock}}
 			c.change(r)
 			result := b.do(r)
 			if result.FailedStep != run.StepPlan { // the program in the mirror is no provider: only init can succeed
 				t.Fatalf("%+v\n%s", result, r.log)
 			}
 			src := filepath.Join(b.opts.WorkRoot, "team", r.spec.Stack.Name, "src")
-			now, err := os.ReadFile(filepath.Join(src, lockFileTF))
-			if _, linked := os.Lstat(filepath.Join(src, providersTF, "registry.example.com/yuba/dummy", c.version)); err != nil || linked != nil || !strings.Contains(string(now), `"`+c.version+`"`) {
+			now, err := os.ReadFile(filepath.Join(src, workspace.LockFileTF))
+			if _, linked := os.Lstat(filepath.Join(src, workspace.ProvidersTF, "registry.example.com/yuba/dummy", c.version)); err != nil || linked != nil || !strings.Contains(string(now), `"`+c.version+`"`) {
 				t.Errorf("%v, %v, the lock file is\n%s", err, linked, now)
 			}
 			if len(r.spec.Files) > 0 && result.LockFile != nil {
@@ -193,7 +194,7 @@ func TestLockFileThatComesWithTheRunPins(t *testing.T) {
 // withLock packs the program with a lock file of its own.
 func withLock(r *fakeRun, version string) ([]byte, run.Artifact) {
 	files := program(needsProvider)
-	files[lockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"" + version + "\"\n}\n"
+	files[workspace.LockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"" + version + "\"\n}\n"
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)
 	if err != nil {

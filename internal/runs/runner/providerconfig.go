@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // fetchNames begin the names of the environment that have to do with where providers come from and who is trusted there:
@@ -126,7 +127,7 @@ func understood(config []byte) bool {
 	if isJSON(config) {
 		return !bytes.Contains(config, []byte("provider_installation")) && !bytes.Contains(config, []byte(`\u`))
 	}
-	parsed, diags := hclsyntax.ParseConfig(config, cliConfigName, hcl.InitialPos)
+	parsed, diags := hclsyntax.ParseConfig(config, workspace.CLIConfigName, hcl.InitialPos)
 	if diags.HasErrors() {
 		return false
 	}
@@ -202,7 +203,7 @@ func withInstallation(own []byte, first, otherwise string, keepOwn bool) ([]byte
 	if len(own) == 0 {
 		return []byte("disable_checkpoint = true\nprovider_installation {\n" + first + otherwise + "}\n"), nil
 	}
-	file, diags := hclwrite.ParseConfig(own, cliConfigName, hcl.InitialPos)
+	file, diags := hclwrite.ParseConfig(own, workspace.CLIConfigName, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it is not as the tool expects it")
 	}

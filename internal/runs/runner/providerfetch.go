@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -48,7 +49,7 @@ type fetcher struct {
 }
 
 func (d *downloads) fetcher() *fetcher {
-	return &fetcher{tool: d.site.space.tool, opts: &d.task.opts, walls: d.task.walls, users: d.task.users, limits: meter.ProcessLimits(d.task.spec.Limits, d.task.walls), config: d.task.spec.CLIConfig, env: d.scoped.env, authorities: d.scoped.authorities, mask: d.task.mask}
+	return &fetcher{tool: d.site.space.Tool, opts: &d.task.opts, walls: d.task.walls, users: d.task.users, limits: meter.ProcessLimits(d.task.spec.Limits, d.task.walls), config: d.task.spec.CLIConfig, env: d.scoped.env, authorities: d.scoped.authorities, mask: d.task.mask}
 }
 
 // fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
@@ -65,7 +66,7 @@ func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a providers.Add
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, cliConfigName), config, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, workspace.CLIConfigName), config, 0o600); err != nil {
 		return err
 	}
 	if err := f.placeAuthorities(dir); err != nil {
@@ -134,7 +135,7 @@ func (f *fetcher) command(ctx context.Context, dir, mirror, program string, call
 		if user, err = f.users.Next(); err != nil {
 			return nil, nil, nil, err
 		}
-		if err := giveTree(dir, user); err != nil {
+		if err := workspace.GiveTree(dir, user); err != nil {
 			return nil, nil, nil, fmt.Errorf("give %s to its user: %w", dir, err)
 		}
 	}
@@ -150,7 +151,7 @@ func (f *fetcher) command(ctx context.Context, dir, mirror, program string, call
 		Writable: append([]string{dir}, systemWritable...), Executable: executable, Readable: systemReadable, Limits: f.limits, Mark: confinement.Mark(dir),
 	}
 	cell.Environment = []string{"PATH=" + tools.SystemPath, "HOME=" + f.walls.HomeOf(cell), "TMPDIR=" + f.walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
-		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, cliConfigName)}
+		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, workspace.CLIConfigName)}
 	for _, e := range f.env {
 		cell.Environment = append(cell.Environment, e.Name+"="+e.Value)
 	}

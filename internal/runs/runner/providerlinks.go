@@ -5,17 +5,13 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
-	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // collectInterval is how often the runner looks for providers that nobody uses any more.
@@ -43,7 +39,7 @@ func (q *equipment) tidyProviders(ctx context.Context) {
 
 func (q *equipment) collectProviders() {
 	linked := map[string]bool{}
-	for dir := range ProviderLinks(q.opts.WorkRoot) {
+	for dir := range workspace.ProviderLinks(q.opts.WorkRoot) {
 		linked[dir] = true
 	}
 	done, err := q.store.Collect(providers.Limits{Unused: q.opts.ProviderUnused, Bytes: q.opts.ProviderBytes}, linked)
@@ -55,72 +51,11 @@ func (q *equipment) collectProviders() {
 	}
 }
 
-// ProviderLinks counts, by where it leads, the links to providers in the working directories of stacks.
-func ProviderLinks(workRoot string) map[string]int {
-	links := map[string]int{}
-	bases, _ := filetree.Glob(workRoot, "*/*/"+recordName) // the pattern is good
-	for _, record := range bases {
-		countProviderLinks(links, filepath.Dir(record))
-	}
-	return links
-}
-
-// ProviderLinksOf is ProviderLinks for some stacks only.
-func ProviderLinksOf(workRoot string, stacks []run.Stack) map[string]int {
-	links := map[string]int{}
-	for _, s := range stacks {
-		countProviderLinks(links, filepath.Join(workRoot, s.Namespace, s.Name))
-	}
-	return links
-}
-
-func countProviderLinks(links map[string]int, base string) {
-	text, err := os.ReadFile(filepath.Join(base, recordName))
-	var known workspaceRecord
-	if err != nil || json.Unmarshal(text, &known) != nil || known.Module == "" {
-		return
-	}
-	root, err := os.OpenRoot(base)
-	if err != nil {
-		return
-	}
-	defer root.Close() //nolint:errcheck // it was only read
-	for _, target := range providerLinks(root, known.Module) {
-		links[target]++
-	}
-}
-
-// maxLinks bounds what is looked at in one working directory, which the tool can write to.
-const maxLinks = 10_000
-
-// providerLinks are the targets of the links to providers of one working directory.
-func providerLinks(root *os.Root, module string) []string {
-	var targets []string
-	entries := 0
-	top := strings.TrimSuffix(module+"/"+providersTF, "/")
-	_ = fs.WalkDir(root.FS(), top, func(name string, entry fs.DirEntry, err error) error { // what cannot be read has no links
-		if entries++; err != nil || entries > maxLinks {
-			return errors.Join(err, fs.SkipAll)
-		}
-		depth := strings.Count(strings.TrimPrefix(name, top), "/")
-		if entry.Type()&fs.ModeSymlink != 0 && depth == 5 {
-			if target, err := root.Readlink(name); err == nil {
-				targets = append(targets, target)
-			}
-		}
-		if entry.IsDir() && depth >= 5 {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return targets
-}
-
 // keepProviders holds the packages of the store that an earlier init has linked to. It reports false when one of them is
 // gone: then init has to run again.
 func (s *providerStep) keepProviders() bool {
 	scope := s.downloads.providerScope()
-	for _, target := range providerLinks(s.site.space.root.Root, s.site.space.module) {
+	for _, target := range workspace.LinksBelow(s.site.space.Root.Root, s.site.space.Module) {
 		if _, err := os.Stat(target); err != nil {
 			return false
 		}

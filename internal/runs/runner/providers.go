@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -49,7 +50,7 @@ func (s *providerStep) provide(ctx context.Context) error {
 		return nil
 	}
 	if s.task.spec.Upgrade && !s.modules.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
-		if err := s.site.space.remove(dataDirTF + "/modules"); err != nil {
+		if err := s.site.space.Remove(workspace.DataDirTF + "/modules"); err != nil {
 			return err
 		}
 	}
@@ -83,7 +84,7 @@ const maxWants = 100
 
 // readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
 func (s *providerStep) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
-	text, err := s.site.space.read(s.site.space.inModule(lockFileTF), maxLockFile)
+	text, err := s.site.space.Read(s.site.space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock, nil, true
 	}
@@ -104,7 +105,7 @@ func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds,
 		args = append(args, "-update")
 	}
 	s.task.log.Note("Fetching modules")
-	err = s.program.initCommand(ctx, s.site.space.own && s.site.space.named != "default", args...)
+	err = s.program.initCommand(ctx, s.site.space.Own && s.site.space.Named != "default", args...)
 	var f *fault.Failure
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return needs, err
@@ -117,13 +118,13 @@ func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds,
 
 func (s *providerStep) readProviders() (module.ProviderNeeds, error) {
 	w := s.site.space
-	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
+	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
 	if err != nil {
 		return module.ProviderNeeds{}, fmt.Errorf("read which providers are needed: %w", err)
 	}
 	defer source.Close()
-	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
-	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.Name == "terraform"}), nil
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
+	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}), nil
 }
 
 // wish is what to ask the store for. Without an optional one init does as well.
@@ -139,7 +140,7 @@ func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers
 		return nil, false, err
 	}
 	mirror := allProviders(mirrors)
-	host := providers.DefaultHost(s.site.space.tool.Name)
+	host := providers.DefaultHost(s.site.space.Tool.Name)
 	constraints := map[providers.Address][]string{}
 	complete = needs.Unclear == "" && !needs.Others
 	for source, list := range needs.Providers {
@@ -200,7 +201,7 @@ func mirrorServes(needed map[providers.Address][]string, name string) bool {
 var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins"}
 
 // ownMirrors are where they look in the stack's own directories.
-var ownMirrors = []string{"terraform.d/plugins", homeDir + "/.terraform.d/plugins", homeDir + "/.local/share/terraform", homeDir + "/.local/share/opentofu"}
+var ownMirrors = []string{"terraform.d/plugins", workspace.HomeDir + "/.terraform.d/plugins", workspace.HomeDir + "/.local/share/terraform", workspace.HomeDir + "/.local/share/opentofu"}
 
 // bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
 func (s *providerStep) bringsProviders() bool {
@@ -209,9 +210,9 @@ func (s *providerStep) bringsProviders() bool {
 	}
 	for i, name := range ownMirrors {
 		if i == 0 {
-			name = s.site.space.inModule(name)
+			name = s.site.space.InModule(name)
 		}
-		if _, err := s.site.space.root.Lstat(name); err == nil {
+		if _, err := s.site.space.Root.Lstat(name); err == nil {
 			return true
 		}
 	}
@@ -359,20 +360,20 @@ func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.Lo
 	for _, g := range got {
 		changed = lock.Complete(g.Package) || changed
 		names = append(names, g.Address.String())
-		if err := w.forgetCopy(scope, g.Package); err != nil {
+		if err := forgetCopy(w, scope, g.Package); err != nil {
 			return err
 		}
 	}
 	if changed {
-		if err := w.write(w.inModule(lockFileTF), lock.Bytes()); err != nil {
+		if err := w.Write(w.InModule(workspace.LockFileTF), lock.Bytes()); err != nil {
 			return err
 		}
 	}
 	plain := s.providing.plainConfig
 	if plain == nil {
 		var err error
-		if plain, err = w.root.ReadFile(cliConfigName); err != nil {
-			return fmt.Errorf("read %s: %w", cliConfigName, err)
+		if plain, err = w.Root.ReadFile(workspace.CLIConfigName); err != nil {
+			return fmt.Errorf("read %s: %w", workspace.CLIConfigName, err)
 		}
 	}
 	mirrors, err := s.downloads.machineMirrors()
@@ -391,20 +392,20 @@ func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.Lo
 		}
 	}
 	s.providing.plainConfig = plain
-	return w.write(cliConfigName, config)
+	return w.Write(workspace.CLIConfigName, config)
 }
 
 // forgetCopy removes what an earlier init downloaded into the working directory: the tool would go on with it.
-func (w *workspace) forgetCopy(scope *providers.Scope, p *providers.Package) error {
+func forgetCopy(w *workspace.Workspace, scope *providers.Scope, p *providers.Package) error {
 	relative, err := filepath.Rel(scope.Mirror(), p.Dir)
 	if err != nil {
 		return fmt.Errorf("find %s in the store: %w", p.Address, err)
 	}
-	name := w.inModule(providersTF + filepath.ToSlash(relative))
-	if info, err := w.root.Lstat(name); err != nil || !info.IsDir() {
+	name := w.InModule(workspace.ProvidersTF + filepath.ToSlash(relative))
+	if info, err := w.Root.Lstat(name); err != nil || !info.IsDir() {
 		return nil //nolint:nilerr // nothing is there, or nothing that can be reached
 	}
-	return w.remove(providersTF + filepath.ToSlash(relative))
+	return w.Remove(workspace.ProvidersTF + filepath.ToSlash(relative))
 }
 
 // withdrawable says whether init may do better without the store: a version that was chosen here by less than init knows may
@@ -419,10 +420,10 @@ func (s *providerStep) withdrawProviders() error {
 	config := s.providing.plainConfig
 	s.providing.plainConfig, s.providing.openConfig, s.providing.complete = nil, nil, false
 	s.task.log.Note("Init: again, without what the store has")
-	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil || s.providing.before == nil {
+	if err := errors.Join(w.Write(workspace.CLIConfigName, config), w.Remove(workspace.LockFileTF)); err != nil || s.providing.before == nil {
 		return err
 	}
-	return w.write(w.inModule(lockFileTF), s.providing.before)
+	return w.Write(w.InModule(workspace.LockFileTF), s.providing.before)
 }
 
 // openStore makes the stores of providers and modules ready, if they are to be.

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
@@ -78,7 +79,7 @@ func (b *storeBench) link(name, version string) string {
 }
 
 func (b *storeBench) lockFile(name string) string {
-	text, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", name, "src", lockFileTF))
+	text, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", name, "src", workspace.LockFileTF))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestLockFilesAndTheStore(t *testing.T) {
 	}
 	stack := func(name, lockFile string) *fakeRun {
 		files := b.program(b.registry.Source(thing), "~> 1.0")
-		files[lockFileTF] = lockFile
+		files[workspace.LockFileTF] = lockFile
 		return b.trusting(b.stack(name, run.OperationPlan, files))
 	}
 	b.installed(stack("archives", lock(own, other)))
@@ -377,7 +378,7 @@ func TestAProviderThatAWorkingDirectoryLinksToStays(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()
 	b.installed(b.wants("x", "~> 1.0"))
-	links := ProviderLinks(b.opts.WorkRoot)
+	links := workspace.ProviderLinks(b.opts.WorkRoot)
 	if len(links) != 1 || links[b.link("x", "1.2.3")] != 1 {
 		t.Errorf("%v", links)
 	}
@@ -410,7 +411,7 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
 	j := r.newJob("one", "")
-	j.task.mask, j.site.space = j.task.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
+	j.task.mask, j.site.space = j.task.spec.KnownSecrets().Masker(mask.Mark), &workspace.Workspace{Tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
 	fetch := j.downloads.fetcher().fetch
 	j.site.space = nil
 	err := fetch(t.Context(), t.TempDir(), "", providers.Address{Host: "example.com", Namespace: "acme", Type: "thing"})
@@ -464,7 +465,7 @@ func TestALockFileMayBeALink(t *testing.T) {
 	r := b.wants("linked", "~> 1.0")
 	files := b.program(b.registry.Source(thing), "~> 1.0")
 	files["locks/shared.hcl"] = fmt.Sprintf("provider %q {\n  version = \"1.2.3\"\n}\n", b.registry.Source(thing))
-	r.artifact, r.spec.Artifact.Digest = linked(t, files, map[string]string{lockFileTF: "locks/shared.hcl"})
+	r.artifact, r.spec.Artifact.Digest = linked(t, files, map[string]string{workspace.LockFileTF: "locks/shared.hcl"})
 	r.spec.Artifact.Size = int64(len(r.artifact))
 	if result := b.installed(r); b.link("linked", "1.2.3") == "" || result.LockFile != nil {
 		t.Errorf("what the source locks is not what is used:\n%s", r.log)

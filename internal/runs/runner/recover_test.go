@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // spooled is the path of a file in a run's directory.
@@ -104,7 +105,7 @@ func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, spool.StatesDir, "000001")); err != nil || string(text) != `{"serial":1}` {
 		t.Errorf("of the spool: %s, %v", text, err)
 	}
-	text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", next.spec.ID+"-left", stateName))
+	text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", next.spec.ID+"-left", workspace.StateName))
 	if err != nil || !strings.Contains(string(text), `"name": "b"`) {
 		t.Errorf("of the working directory: %s, %v", text, err)
 	}
@@ -188,7 +189,7 @@ func (b *bench) finishedUntidily(name string) (r *fakeRun, temp, left string) {
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		b.t.Fatal(err)
 	}
-	left = filepath.Join(b.opts.WorkRoot, "team", name, sourceDir, stateName)
+	left = filepath.Join(b.opts.WorkRoot, "team", name, workspace.SourceDir, workspace.StateName)
 	b.put(left, []byte(`{"version":4,"serial":1,"lineage":"l","resources":[],"outputs":{}}`))
 	return r, temp, left
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 const twoThings = `
@@ -62,7 +63,7 @@ func TestPlanAndApply(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("the spool still has %v (%v)", left, err)
 	}
-	for _, name := range secretFiles {
+	for _, name := range workspace.SecretFiles {
 		if _, err := os.Lstat(filepath.Join(b.opts.WorkRoot, "team", "two", "src", name)); err == nil {
 			t.Errorf("%s is still in the working directory", name)
 		}

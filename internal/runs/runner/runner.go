@@ -305,7 +305,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 		}
 	}
 	if len(response.Remove) > 0 {
-		go r.area.remove(response.Remove, r.opts.Log)
+		go r.area.Remove(response.Remove, r.opts.Log)
 	}
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
@@ -357,7 +357,7 @@ func (r *runner) guard(j *job, do func()) {
 			}
 			j.site.unclaim()
 			if j.site.space != nil {
-				j.site.space.close()
+				j.site.space.Close()
 			}
 		}
 	}()

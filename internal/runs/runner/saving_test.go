@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // saving stands for tofu and a provider: the first, when it is asked to stop, waits until the second has finished what it is
@@ -40,7 +41,7 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatalf("this machine has no namespaces: %+v", r.walls.Missing)
 			}
 			j := r.newJob(run.NewID(time.Now()), "")
-			j.site.space = &workspace{base: t.TempDir()}
+			j.site.space = &workspace.Workspace{Base: t.TempDir()}
 			j.task.spec.Limits = run.DefaultLimits()
 			j.task.spec.Limits.Run.DiskBytes = 64 << 20
 			var out bytes.Buffer
@@ -61,7 +62,7 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(begun)
-			if err := os.WriteFile(filepath.Join(j.site.space.base, "fill"), make([]byte, c.size), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(j.site.space.Base, "fill"), make([]byte, c.size), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}

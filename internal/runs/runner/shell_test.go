@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // granted makes a shell's run of a stack, which the server hands to nobody.
@@ -82,7 +83,7 @@ resource "terraform_data" "a" { input = "${var.which}${var.more}" }
 		}
 	}
 	base := filepath.Join(b.opts.WorkRoot, "team", "shell")
-	for _, name := range []string{"src/terraform.tfstate", "src/" + tfvarsName, "bin", "shell"} {
+	for _, name := range []string{"src/terraform.tfstate", "src/" + workspace.TfvarsName, "bin", "shell"} {
 		if _, err := os.Stat(filepath.Join(base, name)); err == nil {
 			t.Errorf("%s was left behind", name)
 		}

@@ -19,16 +19,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
 // any run's. So nothing that a stack's author may choose reaches the shell itself: its programs and its home are in a
 // directory that tofu cannot write to, and names of the environment that shells and loaders obey go to tofu alone.
-const (
-	shellBin  = "bin"
-	shellHome = "shell"
-)
-
 func (s *shellStep) shellSteps() []step {
 	return []step{{stepContinue, s.planning.mayApply}, {run.StepApply, s.handOver}}
 }
@@ -103,7 +99,7 @@ func (s *shellStep) runTerminal() error {
 	// The kernel ends the shell with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.site.space.dir, Env: s.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
+	cmd := &exec.Cmd{Path: path, Args: args, Dir: s.site.space.Dir, Env: s.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := cmd.Start(); err != nil {
 		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
@@ -157,7 +153,7 @@ func (s *shellStep) lookPath(name string) (string, error) {
 }
 
 func (s *shellStep) shellPath() string {
-	return filepath.Join(s.site.space.base, shellBin) + ":" + tools.SystemPath
+	return filepath.Join(s.site.space.Base, workspace.ShellBin) + ":" + tools.SystemPath
 }
 
 // furnish puts in place what the person's shell needs: a home, the tool by its name, and the files of variables where
@@ -165,28 +161,28 @@ func (s *shellStep) shellPath() string {
 func (s *shellStep) furnish() error {
 	w := s.site.space
 	// Whatever is changed in the tree, the next run makes it anew.
-	w.record.Artifact, w.record.Init = "", ""
-	if err := w.save(); err != nil {
+	w.Record.Artifact, w.Record.Init = "", ""
+	if err := w.Save(); err != nil {
 		return err
 	}
-	for _, name := range []string{shellBin, shellHome} {
-		if err := w.root.MkdirAll(name, 0o700); err != nil {
+	for _, name := range []string{workspace.ShellBin, workspace.ShellHome} {
+		if err := w.Root.MkdirAll(name, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make a place for the shell: %w", err)
 		}
 	}
-	name := shellBin + "/" + w.tool.Name
-	if err := w.write(name, []byte(s.wrapper())); err != nil {
+	name := workspace.ShellBin + "/" + w.Tool.Name
+	if err := w.Write(name, []byte(s.wrapper())); err != nil {
 		return err
 	}
-	if err := w.root.Chmod(name, 0o700); err != nil {
+	if err := w.Root.Chmod(name, 0o700); err != nil {
 		return fault.New("", "make a place for the shell: %w", err)
 	}
 	for i, file := range s.task.spec.VarFiles {
-		data, err := w.read(sourceDir+"/"+file, maxVarFile)
+		data, err := w.Read(workspace.SourceDir+"/"+file, maxVarFile)
 		if err != nil {
 			return fault.New(run.FailureConfiguration, "read the file of variables %s: %w", file, err)
 		}
-		if err := w.write(w.inModule(autoVarFile(i, file)), data); err != nil {
+		if err := w.Write(w.InModule(autoVarFile(i, file)), data); err != nil {
 			return err
 		}
 	}
@@ -209,14 +205,14 @@ func autoVarFile(i int, name string) string {
 func (s *shellStep) wrapper() string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
-	for _, e := range s.site.space.env {
+	for _, e := range s.site.space.Env {
 		name, value, _ := strings.Cut(e, "=")
 		if !inShell(name) && !forPeople[name] && isName(name) {
 			fmt.Fprintf(&b, "export %s=%s\n", name, shellQuote(value))
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range s.task.walls.Line(s.program.cell(), s.site.space.tool.Path) {
+	for _, word := range s.task.walls.Line(s.program.cell(), s.site.space.Tool.Path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")
@@ -230,10 +226,10 @@ var forPeople = map[string]bool{"TF_IN_AUTOMATION": true, "TF_INPUT": true}
 func (s *shellStep) shellEnvironment() []string {
 	stack := s.task.spec.Stack.String()
 	env := []string{
-		"PATH=" + s.shellPath(), "HOME=" + filepath.Join(s.site.space.base, shellHome), "LANG=C.UTF-8",
+		"PATH=" + s.shellPath(), "HOME=" + filepath.Join(s.site.space.Base, workspace.ShellHome), "LANG=C.UTF-8",
 		"TERM=" + orText(s.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(s.task.id),
 	}
-	for _, e := range s.site.space.env {
+	for _, e := range s.site.space.Env {
 		if name, _, _ := strings.Cut(e, "="); inShell(name) && !forPeople[name] {
 			env = append(env, e)
 		}

@@ -74,14 +74,14 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 // showText ships the plan as the tool prints it. The tool hides what is marked as sensitive; what providers copied from
 // there, and secrets of the run, are masked here.
 func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
-	c := command{step: run.StepShow, args: []string{"show", "-no-color", s.custody.heldPath(s.held)},
+	c := command{step: run.StepShow, args: []string{"show", "-no-color", s.site.space.PlanFile(s.held)},
 		capture: &bounded{limit: maxPlanText}}
-	err := s.site.byInitsProviders(func() error {
+	err := s.site.space.ByInitsProviders(func() error {
 		stream, e, err := s.program.tofu(ctx, c)
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.program.verdict(c, stream, e, 0), s.custody.unchangedPlan(s.held))
+		return errors.Join(s.program.verdict(c, stream, e, 0), s.site.space.UnchangedPlan(s.held))
 	})
 	if err != nil {
 		return err

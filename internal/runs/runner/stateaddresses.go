@@ -16,7 +16,7 @@ func (k *stateKeeper) lastState() []byte {
 	if len(k.rescuedState) > 0 {
 		return k.rescuedState
 	}
-	state, err := k.site.space.read(k.site.space.inModule(k.site.space.stateIn()), maxState)
+	state, err := k.site.space.Read(k.site.space.InModule(k.site.space.StateIn()), maxState)
 	if err != nil || !spool.Complete(state) {
 		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
@@ -78,26 +79,26 @@ func (s *initStep) initForState(ctx context.Context, state []byte) error {
 	default: // a provider that is nowhere to be had any more may be why somebody changes the state by hand
 		return nil
 	}
-	lockFile, _ := w.read(w.inModule(lockFileTF), maxLockFile) // without one all are missing
+	lockFile, _ := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile) // without one all are missing
 	missing := missingProviders(state, lockFile)
-	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.record.NotNeeded, name) }) {
+	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.Record.NotNeeded, name) }) {
 		return nil
 	}
 	s.task.log.Note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
 	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
 		return ofInit(err)
 	}
-	lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
-	w.record.NotNeeded = missingProviders(state, lockFile)
-	return ofInit(w.save())
+	lockFile, _ = w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
+	w.Record.NotNeeded = missingProviders(state, lockFile)
+	return ofInit(w.Save())
 }
 
 // runInitWithState runs init where the state is. The backend is the same, so that there is no state to move.
 func (s *initStep) runInitWithState(ctx context.Context) (initflow.Event, error) {
 	w := s.site.space
-	s.task.result.Init, w.record.Unproven = run.InitRan, ""
+	s.task.result.Init, w.Record.Unproven = run.InitRan, ""
 	if s.providers.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
-		if err := w.write(cliConfigName, s.providers.providing.openConfig); err != nil {
+		if err := w.Write(workspace.CLIConfigName, s.providers.providing.openConfig); err != nil {
 			return initflow.Event{}, err
 		}
 	}

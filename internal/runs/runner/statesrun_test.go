@@ -13,6 +13,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // scribbling has a program write a state over tofu's again and again, and tofu then finish. It writes each at once: what it
@@ -49,7 +50,7 @@ func TestStatesWithoutEndFillNoDisk(t *testing.T) {
 			b.server.submit(r)
 			b.server.wait(r, "the creation of the first", func() bool { return strings.Contains(string(r.log), "terraform_data.kept: Creation complete") })
 			b.server.stop()
-			b.put(filepath.Join(b.opts.WorkRoot, "team", "scribbled", sourceDir, "go"), nil)
+			b.put(filepath.Join(b.opts.WorkRoot, "team", "scribbled", workspace.SourceDir, "go"), nil)
 			most := 0
 			eventually(t, "a result in the spool", func() bool {
 				most = max(most, len(spool.Dir{Root: b.spooled(r, "")}.Sequences()))

@@ -14,14 +14,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 // pushedName is where a state lies that is to be pushed to a backend of the stack's own, backupName where tofu puts the
 // copy of the state that it insists on. Both go with their directories.
 const (
-	pushedName = givenDir + "/pushed.tfstate"
-	backupName = planDir + "/before.tfstate"
+	pushedName = workspace.GivenDir + "/pushed.tfstate"
+	backupName = workspace.PlanDir + "/before.tfstate"
 )
 
 // maxText is the most of a state operation's words that its result carries.
@@ -50,7 +51,7 @@ func (s *stateStep) changeCommand(step run.Step) (command, error) {
 	case run.StateMove, run.StateRemove:
 		c.args = []string{"state", string(change.Verb), "-no-color"}
 		if managed {
-			c.args = append(c.args, "-lock=false", "-backup="+filepath.Join(s.site.space.base, backupName))
+			c.args = append(c.args, "-lock=false", "-backup="+filepath.Join(s.site.space.Base, backupName))
 		}
 		if change.Preview {
 			c.args = append(c.args, "-dry-run")
@@ -67,14 +68,14 @@ func (s *stateStep) changeCommand(step run.Step) (command, error) {
 		}
 		c.args = append(c.args, varFiles...)
 	case run.StatePush:
-		if err := s.site.space.write(pushedName, change.State); err != nil {
+		if err := s.site.space.Write(pushedName, change.State); err != nil {
 			return c, err
 		}
 		c.args = []string{"state", "push", "-no-color"}
 		if change.Force {
 			c.args = append(c.args, "-force")
 		}
-		c.args = append(c.args, filepath.Join(s.site.space.base, pushedName))
+		c.args = append(c.args, filepath.Join(s.site.space.Base, pushedName))
 	default:
 		return c, fault.New(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
 	}
@@ -97,7 +98,7 @@ func (s *stateStep) changeState(ctx context.Context) error {
 	if err := s.program.beginApply(); err != nil {
 		return err
 	}
-	s.task.log.Note("%s %s", s.site.space.tool.Name, c.title)
+	s.task.log.Note("%s %s", s.site.space.Tool.Name, c.title)
 	stream, e, err := s.program.tofu(ctx, c)
 	if err != nil {
 		return err

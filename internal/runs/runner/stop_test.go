@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // stopRun has the server ask for the end of a run, as a person's wish or as its own.
@@ -168,17 +169,17 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
 	err := errors.Join(j.task.Dir.Create(), j.open(b.t.Context(), true))
 	if err == nil {
-		j.site.space, err = j.task.area.open(j.site.order(), nil)
+		j.site.space, err = j.task.area.Open(j.site.order(), nil)
 	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer j.site.space.close()
-	if err := errors.Join(j.site.space.root.MkdirAll(j.site.space.module, 0o700), j.site.space.root.MkdirAll(homeDir, 0o700), j.site.makeTemp(b.t.Context())); err != nil {
+	defer j.site.space.Close()
+	if err := errors.Join(j.site.space.Root.MkdirAll(j.site.space.Module, 0o700), j.site.space.Root.MkdirAll(workspace.HomeDir, 0o700), j.site.makeTemp(b.t.Context())); err != nil {
 		b.t.Fatal(err)
 	}
-	j.site.space.tool = tools.Tool{Name: "tofu", Path: j.task.opts.Tofu}
-	j.site.space.env = j.program.environment()
+	j.site.space.Tool = tools.Tool{Name: "tofu", Path: j.task.opts.Tofu}
+	j.site.space.Env = j.program.environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")
 		if p := j.task.stop.attached(); p != nil {

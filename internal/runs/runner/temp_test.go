@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // Temporary files are on a disk whose reserve is watched, are counted, and are gone after the run.
@@ -29,7 +30,7 @@ resource "terraform_data" "a" {
   }
 }`))
 			b.server.submit(r)
-			source := filepath.Join(b.opts.WorkRoot, "team", "temp", sourceDir)
+			source := filepath.Join(b.opts.WorkRoot, "team", "temp", workspace.SourceDir)
 			eventually(t, "the temporary file", func() bool {
 				_, err := os.Stat(filepath.Join(source, "reached"))
 				return err == nil
@@ -45,7 +46,7 @@ resource "terraform_data" "a" {
 				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
 			}
 			j := runner.newJob("other", "")
-			j.site.space = &workspace{base: filepath.Dir(source), temp: temp}
+			j.site.space = &workspace.Workspace{Base: filepath.Dir(source), Temp: temp}
 			if taken := j.program.measured().Use(j.site.measuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
 				t.Errorf("%d bytes are counted", taken)
 			}

@@ -25,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // Terminal is where a person is: what their shell reads and writes, and what it runs.
@@ -176,10 +177,10 @@ func (j *job) heed(s os.Signal, wishes int) int {
 func newRunner(opts Options) *runner {
 	e := &equipment{
 		opts: opts, server: link.New(opts.Dir, opts.Version), tools: tools.NewBox(opts.Tofu, opts.Tools), inits: newKeptInits(),
-		artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")),
-		places: make(chan struct{}, opts.Capacity), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox},
+		artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
+		places: make(chan struct{}, opts.Capacity), users: workspace.NewUsers(opts.Dir, opts.WorkRoot), walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
-	e.area = &area{root: opts.WorkRoot, walls: &e.walls, users: e.users, locks: newLocks()}
+	e.area = workspace.NewArea(opts.WorkRoot, &e.walls, e.users)
 	e.meter = meter.New(&e.walls, e.disks, opts.Reserve)
 	return &runner{equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }

@@ -120,11 +120,11 @@ func (g *supervisor) start(c command, out, errs *os.File) (*process.Process, err
 		return nil, err
 	}
 	cell := g.cell()
-	cell.Environment = meter.Economic(slices.Clone(g.site.space.env), len(g.task.places), g.task.opts.Capacity)
+	cell.Environment = meter.Economic(slices.Clone(g.site.space.Env), len(g.task.places), g.task.opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
-	cmd := g.task.walls.Command(context.Background(), cell, g.site.space.tool.Path, c.args...)
+	cmd := g.task.walls.Command(context.Background(), cell, g.site.space.Tool.Path, c.args...)
 	cmd.Stdout, cmd.Stderr = out, errs
 	if c.capture != nil {
 		cmd.Stdout = io.Writer(c.capture)
@@ -162,7 +162,7 @@ func (t *task) addCPU(step run.Step, cpu time.Duration) {
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
 func (g *supervisor) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
-	name := g.site.space.tool.Name + " " + orText(c.title, string(c.step))
+	name := g.site.space.Tool.Name + " " + orText(c.title, string(c.step))
 	for _, code := range good {
 		if code == 2 && !stream.PlanDone && g.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
 			continue

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -40,10 +41,10 @@ func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
 
 // stateLeft reports whether the tool could not store its state in a backend of the stack's own.
 func (s *site) stateLeft() bool {
-	if s.space == nil || !s.space.own {
+	if s.space == nil || !s.space.Own {
 		return false
 	}
-	_, err := s.space.root.Lstat(s.space.inModule(erroredName))
+	_, err := s.space.Root.Lstat(s.space.InModule(workspace.ErroredName))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -90,7 +91,7 @@ func (s *applyStep) lookAround(ctx context.Context) {
 	t := s.task.result.Trace
 	cut := s.task.result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
 	wanted := s.task.spec.ListState && (s.task.result.Outcome == run.OutcomeSucceeded || s.task.result.ApplyStarted)
-	if !cut && !wanted || s.site.space == nil || s.site.space.tool.Path == "" || s.task.stop.asked() != "" || ctx.Err() != nil {
+	if !cut && !wanted || s.site.space == nil || s.site.space.Tool.Path == "" || s.task.stop.asked() != "" || ctx.Err() != nil {
 		return
 	}
 	outcome := s.task.result
@@ -108,7 +109,7 @@ func (s *applyStep) lookAround(ctx context.Context) {
 // write to the plan that tofu wrote, so only the copy in custody counts; a job that was taken over has none.
 func (s *applyStep) identify(ctx context.Context) {
 	p := s.task.result.Plan
-	if p == nil || s.task.spec.Describe || s.program.direct || s.planning.held.digest == "" || s.planning.held.digest != p.Digest {
+	if p == nil || s.task.spec.Describe || s.program.direct || s.planning.held.Digest == "" || s.planning.held.Digest != p.Digest {
 		return
 	}
 	shown, err := s.planning.showPlan(ctx, s.planning.held, lookTimeout)

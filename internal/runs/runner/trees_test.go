@@ -13,13 +13,14 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // large is content that makes an archive large: numbers do not pack well.
 func large() string {
 	var text strings.Builder
 	random := rand.New(rand.NewPCG(1, 2))
-	for text.Len() < 4*smallArchive {
+	for text.Len() < 4*workspace.SmallArchive {
 		fmt.Fprintln(&text, random.Uint64())
 	}
 	return text.String()
@@ -37,7 +38,7 @@ func TestPartsComeFromOneTree(t *testing.T) {
 		r := b.stack(fmt.Sprint("app", i), run.OperationPlanAndApply, files)
 		r.spec.Path, r.spec.Part = app, &run.Part{Paths: []string{app, app + "/main.tf", "modules/m", "gone.tfvars"}, Digest: fmt.Sprint("sha256:", i)}
 		b.succeed(r)
-		tree := filepath.Join(b.opts.WorkRoot, "team", fmt.Sprint("app", i), sourceDir)
+		tree := filepath.Join(b.opts.WorkRoot, "team", fmt.Sprint("app", i), workspace.SourceDir)
 		text, err := os.ReadFile(filepath.Join(tree, app, "main.tf"))
 		if err != nil || string(text) != files[app+"/main.tf"] {
 			t.Errorf("%s: %v", text, err)
@@ -63,11 +64,11 @@ func TestPartsComeFromOneTree(t *testing.T) {
 }
 
 func TestTreesThatWereNotUsedGo(t *testing.T) {
-	trees := newTrees(t.TempDir())
+	trees := workspace.NewTrees(t.TempDir())
 	var leaveFirst func()
-	for i := range maxTrees + 3 {
-		path, leave := trees.use(fmt.Sprint("tree", i))
-		for _, dir := range []string{path, filepath.Join(trees.dir, fmt.Sprintf(".tree%d.extract-1", i))} {
+	for i := range workspace.MaxTrees + 3 {
+		path, leave := trees.Use(fmt.Sprint("tree", i))
+		for _, dir := range []string{path, filepath.Join(trees.Dir, fmt.Sprintf(".tree%d.extract-1", i))} {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -79,33 +80,33 @@ func TestTreesThatWereNotUsedGo(t *testing.T) {
 		leave()
 	}
 	is := func(i int) bool {
-		_, err := os.Stat(filepath.Join(trees.dir, fmt.Sprint("tree", i)))
+		_, err := os.Stat(filepath.Join(trees.Dir, fmt.Sprint("tree", i)))
 		return err == nil
 	}
-	if !is(0) || is(1) || !is(maxTrees+2) {
-		t.Errorf("the one in use: %v, an old one: %v, the last: %v", is(0), is(1), is(maxTrees+2))
+	if !is(0) || is(1) || !is(workspace.MaxTrees+2) {
+		t.Errorf("the one in use: %v, an old one: %v, the last: %v", is(0), is(1), is(workspace.MaxTrees+2))
 	}
 	if leaveFirst(); is(0) {
 		t.Error("the oldest is still there when nobody uses it")
 	}
-	if entries, err := os.ReadDir(trees.dir); err != nil || len(entries) != 2*maxTrees {
+	if entries, err := os.ReadDir(trees.Dir); err != nil || len(entries) != 2*workspace.MaxTrees {
 		t.Errorf("%d entries: %v", len(entries), err)
 	}
 }
 
 func TestLargeTreesLeaveRoomForFewer(t *testing.T) {
-	trees := newTrees(t.TempDir())
-	for i, size := range []int64{1, maxTreeBytes / 2, maxTreeBytes / 2, maxTreeBytes + 1} {
+	trees := workspace.NewTrees(t.TempDir())
+	for i, size := range []int64{1, workspace.MaxTreeBytes / 2, workspace.MaxTreeBytes / 2, workspace.MaxTreeBytes + 1} {
 		name := fmt.Sprint("tree", i)
-		path, leave := trees.use(name)
+		path, leave := trees.Use(name)
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		trees.unpacked(name, archive.Manifest{Files: map[string]archive.Stat{"a": {Size: size - 1}, "b": {Size: 1}}})
+		trees.Unpacked(name, archive.Manifest{Files: map[string]archive.Stat{"a": {Size: size - 1}, "b": {Size: 1}}})
 		leave()
-		entries, err := os.ReadDir(trees.dir)
-		if want := []int{1, 2, 2, 1}[i]; err != nil || len(entries) != want || len(trees.sizes) != want {
-			t.Errorf("after %d: %v, %v: %v", i, entries, trees.sizes, err)
+		entries, err := os.ReadDir(trees.Dir)
+		if want := []int{1, 2, 2, 1}[i]; err != nil || len(entries) != want || len(trees.Sizes) != want {
+			t.Errorf("after %d: %v, %v: %v", i, entries, trees.Sizes, err)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -166,7 +167,7 @@ func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put(spooled, []byte(strings.Replace(string(intact), `"name": "b"`, `"name": "c"`, 1)))
-	left := filepath.Join(b.opts.WorkRoot, "team", "spoiled", sourceDir, stateName)
+	left := filepath.Join(b.opts.WorkRoot, "team", "spoiled", workspace.SourceDir, workspace.StateName)
 	if err := os.MkdirAll(filepath.Dir(left), 0o700); err != nil {
 		t.Fatal(err)
 	}

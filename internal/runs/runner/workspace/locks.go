@@ -1,13 +1,13 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package workspace
 
 import "sync"
 
-// locks keep two runs out of one working directory, and from doing the same twice. The server never starts two for one
+// Locks keep two runs out of one working directory, and from doing the same twice. The server never starts two for one
 // stack, but one that it has given up may still be finishing. A name that nobody holds or waits for is not kept.
-type locks struct {
+type Locks struct {
 	mu   sync.Mutex
 	held map[string]*nameLock
 }
@@ -18,10 +18,11 @@ type nameLock struct {
 	users int
 }
 
-func newLocks() *locks { return &locks{held: map[string]*nameLock{}} }
+// NewLocks are locks that nobody holds.
+func NewLocks() *Locks { return &Locks{held: map[string]*nameLock{}} }
 
 // try is lock for a name that nobody should hold yet; it returns nil when somebody does.
-func (l *locks) try(name string) func() {
+func (l *Locks) try(name string) func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held[name] != nil {
@@ -33,8 +34,8 @@ func (l *locks) try(name string) func() {
 	return func() { l.unlock(name, n) }
 }
 
-// lock waits for the name and returns what gives it back.
-func (l *locks) lock(name string) func() {
+// Lock waits for the name and returns what gives it back.
+func (l *Locks) Lock(name string) func() {
 	l.mu.Lock()
 	n := l.held[name]
 	if n == nil {
@@ -47,7 +48,7 @@ func (l *locks) lock(name string) func() {
 	return func() { l.unlock(name, n) }
 }
 
-func (l *locks) unlock(name string, n *nameLock) {
+func (l *Locks) unlock(name string, n *nameLock) {
 	l.mu.Lock()
 	if n.users--; n.users == 0 {
 		delete(l.held, name)

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package workspace
 
 import (
 	"sync"
@@ -9,12 +9,12 @@ import (
 )
 
 func TestLocksAreForOneAtATimeAndForgotten(t *testing.T) {
-	l := newLocks()
+	l := NewLocks()
 	var group sync.WaitGroup
 	inside := 0
 	for range 50 {
 		group.Go(func() {
-			unlock := l.lock("a")
+			unlock := l.Lock("a")
 			inside++ // the race detector, and the count, tell of two at a time
 			unlock()
 		})
@@ -24,7 +24,7 @@ func TestLocksAreForOneAtATimeAndForgotten(t *testing.T) {
 	if inside != 50 || unlock == nil || l.try("a") != nil {
 		t.Fatalf("%d were inside; free: %v", inside, unlock != nil)
 	}
-	other := l.lock("b")
+	other := l.Lock("b")
 	unlock()
 	other()
 	if len(l.held) != 0 {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package workspace
 
 import (
 	"errors"
@@ -14,52 +14,52 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// stackRoot is a stack's directory. What this process makes below the places that are the program's belongs to the
+// Root is a stack's directory. What this process makes below the places that are the program's belongs to the
 // program's user, where it has one of its own; other files that the program reads belong to its group.
-type stackRoot struct {
+type Root struct {
 	*os.Root
 	// at is where the root is in the stack's directory.
 	at string
-	// user is the program's, 0 when that is the server's.
-	user int
+	// User is the program's, 0 when that is the server's.
+	User int
 }
 
 // programPlaces are the program's own, shownPlaces hold what it reads and must not change.
 var (
-	programPlaces = []string{sourceDir, newSourceDir, homeDir, tempDir, planDir}
-	shownPlaces   = []string{givenDir, cliConfigName}
+	programPlaces = []string{SourceDir, NewSourceDir, HomeDir, TempDir, PlanDir}
+	shownPlaces   = []string{GivenDir, CLIConfigName}
 )
 
 // in says whether a file is in one of the places.
-func (r *stackRoot) in(places []string, name string) bool {
+func (r *Root) in(places []string, name string) bool {
 	first, _, _ := strings.Cut(path.Join(r.at, name), "/")
 	return slices.Contains(places, first)
 }
 
 // settle makes what was just made the program's, or readable for it, if it belongs there.
-func (r *stackRoot) settle(name string, mode os.FileMode) error {
+func (r *Root) settle(name string, mode os.FileMode) error {
 	switch {
-	case r.user == 0:
+	case r.User == 0:
 		return nil
 	case r.in(programPlaces, name):
-		return r.Lchown(name, r.user, r.user)
+		return r.Lchown(name, r.User, r.User)
 	case r.in(shownPlaces, name):
-		return errors.Join(r.Lchown(name, -1, r.user), r.Chmod(name, mode&0o700|mode&0o500>>3))
+		return errors.Join(r.Lchown(name, -1, r.User), r.Chmod(name, mode&0o700|mode&0o500>>3))
 	}
 	return nil
 }
 
 // OpenRoot opens a directory in it.
-func (r *stackRoot) OpenRoot(name string) (*stackRoot, error) {
+func (r *Root) OpenRoot(name string) (*Root, error) {
 	inner, err := r.Root.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	return &stackRoot{Root: inner, at: path.Join(r.at, name), user: r.user}, nil
+	return &Root{Root: inner, at: path.Join(r.at, name), User: r.User}, nil
 }
 
 // OpenFile opens a file, or makes it.
-func (r *stackRoot) OpenFile(name string, flag int, mode os.FileMode) (*os.File, error) {
+func (r *Root) OpenFile(name string, flag int, mode os.FileMode) (*os.File, error) {
 	file, err := r.Root.OpenFile(name, flag, mode)
 	if err != nil || flag&os.O_CREATE == 0 {
 		return file, err
@@ -72,7 +72,7 @@ func (r *stackRoot) OpenFile(name string, flag int, mode os.FileMode) (*os.File,
 }
 
 // WriteFile writes a file.
-func (r *stackRoot) WriteFile(name string, data []byte, mode os.FileMode) error {
+func (r *Root) WriteFile(name string, data []byte, mode os.FileMode) error {
 	file, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (r *stackRoot) WriteFile(name string, data []byte, mode os.FileMode) error 
 }
 
 // Mkdir makes a directory.
-func (r *stackRoot) Mkdir(name string, mode os.FileMode) error {
+func (r *Root) Mkdir(name string, mode os.FileMode) error {
 	if err := r.Root.Mkdir(name, mode); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (r *stackRoot) Mkdir(name string, mode os.FileMode) error {
 }
 
 // MkdirAll makes a directory and those on its way.
-func (r *stackRoot) MkdirAll(name string, mode os.FileMode) error {
+func (r *Root) MkdirAll(name string, mode os.FileMode) error {
 	if info, err := r.Stat(name); err == nil && info.IsDir() {
 		return nil
 	}
@@ -109,15 +109,15 @@ func (r *stackRoot) MkdirAll(name string, mode os.FileMode) error {
 }
 
 // Symlink makes a link.
-func (r *stackRoot) Symlink(target, name string) error {
+func (r *Root) Symlink(target, name string) error {
 	if err := r.Root.Symlink(target, name); err != nil {
 		return err
 	}
 	return r.settle(name, 0)
 }
 
-// giveAll makes all that is below a directory, and the directory, the user's.
-func (r *stackRoot) giveAll(name string, user int) error {
+// GiveAll makes all that is below a directory, and the directory, the user's.
+func (r *Root) GiveAll(name string, user int) error {
 	err := r.Lchown(name, user, user)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -163,7 +163,7 @@ func giveBelow(dir *os.Root, user int) error {
 
 // RemoveAll removes a file or a directory with all that is below, however deep it is and whatever modes the program has given
 // it.
-func (r *stackRoot) RemoveAll(name string) error {
+func (r *Root) RemoveAll(name string) error {
 	parent, err := r.Open(path.Dir(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -175,18 +175,18 @@ func (r *stackRoot) RemoveAll(name string) error {
 	return filetree.Remove(parent, path.Base(name))
 }
 
-// giveTree makes a directory of the machine, with all that is below, the user's.
-func giveTree(dir string, user int) error {
+// GiveTree makes a directory of the machine, with all that is below, the user's.
+func GiveTree(dir string, user int) error {
 	parent, err := os.OpenRoot(path.Dir(dir))
 	if err != nil {
 		return err
 	}
 	defer parent.Close()
-	return (&stackRoot{Root: parent}).giveAll(path.Base(dir), user)
+	return (&Root{Root: parent}).GiveAll(path.Base(dir), user)
 }
 
-// removeTree removes a directory of the machine with all that is below, whatever modes a program has given it.
-func removeTree(dir string) error {
+// RemoveTree removes a directory of the machine with all that is below, whatever modes a program has given it.
+func RemoveTree(dir string) error {
 	parent, err := os.OpenRoot(path.Dir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -195,5 +195,5 @@ func removeTree(dir string) error {
 		return err
 	}
 	defer parent.Close()
-	return (&stackRoot{Root: parent}).RemoveAll(path.Base(dir))
+	return (&Root{Root: parent}).RemoveAll(path.Base(dir))
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package workspace
 
 import (
 	"errors"
@@ -27,12 +27,11 @@ type providersChangedError struct{ what string }
 
 func (e *providersChangedError) Error() string {
 	return "something has changed the providers since init: " + e.what + ". What they show of the plan cannot be trusted. " +
-		"Look for a program that writes to " + dataDirTF + " or " + lockFileTF
+		"Look for a program that writes to " + DataDirTF + " or " + LockFileTF
 }
 
-// byInitsProviders shows something of a plan, and fails when other providers than those that init left may have shown it.
-func (s *site) byInitsProviders(show func() error) error {
-	w := s.space
+// ByInitsProviders shows something of a plan, and fails when other providers than those that init left may have shown it.
+func (w *Workspace) ByInitsProviders(show func() error) error {
 	before, err := w.providerStamps()
 	if err = errors.Join(err, w.hasInitsProviders()); err != nil {
 		return fault.New(run.FailureTool, "show the plan: %w", err)
@@ -51,18 +50,18 @@ func (s *site) byInitsProviders(show func() error) error {
 }
 
 // hasInitsProviders compares the providers and the lock file with what init left.
-func (w *workspace) hasInitsProviders() error {
-	if w.lockFileDigest() != w.record.LockFile {
-		return &providersChangedError{lockFileTF + " is another one"}
+func (w *Workspace) hasInitsProviders() error {
+	if w.LockFileDigest() != w.Record.LockFile {
+		return &providersChangedError{LockFileTF + " is another one"}
 	}
-	list, listed := w.initList()
-	if _, err := w.root.Lstat(w.inModule(dataDirTF)); errors.Is(err, fs.ErrNotExist) && !listed {
+	list, listed := w.InitList()
+	if _, err := w.Root.Lstat(w.InModule(DataDirTF)); errors.Is(err, fs.ErrNotExist) && !listed {
 		return nil
 	}
 	if !listed {
 		return &providersChangedError{"there is no list of what init left"}
 	}
-	differences, err := archive.Compare(filepath.Join(w.dir, dataDirTF), list, notProviders)
+	differences, err := archive.Compare(filepath.Join(w.Dir, DataDirTF), list, notProviders)
 	if err == nil && !differences.None() {
 		err = &providersChangedError{differences.String()}
 	}
@@ -71,16 +70,16 @@ func (w *workspace) hasInitsProviders() error {
 
 // providerStamps are those of the lock file, the providers and the directories that lead to them: who moves a directory away and
 // back changes the time of its inode's last change.
-func (w *workspace) providerStamps() (map[string]fileStamp, error) {
-	stamps := map[string]fileStamp{}
+func (w *Workspace) providerStamps() (map[string]Stamp, error) {
+	stamps := map[string]Stamp{}
 	take := func(name string, st *unix.Stat_t) error {
-		stamps[name] = fileStamp{st.Ino, st.Size, unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim)}
+		stamps[name] = Stamp{st.Ino, st.Size, unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim)}
 		return nil
 	}
-	const providers = dataDirTF + "/providers"
-	for _, name := range []string{lockFileTF, dataDirTF, providers} {
+	const providers = DataDirTF + "/providers"
+	for _, name := range []string{LockFileTF, DataDirTF, providers} {
 		var st unix.Stat_t
-		err := unix.Lstat(filepath.Join(w.dir, name), &st)
+		err := unix.Lstat(filepath.Join(w.Dir, name), &st)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -88,7 +87,7 @@ func (w *workspace) providerStamps() (map[string]fileStamp, error) {
 			return nil, fmt.Errorf("look at %s: %w", name, err)
 		}
 	}
-	err := filetree.Walk(filepath.Join(w.dir, providers), filetree.Bounds{Entries: maxListed}, take)
+	err := filetree.Walk(filepath.Join(w.Dir, providers), filetree.Bounds{Entries: maxListed}, take)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look at the providers: %w", err)
 	}

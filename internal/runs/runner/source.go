@@ -1,0 +1,216 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+)
+
+const (
+	archiveName = "artifact"
+)
+
+// syncTree makes the source tree the artifact's. A tree of the same artifact stays: what was added to it is removed,
+// and when something was changed or removed it is unpacked again.
+func (s *source) syncTree(ctx context.Context) error {
+	w := s.site.space
+	if w.Record.Artifact == s.task.treeDigest() && w.Record.Module == w.Module && s.sameTree() {
+		return nil
+	}
+	manifest, err := s.unpack(ctx)
+	if err != nil {
+		return err
+	}
+	return w.ReplaceTree(manifest)
+}
+
+// unpack brings the source, or the part of it that the run reads, into the new tree.
+func (s *source) unpack(ctx context.Context) (archive.Manifest, error) {
+	if p := s.task.part(); s.shares(p) {
+		return s.unpackPart(ctx, p)
+	}
+	packed, err := s.artifact(ctx)
+	if err != nil {
+		return archive.Manifest{}, err
+	}
+	defer packed.Close()
+	return s.extract(ctx, packed)
+}
+
+// part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
+func (t *task) part() *run.Part {
+	p := t.spec.Part
+	switch t.spec.Operation {
+	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
+		if p != nil && p.Digest != "" && len(p.Paths) > 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// treeDigest names what is in the tree. Another commit that does not touch the part that a run reads changes nothing.
+func (t *task) treeDigest() string {
+	if p := t.part(); p != nil {
+		return "part:" + p.Digest
+	}
+	return t.spec.Artifact.Digest
+}
+
+// belongs tells which entries of the source are unpacked; nil for all.
+func (s *source) belongs() func(name string) bool {
+	p := s.task.part()
+	if p == nil {
+		return nil
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(p.Paths, func(at string) bool {
+			return at == "." || name == at || strings.HasPrefix(name, at+"/")
+		})
+	}
+}
+
+// sameTree says whether the tree is what was unpacked, after removing what was added.
+func (s *source) sameTree() bool {
+	plan := ""
+	if s.task.spec.Operation == run.OperationApply && s.task.spec.Plan != nil {
+		plan = s.task.spec.Plan.Digest
+	}
+	same, differences := s.site.space.SameTree(plan)
+	if differences != "" {
+		s.task.log.Note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+	}
+	return same
+}
+
+func (s *source) extract(ctx context.Context, packed io.Reader) (archive.Manifest, error) {
+	manifest, err := archive.ExtractPart(ctx, packed, filepath.Join(s.site.space.Base, workspace.NewSourceDir), s.sourceLimits(), s.task.spec.Artifact.Digest, s.belongs())
+	if err != nil {
+		return manifest, s.unpackFailure(err)
+	}
+	manifest.Digest = s.task.treeDigest()
+	return manifest, nil
+}
+
+func orDefault[T ~int64](value, standard T) T {
+	if value > 0 {
+		return value
+	}
+	return standard
+}
+
+// sharedTree is the whole source, unpacked. The path is good until leave is called.
+func (s *source) sharedTree(ctx context.Context) (path string, leave func(), err error) {
+	name := strings.TrimPrefix(s.task.spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
+	defer s.task.trees.Unpack.Lock(name)()
+	path, leave = s.task.trees.Use(name)
+	if _, err := os.Stat(path); err == nil {
+		return path, leave, nil
+	}
+	if err := os.MkdirAll(s.task.trees.Dir, 0o700); err != nil {
+		leave()
+		return "", nil, fault.New(fault.DiskClass(err), "unpack the source: %w", err)
+	}
+	packed, err := s.artifact(ctx)
+	if err != nil {
+		leave()
+		return "", nil, err
+	}
+	defer packed.Close()
+	manifest, err := archive.Extract(ctx, packed, path, s.sourceLimits(), s.task.spec.Artifact.Digest)
+	if err != nil {
+		leave()
+		return "", nil, s.unpackFailure(err)
+	}
+	s.task.trees.Unpacked(name, manifest)
+	return path, leave, nil
+}
+
+// shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
+// confined nothing keeps it from that tree.
+func (s *source) shares(p *run.Part) bool {
+	return p != nil && s.task.walls.Hides() && s.task.spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.task.spec.Artifact.Digest) && process.BootID() != ""
+}
+
+// unpackPart brings the run's part of the source into the new tree.
+func (s *source) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
+	tree, leave, err := s.sharedTree(ctx)
+	if err != nil {
+		return archive.Manifest{}, err
+	}
+	defer leave()
+	manifest, err := archive.CopyPart(ctx, tree, filepath.Join(s.site.space.Base, workspace.NewSourceDir), p.Paths)
+	if err != nil {
+		return manifest, s.unpackFailure(err)
+	}
+	manifest.Digest = s.task.treeDigest()
+	return manifest, nil
+}
+
+func (s *source) sourceLimits() archive.Limits {
+	return archive.Limits{MaxPacked: s.task.spec.Limits.ArchiveBytes, MaxUnpacked: s.task.spec.Limits.UnpackedBytes, MaxEntries: int64(s.task.spec.Limits.Entries)}
+}
+
+// unpackFailure says what kind of failure it was that the source could not be unpacked.
+func (s *source) unpackFailure(err error) error {
+	class := run.FailureSource
+	var limit *archive.LimitError
+	switch {
+	case fault.DiskFull(err):
+		class = run.FailureDisk
+	case errors.As(err, &limit):
+		class = run.FailureLimit
+	}
+	return fault.New(class, "unpack revision %s of the source: %w", s.task.spec.Artifact.Revision, err)
+}
+
+// artifact opens the archive of the run's source: the one that is kept, else the server's. Its content is held against
+// its digest when it is unpacked, in any case.
+func (s *source) artifact(ctx context.Context) (*os.File, error) {
+	name := ""
+	if m := workspace.HexDigest.FindStringSubmatch(s.task.spec.Artifact.Digest); m != nil {
+		name = m[1]
+		defer s.task.artifacts.Fetch.Lock(name)()
+		if file, err := s.task.artifacts.Open(name); err == nil {
+			if workspace.DigestOfFile(file) == s.task.spec.Artifact.Digest {
+				return file, rewind(file)
+			}
+			file.Close()
+			s.task.artifacts.Drop(name)
+		}
+	}
+	path, err := s.task.fetch(ctx, "source", archiveName, cmp.Or(max(0, s.task.spec.Limits.ArchiveBytes), run.DefaultLimits().ArchiveBytes))
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New("", "unpack the source: %w", err)
+	}
+	if name != "" && workspace.DigestOfFile(file) == s.task.spec.Artifact.Digest {
+		s.task.artifacts.Keep(path, name)
+	}
+	_ = os.Remove(path) // unless it is kept: the file that is open stays
+	return file, rewind(file)
+}
+
+func rewind(file *os.File) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return errors.Join(fault.New("", "unpack the source: %w", err), file.Close())
+	}
+	return nil
+}
