@@ -209,7 +209,7 @@ func TestOnlyWhoTookALockMayHaveLeftIt(t *testing.T) {
 		"whether it took one is the stack's own business": {func(j *job) { j.task.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS_plan"}} }, nil},
 		"all ended in good order":                         {func(j *job) { j.program.orderly = map[run.Step]bool{run.StepPlan: true, run.StepApply: true} }, nil},
 	} {
-		j := (&runner{}).newJob("one", "")
+		j := (&runner{equipment: &equipment{}}).newJob("one", "")
 		c.change(j)
 		if diff := cmp.Diff(c.want, j.locks.mayHold()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
