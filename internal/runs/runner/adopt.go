@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
@@ -112,7 +113,7 @@ func (a *adoption) endUnreached() {
 	if a.job.task.walls.Alone() {
 		return
 	}
-	if _, err := confinement.EndLeft(confinement.Mark(a.job.task.id), leftPatience); err != nil {
+	if _, err := confinement.EndLeft(confinement.Mark(a.job.task.id), fetch.LeftPatience); err != nil {
 		a.job.task.opts.Log.Warn("what a run left running still runs", "run", a.job.task.id, "error", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -18,27 +19,9 @@ import (
 // fileMappings, or in its source. Downloads for the stores happen elsewhere, so that such files go with them, and stacks
 // share what was downloaded with others that bring the same.
 
-// authority is a variable of the environment that names certificates in the stack's own directories.
-type authority struct {
-	Name string `json:"name"`
-	// Files are the certificates by their names, Dir says that the variable names a directory.
-	Files map[string][]byte `json:"files"`
-	Dir   bool              `json:"dir,omitempty"`
-}
-
-const (
-	// authorityPrefix begins the names of the variables that name certificates: SSL_CERT_FILE and SSL_CERT_DIR.
-	authorityPrefix = "SSL_CERT_"
-	// What is taken of a stack's certificates: more than any authority has.
-	maxCertificates     = 500
-	maxCertificateBytes = 4 << 20
-	// authoritiesDir is where they are in the directory of a download.
-	authoritiesDir = "authorities"
-)
-
 // takeAuthorities splits an environment into what a download gets as it is and the certificates of the stack's own. Why
 // says why a download cannot have them; empty when it can.
-func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []authority, why string) {
+func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []fetch.Authority, why string) {
 	for _, e := range env {
 		name, inside := d.ownPath(e)
 		if !inside {
@@ -59,7 +42,7 @@ func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []
 
 // ownPath says whether a variable names certificates in the stack's own directories, and where, relative to its base.
 func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
-	if !strings.HasPrefix(e.Name, authorityPrefix) || e.Value == "" {
+	if !strings.HasPrefix(e.Name, fetch.AuthorityPrefix) || e.Value == "" {
 		return "", false
 	}
 	if !filepath.IsAbs(e.Value) {
@@ -89,8 +72,8 @@ func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 const runnerHome = "/home/runner"
 
 // readAuthority reads certificates below the source or the home directory. No link leads out of the stack's directory.
-func (d *downloads) readAuthority(variable, name string) (authority, error) {
-	a := authority{Name: variable, Files: map[string][]byte{}}
+func (d *downloads) readAuthority(variable, name string) (fetch.Authority, error) {
+	a := fetch.Authority{Name: variable, Files: map[string][]byte{}}
 	if first, _, _ := strings.Cut(name, "/"); first != workspace.SourceDir && first != workspace.HomeDir {
 		return a, fmt.Errorf("it is neither in the source nor in the home directory")
 	}
@@ -100,7 +83,7 @@ func (d *downloads) readAuthority(variable, name string) (authority, error) {
 		return a, err
 	}
 	if !info.IsDir() {
-		a.Files["ca.pem"], err = w.Read(name, maxCertificateBytes)
+		a.Files["ca.pem"], err = w.Read(name, fetch.MaxCertificateBytes)
 		return a, err
 	}
 	a.Dir = true
@@ -113,32 +96,14 @@ func (d *downloads) readAuthority(variable, name string) (authority, error) {
 		if entry.IsDir() {
 			continue
 		}
-		text, err := w.Read(path.Join(name, entry.Name()), maxCertificateBytes)
+		text, err := w.Read(path.Join(name, entry.Name()), fetch.MaxCertificateBytes)
 		if err != nil {
 			return a, err
 		}
 		a.Files[entry.Name()] = text
-		if size += len(text); size > maxCertificateBytes || len(a.Files) > maxCertificates {
-			return a, fmt.Errorf("it has more than %d files, or %d bytes", maxCertificates, maxCertificateBytes)
+		if size += len(text); size > fetch.MaxCertificateBytes || len(a.Files) > fetch.MaxCertificates {
+			return a, fmt.Errorf("it has more than %d files, or %d bytes", fetch.MaxCertificates, fetch.MaxCertificateBytes)
 		}
 	}
 	return a, nil
-}
-
-// files are the certificates as files of a download's directory.
-func (a authority) files() map[string][]byte {
-	files := make(map[string][]byte, len(a.Files))
-	for name, text := range a.Files {
-		files[path.Join(authoritiesDir, a.Name, name)] = text
-	}
-	return files
-}
-
-// variable is the one that names them there.
-func (a authority) variable(dir string) string {
-	name := path.Join(authoritiesDir, a.Name)
-	if !a.Dir {
-		name = path.Join(name, "ca.pem")
-	}
-	return a.Name + "=" + filepath.Join(dir, filepath.FromSlash(name))
 }

@@ -9,29 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
-)
-
-// What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
-// here: it would show every process' environment.
-var (
-	systemExecutable = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/run/current-system"}
-	systemReadable   = []string{
-		"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
-		"/etc/passwd", "/etc/group", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/localtime", "/etc/timezone",
-		"/etc/ld.so.cache", "/etc/alternatives", "/etc/gitconfig", "/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d",
-		"/etc/ssh/ssh_known_hosts", "/dev/zero", "/dev/random", "/dev/urandom", "/run/systemd/resolve",
-		"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
-	}
-	systemWritable = []string{"/dev/null", "/dev/full"}
 )
 
 // FindWalls finds out what this machine can confine programs with that work below a directory, and prepares for it. Where
@@ -81,7 +67,7 @@ func (e *UnconfinedError) Error() string {
 // cell is what tofu may touch.
 func (g *supervisor) cell() confinement.Cell {
 	w := g.site.space
-	executable := append([]string{w.Tool.Path}, systemExecutable...)
+	executable := append([]string{w.Tool.Path}, fetch.SystemExecutable...)
 	if g.task.opts.ProviderMirror != "" {
 		executable = append(executable, g.task.opts.ProviderMirror)
 	}
@@ -91,9 +77,9 @@ func (g *supervisor) cell() confinement.Cell {
 	home := filepath.Join(w.Base, workspace.HomeDir) // at its own path, too, which programs may reach from their working directory
 	return confinement.Cell{
 		User: w.Record.User, Dir: w.Dir, Home: home, Temp: w.Temp, Mark: confinement.Mark(g.task.id),
-		Writable:   append([]string{filepath.Join(w.Base, workspace.SourceDir), filepath.Join(w.Base, workspace.PlanDir), home}, systemWritable...),
+		Writable:   append([]string{filepath.Join(w.Base, workspace.SourceDir), filepath.Join(w.Base, workspace.PlanDir), home}, fetch.SystemWritable...),
 		Executable: executable,
-		Readable:   append([]string{filepath.Join(w.Base, workspace.CLIConfigName), filepath.Join(w.Base, workspace.GivenDir)}, systemReadable...),
+		Readable:   append([]string{filepath.Join(w.Base, workspace.CLIConfigName), filepath.Join(w.Base, workspace.GivenDir)}, fetch.SystemReadable...),
 		NoNetwork:  g.task.spec.Limits.Network == run.NoNetwork, Listen: g.task.spec.Limits.Listen,
 		Limits: meter.ProcessLimits(g.task.spec.Limits, g.task.walls), Background: true,
 	}
@@ -120,9 +106,6 @@ func (t *task) sayConfinement() {
 	}
 }
 
-// leftPatience is how long it is tried to end what a program left running.
-const leftPatience = 10 * time.Second
-
 // endLeft returns what ends the processes that a program has left running, and says how many there were; nil where it had
 // namespaces of its own, with which the kernel has ended them.
 func (t *task) endLeft() func() int {
@@ -130,7 +113,7 @@ func (t *task) endLeft() func() int {
 		return nil
 	}
 	return func() int {
-		ended, err := confinement.EndLeft(confinement.Mark(t.id), leftPatience)
+		ended, err := confinement.EndLeft(confinement.Mark(t.id), fetch.LeftPatience)
 		if ended > 0 {
 			t.log.Note("The program left %d processes running, which were ended", ended)
 		}

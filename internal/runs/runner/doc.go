@@ -3,28 +3,30 @@
 
 // Package runner executes runs: one long-lived process beside the server that carries out many of them at once.
 //
-// The nouns:
+// The packages below have what does not need the whole:
 //
-//   - A job is one run in this runner's hands. Its steps are a slice: prepare, init, plan, show, continue, apply, output.
+//   - workspace: a stack's working directory, WORKROOT/NAMESPACE/NAME.
+//   - spool: what is kept of a run, in DIR/runs/ID, until the server has it. It outlives this process.
+//   - process: a process of tofu, which outlives this one.
+//   - link: the way to the server.
+//   - tools: which tofu, or terraform, a stack wants.
+//   - fetch: downloads for the stores of providers and modules.
+//   - meter: what runs take of the machine.
+//   - initflow: what init does next; it is pure.
+//   - fault: how a run fails.
 //
-//   - The spool is the job's directory, DIR/runs/ID. It holds everything that must outlive this process: the spec, the
-//     token, the log, the states that the server has not acknowledged, the journal and the result.
+// # Terms
 //
-//   - The journal says which tofu process is running and how far the states have come.
-//
-//   - The workspace is the stack's working directory, WORKROOT/NAMESPACE/NAME. Its path never changes, and it stays
-//     warm: a second run of the same source starts one process only. Of a source with many root modules it has the part
-//     that the stack reads, if the server knows which that is.
-//
+//   - A job is one run in this runner's hands. It is made of parts: the task, the place among other jobs, the working
+//     directory, the supervisor of tofu, and the steps. Each part names the parts that it uses.
+//   - An adoption takes over a run that an earlier runner left.
 //   - A place is the right to run processes. A job has one from its init to its last process; it is prepared before it has
-//     one, and ships what came of it when it has given it back.
-//
-//   - A kept init is what init left for one stack, kept in memory for others that require the same.
-//
+//     one, and ships its results after it has given it back.
+//   - A kept init is what init left for one stack, kept in memory for others with the same requirements. A replay puts it
+//     in place instead of running init.
 //   - Modules from elsewhere are kept below DIR/modules and put in place before init; see package modules.
-//
-//   - A terminal is a person's: their own process carries out one run of run.OperationShell there, with the same steps and
-//     the same care for states as the runner, below DIR/shells. Should it die, the runner takes the run over.
+//   - A terminal is a person's: their own process executes one run of run.OperationShell there, with the same steps and the
+//     same care for states as the runner, below DIR/shells. If it dies, the runner takes the run over.
 //
 // # Invariants
 //

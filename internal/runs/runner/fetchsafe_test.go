@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 )
 
 // A program that a stack names for git runs in the stack's own run or not at all, even where nothing confines it.
@@ -57,22 +58,22 @@ func TestWhatMayHaveADownloadRunPrograms(t *testing.T) {
 	home := func(name string) []run.File { return []run.File{{Location: run.FileInHome, Path: name}} }
 	for _, name := range []string{"GIT_SSH_COMMAND", "GIT_SSH", "GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL", "GIT_EXEC_PATH", "GIT_PROXY_COMMAND", "GIT_ASKPASS",
 		"SSH_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_TEMPLATE_DIR", "GIT_ALLOW_PROTOCOL", "GIT_SOMETHING_NEW", "git_ssh"} {
-		if startsPrograms(env(name), nil) == "" {
+		if fetch.StartsPrograms(env(name), nil) == "" {
 			t.Errorf("%s is passed on", name)
 		}
 	}
 	for _, name := range []string{"TF_TOKEN_x", "HTTPS_PROXY", "NETRC", "GIT_SSL_NO_VERIFY", "AWS_PROFILE"} {
-		if why := startsPrograms(env(name), nil); why != "" {
+		if why := fetch.StartsPrograms(env(name), nil); why != "" {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
 	for _, name := range []string{".gitconfig", ".config/git/config", ".ssh/config", ".ssh/id_rsa/../config", ".ssh/rc", ".aws/config", "x/.netrc"} {
-		if startsPrograms(nil, home(name)) == "" {
+		if fetch.StartsPrograms(nil, home(name)) == "" {
 			t.Errorf("%s is passed on", name)
 		}
 	}
 	for _, name := range []string{".netrc", ".ssh/known_hosts", ".ssh/id_ed25519", "./.netrc"} {
-		if why := startsPrograms(nil, home(name)); why != "" {
+		if why := fetch.StartsPrograms(nil, home(name)); why != "" {
 			t.Errorf("%s: %s", name, why)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -75,7 +76,7 @@ func (s *site) placeSettings() (args []string, remove func(), err error) {
 	if err := w.Save(); err != nil {
 		return nil, nil, err
 	}
-	if err := w.Write(workspace.SettingsName, settingsHCL(s.task.spec.Backend.Settings)); err != nil {
+	if err := w.Write(workspace.SettingsName, fetch.SettingsHCL(s.task.spec.Backend.Settings)); err != nil {
 		return nil, nil, err
 	}
 	remove = func() { _ = w.Root.Remove(workspace.SettingsName) } // it goes with its directory at the latest

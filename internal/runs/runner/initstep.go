@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -227,7 +228,7 @@ func (s *initStep) beforeInit(action initflow.Action) error {
 	}
 	s.task.result.Init, w.Record.Unproven = run.InitRan, ""
 	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
-	programs := w.Own || len(s.task.spec.CLIConfig) > 0 || startsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
+	programs := w.Own || len(s.task.spec.CLIConfig) > 0 || fetch.StartsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
 	if programs != w.Record.Programs {
 		if w.Record.Programs = programs; programs {
 			if err := w.Save(); err != nil {

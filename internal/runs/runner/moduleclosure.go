@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,10 +15,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
@@ -225,16 +223,10 @@ func (s *site) tellModules() {
 
 // listedModules is the digest of the tool's list of modules, in whatever order; empty when there is none.
 func listedModules(w *workspace.Workspace) string {
-	text, err := w.Read(w.InModule(workspace.ManifestTF), maxModuleList)
-	var list moduleList
+	text, err := w.Read(w.InModule(workspace.ManifestTF), fetch.MaxModuleList)
+	var list fetch.ModuleList
 	if err != nil || json.Unmarshal(text, &list) != nil {
 		return ""
 	}
-	return list.digest()
-}
-
-func (l *moduleList) digest() string {
-	sorted := slices.SortedFunc(slices.Values(l.Modules), func(a, b installedModule) int { return strings.Compare(a.Key, b.Key) })
-	sum := sha256.Sum256(mustJSON(sorted))
-	return hex.EncodeToString(sum[:])
+	return list.Digest()
 }

@@ -4,22 +4,13 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
-	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 )
 
 // A branch that has not moved leads to the module that is in the store already. So a module from git is kept by the commit that
@@ -29,140 +20,26 @@ import (
 const maxResolve = time.Minute
 
 // moduleResolver asks git repositories where nothing of the stack is but its credentials.
-func (m *moduleStep) moduleResolver(f *fetcher) modules.Resolver {
+func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 	files := m.task.homeFiles()
 	return func(ctx context.Context, dir string, a modules.Answer) (string, error) {
-		at, err := parseGitSource(a.Source)
+		at, err := fetch.ParseGitSource(a.Source)
 		if err != nil {
 			return "", err
 		}
-		git, err := systemProgram("git")
+		git, err := fetch.SystemProgram("git")
 		if err != nil {
 			return "", err
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, maxResolve, fmt.Errorf("the repository did not answer within %s", maxResolve))
 		defer cancel()
-		if err := f.furnish(dir, files); err != nil {
+		if err := f.Furnish(dir, files); err != nil {
 			return "", err
 		}
-		out, err := f.run(ctx, dir, git, slices.Concat([]string{"ls-remote", "--", at.url}, at.names())...)
+		out, err := f.Run(ctx, dir, git, slices.Concat([]string{"ls-remote", "--", at.URL}, at.Names())...)
 		if err != nil {
 			return "", err
 		}
-		return at.commit(out)
+		return at.Commit(out)
 	}
-}
-
-// gitSource is where a module comes from: a repository, and a branch or tag of it; without one it is the default branch.
-type gitSource struct{ url, ref string }
-
-// gitURL is what the tool hands to git. Other protocols, as ext::, are not for us to try.
-var gitURL = regexp.MustCompile(`^(https?|ssh|git)://[^/]`)
-
-// parseGitSource understands a source in the tool's own words, git::URL//DIR?ref=NAME.
-func parseGitSource(source string) (gitSource, error) {
-	rest, isGit := strings.CutPrefix(source, "git::")
-	if !isGit || !gitURL.MatchString(rest) {
-		return gitSource{}, errors.New("the module does not come from git")
-	}
-	rest, query, _ := strings.Cut(rest, "?")
-	scheme, rest, _ := strings.Cut(rest, "://")
-	repository, _, _ := strings.Cut(rest, "//")
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return gitSource{}, err
-	}
-	at := gitSource{scheme + "://" + repository, values.Get("ref")}
-	for name, value := range values {
-		if name != "ref" && name != "depth" || len(value) != 1 {
-			return gitSource{}, fmt.Errorf("%q is not for git to understand", name)
-		}
-	}
-	return at, nil
-}
-
-// names are the references that may be meant.
-func (s gitSource) names() []string {
-	if s.ref == "" {
-		return []string{"HEAD"}
-	}
-	return []string{"refs/heads/" + s.ref, "refs/tags/" + s.ref, "refs/tags/" + s.ref + "^{}"}
-}
-
-// commit reads which one the answer of the repository names. A name that a branch and a tag have is not for us to decide.
-func (s gitSource) commit(answer []byte) (string, error) {
-	found := map[string]string{}
-	for line := range bytes.Lines(answer) {
-		commit, name, _ := strings.Cut(strings.TrimSpace(string(line)), "\t")
-		found[name] = commit
-	}
-	names := s.names()
-	if s.ref == "" {
-		return found[names[0]], nil
-	}
-	branch, tag := found[names[0]], found[names[1]]
-	if branch != "" && tag != "" {
-		return "", fmt.Errorf("%s is a branch and a tag", s.ref)
-	}
-	if peeled := found[names[2]]; peeled != "" { // a tag with a message is not the commit that it names
-		tag = peeled
-	}
-	return branch + tag, nil
-}
-
-// systemProgram is where a program of the machine is that every tofu may run.
-func systemProgram(name string) (string, error) {
-	for _, dir := range filepath.SplitList(tools.SystemPath) {
-		at := filepath.Join(dir, name)
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return at, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not in %s", name, tools.SystemPath)
-}
-
-var commitName = regexp.MustCompile(`^[0-9a-f]{40}$`)
-
-// commitOf is the commit of a fresh clone, empty when that is not plain to see.
-func commitOf(files fs.FS, dir string) string {
-	head := gitFile(files, dir, "HEAD")
-	name, symbolic := strings.CutPrefix(head, "ref: ")
-	if symbolic {
-		head = ""
-		if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
-			head = gitFile(files, dir, name)
-		}
-		if head == "" {
-			head = packedRef(gitFile(files, dir, "packed-refs"), name)
-		}
-	}
-	if !commitName.MatchString(head) {
-		return ""
-	}
-	return head
-}
-
-func packedRef(packed, name string) string {
-	for line := range strings.Lines(packed) {
-		if commit, ref, _ := strings.Cut(strings.TrimSpace(line), " "); ref == name {
-			return commit
-		}
-	}
-	return ""
-}
-
-// maxGitFile is more than such a file of an honest repository has.
-const maxGitFile = 4 << 20
-
-func gitFile(files fs.FS, dir, name string) string {
-	at := path.Join(dir, ".git", name)
-	info, err := fs.Stat(files, at)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitFile {
-		return ""
-	}
-	text, err := fs.ReadFile(files, at)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -29,30 +30,10 @@ import (
 // init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
 // nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
 
-// What a tree of modules may consist of that is put together from the store.
-const (
-	maxModuleCalls = 500
-	maxModuleDepth = 32
-	maxModuleBytes = 1 << 30
-)
-
 // moduleUse is what a job has from the store of modules.
 type moduleUse struct {
 	// placed is true when modules were put in place, complete when these are all that the program calls.
 	placed, complete bool
-}
-
-// installedModule is an entry of the tool's list of modules.
-type installedModule struct {
-	Key     string `json:"Key"`
-	Source  string `json:"Source"`
-	Version string `json:"Version,omitempty"`
-	Dir     string `json:"Dir"`
-}
-
-// moduleList is that list.
-type moduleList struct {
-	Modules []installedModule `json:"Modules"`
 }
 
 // openModules makes the store of modules ready. It is there when there is one of providers.
@@ -96,7 +77,7 @@ type moduleWalk struct {
 	step   *moduleStep
 	scope  *modules.Scope
 	reader *module.CallReader
-	fetch  *fetcher
+	fetch  *fetch.Fetcher
 	// root is the root module, relative to the source.
 	root string
 	// after is when the stack got its modules the last time: what it asks for now is to be newer.
@@ -104,7 +85,7 @@ type moduleWalk struct {
 	// had is what the stack got before and keeps, got what it gets, by calls.
 	had, got map[string]modules.Answer
 
-	list []installedModule
+	list []fetch.InstalledModule
 	// packages says which package is in which place.
 	packages         []string
 	calls            int
@@ -121,7 +102,7 @@ type moduleWalk struct {
 // ones again after a commit, until newer ones are to be looked for.
 func (m *moduleStep) placeModules(ctx context.Context) error {
 	m.used = moduleUse{}
-	scope, fetch, why := m.moduleScope()
+	scope, fetcher, why := m.moduleScope()
 	if scope == nil && why == "" || !m.task.spec.Upgrade && m.site.listsModules() {
 		return nil
 	}
@@ -134,7 +115,7 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	defer cancel()
 	m.site.space.Record.Known = nil
 	root := path.Clean("./" + strings.TrimPrefix(m.site.space.Module, workspace.SourceDir))
-	walk := &moduleWalk{step: m, scope: scope, fetch: fetch, had: m.site.space.Record.Modules, got: map[string]modules.Answer{}, root: root,
+	walk := &moduleWalk{step: m, scope: scope, fetch: fetcher, had: m.site.space.Record.Modules, got: map[string]modules.Answer{}, root: root,
 		looks:  &foreignReader{files: source.FS(), root: root},
 		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.space.Tool.Name == "terraform"})}
 	if m.task.spec.Upgrade {
@@ -182,8 +163,8 @@ func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int)
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		place := strings.TrimPrefix(key+"."+name, ".")
-		if m.calls++; m.calls > maxModuleCalls || depth >= maxModuleDepth {
-			m.leave("there are more than %d calls of modules, or more than %d on top of each other", maxModuleCalls, maxModuleDepth)
+		if m.calls++; m.calls > fetch.MaxModuleCalls || depth >= fetch.MaxModuleDepth {
+			m.leave("there are more than %d calls of modules, or more than %d on top of each other", fetch.MaxModuleCalls, fetch.MaxModuleDepth)
 			return nil
 		}
 		if calls[name].Local() {
@@ -215,7 +196,7 @@ func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call mod
 	if err != nil {
 		return err
 	}
-	m.list = append(m.list, installedModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
+	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
 	return m.visit(ctx, inner, pkg, place, depth+1)
 }
 
@@ -256,7 +237,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 		return err
 	}
 	dir := path.Join(workspace.ModulesTF, place, got.Dir)
-	m.list = append(m.list, installedModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
+	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
 	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
 	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
 }
@@ -290,7 +271,7 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 			return nil, err
 		}
 		m.got[key] = got.Answer
-		bytes, err := got.CopyTo(ctx, m.step.site.space.Root.Root, m.step.site.space.InModule(dir), maxModuleBytes-m.bytes)
+		bytes, err := got.CopyTo(ctx, m.step.site.space.Root.Root, m.step.site.space.InModule(dir), fetch.MaxModuleBytes-m.bytes)
 		m.bytes += bytes
 		if !errors.Is(err, modules.ErrDamaged) {
 			return got, err
@@ -313,7 +294,7 @@ func (m *moduleWalk) finish() error {
 	if m.hits+m.downloaded == 0 || m.why != "" && m.step.task.spec.Upgrade {
 		return w.Remove(workspace.ModulesTF)
 	}
-	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
+	list := fetch.ModuleList{Modules: append([]fetch.InstalledModule{{Dir: "."}}, m.list...)}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("list the modules: %w", err)
@@ -329,7 +310,7 @@ func (m *moduleWalk) finish() error {
 	m.step.used, w.Record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
 	if m.step.used.complete {
 		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
-		w.Record.Known = &workspace.KnownModules{Modules: m.looks.found, List: list.digest()}
+		w.Record.Known = &workspace.KnownModules{Modules: m.looks.found, List: list.Digest()}
 	}
 	var words []string
 	if m.hits > 0 {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
@@ -132,7 +133,7 @@ func TestTheListOfModulesIsAsTheToolWritesIt(t *testing.T) {
 	if strings.Contains(string(plain.log), "Modules: ") {
 		t.Fatalf("from the store:\n%s", plain.log)
 	}
-	var lists [2]map[string]installedModule
+	var lists [2]map[string]fetch.InstalledModule
 	for i, name := range []string{"stored", "plain"} {
 		lists[i] = b.listed(name)
 	}
@@ -150,17 +151,17 @@ func (b *moduleBench) at(stack string, names ...string) string {
 	return filepath.Join(append([]string{b.opts.WorkRoot, "team", stack, "src", ".terraform", "modules"}, names...)...)
 }
 
-func (b *moduleBench) listed(stack string) map[string]installedModule {
+func (b *moduleBench) listed(stack string) map[string]fetch.InstalledModule {
 	b.t.Helper()
 	text, err := os.ReadFile(b.at(stack, "modules.json"))
-	var list moduleList
+	var list fetch.ModuleList
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	all := map[string]installedModule{}
+	all := map[string]fetch.InstalledModule{}
 	for _, m := range list.Modules {
 		all[m.Key] = m
 	}
@@ -289,12 +290,12 @@ func TestWhichCommitARepositoryNames(t *testing.T) {
 		"git::ssh:///-oProxyCommand=evil":                    {},
 		"https://example.com/a.zip":                          {},
 	} {
-		at, err := parseGitSource(source)
-		if (err != nil) != (c.url == "") || at.url != c.url {
+		at, err := fetch.ParseGitSource(source)
+		if (err != nil) != (c.url == "") || at.URL != c.url {
 			t.Errorf("%s: %+v, %v", source, at, err)
 			continue
 		}
-		if commit, _ := at.commit([]byte(c.answer)); err == nil && commit != c.commit {
+		if commit, _ := at.Commit([]byte(c.answer)); err == nil && commit != c.commit {
 			t.Errorf("%s: %s, want %s", source, commit, c.commit)
 		}
 	}
@@ -349,7 +350,7 @@ func TestASourceCannotPutModulesInTheStore(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
 	source := b.registry.ModuleSource(netModule)
-	list := moduleList{Modules: []installedModule{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
+	list := fetch.ModuleList{Modules: []fetch.InstalledModule{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
 	evil := b.trusting(b.stack("evil", run.OperationPlan, map[string]string{"main.tf": call("net", source, "1.2.3"),
 		workspace.ManifestTF: string(mustJSON(list)), workspace.ModulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
 	b.do(evil)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -165,12 +166,12 @@ func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.
 
 // document runs a command whose output is data, not news.
 func (g *supervisor) document(ctx context.Context, c command, limit int64) ([]byte, error) {
-	c.capture = &bounded{limit: limit}
+	c.capture = &fetch.Bounded{Limit: limit}
 	stream, e, err := g.tofu(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if c.capture.over {
+	if c.capture.Over {
 		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", g.site.space.Tool.Name, c.step, limit)
 	}
 	if err := g.verdict(c, stream, e, 0); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -142,7 +143,7 @@ func (s *site) placeFiles(context.Context) error {
 			return err
 		}
 	}
-	config, err := cliConfig(s.task.opts.ProviderMirror, s.task.spec.CLIConfig)
+	config, err := fetch.CLIConfig(s.task.opts.ProviderMirror, s.task.spec.CLIConfig)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
@@ -143,7 +144,7 @@ const envWaits = "YUBA_TEST_WAITS"
 func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
 	b := newBench(t)
 	r := b.runner()
-	cell := confinement.Cell{Dir: t.TempDir(), Executable: append([]string{os.Args[0]}, systemExecutable...)}
+	cell := confinement.Cell{Dir: t.TempDir(), Executable: append([]string{os.Args[0]}, fetch.SystemExecutable...)}
 	cell.Writable = []string{cell.Dir}
 	if r.walls.Users {
 		var err error

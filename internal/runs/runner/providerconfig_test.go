@@ -12,6 +12,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 )
 
 func TestWhichStacksShareProviders(t *testing.T) {
@@ -60,8 +61,8 @@ func TestWhichStacksShareProviders(t *testing.T) {
 		"a cache in the configuration":            {config("plugin_cache_dir = \"/x\"\n"), alone},
 		"two installations":                       {config("provider_installation {\n  direct {}\n}\nprovider_installation {\n  direct {}\n}\n"), alone},
 		"a mistake":                               {config("provider_installation {"), alone},
-		"more than any configuration":             {config(strings.Repeat("# x\n", maxUnderstood)), alone},
-		"so many brackets that the parser starts": {config("a = " + strings.Repeat("(", maxUnderstood-4)), alone},
+		"more than any configuration":             {config(strings.Repeat("# x\n", fetch.MaxUnderstood)), alone},
+		"so many brackets that the parser starts": {config("a = " + strings.Repeat("(", fetch.MaxUnderstood-4)), alone},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			j := (&runner{equipment: &equipment{store: store, opts: Options{WorkRoot: "/data/work"}}}).newJob("one", "")

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
@@ -205,7 +206,7 @@ var ownMirrors = []string{"terraform.d/plugins", workspace.HomeDir + "/.terrafor
 
 // bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
 func (s *providerStep) bringsProviders() bool {
-	if len(s.task.spec.CLIConfig) > 0 && installsProviders(s.task.spec.CLIConfig) {
+	if len(s.task.spec.CLIConfig) > 0 && fetch.InstallsProviders(s.task.spec.CLIConfig) {
 		return false
 	}
 	for i, name := range ownMirrors {
@@ -221,29 +222,29 @@ func (s *providerStep) bringsProviders() bool {
 
 // machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
 // Yuba's, the tool is told where to look, and the system's count no longer.
-func (d *downloads) machineMirrors() ([]origin, error) {
-	if len(d.task.spec.CLIConfig) > 0 && installsProviders(d.task.spec.CLIConfig) {
+func (d *downloads) machineMirrors() ([]fetch.Origin, error) {
+	if len(d.task.spec.CLIConfig) > 0 && fetch.InstallsProviders(d.task.spec.CLIConfig) {
 		return nil, nil
 	}
-	own, err := mirrored(d.task.opts.ProviderMirror)
+	own, err := fetch.Mirrored(d.task.opts.ProviderMirror)
 	if err != nil || len(own) > 0 {
-		return []origin{{d.task.opts.ProviderMirror, own}}, err
+		return []fetch.Origin{{Dir: d.task.opts.ProviderMirror, Providers: own}}, err
 	}
-	var all []origin
+	var all []fetch.Origin
 	for _, dir := range systemMirrors {
-		found, err := mirrored(dir)
+		found, err := fetch.Mirrored(dir)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, origin{dir, found})
+		all = append(all, fetch.Origin{Dir: dir, Providers: found})
 	}
 	return all, nil
 }
 
-func allProviders(origins []origin) []string {
+func allProviders(origins []fetch.Origin) []string {
 	var all []string
 	for _, o := range origins {
-		all = append(all, o.providers...)
+		all = append(all, o.Providers...)
 	}
 	return all
 }
@@ -255,7 +256,7 @@ const parallelFetches = 4
 func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
 	waiting, cancel := s.task.stop.until(ctx)
 	defer cancel()
-	fetch := s.downloads.fetcher().fetch
+	fetch := s.downloads.fetcher().Provider
 	all, problems := make([]providers.Got, len(wants)), make([]error, len(wants))
 	var group sync.WaitGroup
 	places := make(chan struct{}, parallelFetches)
@@ -380,14 +381,14 @@ func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.Lo
 	if err != nil {
 		return err
 	}
-	places := append(mirrors, origin{scope.Mirror(), names})
-	config, err := placedConfig(s.task.spec.CLIConfig, places, s.providing.complete)
+	places := append(mirrors, fetch.Origin{Dir: scope.Mirror(), Providers: names})
+	config, err := fetch.PlacedConfig(s.task.spec.CLIConfig, places, s.providing.complete)
 	if err != nil {
 		return err
 	}
 	s.providing.openConfig = nil
 	if s.providing.complete && len(s.task.spec.CLIConfig) > 0 {
-		if s.providing.openConfig, err = placedConfig(s.task.spec.CLIConfig, places, false); err != nil {
+		if s.providing.openConfig, err = fetch.PlacedConfig(s.task.spec.CLIConfig, places, false); err != nil {
 			return err
 		}
 	}

@@ -412,7 +412,7 @@ func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
 	j := r.newJob("one", "")
 	j.task.mask, j.site.space = j.task.spec.KnownSecrets().Masker(mask.Mark), &workspace.Workspace{Tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
-	fetch := j.downloads.fetcher().fetch
+	fetch := j.downloads.fetcher().Provider
 	j.site.space = nil
 	err := fetch(t.Context(), t.TempDir(), "", providers.Address{Host: "example.com", Namespace: "acme", Type: "thing"})
 	if err == nil || !strings.Contains(err.Error(), "tofu init: ") {

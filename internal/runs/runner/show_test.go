@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 )
 
 const secretive = `
@@ -215,10 +216,10 @@ func TestWhatIsTakenForAResourcesIdentifier(t *testing.T) {
 
 func TestOutputOverTheLimitIsDroppedAndTheToolGoesOn(t *testing.T) {
 	for text, want := range map[string]string{"": "", "abc": "abc", "abcde": "abcde", "abcdef": "abcde", strings.Repeat("x", 1<<20): "xxxxx"} {
-		b := &bounded{limit: 5}
+		b := &fetch.Bounded{Limit: 5}
 		n, err := io.Copy(b, strings.NewReader(text)) // as a process's output is copied
-		if n != int64(len(text)) || err != nil || string(b.Bytes()) != want || b.over != (len(text) > 5) {
-			t.Errorf("%d bytes: %q, over: %v (%d, %v)", len(text), b.Bytes(), b.over, n, err)
+		if n != int64(len(text)) || err != nil || string(b.Bytes()) != want || b.Over != (len(text) > 5) {
+			t.Errorf("%d bytes: %q, over: %v (%d, %v)", len(text), b.Bytes(), b.Over, n, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -75,7 +76,7 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 // there, and secrets of the run, are masked here.
 func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 	c := command{step: run.StepShow, args: []string{"show", "-no-color", s.site.space.PlanFile(s.held)},
-		capture: &bounded{limit: maxPlanText}}
+		capture: &fetch.Bounded{Limit: maxPlanText}}
 	err := s.site.space.ByInitsProviders(func() error {
 		stream, e, err := s.program.tofu(ctx, c)
 		if err != nil {
@@ -87,7 +88,7 @@ func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 		return err
 	}
 	text := []byte(sensitive.Text(s.task.mask.Text(string(c.capture.Bytes()))))
-	if c.capture.over || len(text) > maxPlanText {
+	if c.capture.Over || len(text) > maxPlanText {
 		// The last line may be half of a secret, and masks may be longer than what they hide.
 		text = text[:min(len(text), maxPlanText)]
 		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)

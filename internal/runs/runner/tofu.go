@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
@@ -31,7 +31,7 @@ type command struct {
 	// title is what messages call the command; empty for the step's name.
 	title string
 	// capture receives standard output instead of the log: documents, which hold what no log may.
-	capture *bounded
+	capture *fetch.Bounded
 	// unselected leaves the workspace out of the environment.
 	unselected bool
 	// states is true when the state file is to be shipped as it is written.
@@ -41,24 +41,6 @@ type command struct {
 	// timeout is less than the run's own; zero for that.
 	timeout time.Duration
 }
-
-// bounded keeps what it is given up to its limit and drops the rest: the process that writes must not die of that. It
-// is no bytes.Buffer, whose other ways to be written to know no limit.
-type bounded struct {
-	text  bytes.Buffer
-	limit int64
-	over  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	keep := min(int64(len(p)), b.limit-int64(b.text.Len()))
-	b.over = b.over || keep < int64(len(p))
-	b.text.Write(p[:keep])
-	return len(p), nil
-}
-
-// Bytes is what was kept.
-func (b *bounded) Bytes() []byte { return b.text.Bytes() }
 
 // tofu runs one process to its end and returns what it said.
 func (g *supervisor) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, error) {

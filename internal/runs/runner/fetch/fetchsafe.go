@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package fetch
 
 import (
 	"path"
@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// isHarmless says whether a variable tells git where modules come from, and cannot have it run a program.
-func isHarmless(name string) bool { return slices.Contains(harmlessNames, name) }
+// IsHarmless says whether a variable tells git where modules come from, and cannot have it run a program.
+func IsHarmless(name string) bool { return slices.Contains(harmlessNames, name) }
 
 // isHarmlessFile says whether a file of the home directory has credentials, and cannot have git or ssh run a program.
 func isHarmlessFile(name string) bool {
@@ -37,10 +37,10 @@ func isHarmlessFile(name string) bool {
 	return isKey && !strings.Contains(key, "/")
 }
 
-// startsPrograms says which of a stack's variables and files may have a download run a program; empty when none does.
-func startsPrograms(env []run.EnvVar, home []run.File) string {
+// StartsPrograms says which of a stack's variables and files may have a download run a program; empty when none does.
+func StartsPrograms(env []run.EnvVar, home []run.File) string {
 	for _, e := range env {
-		if hasPrefix(strings.ToUpper(e.Name), gitNames) && !isHarmless(e.Name) {
+		if HasAnyPrefix(strings.ToUpper(e.Name), gitNames) && !IsHarmless(e.Name) {
 			return "the environment has " + e.Name + ", by which git or ssh may run programs"
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package fetch
 
 import (
 	"bytes"
@@ -20,21 +20,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// cliConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
+// CLIConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
 // that it installs without a network. A stack's own file is kept as it is; where it says how providers are installed,
 // that counts and the mirror is left out.
-func cliConfig(mirror string, own []byte) ([]byte, error) {
-	providers, err := mirrored(mirror)
+func CLIConfig(mirror string, own []byte) ([]byte, error) {
+	providers, err := Mirrored(mirror)
 	if err != nil {
 		return nil, err
 	}
-	places := []origin{{mirror, providers}}
+	places := []Origin{{mirror, providers}}
 	switch {
 	case isJSON(own):
 		return mergeJSON(bytes.TrimSpace(own), places)
 	case len(own) == 0 && len(providers) == 0:
 		return []byte("disable_checkpoint = true\n"), nil
-	case len(providers) == 0 || installsProviders(own):
+	case len(providers) == 0 || InstallsProviders(own):
 		return own, nil
 	}
 	blocks, all := filesystemMirrors(places)
@@ -46,17 +46,17 @@ func cliConfig(mirror string, own []byte) ([]byte, error) {
 }
 
 // mergeJSON is for files in JSON, which the tool takes, too.
-func mergeJSON(own []byte, places []origin) ([]byte, error) {
+func mergeJSON(own []byte, places []Origin) ([]byte, error) {
 	_, all := filesystemMirrors(places)
 	return mergeInstallation(own, places, map[string]any{"exclude": all})
 }
 
 // mergeFetchJSON is mergeJSON where others are to be asked for the same providers.
-func mergeFetchJSON(own []byte, places []origin) ([]byte, error) {
+func mergeFetchJSON(own []byte, places []Origin) ([]byte, error) {
 	return mergeInstallation(own, places, map[string]any{})
 }
 
-func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]byte, error) {
+func mergeInstallation(own []byte, places []Origin, direct map[string]any) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(own, &object); err != nil {
 		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
@@ -64,8 +64,8 @@ func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]by
 	// The tool takes a block for one only as the item of a list.
 	var mirrors []any
 	for _, p := range places {
-		if len(p.providers) > 0 {
-			mirrors = append(mirrors, map[string]any{"path": p.dir, "include": p.providers})
+		if len(p.Providers) > 0 {
+			mirrors = append(mirrors, map[string]any{"path": p.Dir, "include": p.Providers})
 		}
 	}
 	if object["provider_installation"] != nil || len(mirrors) == 0 {
@@ -75,8 +75,8 @@ func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]by
 	return json.Marshal(object)
 }
 
-// installsProviders looks for a block provider_installation outside of all others. Comments and texts do not count.
-func installsProviders(config []byte) bool {
+// InstallsProviders looks for a block provider_installation outside of all others. Comments and texts do not count.
+func InstallsProviders(config []byte) bool {
 	tokens, _ := hclsyntax.LexConfig(config, workspace.CLIConfigName, hcl.InitialPos) // what cannot be read the tool complains about
 	depth := 0
 	for _, token := range tokens {
@@ -94,8 +94,8 @@ func installsProviders(config []byte) bool {
 	return false
 }
 
-// settingsHCL writes settings of the backend as a file that init takes.
-func settingsHCL(settings map[string]string) []byte {
+// SettingsHCL writes settings of the backend as a file that init takes.
+func SettingsHCL(settings map[string]string) []byte {
 	file := hclwrite.NewEmptyFile()
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		file.Body().SetAttributeValue(name, cty.StringVal(settings[name]))

@@ -1,0 +1,177 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
+const (
+	maxFetch       = 30 * time.Minute
+	maxFetchOutput = 1 << 20
+)
+
+// Fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
+// has ended, so that it has nothing of that one's working directory.
+type Fetcher struct {
+	Tool tools.Tool
+	// Sandbox confines the tool, mirror is the machine's own; empty for none.
+	Sandbox, Mirror string
+	Walls           confinement.Walls
+	Users           *confinement.Users
+	Limits          confinement.Limits
+	Config          []byte
+	Env             []run.EnvVar
+	// Authorities are certificates of the stack's own.
+	Authorities []Authority
+	Mask        *mask.Masker
+}
+
+// Provider has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
+// started.
+func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.Address) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxFetch, fmt.Errorf("the download took longer than %s", maxFetch))
+	defer cancel()
+	config, err := fetchConfig(f.Config, mirror, a)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, workspace.CLIConfigName), config, 0o600); err != nil {
+		return err
+	}
+	if err := f.placeAuthorities(dir); err != nil {
+		return err
+	}
+	args := []string{"init", "-backend=false", "-input=false", "-no-color"}
+	if f.Tool.JSONInit() {
+		args = append(args, "-json")
+	}
+	cmd, out, errs, err := f.command(ctx, dir, mirror, f.Tool.Path, args...)
+	if err != nil {
+		return err
+	}
+	err = f.runToEnd(cmd, dir)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return fmt.Errorf("start %s: %w", f.Sandbox, err)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s init: %s", f.Tool.Name, f.problem(out, errs, err))
+}
+
+// downloadPatience is how long is waited for the end of a download that was stopped, and for the end of its output.
+const downloadPatience = 10 * time.Second
+
+// runToEnd runs a download to its end, and ends what it left running.
+func (f *Fetcher) runToEnd(cmd *exec.Cmd, dir string) error {
+	running, err := confinement.Start(cmd)
+	if err != nil {
+		return err
+	}
+	process.AwaitChild(cmd.Process.Pid)
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the dead leader still holds the number of its group
+	var left error
+	if !f.Walls.Alone() { // elsewhere the kernel has ended all
+		_, left = confinement.EndLeft(confinement.Mark(dir), LeftPatience)
+	}
+	return errors.Join(running.Wait(downloadPatience), left)
+}
+
+// placeAuthorities puts certificates of the stack's own where the download finds them.
+func (f *Fetcher) placeAuthorities(dir string) error {
+	for _, a := range f.Authorities {
+		for name, text := range a.files() {
+			at := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				return err
+			}
+			if err := os.WriteFile(at, text, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// command is a call of the tool, or of another program, in the sandbox.
+func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call ...string) (cmd *exec.Cmd, out, errs *Bounded, err error) {
+	user := 0
+	if f.Walls.Users {
+		if user, err = f.Users.Next(); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := workspace.GiveTree(dir, user); err != nil {
+			return nil, nil, nil, fmt.Errorf("give %s to its user: %w", dir, err)
+		}
+	}
+	out, errs = &Bounded{Limit: maxFetchOutput}, &Bounded{Limit: maxFetchOutput}
+	executable := append([]string{f.Tool.Path}, SystemExecutable...)
+	for _, path := range []string{f.Mirror, mirror} {
+		if path != "" {
+			executable = append(executable, path)
+		}
+	}
+	cell := confinement.Cell{
+		User: user, Dir: dir, Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"), Background: true,
+		Writable: append([]string{dir}, SystemWritable...), Executable: executable, Readable: SystemReadable, Limits: f.Limits, Mark: confinement.Mark(dir),
+	}
+	cell.Environment = []string{"PATH=" + tools.SystemPath, "HOME=" + f.Walls.HomeOf(cell), "TMPDIR=" + f.Walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
+		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, workspace.CLIConfigName)}
+	for _, e := range f.Env {
+		cell.Environment = append(cell.Environment, e.Name+"="+e.Value)
+	}
+	for _, a := range f.Authorities {
+		cell.Environment = append(cell.Environment, a.variable(dir))
+	}
+	cmd = f.Walls.Command(ctx, cell, program, call...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = downloadPatience
+	return cmd, out, errs, nil
+}
+
+// problem is what the tool said, without secrets.
+func (f *Fetcher) problem(out, errs *Bounded, ended error) string {
+	var stream plan.Stream
+	for line := range bytes.Lines(out.Bytes()) {
+		stream.Feed(bytes.TrimRight(line, "\r\n"))
+	}
+	text := stream.Errors().Error()
+	if text == "" {
+		lines := strings.Split(strings.TrimSpace(string(errs.Bytes())), "\n")
+		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+	return f.Mask.Text(cmp.Or(text, ended.Error()))
+}

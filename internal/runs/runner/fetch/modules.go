@@ -1,0 +1,168 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/registry/modules"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// maxModuleFetch is how long the download of a module, and of those it calls, may take; maxModuleList how large the tool's
+// list of them may be.
+const (
+	maxModuleFetch = 10 * time.Minute
+	MaxModuleList  = 4 << 20
+)
+
+// Module has the tool fetch a module where nothing of the stack is but its credentials.
+func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, files []run.File) ([]modules.Found, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxModuleFetch, fmt.Errorf("the download took longer than %s", maxModuleFetch))
+	defer cancel()
+	if err := errors.Join(f.Furnish(dir, files), f.writeCall(dir, call)); err != nil {
+		return nil, err
+	}
+	if _, err := f.Run(ctx, dir, f.Tool.Path, "get", "-no-color"); err != nil {
+		return nil, err
+	}
+	return f.fetchedModules(dir)
+}
+
+// Run runs a program that downloads, and returns what it printed.
+func (f *Fetcher) Run(ctx context.Context, dir, program string, call ...string) ([]byte, error) {
+	cmd, out, errs, err := f.command(ctx, dir, "", program, call...)
+	if err != nil {
+		return nil, err
+	}
+	err = f.runToEnd(cmd, dir)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("start %s: %w", f.Sandbox, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %s", filepath.Base(program), call[0], f.problem(out, errs, err))
+	}
+	return out.Bytes(), nil
+}
+
+// Furnish makes the directory of a download, with the stack's credentials.
+func (f *Fetcher) Furnish(dir string, files []run.File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range []string{workspace.HomeDir, "tmp"} {
+		if err := root.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		name := path.Join(workspace.HomeDir, file.Path)
+		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, file.Content, 0o600); err != nil {
+			return err
+		}
+	}
+	config := f.Config
+	if len(config) == 0 {
+		config = []byte("disable_checkpoint = true\n")
+	}
+	return errors.Join(root.WriteFile(workspace.CLIConfigName, config, 0o600), f.placeAuthorities(dir))
+}
+
+// writeCall writes a program that calls one module.
+func (f *Fetcher) writeCall(dir string, call modules.Call) error {
+	program := fmt.Sprintf("module %q {\n  source = %s\n", fetchedKey, hclString(call.Source))
+	if call.Version != "" {
+		program += fmt.Sprintf("  version = %s\n", hclString(call.Version))
+	}
+	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(program+"}\n"), 0o600)
+}
+
+// fetchedKey is what the module is called by that is fetched.
+const fetchedKey = "m"
+
+// fetchedModules reads what the tool has fetched.
+func (f *Fetcher) fetchedModules(dir string) ([]modules.Found, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(workspace.ManifestTF, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of modules: %w", err)
+	}
+	defer file.Close()
+	var list ModuleList
+	if err := json.NewDecoder(io.LimitReader(file, MaxModuleList)).Decode(&list); err != nil {
+		return nil, fmt.Errorf("read the list of modules: %w", err)
+	}
+	r := &fetchedReader{tool: f.Tool.Name, files: root.FS(), installed: map[string]InstalledModule{},
+		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.Tool.Name == "terraform"})}
+	for _, m := range list.Modules {
+		r.installed[m.Key] = m
+	}
+	r.read(".", "", 0)
+	if len(r.found) == 0 {
+		return nil, errors.New("the tool has fetched it to where modules do not belong")
+	}
+	return r.found, nil
+}
+
+// fetchedReader finds out which calls led to what was fetched. Calls that are not plain to see are left out.
+type fetchedReader struct {
+	reader    *module.CallReader
+	tool      string
+	files     fs.FS
+	installed map[string]InstalledModule
+	calls     int
+	found     []modules.Found
+}
+
+func (r *fetchedReader) read(dir, key string, depth int) {
+	calls, err := r.reader.Calls(dir, false)
+	if err != nil || depth > MaxModuleDepth {
+		return
+	}
+	for name, call := range calls {
+		place := strings.TrimPrefix(key+"."+name, ".")
+		m, there := r.installed[place]
+		if r.calls++; !there || r.calls > MaxModuleCalls {
+			continue
+		}
+		if !call.Local() {
+			pkg := workspace.ModulesTF + "/" + place
+			inside, below := strings.CutPrefix(m.Dir, pkg)
+			if !below || inside != "" && inside[0] != '/' || inside != "" && !filepath.IsLocal(inside[1:]) {
+				continue
+			}
+			r.found = append(r.found, modules.Found{Call: modules.Call{Tool: r.tool, Source: call.Source, Version: call.Version},
+				FoundSource: m.Source, FoundVersion: m.Version, Package: pkg, Dir: path.Clean("./" + inside), Commit: commitOf(r.files, pkg)})
+		}
+		r.read(path.Clean(m.Dir), place, depth+1)
+	}
+}
