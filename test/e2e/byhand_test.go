@@ -154,7 +154,7 @@ func TestNothingIsChangedByHandBesideARunOrUnderSomebodysLock(t *testing.T) {
 	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is in progress") {
 		t.Errorf("beside a run: %d %s", code, news)
 	}
-	if _, news, code := y.run(t, "shell", name(obj), "--", "true"); code == 0 || !strings.Contains(news, "is at work") {
+	if _, news, code := y.run(t, "shell", name(obj), "--", "true"); code == 0 || !strings.Contains(news, "is in progress") {
 		t.Errorf("a shell beside a run: %d %s", code, news)
 	}
 	touch(t, open)
@@ -257,7 +257,7 @@ func TestServerKilledWhileAShellIsOpen(t *testing.T) {
 	y.kill()
 	y.restart(t)
 	// The shell continues: nothing replaces it, and it ends regularly.
-	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is at work") {
+	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is in progress") {
 		t.Errorf("beside the shell: %d %s", code, news)
 	}
 	touchGate(t, filepath.Join(y.dir, "work", obj.Namespace, "vpc", "src", "gate"))
