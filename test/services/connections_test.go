@@ -258,7 +258,7 @@ func TestReadingsThatTakeTooLong(t *testing.T) {
 		}()
 		query.Limits.Time = patience
 		_, err = source.Read(ctx, query)
-		wantError(t, err, rows.Failed, "stopped")
+		wantError(t, err, rows.Failed, "it was cancelled")
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v does not tell who stopped it", err)
 		}
