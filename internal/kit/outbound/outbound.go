@@ -131,6 +131,11 @@ func through(r *http.Request, find func(*http.Request) (*url.URL, error)) (*url.
 
 // Client returns a client for requests to one server. It does not keep connections.
 func Client(o Options) *http.Client {
+	return &http.Client{Timeout: o.Timeout, Transport: Transport(o), CheckRedirect: Follow(o.Redirects)}
+}
+
+// Transport returns the transport of such a client.
+func Transport(o Options) *http.Transport {
 	config := &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
 	if o.Certificate != nil {
 		config.Certificates = []tls.Certificate{*o.Certificate}
@@ -140,19 +145,15 @@ func Client(o Options) *http.Client {
 		way = func(r *http.Request) (*url.URL, error) { return through(r, http.ProxyURL(o.Proxy)) }
 	}
 	connect := cmp.Or(o.Connect, o.Timeout)
-	return &http.Client{
-		Timeout: o.Timeout,
-		Transport: &http.Transport{
-			Proxy:                  way,
-			DialContext:            Dialer(connect).DialContext,
-			TLSClientConfig:        config,
-			TLSHandshakeTimeout:    connect,
-			ResponseHeaderTimeout:  connect,
-			ForceAttemptHTTP2:      true,
-			DisableKeepAlives:      true,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-		CheckRedirect: Follow(o.Redirects),
+	return &http.Transport{
+		Proxy:                  way,
+		DialContext:            Dialer(connect).DialContext,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    connect,
+		ResponseHeaderTimeout:  connect,
+		ForceAttemptHTTP2:      true,
+		DisableKeepAlives:      true,
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 

@@ -27,7 +27,7 @@ type azureStore struct{ client *container.Client }
 func (b *Bucket) openAzure() (store, error) {
 	endpoint, err := url.Parse(b.Endpoint)
 	if err != nil || endpoint.Host == "" || endpoint.User != nil || endpoint.Scheme != "https" && (endpoint.Scheme != "http" || !b.Insecure) {
-		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a URL such as https://account.blob.core.windows.net; one with http:// needs spec.insecure")
+		return nil, upstream.Stalled(reasonURLInvalid, nil, "spec.endpoint must be a URL such as https://account.blob.core.windows.net; one with http:// needs spec.insecure")
 	}
 	client, err := b.httpClient()
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *Bucket) openAzure() (store, error) {
 			opened, err = container.NewClientWithNoCredential(address.String(), options)
 		}
 	case b.credential(clientID) != "":
-		return nil, stalled(reasonAuthentication, "clientId without tenantId requests a managed identity of this server's machine, which sources may not use; "+
+		return nil, upstream.Stalled(reasonAuthentication, nil, "clientId without tenantId requests a managed identity of this server's machine, which sources may not use; "+
 			"add tenantId and clientSecret to the Secret of spec.secretRef, or use accountKey or sasKey")
 	default:
 		return nil, badCredentials("the Secret of spec.secretRef needs accountKey, or sasKey, or tenantId, clientId and clientSecret (or clientCertificate)", nil)

@@ -5,12 +5,13 @@ package bucket
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
 // Flux's reasons.
@@ -99,11 +100,6 @@ type object struct {
 	generation string
 }
 
-var (
-	errChanged = errors.New("it was changed or removed during the fetch; the bucket is listed again")
-	errGone    = errors.New("the object does not exist")
-)
-
 // Look finds the current content of the bucket. fresh requires a look that begins now.
 func (c *Client) Look(ctx context.Context, b *Bucket, fresh bool) (*Tree, error) {
 	s, err := b.open()
@@ -115,7 +111,7 @@ func (c *Client) Look(ctx context.Context, b *Bucket, fresh bool) (*Tree, error)
 	options := upstream.Options{MaxAge: b.MaxAge, Timeout: b.Timeout, Fresh: fresh}
 	found, err := c.looks.Look(ctx, key, options, func(ctx context.Context, _ **index) (*index, error) { return b.read(ctx, s) })
 	if err != nil {
-		return nil, b.failure("list", err)
+		return nil, b.failed("list", err)
 	}
 	return &Tree{
 		Revision: found.revision(), Files: len(found.objects), ContentKey: b.identity("tree", found.contentKey()), Upstream: upstreamKey,
@@ -135,36 +131,30 @@ func (b *Bucket) identity(what string, parts ...string) string {
 
 // open prepares the store.
 func (b *Bucket) open() (store, error) {
-	var (
-		s   store
-		err error
-	)
 	switch b.Provider {
 	case Generic, Amazon, "":
-		s, err = b.openS3()
+		return b.openS3()
 	case Google:
-		s, err = b.openGoogle()
+		return b.openGoogle()
 	case Azure:
-		s, err = b.openAzure()
-	default:
-		err = stalled(reasonOperation, fmt.Sprintf("spec.provider %q is not known; use generic, aws, gcp or azure", b.Provider))
+		return b.openAzure()
 	}
-	return s, err
+	return nil, upstream.Stalled(reasonOperation, nil, "spec.provider %q is not known; use generic, aws, gcp or azure", b.Provider)
 }
 
-// failure adds what was attempted, unless the error says it already.
-func (b *Bucket) failure(action string, err error) error {
-	var known *archive.FetchError
-	if errors.As(err, &known) {
-		return err
+// scheme begins the URLs of an endpoint that is a host.
+func (b *Bucket) scheme() string {
+	if b.Insecure {
+		return "http://"
 	}
-	return &archive.FetchError{Reason: reasonOperation, Message: fmt.Sprintf("%s the bucket '%s' at %s: %s", action, b.Name, b.shown(), explain(err)), Err: err}
+	return "https://"
 }
 
-func stalled(reason, message string) error {
-	return &archive.FetchError{Reason: reason, Message: message, Stalled: true}
-}
-
-func badCredentials(message string, cause error) error {
-	return &archive.FetchError{Reason: reasonAuthentication, Message: message, Err: cause}
+// httpClient does not follow redirects: they mean another endpoint or region.
+func (b *Bucket) httpClient() (*http.Client, error) {
+	transport, err := b.Access.Transport()
+	if err != nil {
+		return nil, badCredentials("use the certificates of spec.certSecretRef: "+err.Error(), err)
+	}
+	return &http.Client{Transport: upstream.Bounded(transport, maxAnswer), CheckRedirect: outbound.Follow(0)}, nil
 }

@@ -19,7 +19,7 @@
 //   - Names that are not paths in a directory, and objects that conflict, are errors before any
 //     download. Objects, their sizes and their number are limited.
 //   - Only the source's own credentials are used, never the server's identity.
-//   - Errors are *source.FetchError in our own words, without quoting the store's responses.
+//   - Errors are *archive.FetchError in our own words, without quoting the store's responses.
 //
 // It uses the same libraries as gocloud.dev, but not gocloud.dev itself, which rewrites object
 // names and hides the ETags that revisions need.

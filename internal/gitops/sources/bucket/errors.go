@@ -19,7 +19,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-var errMalformed = errors.New("the store's response is invalid")
+var (
+	errMalformed = &upstream.Problem{Text: "the store's response is invalid"}
+	errChanged   = &upstream.Problem{Text: "it was changed or removed during the fetch; the bucket is listed again"}
+	errGone      = errors.New("the object does not exist")
+)
 
 // shown returns the endpoint for errors, without a password in its URL.
 func (b *Bucket) shown() string {
@@ -27,6 +31,15 @@ func (b *Bucket) shown() string {
 		return outbound.Show(b.Endpoint)
 	}
 	return b.Endpoint
+}
+
+// failed makes a failure for the source's status.
+func (b *Bucket) failed(action string, err error) error {
+	return upstream.Attempted(reasonOperation, fmt.Sprintf("%s the bucket '%s' at %s", action, b.Name, b.shown()), err, explain)
+}
+
+func badCredentials(message string, cause error) error {
+	return upstream.Failed(reasonAuthentication, cause, "%s", message)
 }
 
 // statusOf returns the HTTP status of the store's response; 0 if there was none.
@@ -50,37 +63,35 @@ func statusOf(err error) int {
 // explain describes a failed request in our own words.
 func explain(err error) string {
 	var (
-		limit  *archive.LimitError
 		entry  *archive.EntryError
 		token  *oauth2.RetrieveError
 		signIn *azidentity.AuthenticationFailedError
 	)
 	switch {
-	case errors.Is(err, errChanged):
-		return errChanged.Error()
-	case errors.As(err, &limit):
-		return limit.Error()
 	case errors.As(err, &entry):
 		return fmt.Sprintf("the object %q cannot be a file: %s", entry.Name, entry.Reason)
 	case errors.As(err, &token), errors.As(err, &signIn):
 		return "the token service does not accept the credentials in the Secret of spec.secretRef"
 	case statusOf(err) != 0:
-		return explainStatus(statusOf(err))
+		return upstream.Status("store", statusOf(err), hints)
 	}
-	return upstream.Explain(err, errMalformed)
+	return ""
 }
 
-func explainStatus(status int) string {
-	answer := fmt.Sprintf("the store answers %d %s", status, http.StatusText(status))
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return answer + ": the credentials of spec.secretRef are not accepted, or may not list and read the bucket"
-	case http.StatusNotFound:
-		return answer + ": the bucket does not exist"
-	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusBadRequest:
-		return answer + ": spec.region or spec.endpoint may be wrong"
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return answer + ": too many requests, or temporarily unavailable"
-	}
-	return answer
+const (
+	hintAccess   = "the credentials of spec.secretRef are not accepted, or may not list and read the bucket"
+	hintEndpoint = "spec.region or spec.endpoint may be wrong"
+	hintLater    = "too many requests, or temporarily unavailable"
+)
+
+var hints = map[int]string{
+	http.StatusUnauthorized:       hintAccess,
+	http.StatusForbidden:          hintAccess,
+	http.StatusNotFound:           "the bucket does not exist",
+	http.StatusMovedPermanently:   hintEndpoint,
+	http.StatusTemporaryRedirect:  hintEndpoint,
+	http.StatusPermanentRedirect:  hintEndpoint,
+	http.StatusBadRequest:         hintEndpoint,
+	http.StatusTooManyRequests:    hintLater,
+	http.StatusServiceUnavailable: hintLater,
 }

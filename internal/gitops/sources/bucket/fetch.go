@@ -13,7 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/yuba-dev/yuba/internal/archive"
 )
@@ -53,14 +54,14 @@ func (t *Tree) explain(err error) error {
 	var local *fs.PathError
 	switch {
 	case errors.As(err, &local):
-		return fmt.Errorf("fetch the bucket '%s': %w", t.wanted.Name, err) // of this machine, not of the bucket
+		return fmt.Errorf("fetch the bucket '%s': %w", t.wanted.Name, err) // an error of this machine
 	case errors.As(err, &failed):
-		return t.wanted.failure(fmt.Sprintf("fetch the object %q of", shorten(failed.key)), failed.error)
+		return t.wanted.failed(fmt.Sprintf("fetch the object %q of", shorten(failed.key)), failed.error)
 	}
-	return t.wanted.failure("fetch", err)
+	return t.wanted.failed("fetch", err)
 }
 
-// objectError says which object failed.
+// objectError is the failure of one object.
 type objectError struct {
 	key string
 	error
@@ -68,41 +69,35 @@ type objectError struct {
 
 func (e *objectError) Unwrap() error { return e.error }
 
-// download is a fetch under way.
+// download is a running fetch.
 type download struct {
 	store store
 	root  *os.Root
 }
 
-// all downloads objects, many at a time, and stops at the first that fails.
+// all downloads objects concurrently, and stops at the first failure.
 func (d *download) all(ctx context.Context, objects []object) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var workers sync.WaitGroup
-	queue := make(chan object)
-	for range min(atATime, len(objects)) {
-		workers.Go(func() {
-			for o := range queue {
-				if err := d.one(ctx, o); err != nil {
-					stop(&objectError{o.key, err})
-				}
-			}
-		})
-	}
-feed:
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(atATime)
 	for _, o := range objects {
+		if running.Err() != nil {
+			break
+		}
 		if belongsToOthers(o.key) {
 			continue
 		}
-		select {
-		case queue <- o:
-		case <-ctx.Done():
-			break feed
-		}
+		group.Go(func() error {
+			if err := d.one(running, o); err != nil {
+				return &objectError{o.key, err}
+			}
+			return nil
+		})
 	}
-	close(queue)
-	workers.Wait()
-	return context.Cause(ctx)
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // not the failure of one object
+	}
+	return err
 }
 
 // belongsToOthers reports whether a file is never packed, so it need not be downloaded: states
@@ -144,5 +139,5 @@ func (d *download) one(ctx context.Context, o object) (err error) {
 	return err
 }
 
-// trimETag takes the quotes away that HTTP has and lists do not always have.
+// trimETag removes the quotes, which not all lists have.
 func trimETag(etag string) string { return strings.Trim(etag, `"`) }

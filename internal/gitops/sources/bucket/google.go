@@ -39,7 +39,7 @@ type googleStore struct {
 
 func (b *Bucket) openGoogle() (store, error) {
 	if strings.ContainsAny(b.Endpoint, "/@?# ") {
-		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a host, usually "+googleEndpoint)
+		return nil, upstream.Stalled(reasonURLInvalid, nil, "spec.endpoint must be a host, usually %s", googleEndpoint)
 	}
 	plain, err := b.httpClient()
 	if err != nil {
@@ -61,19 +61,15 @@ func (b *Bucket) openGoogle() (store, error) {
 	}
 	config := &jwt.Config{Email: account.Email, PrivateKey: []byte(account.Key), PrivateKeyID: account.KeyID,
 		Scopes: []string{googleScope}, TokenURL: cmp.Or(account.TokenURI, googleTokens)}
-	scheme := "https://"
-	if b.Insecure {
-		scheme = "http://"
-	}
-	// Tokens are asked for outside of the context of the request that needs them.
+	// The library requests tokens outside the context of the request that needs them.
 	asking := *plain
 	asking.Timeout = b.Timeout
 	tokens := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &asking))
 	client := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: plain.Transport}, CheckRedirect: plain.CheckRedirect}
-	return &googleStore{client, scheme + cmp.Or(b.Endpoint, googleEndpoint) + "/storage/v1/b/" + url.PathEscape(b.Name) + "/o"}, nil
+	return &googleStore{client, b.scheme() + cmp.Or(b.Endpoint, googleEndpoint) + "/storage/v1/b/" + url.PathEscape(b.Name) + "/o"}, nil
 }
 
-// isPrivateKey tells whether there is something to ask for tokens with.
+// isPrivateKey reports whether text is an RSA key, with which tokens are requested.
 func isPrivateKey(text string) bool {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -87,7 +83,7 @@ func isPrivateKey(text string) bool {
 	return err == nil && ok
 }
 
-// statusError is an answer that is none of what was asked for.
+// statusError is the HTTP status of a failed request.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
@@ -98,15 +94,14 @@ func (s *googleStore) get(ctx context.Context, address string, query url.Values)
 		return nil, err
 	}
 	response, err := s.client.Do(request)
-	// Who asks for tokens does not pass on why it gave up, and may have noticed before the context
-	// did.
-	if deadline, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(deadline) {
-		return nil, errors.Join(context.DeadlineExceeded, err)
-	}
-	if err != nil && ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), err)
-	}
 	if err != nil {
+		// The library hides why it stopped to request tokens, and may stop before the context ends.
+		if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+			return nil, errors.Join(context.DeadlineExceeded, err)
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
@@ -165,7 +160,7 @@ func (s *googleStore) page(ctx context.Context, query url.Values, visit func(obj
 	return page.Next, nil
 }
 
-// open asks for the very content that was listed: its generation never changes.
+// open reads the listed content: that of a generation never changes.
 func (s *googleStore) open(ctx context.Context, o object) (content, error) {
 	body, err := s.media(ctx, o.key, url.Values{"generation": {o.generation}})
 	if statusOf(err) == http.StatusNotFound {

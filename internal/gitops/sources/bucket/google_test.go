@@ -174,5 +174,5 @@ func TestAccessToGoogle(t *testing.T) {
 	wantFailure(t, err, reasonURLInvalid, true, "spec.endpoint must be a host")
 	server.hang = true
 	_, err = New().Look(t.Context(), server.bucket(func(b *Bucket) { b.Timeout = 200 * time.Millisecond }), false)
-	wantFailure(t, err, reasonOperation, false, "no response in time")
+	wantFailure(t, err, reasonOperation, false, "it took longer than spec.timeout allows")
 }

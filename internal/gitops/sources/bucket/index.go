@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -21,18 +20,19 @@ import (
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// maxIgnoreFile bounds what is read of .sourceignore. maxName and maxPart are what directories
-// take.
 const (
-	maxIgnoreFile    = 1 << 20
+	// maxIgnoreFile limits .sourceignore.
+	maxIgnoreFile = 1 << 20
+	// maxName and maxPart are the limits of file systems, in bytes.
 	maxName, maxPart = 1024, 255
-	// seenPerCounted is how many objects may be listed for each that may count.
+	// seenPerCounted limits the listed objects, in terms of the selected ones.
 	seenPerCounted = 10
 )
 
-// index is the objects that count, sorted by name.
+// index contains the selected objects, sorted by name.
 type index struct{ objects []object }
 
 // read lists the bucket.
@@ -68,20 +68,16 @@ func (b *Bucket) read(ctx context.Context, s store) (*index, error) {
 	return x, x.check()
 }
 
-// ignored reads the patterns of what does not count. Unlike with repositories there are none by
-// default.
+// ignored reads the patterns of excluded objects. Other than for repositories, the default is none.
 func (b *Bucket) ignored(ctx context.Context, s store) (gitignore.Matcher, error) {
 	var patterns []gitignore.Pattern
 	file, err := s.peek(ctx, sourceignore.IgnoreFile)
 	switch {
 	case err == nil:
 		defer file.body.Close() //nolint:errcheck // read only
-		text, err := io.ReadAll(io.LimitReader(file.body, maxIgnoreFile+1))
+		text, err := upstream.ReadAll(file.body, "the size of "+sourceignore.IgnoreFile+" in bytes", maxIgnoreFile)
 		if err != nil {
 			return nil, err
-		}
-		if len(text) > maxIgnoreFile {
-			return nil, &archive.LimitError{What: "the size of " + sourceignore.IgnoreFile + " in bytes", Limit: maxIgnoreFile}
 		}
 		patterns = sourceignore.ReadPatterns(bytes.NewReader(text), nil)
 	case !errors.Is(err, errGone):
@@ -91,7 +87,7 @@ func (b *Bucket) ignored(ctx context.Context, s store) (gitignore.Matcher, error
 	return sourceignore.NewMatcher(patterns), nil
 }
 
-// checkObject says why an object cannot be a file.
+// checkObject returns why an object cannot be a file.
 func checkObject(o object) error {
 	reason := ""
 	switch {
@@ -121,7 +117,7 @@ func shorten(key string) string {
 	return key
 }
 
-// check says which objects cannot be files of one tree.
+// check returns an object that cannot be in one tree with the others.
 func (x *index) check() error {
 	files := make(map[string]bool, len(x.objects))
 	for _, o := range x.objects {
@@ -150,7 +146,7 @@ func (x *index) revision() string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// contentKey is a digest that no names or ETags make ambiguous.
+// contentKey is a digest that is unambiguous for all names and ETags.
 func (x *index) contentKey() string {
 	sum := sha256.New()
 	for _, o := range x.objects {

@@ -28,7 +28,7 @@ type s3Store struct {
 
 func (b *Bucket) openS3() (store, error) {
 	if strings.ContainsAny(b.Endpoint, "/@?# ") || b.Endpoint == "" {
-		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a host with an optional port, such as s3.amazonaws.com or minio.example.com:9000")
+		return nil, upstream.Stalled(reasonURLInvalid, nil, "spec.endpoint must be a host with an optional port, such as s3.amazonaws.com or minio.example.com:9000")
 	}
 	client, err := b.httpClient()
 	if err != nil {
@@ -41,42 +41,26 @@ func (b *Bucket) openS3() (store, error) {
 		}
 		who = credentials.NewStaticCredentialsProvider(b.credential(accessKey), b.credential(secretKey), "")
 	}
-	scheme := "https://"
-	if b.Insecure {
-		scheme = "http://"
-	}
 	return &s3Store{bucket: b.Name, client: s3.New(s3.Options{
-		BaseEndpoint: aws.String(scheme + b.Endpoint), Region: b.region(), Credentials: who, HTTPClient: client,
-		// Only the large clouds give each bucket a name of its own.
+		BaseEndpoint: aws.String(b.scheme() + b.Endpoint), Region: b.region(), Credentials: who, HTTPClient: client,
+		// Only the large clouds have a host name for each bucket.
 		UsePathStyle: !strings.HasSuffix(b.Endpoint, ".amazonaws.com") && !strings.HasSuffix(b.Endpoint, ".amazonaws.com.cn") && !strings.HasSuffix(b.Endpoint, ".aliyuncs.com"),
 		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
-		// What other stores than Amazon's do not know.
+		// Other stores than Amazon's do not support these checksums.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	})}, nil
 }
 
-// amazonHost has the region in it, unless it is the one of all regions.
+// amazonHost matches endpoints that contain their region.
 var amazonHost = regexp.MustCompile(`^s3[.-](?:dualstack\.)?([a-z]{2}-[a-z-]+-[0-9]+)\.amazonaws\.com(?:\.cn)?$`)
 
-// region is what requests are signed for.
+// region returns the region to sign requests for.
 func (b *Bucket) region() string {
 	if found := amazonHost.FindStringSubmatch(b.Endpoint); found != nil && b.Region == "" {
 		return found[1]
 	}
 	return cmp.Or(b.Region, "us-east-1")
-}
-
-// httpClient does not follow redirects: they mean another endpoint or region.
-func (b *Bucket) httpClient() (*http.Client, error) {
-	transport, err := b.Access.Transport()
-	if err != nil {
-		return nil, badCredentials("use the certificates of spec.certSecretRef: "+err.Error(), err)
-	}
-	return &http.Client{
-		Transport:     upstream.Bounded(transport, maxAnswer),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
 }
 
 func (s *s3Store) list(ctx context.Context, prefix string, visit func(object) error) error {
@@ -100,7 +84,7 @@ func (s *s3Store) list(ctx context.Context, prefix string, visit func(object) er
 			return nil
 		}
 		if next == "" || next == aws.ToString(in.ContinuationToken) {
-			return errMalformed // half a list must not pass for all of it
+			return errMalformed // an incomplete list must not pass as complete
 		}
 		in.ContinuationToken = &next
 	}

@@ -362,9 +362,9 @@ func TestAStoreThatHangs(t *testing.T) {
 	server.breakWith(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
 	quick := server.bucket(func(b *Bucket) { b.Timeout = 200 * time.Millisecond })
 	_, err := New().Look(t.Context(), quick, false)
-	wantFailure(t, err, reasonOperation, false, "no response in time; spec.timeout")
+	wantFailure(t, err, reasonOperation, false, "it took longer than spec.timeout allows")
 	tree.wanted = quick
-	wantFailure(t, tree.Fetch(t.Context(), t.TempDir()), reasonOperation, false, "no response in time")
+	wantFailure(t, tree.Fetch(t.Context(), t.TempDir()), reasonOperation, false, "it took longer than spec.timeout allows")
 }
 
 func TestAnEndlessAnswer(t *testing.T) {
@@ -384,7 +384,7 @@ func TestAnEndlessAnswer(t *testing.T) {
 		return true
 	})
 	_, err = New().Look(t.Context(), server.bucket(nil), false)
-	wantFailure(t, err, reasonOperation, false, "the size of an answer in bytes exceeds the limit")
+	wantFailure(t, err, reasonOperation, false, "the size of a response in bytes exceeds the limit")
 }
 
 // endless is nothing but spaces.

@@ -14,30 +14,30 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-// maxAdvert is how many bytes references may have together: some 600 000 references.
+// maxAdvert limits all references together, in bytes: about 600 000 references.
 const maxAdvert = 64 << 20
 
-// advert is what a server says at first: its references and what it can do.
+// advert is the first message of a server: its references and capabilities.
 type advert struct {
 	refs   map[string]plumbing.Hash
 	peeled map[string]plumbing.Hash
 	caps   *capability.List
 }
 
-// noRefs is what a repository without references says in the place of the first one.
+// noRefs replaces the first reference of a repository without references.
 const noRefs = "capabilities^{}"
 
-// readAdvert reads references. A repository without any is errEmpty; whether the server has nothing
-// else to say is left to the caller, see ended.
+// readAdvert reads references. It returns errEmpty without any; then the caller must check that the
+// server sends nothing else, see ended.
 func readAdvert(r io.Reader) (*advert, error) {
-	limited := &limitedReader{r: r, left: maxAdvert, err: fmt.Errorf("%w: its references have more than %d bytes", errTooBig, maxAdvert)}
+	limited := &limitedReader{r: r, left: maxAdvert, err: tooBig("its references have more than %d bytes", maxAdvert)}
 	given := &advert{refs: map[string]plumbing.Hash{}, peeled: map[string]plumbing.Hash{}, caps: capability.NewList()}
 	line, err := readLine(limited)
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the server ended before it said anything: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("the server sent nothing: %w", io.ErrUnexpectedEOF)
 	}
 	if err == nil && strings.HasPrefix(string(line), "# ") {
-		// Over HTTP a line comes first, and an end.
+		// Over HTTP, the list begins after a line and a flush.
 		if line, err = readLine(limited); err == nil && len(line) == 0 {
 			line, err = readLine(limited)
 		}
@@ -49,7 +49,7 @@ func readAdvert(r io.Reader) (*advert, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("the server ended in the middle of its references: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("the server stopped in the middle of its references: %w", io.ErrUnexpectedEOF)
 	case err != nil:
 		return nil, err
 	case len(given.refs) == 0:
@@ -58,7 +58,7 @@ func readAdvert(r io.Reader) (*advert, error) {
 	return given, nil
 }
 
-// add takes a line. The first one has what the server can do as well.
+// add parses a line. The first one also contains the capabilities.
 func (a *advert) add(line string, first bool) error {
 	if first {
 		rest, caps, found := strings.Cut(line, "\x00")
@@ -80,7 +80,7 @@ func (a *advert) add(line string, first bool) error {
 	}
 	id, name, _ := strings.Cut(line, " ")
 	if id == "shallow" {
-		return nil // where its own history ends does not matter
+		return nil // the end of the server's own history does not matter
 	}
 	var hash plumbing.Hash
 	if n, err := hex.Decode(hash[:], []byte(id[:min(len(id), 40)])); err != nil || n != len(hash) || len(id) != 40 || name == "" || strings.Contains(name, " ") {
@@ -96,8 +96,7 @@ func (a *advert) add(line string, first bool) error {
 	return nil
 }
 
-// ended makes sure that a server has nothing more to say. Only then its repository is empty: a
-// server that sends and sends has not come to its references yet.
+// ended checks that a server sends nothing more. Otherwise its references may still follow.
 func ended(r io.Reader) error {
 	switch _, err := io.ReadFull(r, make([]byte, 1)); {
 	case err == nil:

@@ -17,49 +17,42 @@ import (
 )
 
 const (
-	// maxDepth is how deep directories may lie in each other.
+	// maxDepth is the maximum depth of directories.
 	maxDepth = 100
-	// maxTarget is how long a link's target may be; Linux takes no longer one.
+	// maxTarget is Linux's maximum length of a link's target.
 	maxTarget = 4095
+	// maxLeftOut is the maximum number of reported links.
+	maxLeftOut = 10
 )
 
-// treeError says what in a tree is not acceptable.
-type treeError struct{ path, reason string }
-
-func (e *treeError) Error() string { return fmt.Sprintf("%q: %s", e.path, e.reason) }
-
-// checkout is what of a tree is asked for.
+// checkout selects a part of a tree.
 type checkout struct {
 	sparse     []string
 	submodules bool
 }
 
-// budget is what a checkout may still cost, submodules included.
+// budget is the rest of a checkout's limits, submodules included.
 type budget struct {
 	bytes, entries int64
 	modules        int
-	// leftOut names links that lead out of the tree, the first few. Those of repositories inside
-	// are named from there.
+	// leftOut lists the first few links out of the tree, relative to their own repository.
 	leftOut []string
 }
 
-// maxLeftOut is how many links are named that were left out.
-const maxLeftOut = 10
-
-// submodule is a place in a tree where another repository belongs.
+// submodule is a place in a tree for another repository.
 type submodule struct {
 	path   string
 	commit plumbing.Hash
 }
 
-// checkout puts the tree of t into dir, and names links that it left out.
+// checkout writes the tree of t to dir, and returns links that it excluded.
 func (m *mirror) checkout(ctx context.Context, t target, c checkout, dir string) (leftOut []string, err error) {
 	left := &budget{bytes: m.all.options.MaxTree, entries: m.all.options.MaxEntries, modules: maxModules}
 	err = m.place(ctx, t, c, dir, left, 0)
 	return left.leftOut, err
 }
 
-// place puts a tree into a directory, and the trees of repositories inside of it after that.
+// place writes a tree to a directory, and then the trees of its submodules.
 func (m *mirror) place(ctx context.Context, t target, c checkout, dir string, left *budget, depth int) error {
 	var places []submodule
 	var modules []byte
@@ -84,7 +77,7 @@ func (m *mirror) place(ctx context.Context, t target, c checkout, dir string, le
 	return m.placeSubmodules(ctx, places, modules, dir, left, depth)
 }
 
-// clearDir removes what an attempt before left.
+// clearDir removes the remains of an earlier attempt.
 func clearDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -96,7 +89,7 @@ func clearDir(dir string) error {
 	return err
 }
 
-// treeWriter writes one tree below a root that cannot be left.
+// treeWriter writes one tree. It cannot leave its root.
 type treeWriter struct {
 	ctx        context.Context
 	objects    *objects
@@ -123,13 +116,13 @@ func (w *treeWriter) checkout(commit plumbing.Hash, dir string) error {
 	}
 	for _, dir := range w.sparse {
 		if !w.met[dir] {
-			return &refError{text: fmt.Sprintf("the directory %q of sparseCheckout is not in commit %s", dir, commit)}
+			return wrongRef("the directory %q of sparseCheckout is not in commit %s", dir, commit)
 		}
 	}
 	return nil
 }
 
-// wanted tells whether a path is asked for, or leads to what is.
+// wanted reports whether a path is selected, or leads to a selected one.
 func (w *treeWriter) wanted(name string) (inside, leads bool) {
 	if len(w.sparse) == 0 {
 		return true, true
@@ -150,7 +143,7 @@ func (w *treeWriter) wanted(name string) (inside, leads bool) {
 
 func (w *treeWriter) directory(tree plumbing.Hash, name string, depth int) error {
 	if depth > maxDepth {
-		return &treeError{name, "the directories lie too deep in each other"}
+		return inTree(name, "the directories are nested too deeply")
 	}
 	entries, err := w.objects.tree(tree)
 	if err != nil {
@@ -162,14 +155,14 @@ func (w *treeWriter) directory(tree plumbing.Hash, name string, depth int) error
 		}
 		full := path.Join(name, e.name)
 		if err := checkName(e.name); err != nil {
-			return &treeError{full, err.Error()}
+			return inTree(full, err.Error())
 		}
 		inside, leads := w.wanted(full)
 		if !inside && (e.mode != modeDir || !leads) {
 			continue
 		}
 		if w.left.entries--; w.left.entries < 0 {
-			return fmt.Errorf("%w: it has more files and directories than the limit allows", errTooBig)
+			return tooBig("it has more files and directories than the limit allows")
 		}
 		if err := w.entry(e, full, depth); err != nil {
 			return err
@@ -178,7 +171,7 @@ func (w *treeWriter) directory(tree plumbing.Hash, name string, depth int) error
 	return nil
 }
 
-// checkName accepts what is one name in a directory, but none that git keeps its own things under.
+// checkName accepts a single name, but not the names of git's own files.
 func checkName(name string) error {
 	switch {
 	case name == "" || name == "." || name == ".." || strings.Contains(name, "/"):
@@ -217,7 +210,7 @@ func (w *treeWriter) entry(e treeEntry, full string, depth int) error {
 	case "100644", "100755", "100664":
 		return w.file(e, full)
 	}
-	return &treeError{full, fmt.Sprintf("its mode %q is not that of a file, a directory or a link", e.mode)}
+	return inTree(full, fmt.Sprintf("its mode %q is not that of a file, a directory or a link", e.mode))
 }
 
 func (w *treeWriter) file(e treeEntry, full string) error {
@@ -226,7 +219,7 @@ func (w *treeWriter) file(e treeEntry, full string) error {
 		return err
 	}
 	if w.left.bytes -= object.Size(); w.left.bytes < 0 {
-		return fmt.Errorf("%w: its files have more bytes than the limit allows", errTooBig)
+		return tooBig("its files have more bytes than the limit allows")
 	}
 	mode := os.FileMode(0o644)
 	if e.mode == "100755" {
@@ -239,15 +232,15 @@ func (w *treeWriter) file(e treeEntry, full string) error {
 	return errors.Join(w.objects.write(f, object, e.hash), f.Close())
 }
 
-// placed explains why there was no place for an entry.
+// placed explains a failure to create an entry.
 func placed(full string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return &treeError{full, "the tree has it twice"}
+		return inTree(full, "the tree contains it twice")
 	}
 	return err
 }
 
-// config reads the file that says where submodules come from.
+// config reads .gitmodules.
 func (w *treeWriter) config(commit plumbing.Hash) ([]byte, error) {
 	tree, err := w.objects.root(commit)
 	if err != nil {
@@ -266,8 +259,8 @@ func (w *treeWriter) config(commit plumbing.Hash) ([]byte, error) {
 	return nil, nil
 }
 
-// staysInside tells whether a link leads to a place in the tree wherever other links lead: ".." may
-// stand at its beginning only. Archives have the same rule.
+// staysInside reports whether a link stays in the tree wherever other links lead: ".." is allowed
+// only at the beginning. Archives have the same rule.
 func staysInside(name, target string) bool {
 	if target == "" || strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\x00\\") {
 		return false

@@ -6,7 +6,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -15,14 +14,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// fetch is a fetch that is going on.
+// fetch is a running fetch.
 type fetch struct {
 	*flight
 	wants map[plumbing.Hash]bool
 }
 
-// ensure makes sure that the tree behind t is there, and tells in which store. What many ask for at
-// the same time is fetched at once.
+// ensure fetches the tree of t if it is missing, and returns its store. Concurrent callers share a
+// fetch.
 func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	s := m.store(true)
 	if _, local := m.remote.(*localRemote); local {
@@ -32,8 +31,7 @@ func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	if !errors.Is(err, errHistory) && !(t.pinned && errors.Is(err, errRefused)) {
 		return s, err
 	}
-	// The server gives out nothing but what references name. So everything that they name is kept,
-	// with its history.
+	// The server gives out only commits that references name: keep all of them, with their history.
 	full := m.store(false)
 	if err := m.fetchAll(ctx, full, t); err != nil {
 		return nil, err
@@ -41,8 +39,8 @@ func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 	return full, nil
 }
 
-// join waits until want is there. While a fetch goes on it collects what the next one has to bring.
-// Who shared a fetch that failed tries again alone: it may have failed for the others' sake.
+// join waits until want is fetched. During a fetch it collects objects for the next one. After a
+// failed shared fetch it retries alone: another object may have caused the failure.
 func (m *mirror) join(ctx context.Context, s *store, want plumbing.Hash) error {
 	for alone := false; ; {
 		m.mu.Lock()
@@ -85,7 +83,7 @@ func (m *mirror) join(ctx context.Context, s *store, want plumbing.Hash) error {
 	}
 }
 
-// launch begins a fetch; m.mu is held.
+// launch begins a fetch. The caller holds m.mu.
 func (m *mirror) launch(s *store, wants map[plumbing.Hash]bool) *fetch {
 	f := &fetch{wants: wants}
 	f.flight = launch(fetchLimit, func(ctx context.Context) error {
@@ -99,7 +97,7 @@ func (m *mirror) launch(s *store, wants map[plumbing.Hash]bool) *fetch {
 	return f
 }
 
-// fetch brings commits and their trees, and marks them when all of it is there.
+// fetch fetches commits with their trees, and then marks them as complete.
 func (m *mirror) fetch(ctx context.Context, s *store, wants map[plumbing.Hash]bool) error {
 	tips, err := s.tips()
 	if isDamage(err) || len(tips) >= maxTips {
@@ -120,10 +118,7 @@ func (m *mirror) fetch(ctx context.Context, s *store, wants map[plumbing.Hash]bo
 	return m.complete(ctx, s, q.wants)
 }
 
-// errSilent is a server that says nothing any more in the middle of a conversation.
-var errSilent = errors.New("the server fell silent in the middle of a fetch")
-
-// transfer asks for a pack and adds it to the store.
+// transfer requests a pack and adds it to the store.
 func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	given, err := m.given(ctx)
 	if err != nil {
@@ -136,8 +131,7 @@ func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	_, stateless := m.remote.(*httpRemote)
 	body, err := m.remote.upload(talk, given, func(given *advert) ([]byte, error) {
 		for _, want := range q.wants {
-			// Over HTTP a server cannot know what it said before, and gives out what references
-			// lead to.
+			// Over HTTP, servers have no memory and accept every object that references lead to.
 			if !stateless && !given.gives(want) {
 				return nil, errRefused
 			}
@@ -153,7 +147,7 @@ func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	}
 	var said *pktline.ErrorLine
 	if errors.As(err, &said) {
-		return errors.Join(errRefused, err) // Servers have many words for it.
+		return errors.Join(errRefused, err) // servers express it differently
 	}
 	return err
 }
@@ -171,12 +165,12 @@ func (m *mirror) receive(ctx context.Context, s *store, q ask, body io.Reader, w
 		return err
 	}
 	return s.receive(ctx, pack, q.thin, limits, func(ctx context.Context) (func(), error) {
-		watch.Stop() // All is there.
+		watch.Stop() // the pack is complete
 		return m.all.slot(ctx)
 	})
 }
 
-// watched starts a timer anew whenever something comes.
+// watched resets a timer with all data that it reads.
 type watched struct {
 	r     io.Reader
 	timer *time.Timer
@@ -191,7 +185,7 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// given is what the upstream said in the last look, however old: what it can do seldom changes.
+// given returns the result of the last look, however old: capabilities seldom change.
 func (m *mirror) given(ctx context.Context) (*advert, error) {
 	m.mu.Lock()
 	given := m.looked
@@ -202,7 +196,7 @@ func (m *mirror) given(ctx context.Context) (*advert, error) {
 	return m.list(ctx, 0)
 }
 
-// complete marks what came. Trees are checked when they are read.
+// complete marks fetched objects. Their trees are verified later, when they are read.
 func (m *mirror) complete(ctx context.Context, s *store, wants []plumbing.Hash) error {
 	m.files.RLock()
 	defer m.files.RUnlock()
@@ -226,7 +220,7 @@ func (m *mirror) complete(ctx context.Context, s *store, wants []plumbing.Hash) 
 	return nil
 }
 
-// fetchAll brings everything that branches and tags lead to, and looks whether t is among it.
+// fetchAll fetches all branches and tags, and fails if t is not among them.
 func (m *mirror) fetchAll(ctx context.Context, s *store, t target) error {
 	select {
 	case m.history <- struct{}{}:
@@ -272,7 +266,7 @@ func (m *mirror) fetchAll(ctx context.Context, s *store, t target) error {
 	o := openObjects(s.dir)
 	defer o.Close()
 	if o.storage.HasEncodedObject(t.want) != nil {
-		return &refError{text: fmt.Sprintf("no branch or tag leads to the commit %s", t.want)}
+		return wrongRef("no branch or tag leads to the commit %s", t.want)
 	}
 	return nil
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// flight is an operation that several callers wait for. It ends when it is done, or when nobody
-// waits any more.
+// flight is an operation of several callers. It is cancelled when none of them waits any more.
 type flight struct {
 	done    chan struct{}
 	started time.Time
@@ -23,8 +22,7 @@ type flight struct {
 	cancel  context.CancelFunc
 }
 
-// launch begins an operation that its caller waits for, too. However many come to wait, it takes no
-// longer than limit.
+// launch begins an operation, and joins the caller. limit also applies while callers keep joining.
 func launch(limit time.Duration, run func(ctx context.Context) error) *flight {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	f := &flight{done: make(chan struct{}), started: time.Now(), waiting: 1, cancel: cancel}
@@ -36,7 +34,7 @@ func launch(limit time.Duration, run func(ctx context.Context) error) *flight {
 	return f
 }
 
-// panicError is a panic of what reads foreign bytes. It ends one fetch, not the server.
+// panicError is a panic of a parser of foreign bytes. It ends one fetch, not the server.
 type panicError struct {
 	value any
 	stack []byte
@@ -53,7 +51,7 @@ func guarded(run func() error) (err error) {
 	return run()
 }
 
-// join makes the caller one of those who wait. It is false when the operation was given up already.
+// join adds a caller. It returns false if the operation was cancelled.
 func (f *flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +62,7 @@ func (f *flight) join() bool {
 	return true
 }
 
-// wait waits for the end, or for ctx. Everybody who launched or joined must call it.
+// wait waits for the end, or for ctx. It must be called after launch and after a successful join.
 func (f *flight) wait(ctx context.Context) error {
 	select {
 	case <-f.done:

@@ -7,116 +7,49 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	fluxgit "github.com/fluxcd/pkg/git"
 
-	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// dialTimeout is for connecting and shaking hands; everything else is bounded by contexts.
-const dialTimeout = 30 * time.Second
-
-var (
-	errDenied   = errors.New("the server refuses the credentials")
-	errNoAccess = errors.New("the server requires credentials")
-	errNotFound = errors.New("the repository does not exist, or these credentials may not see it")
-	errRedirect = errors.New("the server redirects too often, or from https to another scheme")
-)
-
-// statusError is an answer that is none.
-type statusError struct{ code int }
-
-func (e *statusError) Error() string {
-	return fmt.Sprintf("the server answered with status %d (%s)", e.code, http.StatusText(e.code))
-}
-
-// httpRemote is a server that speaks the protocol over HTTP.
+// httpRemote is a server with the protocol over HTTP.
 type httpRemote struct {
 	client *http.Client
 	auth   *fluxgit.AuthOptions
 	start  *url.URL
 
 	mu   sync.Mutex
-	base *url.URL // where the last list was redirected to
+	base *url.URL // target of the last list's redirects
 }
 
 func newHTTP(e *endpoint) (*httpRemote, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(e.auth.CAFile) > 0 {
-		roots, err := x509.SystemCertPool()
-		if err != nil {
-			roots = x509.NewCertPool()
-		}
-		if !roots.AppendCertsFromPEM(e.auth.CAFile) {
-			return nil, badTLS(e, "ca.crt does not contain a certificate")
-		}
-		config.RootCAs = roots
-	}
-	if len(e.auth.ClientCert)+len(e.auth.ClientKey) > 0 {
-		pair, err := tls.X509KeyPair(e.auth.ClientCert, e.auth.ClientKey)
-		if err != nil {
-			return nil, badTLS(e, "tls.crt and tls.key are not a certificate with its key")
-		}
-		config.Certificates = []tls.Certificate{pair}
+	access := upstream.Access{CA: e.auth.CAFile, Certificate: e.auth.ClientCert, Key: e.auth.ClientKey, Proxy: e.proxy}
+	transport, err := access.Transport()
+	if err != nil {
+		return nil, e.failed("%v", err)
 	}
 	if e.proxy != nil && e.proxy.Scheme != "http" && e.proxy.Scheme != "https" && e.proxy.Scheme != "socks5" {
-		return nil, badTLS(e, "the proxy's address must begin with http://, https:// or socks5://")
+		return nil, e.failed("the proxy's address must begin with http://, https:// or socks5://")
 	}
 	start := *e.url
 	start.User, start.RawQuery, start.Fragment = nil, "", ""
 	start.Path, start.RawPath = strings.TrimSuffix(start.Path, "/"), strings.TrimSuffix(start.RawPath, "/")
-	return &httpRemote{start: &start, auth: e.auth, client: &http.Client{
-		CheckRedirect: follow,
-		Transport: &http.Transport{
-			Proxy:                  proxyFor(e.proxy),
-			DialContext:            outbound.Dialer(dialTimeout).DialContext,
-			TLSClientConfig:        config,
-			TLSHandshakeTimeout:    dialTimeout,
-			ForceAttemptHTTP2:      true,
-			MaxIdleConns:           2,
-			IdleConnTimeout:        30 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-	}}, nil
+	return &httpRemote{start: &start, auth: e.auth, client: &http.Client{CheckRedirect: follow, Transport: transport}}, nil
 }
 
-func badTLS(e *endpoint, reason string) error {
-	return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("connect to %s: %s", show(e.url.String()), reason)}
-}
-
-// proxyFor is the proxy that was given, else the one of the server's environment. A proxy looks
-// names up itself, so that only addresses can be looked at here.
-func proxyFor(given *url.URL) func(*http.Request) (*url.URL, error) {
-	return func(r *http.Request) (*url.URL, error) {
-		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && outbound.Forbidden(address) {
-			return nil, &outbound.ForbiddenError{Address: r.URL.Host}
-		}
-		if given != nil {
-			return given, nil
-		}
-		return http.ProxyFromEnvironment(r)
-	}
-}
-
-// follow lets repositories move, and leaves credentials behind when they move to another host.
+// follow follows a moved repository. Credentials stay with their host.
 func follow(next *http.Request, before []*http.Request) error {
 	first := before[0].URL
-	if len(before) > 5 || next.URL.Scheme != "https" && next.URL.Scheme != first.Scheme {
-		return errRedirect
-	}
-	if next.URL.Scheme != "https" && next.URL.Scheme != "http" {
+	if len(before) > 5 || next.URL.Scheme != "https" && (next.URL.Scheme != "http" || first.Scheme != "http") {
 		return errRedirect
 	}
 	if !sameHost(next.URL, first) {
@@ -125,7 +58,7 @@ func follow(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// sameHost tells whether what is meant for one URL may be shown to the other.
+// sameHost reports whether credentials of one URL may be sent to the other.
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }
 
 func (h *httpRemote) list(ctx context.Context) (*advert, error) {
@@ -188,6 +121,9 @@ func (h *httpRemote) send(ctx context.Context, method string, to *url.URL, body 
 		h.authorize(request)
 	}
 	response, err := h.client.Do(request)
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" { // a TLS alert, whose type is not exported
+		return nil, fmt.Errorf("%w: %w", errHandshake, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +142,7 @@ func (h *httpRemote) send(ctx context.Context, method string, to *url.URL, body 
 	case http.StatusNotFound:
 		return nil, errNotFound
 	}
-	return nil, &statusError{response.StatusCode}
+	return nil, &upstream.Problem{Text: upstream.Status("server", response.StatusCode, nil)}
 }
 
 func (h *httpRemote) authorize(request *http.Request) {

@@ -6,7 +6,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,38 +13,29 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-
-	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-var (
-	errNoDirs  = errors.New("repositories on the server's disk are not allowed; its administrator may allow a directory with --file-sources")
-	errOutside = errors.New("it is not below the directories that --file-sources allows")
-)
-
-// localRemote is a repository on this machine's disk. It is its own mirror: nothing is copied, only
-// read.
+// localRemote is a repository on this machine's disk. It is its own mirror, and is only read.
 type localRemote struct{ git string }
 
-// newLocal finds the repository. Links are followed first, so that none leads out of the
-// directories that are allowed.
+// newLocal finds the repository. It resolves links first, so that none leads out of the allowed
+// directories.
 func newLocal(e *endpoint, dirs []string) (*localRemote, error) {
-	fail := func(err error) error {
-		reason, text, stalled := classify(err)
-		return &archive.FetchError{Reason: reason, Message: fmt.Sprintf("open %s: %s", show(e.url.String()), text), Stalled: stalled, Err: err}
+	fail := func(problem error) (*localRemote, error) {
+		return nil, explain("open", Upstream{URL: e.url.String()}, problem)
 	}
 	if len(dirs) == 0 {
-		return nil, fail(errNoDirs)
+		return fail(impossible("repositories on the server's disk are not allowed; its administrator may allow a directory with --file-sources"))
 	}
 	path, err := filepath.EvalSymlinks(filepath.Clean(e.url.Path))
 	if err != nil {
-		path = "" // Whether something is there is nothing to tell about what lies outside.
+		path = "" // do not reveal whether a path outside exists
 	}
 	if !below(path, dirs) {
-		return nil, fail(errOutside)
+		return fail(wrongRef("it is not below the directories that --file-sources allows"))
 	}
 	for _, git := range []string{filepath.Join(path, ".git"), path} {
-		// No link is followed from here on.
+		// Links are not followed any more.
 		if info, err := os.Lstat(git); err != nil || !info.IsDir() {
 			continue
 		}
@@ -55,7 +45,7 @@ func newLocal(e *endpoint, dirs []string) (*localRemote, error) {
 			return &localRemote{git: git}, nil
 		}
 	}
-	return nil, fail(&refError{text: "there is no repository; name its directory, or the bare one (a worktree of another repository is not supported)"})
+	return fail(wrongRef("there is no repository; name its directory, or the bare one (a worktree of another repository is not supported)"))
 }
 
 func below(path string, dirs []string) bool {
@@ -112,5 +102,5 @@ func (l *localRemote) list(ctx context.Context) (*advert, error) {
 }
 
 func (l *localRemote) upload(context.Context, *advert, func(*advert) ([]byte, error)) (io.ReadCloser, error) {
-	return nil, errors.New("nothing is fetched from a repository on the same disk; this is a bug in Yuba")
+	return nil, errors.New("fetch from a repository on the same disk. This is a bug in Yuba")
 }

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// Look returns the current content of an upstream. Failures are *source.FetchError. It fetches only
+// Look returns the current content of an upstream. Failures are *archive.FetchError. It fetches only
 // to verify a signature, or to compare versions that differ only in build metadata.
 func (m *Mirrors) Look(ctx context.Context, up Upstream, want Want) (*Found, error) {
 	found, err := m.look(ctx, up, want)
@@ -60,16 +62,15 @@ func (m *Mirrors) look(ctx context.Context, up Upstream, want Want) (*Found, err
 	return found, nil
 }
 
-// resolve finds the commit that ref leads to. An answer that was remembered is enough to say where
-// it leads to, not to say that it leads nowhere.
+// resolve returns the commit of ref. If a remembered look lacks the reference, it looks again.
 func (m *mirror) resolve(ctx context.Context, ref Ref, maxAge time.Duration) (target, error) {
 	given, err := m.list(ctx, maxAge)
 	if err != nil {
 		return target{}, err
 	}
 	targets, err := resolve(given, ref)
-	var missing *refError
-	if maxAge > 0 && errors.As(err, &missing) && !missing.wrong {
+	var problem *upstream.Problem
+	if maxAge > 0 && errors.As(err, &problem) && !problem.Stalled {
 		if given, err = m.list(ctx, 0); err != nil {
 			return target{}, err
 		}
@@ -84,7 +85,7 @@ func (m *mirror) resolve(ctx context.Context, ref Ref, maxAge time.Duration) (ta
 	return m.latest(ctx, targets)
 }
 
-// latest decides between tags of the same version: the one whose commit is the youngest.
+// latest selects one of several tags of the same version: the one with the youngest commit.
 func (m *mirror) latest(ctx context.Context, targets []target) (target, error) {
 	var best target
 	var when time.Time
@@ -107,16 +108,16 @@ func (m *mirror) latest(ctx context.Context, targets []target) (target, error) {
 	return best, nil
 }
 
-// cleanSparse makes directories of what was written.
+// cleanSparse cleans the paths of spec.sparseCheckout.
 func cleanSparse(dirs []string) ([]string, error) {
 	var clean []string
 	for _, dir := range dirs {
 		cleaned := path.Clean(strings.TrimPrefix(dir, "./"))
 		if cleaned == "." || cleaned == "/" {
-			return nil, nil // The whole repository is among what is asked for.
+			return nil, nil // the whole repository is selected
 		}
 		if cleaned = strings.Trim(cleaned, "/"); cleaned == ".." || strings.HasPrefix(cleaned, "../") {
-			return nil, &refError{text: fmt.Sprintf("the directory %q of sparseCheckout is outside of the repository", dir), wrong: true}
+			return nil, impossible("the directory %q of sparseCheckout is outside of the repository", dir)
 		}
 		clean = append(clean, cleaned)
 	}
@@ -124,8 +125,7 @@ func cleanSparse(dirs []string) ([]string, error) {
 	return slices.Compact(clean), nil
 }
 
-// key tells trees apart. The upstream is part of it: who names a commit, or makes a server name it,
-// need not be able to read it.
+// key identifies a tree. It includes the upstream: knowing a commit's hash does not allow reading it.
 func (c checkout) key(upstream string, t target) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "git\n%s\n%s\n%t\n%s", upstream, t.commit, c.submodules, strings.Join(c.sparse, "\n")))
 	return "git:" + hex.EncodeToString(sum[:])

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,16 +16,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Callers bound what they wait for. These bound what goes on because there is always another one
-// who waits.
 const (
+	// lookLimit and fetchLimit end operations that new callers keep joining.
 	lookLimit  = 10 * time.Minute
 	fetchLimit = time.Hour
-	// idleLimit is how long a server may be silent in the middle of a pack.
+	// idleLimit is the longest pause of a server in the middle of a pack.
 	idleLimit = 5 * time.Minute
 )
 
-// mirror is what this machine keeps of an upstream.
+// mirror is the local copy of an upstream.
 type mirror struct {
 	all    *Mirrors
 	key    string
@@ -32,18 +32,18 @@ type mirror struct {
 	up     Upstream
 	remote remote
 
-	// files is held for reading while objects are read, for writing while a store is thrown away.
+	// files is held for reading to read objects, for writing to remove a store.
 	files sync.RWMutex
 
-	// history is held by the one who fetches with all history.
+	// history is held by a fetch with the whole history.
 	history chan struct{}
 
 	mu       sync.Mutex
 	used     time.Time
-	looked   *advert   // what the last look found
+	looked   *advert   // result of the last successful look
 	lookedAt time.Time // when that look began
-	failed   error     // why the last look failed, nil when it did not
-	failedAt time.Time // when it ended
+	failed   error     // error of the last look; nil if it succeeded
+	failedAt time.Time // when that look ended
 	looking  *flight
 	fetching *fetch
 	pending  map[plumbing.Hash]bool
@@ -60,20 +60,17 @@ func (m *mirror) store(shallow bool) *store {
 	return &store{dir: filepath.Join(m.dir, name), shallow: shallow}
 }
 
-// sharedFailure is how long a failure is told to others who come, instead of asking again. It is
-// less than anybody waits before trying again.
+// sharedFailure is how long callers share a failure. It is shorter than every delay of a retry.
 const sharedFailure = time.Second
 
-// list returns the references as they were at most maxAge ago: a look that began earlier does not
-// do, even if it is still going on. Whoever is content with an earlier look is content with its
-// failure, too, if it has only just failed: a hundred sources of an upstream that is away are not a
-// hundred attempts.
+// list returns the references as they were at most maxAge ago, from a look that began since then.
+// Callers that accept an earlier look also share its failure for a moment, so that many sources of
+// an unavailable upstream need one attempt.
 func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error) {
 	oldest := time.Now().Add(-maxAge)
 	for {
 		m.mu.Lock()
-		// What was found before a look failed is no answer any more to the question what there is
-		// now.
+		// After a failure, the earlier result does not count.
 		if m.looked != nil && m.failed == nil && !m.lookedAt.Before(oldest) {
 			defer m.mu.Unlock()
 			return m.looked, nil
@@ -91,7 +88,7 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 		joined := mine || !f.started.Before(oldest) && f.join()
 		m.mu.Unlock()
 		if !joined {
-			// It began too early, or nobody waits for it any more.
+			// It began too early, or was cancelled.
 			select {
 			case <-f.done:
 			case <-ctx.Done():
@@ -105,7 +102,7 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 	}
 }
 
-// look asks the upstream.
+// look queries the upstream.
 func (m *mirror) look(ctx context.Context) error {
 	started := time.Now()
 	var given *advert
@@ -116,14 +113,14 @@ func (m *mirror) look(ctx context.Context) error {
 	m.mu.Lock()
 	m.looking = nil
 	news := false
-	// That nobody waited any more says nothing about the upstream.
+	// A cancelled look says nothing about the upstream.
 	if !errors.Is(err, context.Canceled) {
-		// Whoever was told of the failure waits longer and longer.
+		// Sources that failed wait longer and longer: tell them that the upstream responds again.
 		news = m.failed != nil && err == nil
 		m.failed, m.failedAt = err, time.Now()
 	}
 	if err == nil {
-		news = news || m.looked != nil && !m.looked.equal(given)
+		news = news || m.looked != nil && !maps.Equal(m.looked.refs, given.refs)
 		m.looked, m.lookedAt = given, started
 	}
 	m.mu.Unlock()
@@ -133,15 +130,15 @@ func (m *mirror) look(ctx context.Context) error {
 	return err
 }
 
-// forget makes the next look ask the upstream.
+// forget makes the next look query the upstream.
 func (m *mirror) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lookedAt = time.Time{}
 }
 
-// with calls read with the objects that t leads to. What is missing is fetched, and what turns out
-// to be damaged is thrown away and fetched anew, once.
+// with calls read with the objects of t. It fetches missing objects, and once removes a damaged
+// store and fetches again.
 func (m *mirror) with(ctx context.Context, t target, read func(*objects) error) error {
 	for attempt := 0; ; attempt++ {
 		s, err := m.ensure(ctx, t)
@@ -172,7 +169,7 @@ func (m *mirror) read(ctx context.Context, s *store, read func(*objects) error) 
 	return errors.Join(guarded(func() error { return read(o) }), o.Close())
 }
 
-// discard throws stores away.
+// discard removes stores.
 func (m *mirror) discard(stores ...*store) error {
 	m.files.Lock()
 	defer m.files.Unlock()

@@ -41,7 +41,7 @@ func Open(dir string, options Options) (*Mirrors, error) {
 	return &Mirrors{dir: dir, options: options, salt: salt, slots: make(chan struct{}, options.Parallel), idle: idleLimit, mirrors: map[string]*mirror{}}, nil
 }
 
-// saltIn reads or makes what keeps names of mirrors from telling of credentials.
+// saltIn reads or creates the salt that keeps the names of mirrors from revealing credentials.
 func saltIn(dir string) ([]byte, error) {
 	name := filepath.Join(dir, "salt")
 	salt, err := os.ReadFile(name)
@@ -60,7 +60,7 @@ func saltIn(dir string) ([]byte, error) {
 // credentials.
 func (m *Mirrors) Key(up Upstream) string { return key(up, m.salt) }
 
-// mirror finds the mirror of an upstream.
+// mirror returns the mirror of an upstream.
 func (m *Mirrors) mirror(up Upstream) (*mirror, error) {
 	name := m.Key(up)
 	m.mu.Lock()
@@ -92,7 +92,7 @@ func (m *Mirrors) remote(up Upstream) (remote, error) {
 	return newHTTP(e)
 }
 
-// slot waits until memory may be used.
+// slot waits for permission to unpack or check out, which needs memory.
 func (m *Mirrors) slot(ctx context.Context) (func(), error) {
 	select {
 	case m.slots <- struct{}{}:
@@ -102,13 +102,13 @@ func (m *Mirrors) slot(ctx context.Context) (func(), error) {
 	}
 }
 
-// touch notes that a mirror is used: in its directory, too, but not all the time.
+// touch records the use of a mirror, at most once a minute also in its directory.
 func (m *mirror) touch() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
 	if now.Sub(m.used) > time.Minute {
-		_ = os.Chtimes(m.dir, now, now) // There may be none yet. What cannot be noted is removed a little early.
+		_ = os.Chtimes(m.dir, now, now) // it may not exist yet; a failure only removes it a little early
 	}
 	m.used = now
 }
@@ -218,7 +218,7 @@ func size(ctx context.Context, dir string) (int64, error) {
 	return total, err
 }
 
-// ignoreMissing passes over files that went away while somebody looked.
+// ignoreMissing ignores files that were removed meanwhile.
 func ignoreMissing(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

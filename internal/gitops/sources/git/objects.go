@@ -16,14 +16,14 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// maxText is how large commits, tags and files of configuration may be, maxListing a directory's
-// list: some 400 000 names.
+// maxText limits commits, tags and configuration files, maxListing the list of a directory: about
+// 400 000 names.
 const (
 	maxText    = 1 << 20
 	maxListing = 16 << 20
 )
 
-// damageError says that objects are missing or are not what their names say.
+// damageError says that an object is missing or does not match its hash.
 type damageError struct {
 	hash plumbing.Hash
 	err  error
@@ -40,13 +40,12 @@ func isDamage(err error) bool {
 
 var errHash = errors.New("it does not match its hash")
 
-// objects reads a repository's objects and checks each against its name. It is for one goroutine.
+// objects reads and verifies a repository's objects. It is for one goroutine.
 type objects struct {
 	storage *filesystem.Storage
 }
 
-// openObjects opens the bare repository in dir. No link leads out of it, nor does it borrow objects
-// from elsewhere.
+// openObjects opens the bare repository in dir, without links out of it and alternates.
 func openObjects(dir string) *objects {
 	return &objects{filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRU(16*cache.MiByte),
 		filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: 1 << 20})}
@@ -54,14 +53,14 @@ func openObjects(dir string) *objects {
 
 func (o *objects) Close() error { return o.storage.Close() }
 
-// read returns an object that is at most limit bytes large.
+// read returns an object of at most limit bytes.
 func (o *objects) read(hash plumbing.Hash, limit int64) (plumbing.ObjectType, []byte, error) {
 	object, err := o.storage.EncodedObject(plumbing.AnyObject, hash)
 	if err != nil {
 		return 0, nil, &damageError{hash, err}
 	}
 	if object.Size() > limit {
-		return 0, nil, fmt.Errorf("%w: object %s has %d bytes, the limit is %d", errTooBig, hash, object.Size(), limit)
+		return 0, nil, tooBig("object %s has %d bytes, the limit is %d", hash, object.Size(), limit)
 	}
 	var content bytes.Buffer
 	if err := o.write(&content, object, hash); err != nil {
@@ -79,12 +78,12 @@ func (o *objects) open(hash plumbing.Hash, limit int64) (plumbing.EncodedObject,
 	case object.Type() != plumbing.BlobObject:
 		return nil, &damageError{hash, errHash}
 	case object.Size() > limit:
-		return nil, fmt.Errorf("%w: file %s has %d bytes, the limit is %d", errTooBig, hash, object.Size(), limit)
+		return nil, tooBig("file %s has %d bytes, the limit is %d", hash, object.Size(), limit)
 	}
 	return object, nil
 }
 
-// write copies an object. Unless it returns nil nothing that was written may be relied on.
+// write copies an object. After an error, the written data must not be used.
 func (o *objects) write(w io.Writer, object plumbing.EncodedObject, hash plumbing.Hash) (err error) {
 	r, err := object.Reader()
 	if err != nil {
@@ -109,7 +108,7 @@ func (o *objects) write(w io.Writer, object plumbing.EncodedObject, hash plumbin
 	return nil
 }
 
-// outcome tells failures to write from those to read.
+// outcome distinguishes failures to write from failures to read.
 type outcome struct {
 	w   io.Writer
 	err error
@@ -121,7 +120,7 @@ func (o *outcome) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// peel follows tags to the commit that they are for.
+// peel follows tags to their commit.
 func (o *objects) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 	for range 5 {
 		kind, content, err := o.read(hash, maxText)
@@ -131,16 +130,16 @@ func (o *objects) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 		case kind == plumbing.CommitObject:
 			return hash, nil
 		case kind != plumbing.TagObject:
-			return plumbing.ZeroHash, &refError{text: fmt.Sprintf("the reference leads to %s, which is not a commit", hash)}
+			return plumbing.ZeroHash, wrongRef("the reference leads to %s, which is not a commit", hash)
 		}
 		if hash, err = headerHash(content, "object"); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
-	return plumbing.ZeroHash, &refError{text: "the reference is a tag of a tag of a tag"}
+	return plumbing.ZeroHash, wrongRef("the reference is a tag of a tag of a tag")
 }
 
-// headerHash reads the hash in one of the lines that a commit or tag begins with.
+// headerHash returns the hash in a header of a commit or tag.
 func headerHash(content []byte, name string) (plumbing.Hash, error) {
 	for line := range bytes.Lines(content) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -163,12 +162,12 @@ func (o *objects) root(commit plumbing.Hash) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	if kind != plumbing.CommitObject {
-		return plumbing.ZeroHash, &refError{text: fmt.Sprintf("%s is not a commit", commit)}
+		return plumbing.ZeroHash, wrongRef("%s is not a commit", commit)
 	}
 	return headerHash(content, "tree")
 }
 
-// treeEntry is one line of a directory's list.
+// treeEntry is one entry of a directory.
 type treeEntry struct {
 	mode string
 	name string
@@ -181,7 +180,7 @@ const (
 	modeSubmodule = "160000"
 )
 
-// tree reads the list of a directory.
+// tree returns the entries of a directory.
 func (o *objects) tree(hash plumbing.Hash) ([]treeEntry, error) {
 	kind, content, err := o.read(hash, maxListing)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,19 +15,20 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// maxObjects is how many objects a pack may have: five times what a checkout may have. Making their
-// index takes some 300 bytes of memory for each.
+// maxObjects limits the objects of a pack: five times as many as in a checkout. Each needs about
+// 300 bytes of memory for the index.
 const maxObjects = 1_000_000
 
-// packLimits bound what receiving a pack may cost.
+// packLimits limit a pack, and each of its objects.
 type packLimits struct{ bytes, object int64 }
 
-// receive writes a pack to a file of its own, looks whether unpacking it is affordable, and makes
-// its objects part of the store. Thin packs refer to objects of the store and become single
-// objects; they are small. Only what takes memory waits for a slot: whoever sends slowly keeps
-// nobody waiting.
+// receive writes a pack to a file, checks the limits, and adds its objects to the store. Thin packs
+// refer to objects of the store and are unpacked; they are small. Only steps that need memory wait
+// for a slot, so a slow server does not delay others.
 func (s *store) receive(ctx context.Context, r io.Reader, thin bool, limits packLimits, slot func(context.Context) (func(), error)) error {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "pack-")
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *store) receive(ctx context.Context, r io.Reader, thin bool, limits pack
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	limited := &limitedReader{r: r, left: limits.bytes, err: fmt.Errorf("%w: more than %d MiB would have to be fetched", errTooBig, limits.bytes>>20)}
+	limited := &limitedReader{r: r, left: limits.bytes, err: tooBig("more than %d MiB would have to be fetched", limits.bytes>>20)}
 	if _, err := io.Copy(f, contextReader{ctx, limited}); err != nil {
 		return err
 	}
@@ -54,10 +54,11 @@ func (s *store) receive(ctx context.Context, r io.Reader, thin bool, limits pack
 	return broken(ctx, s.index(ctx, f))
 }
 
-// broken tells that a pack is damaged where libraries only say how.
+// broken marks errors of libraries as damage of the pack.
 func broken(ctx context.Context, err error) error {
 	var path *os.PathError
-	if err == nil || ctx.Err() != nil || errors.Is(err, errTooBig) || errors.As(err, &path) {
+	var problem *upstream.Problem
+	if err == nil || ctx.Err() != nil || errors.As(err, &problem) || errors.As(err, &path) {
 		return err
 	}
 	return &damageError{err: err}
@@ -76,8 +77,8 @@ func rewind(ctx context.Context, f *os.File) (*packfile.Scanner, error) {
 	return packfile.NewScanner(seekable{contextReader{ctx, f}, f}), nil
 }
 
-// survey reads a whole pack and looks how large its objects become. A few bytes can say that they
-// are gigabytes.
+// survey reads a whole pack and checks the size of the unpacked objects: a few bytes can expand to
+// gigabytes.
 func survey(ctx context.Context, f *os.File, limits packLimits) error {
 	scanner, err := rewind(ctx, f)
 	if err != nil {
@@ -88,7 +89,7 @@ func survey(ctx context.Context, f *os.File, limits packLimits) error {
 		return err
 	}
 	if count > maxObjects {
-		return fmt.Errorf("%w: a pack has %d objects, the limit is %d", errTooBig, count, maxObjects)
+		return tooBig("a pack has %d objects, the limit is %d", count, maxObjects)
 	}
 	for range count {
 		header, err := scanner.NextObjectHeader()
@@ -106,13 +107,13 @@ func survey(ctx context.Context, f *os.File, limits packLimits) error {
 			}
 		}
 		if size < 0 || size > limits.object {
-			return fmt.Errorf("%w: a file in it has %d MiB, the limit is %d MiB", errTooBig, size>>20, limits.object>>20)
+			return tooBig("a file in it has %d MiB, the limit is %d MiB", size>>20, limits.object>>20)
 		}
 	}
 	return nil
 }
 
-// beginning keeps the first bytes of a delta, which say how large its base and its result are.
+// beginning keeps the first bytes of a delta: the sizes of its base and its result.
 type beginning struct {
 	bytes [24]byte
 	n     int
@@ -135,8 +136,7 @@ func (b *beginning) deltaSize() int64 {
 	return int64(size)
 }
 
-// index adds a pack to the store as it is. The pack itself gets its name last: without it nobody
-// looks at the index.
+// index adds a pack to the store. It renames the pack last: without it, the index is ignored.
 func (s *store) index(ctx context.Context, f *os.File) error {
 	scanner, err := rewind(ctx, f)
 	if err != nil {
@@ -184,10 +184,10 @@ func (s *store) unpack(ctx context.Context, f *os.File) error {
 	return err
 }
 
-// single takes objects one by one, even from who could give it a pack.
+// single hides the method with which the storage would store a pack unchanged.
 type single struct{ storer.EncodedObjectStorer }
 
-// SetEncodedObject adds an object that is not there yet.
+// SetEncodedObject adds an object unless it exists.
 func (s single) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, error) {
 	if s.HasEncodedObject(o.Hash()) == nil {
 		return o.Hash(), nil

@@ -4,8 +4,6 @@
 package git
 
 import (
-	"errors"
-	"fmt"
 	"sort"
 	"strings"
 
@@ -14,24 +12,24 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// defaultBranch is what Flux takes when nothing is said, whatever the repository's own default is.
+// defaultBranch is Flux's default, whatever the repository's own default is.
 const defaultBranch = "master"
 
 const peeledSuffix = "^{}"
 
-// target is a commit that a reference leads to.
+// target is the commit of a reference.
 type target struct {
-	// name is what stands before the commit in a revision; empty for a commit alone.
+	// name precedes the commit in a revision; empty for a commit without a name.
 	name string
-	// want is the object that the reference names, a tag perhaps; commit is the commit behind it.
+	// want is the object that the reference names, such as a tag; commit is its commit.
 	want, commit plumbing.Hash
-	// tag is the tag's name when a tag leads to the commit.
+	// tag is the name of the tag that leads to the commit; empty if there is none.
 	tag string
-	// pinned says that the commit was named by its hash: nothing else leads to it, perhaps.
+	// pinned says that the commit was named by its hash: no reference may lead to it.
 	pinned bool
 }
 
-// revision is how Flux names what was found.
+// revision returns the revision in Flux's format.
 func (t target) revision() string {
 	if t.name == "" {
 		return "sha1:" + t.commit.String()
@@ -39,17 +37,8 @@ func (t target) revision() string {
 	return t.name + "@sha1:" + t.commit.String()
 }
 
-// refError says why a reference leads nowhere. Wrong is true when no repository could have it.
-type refError struct {
-	text  string
-	wrong bool
-}
-
-func (e *refError) Error() string { return e.text }
-
-// resolve finds the commits that ref leads to among the references of a repository. They are more
-// than one only when versions differ in nothing but what follows their plus: then the commits'
-// times decide.
+// resolve returns the commits of ref among the references of a repository. There are several only
+// if versions differ only in their build metadata: then the times of the commits decide.
 func resolve(given *advert, ref Ref) ([]target, error) {
 	switch {
 	case ref.Commit != "":
@@ -65,7 +54,7 @@ func resolve(given *advert, ref Ref) ([]target, error) {
 	}
 	targets, err := given.branch(defaultBranch)
 	if err != nil {
-		err = errors.Join(err, errors.New("nothing else was asked for; name another one in ref.branch"))
+		err = wrongRef("%v, the default; name another one in ref.branch", err)
 	}
 	return targets, err
 }
@@ -73,7 +62,7 @@ func resolve(given *advert, ref Ref) ([]target, error) {
 func (a *advert) branch(name string) ([]target, error) {
 	hash, has := a.refs["refs/heads/"+name]
 	if !has {
-		return nil, &refError{text: fmt.Sprintf("there is no branch %q", name)}
+		return nil, wrongRef("there is no branch %q", name)
 	}
 	return []target{{name: name, want: hash, commit: hash}}, nil
 }
@@ -81,7 +70,7 @@ func (a *advert) branch(name string) ([]target, error) {
 func (a *advert) tag(name string) ([]target, error) {
 	found, has := a.lookTag("refs/tags/" + name)
 	if !has {
-		return nil, &refError{text: fmt.Sprintf("there is no tag %q", name)}
+		return nil, wrongRef("there is no tag %q", name)
 	}
 	found.name = name
 	return []target{found}, nil
@@ -99,10 +88,10 @@ func (a *advert) lookTag(full string) (target, bool) {
 	return found, true
 }
 
-// named takes the full name of a reference, which then stands in the revision as it is.
+// named finds a reference by its full name, which becomes part of the revision.
 func (a *advert) named(name string) ([]target, error) {
 	if strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") {
-		return nil, &refError{text: fmt.Sprintf("the name of the reference %q begins or ends with a slash", name), wrong: true}
+		return nil, impossible("the name of the reference %q begins or ends with a slash", name)
 	}
 	plain := strings.TrimSuffix(name, peeledSuffix)
 	if strings.HasPrefix(plain, "refs/tags/") {
@@ -113,13 +102,13 @@ func (a *advert) named(name string) ([]target, error) {
 	} else if hash, has := a.refs[name]; has {
 		return []target{{name: name, want: hash, commit: hash}}, nil
 	}
-	return nil, &refError{text: fmt.Sprintf("there is no reference %q; write its full name, such as refs/heads/main", name)}
+	return nil, wrongRef("there is no reference %q; write its full name, such as refs/heads/main", name)
 }
 
 func (a *advert) commit(ref Ref) ([]target, error) {
 	hash := plumbing.NewHash(ref.Commit)
 	if len(ref.Commit) != 40 || hash.String() != strings.ToLower(ref.Commit) {
-		return nil, &refError{text: fmt.Sprintf("%q is not a commit; its hash has 40 hexadecimal digits", ref.Commit), wrong: true}
+		return nil, impossible("%q is not a commit; its hash has 40 hexadecimal digits", ref.Commit)
 	}
 	found := target{want: hash, commit: hash, pinned: true}
 	switch {
@@ -134,11 +123,11 @@ func (a *advert) commit(ref Ref) ([]target, error) {
 	return []target{found}, nil
 }
 
-// highest finds the tag with the highest version in a range.
+// highest returns the tags of the highest version in a range.
 func (a *advert) highest(text string) ([]target, error) {
 	constraint, err := semver.NewConstraint(text)
 	if err != nil {
-		return nil, &refError{text: fmt.Sprintf("%q is not a version range: %v", text, err), wrong: true}
+		return nil, impossible("%q is not a version range: %v", text, err)
 	}
 	var best *semver.Version
 	var found []target
@@ -161,7 +150,7 @@ func (a *advert) highest(text string) ([]target, error) {
 		found = append(found, one)
 	}
 	if len(found) == 0 {
-		return nil, &refError{text: fmt.Sprintf("none of its %d tags is a version in the range %q", tags, text)}
+		return nil, wrongRef("none of its %d tags is a version in the range %q", tags, text)
 	}
 	sort.Slice(found, func(i, j int) bool { return found[i].name < found[j].name })
 	return found, nil

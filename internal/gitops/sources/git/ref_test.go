@@ -11,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 func hash(digit string) plumbing.Hash { return plumbing.NewHash(strings.Repeat(digit, 40)) }
@@ -62,7 +64,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			targets, err := resolve(given, c.ref)
 			if c.fail {
-				var missing *refError
+				var missing *upstream.Problem
 				if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.want) {
 					t.Fatalf("the error is %v, want one that says %q", err, c.want)
 				}

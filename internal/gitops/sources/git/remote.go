@@ -11,63 +11,55 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
-	"sort"
+	"slices"
 
 	fluxgit "github.com/fluxcd/pkg/git"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// Reasons of failures. The first five are Flux's.
-const (
-	// ReasonAuthentication: credentials are missing, incomplete or refused.
-	ReasonAuthentication = "AuthenticationFailed"
-	// ReasonOperation: the upstream is unavailable, responds incorrectly, or lacks the requested
-	// reference.
-	ReasonOperation = "GitOperationFailed"
-	// ReasonURL: the URL cannot be used.
-	ReasonURL = "URLInvalid"
-	// ReasonEmpty: the repository has no commit.
-	ReasonEmpty = "EmptyGitRepository"
-	// ReasonProvider: the provider's configuration is incomplete, or not supported here.
-	ReasonProvider = "InvalidProviderConfiguration"
-)
-
-// remote is the other end: a server that speaks git's protocol. Its methods end with their context.
+// remote is a git server. Its methods end with their context.
 type remote interface {
-	// list asks for all references.
+	// list returns all references.
 	list(ctx context.Context) (*advert, error)
-	// upload asks for a pack. Given is what a list said before; remotes that say it again use that.
+	// upload requests a pack with the message that ask returns. Its argument is given, the result of
+	// an earlier list, or a newer one if the protocol begins with a list.
 	upload(ctx context.Context, given *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error)
 }
 
-// endpoint is an upstream that was found acceptable.
+// endpoint is a valid upstream.
 type endpoint struct {
 	url   *url.URL
 	auth  *fluxgit.AuthOptions
 	proxy *url.URL
 }
 
-// parse checks what can be checked without asking anybody.
+// failed makes a failure of the configuration for the source's status.
+func (e *endpoint) failed(format string, args ...any) error {
+	return upstream.Failed(ReasonAuthentication, nil, "connect to %s: %s", show(e.url.String()), fmt.Sprintf(format, args...))
+}
+
+// parse checks an upstream as far as possible without connecting.
 func parse(up Upstream) (*endpoint, error) {
 	u, err := url.Parse(up.URL)
 	if err != nil || u.Path == "" && u.Scheme != "file" && u.Host == "" {
-		return nil, invalid("the URL of the repository is invalid; expected https://host/path, ssh://git@host/path or file:///path")
+		return nil, upstream.Stalled(ReasonURL, nil, "the URL of the repository is invalid; expected https://host/path, ssh://git@host/path or file:///path")
 	}
 	switch u.Scheme {
 	case "http", "https", "ssh":
 		if u.Host == "" {
-			return nil, invalid("the URL %s does not have a host", show(up.URL))
+			return nil, upstream.Stalled(ReasonURL, nil, "the URL %s does not have a host", show(up.URL))
 		}
 	case "file":
 		if u.Host != "" || u.Path == "" || u.Path[0] != '/' {
-			return nil, invalid("the URL %s does not have an absolute path; expected file:///path", show(up.URL))
+			return nil, upstream.Stalled(ReasonURL, nil, "the URL %s does not have an absolute path; expected file:///path", show(up.URL))
 		}
 		return &endpoint{url: u}, nil
 	default:
-		return nil, invalid("the URL %s does not begin with https://, http://, ssh:// or file://", show(up.URL))
+		return nil, upstream.Stalled(ReasonURL, nil, "the URL %s does not begin with https://, http://, ssh:// or file://", show(up.URL))
 	}
 	auth, err := credentials(*u, up)
 	if err != nil {
@@ -76,17 +68,13 @@ func parse(up Upstream) (*endpoint, error) {
 	return &endpoint{url: u, auth: auth, proxy: up.Proxy}, nil
 }
 
-func invalid(format string, args ...any) error {
-	return &archive.FetchError{Reason: ReasonURL, Message: fmt.Sprintf(format, args...), Stalled: true}
-}
-
-// credentials reads a Secret as Flux does and refuses what could not work.
+// credentials reads a Secret like Flux, and refuses credentials that cannot work.
 func credentials(u url.URL, up Upstream) (*fluxgit.AuthOptions, error) {
 	fail := func(format string, args ...any) error {
-		return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("credentials for %s: ", show(up.URL)) + fmt.Sprintf(format, args...)}
+		return upstream.Failed(ReasonAuthentication, nil, "credentials for %s: %s", show(up.URL), fmt.Sprintf(format, args...))
 	}
 	if len(up.Secret["githubAppID"]) > 0 {
-		return nil, &archive.FetchError{Reason: ReasonProvider, Message: fmt.Sprintf("credentials for %s: the Secret is for a GitHub app, but provider is not github", show(up.URL))}
+		return nil, upstream.Failed(ReasonProvider, nil, "credentials for %s: the Secret is for a GitHub app, but provider is not github", show(up.URL))
 	}
 	if u.Scheme == "ssh" {
 		switch {
@@ -123,18 +111,12 @@ func signer(auth *fluxgit.AuthOptions) (ssh.Signer, error) {
 	return ssh.ParsePrivateKey(auth.Identity)
 }
 
-// key is the name of an upstream's mirror. It tells nothing of the credentials, not even to who
-// tries to guess them.
+// key returns the name of an upstream's mirror. It does not allow guessing the credentials.
 func key(up Upstream, salt []byte) string {
 	mac := hmac.New(sha256.New, salt)
 	add := func(text string) { fmt.Fprintf(mac, "%d:%s", len(text), text) }
 	add(up.URL)
-	names := make([]string, 0, len(up.Secret))
-	for name := range up.Secret {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(up.Secret)) {
 		add(name)
 		add(string(up.Secret[name]))
 	}

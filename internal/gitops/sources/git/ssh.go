@@ -19,29 +19,20 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/net/proxy"
 
-	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// hostKeyError says that a server is not the one that known_hosts names.
-type hostKeyError struct {
-	host, fingerprint string
-	err               error
-}
+// dialTimeout limits connecting and the handshake; contexts limit the rest.
+const dialTimeout = 30 * time.Second
 
-func (e *hostKeyError) Error() string {
-	return fmt.Sprintf("the key of %s (%s) does not match known_hosts", e.host, e.fingerprint)
-}
-
-func (e *hostKeyError) Unwrap() error { return e.err }
-
-// saidError is what a server said before it ended the connection.
+// saidError is the message of a server that ended the connection.
 type saidError struct{ text string }
 
 func (e *saidError) Error() string { return fmt.Sprintf("the server says %q", e.text) }
 
-// sshRemote is a server that speaks the protocol over SSH.
+// sshRemote is a server with the protocol over SSH.
 type sshRemote struct {
 	endpoint *endpoint
 	config   ssh.ClientConfig
@@ -49,16 +40,13 @@ type sshRemote struct {
 }
 
 func newSSH(e *endpoint) (*sshRemote, error) {
-	fail := func(reason string) error {
-		return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("connect to %s: %s", show(e.url.String()), reason)}
-	}
 	key, err := signer(e.auth)
 	if err != nil {
-		return nil, fail("the private key (identity) cannot be read")
+		return nil, e.failed("the private key (identity) cannot be read")
 	}
 	known, algorithms, err := knownhosts.New(e.auth.KnownHosts)
 	if err != nil {
-		return nil, fail("known_hosts cannot be read; it has lines as ssh-keyscan writes them")
+		return nil, e.failed("known_hosts cannot be read; its lines must have the format of ssh-keyscan")
 	}
 	if len(algorithms) == 1 && algorithms[0] == ssh.KeyAlgoRSA {
 		algorithms = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSA}
@@ -68,8 +56,9 @@ func newSSH(e *endpoint) (*sshRemote, error) {
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(key)},
 		HostKeyAlgorithms: algorithms,
 		HostKeyCallback: func(host string, address net.Addr, key ssh.PublicKey) error {
-			if err := known(host, address, key); err != nil {
-				return &hostKeyError{host, ssh.FingerprintSHA256(key), err}
+			if known(host, address, key) != nil {
+				return &upstream.Problem{Reason: ReasonAuthentication, Text: fmt.Sprintf("the key of %s (%s) does not match known_hosts; "+
+					"either known_hosts is out of date, or another server answers", host, ssh.FingerprintSHA256(key))}
 			}
 			return nil
 		},
@@ -78,15 +67,12 @@ func newSSH(e *endpoint) (*sshRemote, error) {
 		return r, nil
 	}
 	if e.proxy.Scheme != "socks5" {
-		return nil, fail("repositories by ssh:// take proxies whose address begins with socks5:// only")
+		return nil, e.failed("for ssh:// repositories, the proxy's address must begin with socks5://")
 	}
 	through, err := proxy.FromURL(e.proxy, outbound.Dialer(dialTimeout))
-	if err != nil {
-		return nil, fail("the proxy's address cannot be used")
-	}
-	dialer, ends := through.(proxy.ContextDialer)
-	if !ends {
-		return nil, fail("the proxy's address cannot be used")
+	dialer, ok := through.(proxy.ContextDialer)
+	if err != nil || !ok {
+		return nil, e.failed("the proxy's address cannot be used")
 	}
 	r.dial = dialer.DialContext
 	return r, nil
@@ -102,7 +88,7 @@ func (r *sshRemote) list(ctx context.Context) (*advert, error) {
 	if err != nil && !errors.Is(err, errEmpty) {
 		return nil, s.explain(err)
 	}
-	// Nothing is wanted: that ends the conversation as git ends it.
+	// Like git, end the conversation by requesting nothing.
 	if _, gone := io.WriteString(s.in, "0000"); given != nil {
 		return given, s.explain(gone)
 	}
@@ -131,33 +117,30 @@ func (r *sshRemote) upload(ctx context.Context, _ *advert, ask func(*advert) ([]
 type sshSession struct {
 	in     io.WriteCloser
 	out    io.Reader
-	said   *tail
+	said   *stderr
 	ended  func() error
 	close  []func() error
 	closed sync.Once
 }
 
-func (s *sshSession) Read(b []byte) (int, error) {
-	n, err := s.out.Read(b)
-	return n, err
-}
+func (s *sshSession) Read(b []byte) (int, error) { return s.out.Read(b) }
 
 func (s *sshSession) Close() error {
 	s.closed.Do(func() {
 		for _, one := range s.close {
-			_ = one() // What was asked for is read; how the connection ends does not matter.
+			_ = one() // all needed data is read
 		}
 	})
 	return nil
 }
 
-// explain prefers what the server said about an end that came too early.
+// explain adds the server's message to an error.
 func (s *sshSession) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		_ = s.ended() // It waits for what is said beside; why there is an end is said there.
+		_ = s.ended() // it waits for the message, which explains the end
 	}
 	if text := s.said.String(); text != "" {
 		return errors.Join(&saidError{text}, err)
@@ -165,7 +148,7 @@ func (s *sshSession) explain(err error) error {
 	return err
 }
 
-// open connects, shakes hands and starts the command. All of it ends with ctx.
+// open connects and starts the command. Everything ends with ctx.
 func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 	address := r.endpoint.url.Host
 	if r.endpoint.url.Port() == "" {
@@ -183,11 +166,14 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 	config := r.config
 	shaken, channels, requests, err := ssh.NewClientConn(conn, address, &config)
 	if err != nil {
-		_ = end() // Why the handshake failed is what matters.
+		_ = end()
+		if strings.Contains(err.Error(), "ssh: unable to authenticate") { // the library has no type for it
+			return nil, fmt.Errorf("%w: %w", errKey, err)
+		}
 		return nil, err
 	}
 	client := ssh.NewClient(shaken, channels, requests)
-	s := &sshSession{said: &tail{}, close: []func() error{client.Close, end}}
+	s := &sshSession{said: &stderr{}, close: []func() error{client.Close, end}}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -211,7 +197,7 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 	return s, nil
 }
 
-// home is how git reads paths below somebody's home: ssh://host/~/x is ~/x there.
+// home returns git's path for a URL below a home directory: ~/x for ssh://host/~/x.
 func home(path string) string {
 	if strings.HasPrefix(path, "/~") {
 		return path[1:]
@@ -219,16 +205,16 @@ func home(path string) string {
 	return path
 }
 
-// quote makes one word of a path for the server's shell.
+// quote quotes a path for the server's shell.
 func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
-// tail keeps the beginning of what a server says beside.
-type tail struct {
+// stderr keeps the beginning of a server's messages.
+type stderr struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (t *tail) Write(b []byte) (int, error) {
+func (t *stderr) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if left := 300 - t.text.Len(); left > 0 {
@@ -237,7 +223,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (t *tail) String() string {
+func (t *stderr) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return brief.Line(t.text.String())

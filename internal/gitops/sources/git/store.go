@@ -15,17 +15,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// maxHaves is how many commits a fetch names as being there. The newest do: what is asked for is
-// like them. maxTips is how many fetches a store takes before it is begun anew, so that what nobody
-// needs goes away.
 const (
+	// maxHaves limits the commits that a fetch names as present. The newest suffice: they are the
+	// most similar to the requested one.
 	maxHaves = 32
-	maxTips  = 128
+	// maxTips is the number of fetches after which a store is replaced, to drop unused objects.
+	maxTips = 128
 )
 
-// store is a bare repository without references. What is complete in it is said by its tips: a file
-// for every object that was asked for and came, written when all else was. Its content is the
-// commit behind the object.
+// store is a bare repository without references. A tip marks a complete object: a file that is
+// written after everything else of a fetch, and contains the object's commit.
 type store struct {
 	dir     string
 	shallow bool
@@ -38,13 +37,13 @@ type tip struct {
 
 func (s *store) tip(want plumbing.Hash) string { return filepath.Join(s.dir, "tips", want.String()) }
 
-// has tells whether an object came with everything that belongs to it.
+// has reports whether an object is complete.
 func (s *store) has(want plumbing.Hash) bool {
 	_, err := os.Stat(s.tip(want))
 	return err == nil
 }
 
-// prepare makes the directories and clears away what an interrupted fetch left.
+// prepare creates the directories and removes the remains of an interrupted fetch.
 func (s *store) prepare() error {
 	if err := os.RemoveAll(filepath.Join(s.dir, "tmp")); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (s *store) prepare() error {
 	return nil
 }
 
-// mark says that an object is complete.
+// mark marks an object as complete.
 func (s *store) mark(want, commit plumbing.Hash) error {
 	temp := filepath.Join(s.dir, "tmp", "tip-"+want.String())
 	if err := os.WriteFile(temp, []byte(commit.String()), 0o600); err != nil {
@@ -66,7 +65,7 @@ func (s *store) mark(want, commit plumbing.Hash) error {
 	return os.Rename(temp, s.tip(want))
 }
 
-// tips lists what is complete, the newest first.
+// tips lists complete objects, the newest first.
 func (s *store) tips() ([]tip, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "tips"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,7 +94,7 @@ func (s *store) tips() ([]tip, error) {
 	return tips, nil
 }
 
-// haves are the commits that a fetch names as being there.
+// haves returns the commits that a fetch names as present.
 func haves(tips []tip) []plumbing.Hash {
 	var hashes []plumbing.Hash
 	seen := map[plumbing.Hash]bool{}

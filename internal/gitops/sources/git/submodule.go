@@ -16,21 +16,20 @@ import (
 )
 
 const (
-	// maxModules is how many repositories may be inside of one, those inside of them included;
-	// maxModuleDepth how deep.
+	// maxModules limits the submodules of a tree, nested ones included; maxModuleDepth the nesting.
 	maxModules     = 100
 	maxModuleDepth = 10
 )
 
-// placeSubmodules puts the repositories inside of a tree to their places. As with git, places that
-// .gitmodules says nothing about stay empty.
+// placeSubmodules writes the submodules of a tree. As in git, places that are not in .gitmodules
+// stay empty.
 func (m *mirror) placeSubmodules(ctx context.Context, places []submodule, modules []byte, dir string, left *budget, depth int) error {
 	if depth >= maxModuleDepth {
-		return &treeError{places[0].path, "the submodules lie too deep in each other"}
+		return inTree(places[0].path, "the submodules are nested too deeply")
 	}
 	read := config.NewModules()
 	if err := read.Unmarshal(modules); err != nil {
-		return &treeError{".gitmodules", "it cannot be read"}
+		return inTree(".gitmodules", "it cannot be read")
 	}
 	urls := map[string]string{}
 	for _, one := range read.Submodules {
@@ -42,7 +41,7 @@ func (m *mirror) placeSubmodules(ctx context.Context, places []submodule, module
 			continue
 		}
 		if left.modules--; left.modules < 0 {
-			return &treeError{one.path, fmt.Sprintf("there are more than %d submodules", maxModules)}
+			return inTree(one.path, fmt.Sprintf("there are more than %d submodules", maxModules))
 		}
 		if err := m.placeSubmodule(ctx, one, at, filepath.Join(dir, filepath.FromSlash(one.path)), left, depth); err != nil {
 			return err
@@ -54,7 +53,7 @@ func (m *mirror) placeSubmodules(ctx context.Context, places []submodule, module
 func (m *mirror) placeSubmodule(ctx context.Context, one submodule, at, dir string, left *budget, depth int) error {
 	up, err := submoduleOf(m.up, at)
 	if err != nil {
-		return &treeError{one.path, err.Error()}
+		return inTree(one.path, err.Error())
 	}
 	action := fmt.Sprintf("fetch the submodule %s from", one.path)
 	inner, err := m.all.mirror(up)
@@ -65,11 +64,11 @@ func (m *mirror) placeSubmodule(ctx context.Context, one submodule, at, dir stri
 	return explain(action, up, inner.place(ctx, t, checkout{submodules: true}, dir, left, depth+1))
 }
 
-// short is how git lets people write user@host:path for ssh://user@host/path.
+// short matches git's short form of ssh://user@host/path, user@host:path.
 var short = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):([^/].*|/.*)$`)
 
-// submoduleOf finds the upstream of a submodule. It gets the credentials of the repository it is in
-// if it is on the same host, and the disk is for repositories from the disk.
+// submoduleOf returns the upstream of a submodule. It has its parent's credentials if it is on the
+// same host. It may be on the server's disk only if its parent is.
 func submoduleOf(parent Upstream, at string) (Upstream, error) {
 	base, err := url.Parse(parent.URL)
 	if err != nil {

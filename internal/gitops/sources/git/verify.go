@@ -8,23 +8,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/git/signature"
 
-	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // Reasons of failed verification, as Flux has them.
 const (
 	// ReasonVerification: the keys cannot be used.
 	ReasonVerification = "VerificationError"
-	// ReasonVerificationMode: a tag is to be verified and none leads to the commit.
+	// ReasonVerificationMode: the reference is not a tag, whose signature is required.
 	ReasonVerificationMode = "InvalidVerificationMode"
-	// ReasonNotSigned: the tag is not signed at all.
+	// ReasonNotSigned: the tag is not signed.
 	ReasonNotSigned = "InvalidGitObject"
 	// ReasonTagSignature: the tag's signature is not by one of the keys.
 	ReasonTagSignature = "InvalidTagSignature"
@@ -32,19 +33,19 @@ const (
 	ReasonCommitSignature = "InvalidCommitSignature"
 )
 
-// signed is an object taken apart: what was signed, and the signature.
+// signed is an object, split into the signed data and the signature.
 type signed struct{ payload, signature []byte }
 
-// verify checks the signatures that are asked for and says what is signed with which key.
+// verify checks the required signatures, and returns what is signed with which key.
 func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error) {
 	tag, head := v.Mode == "Tag" || v.Mode == "TagAndHEAD", v.Mode == "HEAD" || v.Mode == "head" || v.Mode == "TagAndHEAD"
 	switch {
 	case !tag && !head:
-		return "", failed(ReasonVerificationMode, true, nil, "the mode %q of verify is unknown; it is HEAD, Tag or TagAndHEAD", v.Mode)
+		return "", upstream.Stalled(ReasonVerificationMode, nil, "the mode %q of verify is unknown; it is HEAD, Tag or TagAndHEAD", v.Mode)
 	case tag && t.tag == "":
-		return "", failed(ReasonVerificationMode, true, nil, "verify requires a tag's signature, but ref does not lead to a tag; use mode HEAD, or name a tag in ref")
+		return "", upstream.Stalled(ReasonVerificationMode, nil, "verify requires a tag's signature, but ref does not lead to a tag; use mode HEAD, or name a tag in ref")
 	case tag && t.want == t.commit:
-		return "", failed(ReasonNotSigned, false, nil, "tag %s is not signed: it is a lightweight tag; sign it with git tag --sign", t.tag)
+		return "", upstream.Failed(ReasonNotSigned, nil, "tag %s is not signed: it is a lightweight tag; sign it with git tag --sign", t.tag)
 	}
 	var tagObject, commitObject signed
 	err := m.with(ctx, t, func(o *objects) error {
@@ -55,7 +56,7 @@ func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error)
 			}
 			tagObject = splitTag(content)
 			if at, err := o.peel(t.want); err != nil || at != t.commit {
-				return errors.Join(err, &refError{text: fmt.Sprintf("tag %s does not lead to the commit that its server says", t.tag)})
+				return errors.Join(err, wrongRef("tag %s does not lead to the commit that its server says", t.tag))
 			}
 		}
 		_, content, err := o.read(t.commit, maxText)
@@ -71,11 +72,11 @@ func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error)
 	if tag {
 		what := fmt.Sprintf("tag %s (%s)", t.tag, t.want)
 		if len(tagObject.signature) == 0 {
-			return "", failed(ReasonNotSigned, false, nil, "%s is not signed; sign it with git tag --sign", what)
+			return "", upstream.Failed(ReasonNotSigned, nil, "%s is not signed; sign it with git tag --sign", what)
 		}
 		by, err := tagObject.check(v.Keys)
 		if err != nil {
-			return "", failed(ReasonTagSignature, false, err, "the signature of %s is not accepted: %s", what, why(err))
+			return "", upstream.Failed(ReasonTagSignature, err, "the signature of %s is not accepted: %s", what, why(err))
 		}
 		said = append(said, fmt.Sprintf("%s is signed with key %s", what, by))
 	}
@@ -83,33 +84,24 @@ func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error)
 		what := fmt.Sprintf("commit %s", t.commit)
 		by, err := commitObject.check(v.Keys)
 		if err != nil {
-			return "", failed(ReasonCommitSignature, false, err, "the signature of %s is not accepted: %s", what, why(err))
+			return "", upstream.Failed(ReasonCommitSignature, err, "the signature of %s is not accepted: %s", what, why(err))
 		}
 		said = append(said, fmt.Sprintf("%s is signed with key %s", what, by))
 	}
 	return strings.Join(said, "; "), nil
 }
 
-func failed(reason string, stalled bool, err error, format string, args ...any) error {
-	return &archive.FetchError{Reason: reason, Stalled: stalled, Err: err, Message: fmt.Sprintf(format, args...)}
-}
-
 var (
-	errUnsigned   = errors.New("it has none")
-	errForeignSig = errors.New("it is neither a PGP nor an SSH signature")
-	errNoKeys     = errors.New("the Secret of verify does not have a suitable key: PGP keyrings in *.asc, SSH public keys in *.sshpub")
+	errUnsigned   = &upstream.Problem{Text: "it has none"}
+	errForeignSig = &upstream.Problem{Text: "it is neither a PGP nor an SSH signature"}
+	errNoKeys     = &upstream.Problem{Text: "the Secret of verify does not have a suitable key: PGP keyrings in *.asc, SSH public keys in *.sshpub"}
 )
 
-// check returns which of the keys signed.
+// check returns the key that signed.
 func (s signed) check(keys map[string][]byte) (string, error) {
-	names := make([]string, 0, len(keys))
-	for name := range keys {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var rings, authorized []string
-	for _, name := range names {
-		// Flux takes whatever else there is for keyrings.
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		// Flux treats all other entries as keyrings.
 		if strings.HasSuffix(name, ".sshpub") {
 			authorized = append(authorized, string(keys[name]))
 		} else {
@@ -130,19 +122,19 @@ func (s signed) check(keys map[string][]byte) (string, error) {
 	return "", errForeignSig
 }
 
-// why says it in a few words.
+// why explains an error of check.
 func why(err error) string {
+	var problem *upstream.Problem
 	switch {
-	case errors.Is(err, errUnsigned), errors.Is(err, errForeignSig), errors.Is(err, errNoKeys):
-		return err.Error()
+	case errors.As(err, &problem):
+		return problem.Text
 	case errors.Is(err, signature.ErrNoMatchingKey):
 		return "it was not made with a key in the Secret of verify, or the signed data was changed"
 	}
 	return "the keys in the Secret of verify, or the signature, cannot be read"
 }
 
-// splitCommit takes the signature out of a commit's first lines. What was signed is the rest, byte
-// by byte.
+// splitCommit extracts the signature from a commit's headers. The signed data is the exact rest.
 func splitCommit(content []byte) (signed, error) {
 	var payload, found bytes.Buffer
 	inHeader, inSignature, kept := true, false, false
@@ -162,7 +154,7 @@ func splitCommit(content []byte) (signed, error) {
 		case strings.HasPrefix(text, "gpgsig ") || strings.HasPrefix(text, "gpgsig-sha256 "):
 			first, is := strings.CutPrefix(text, "gpgsig ")
 			if is && found.Len() > 0 {
-				return signed{}, &treeError{"commit", "it has two signatures"}
+				return signed{}, inTree("commit", "it has two signatures")
 			}
 			if inSignature, kept = true, is; is {
 				found.WriteString(first)
@@ -175,8 +167,7 @@ func splitCommit(content []byte) (signed, error) {
 	return signed{payload.Bytes(), found.Bytes()}, nil
 }
 
-// splitTag cuts a tag where its signature begins: the last line that looks like a beginning, as git
-// does it.
+// splitTag splits a tag before its signature. Like git, it uses the last line that may begin one.
 func splitTag(content []byte) signed {
 	cut, at := len(content), 0
 	for line := range bytes.Lines(content) {
@@ -190,7 +181,7 @@ func splitTag(content []byte) signed {
 	return signed{content[:cut], content[cut:]}
 }
 
-// committed reads when a commit was made.
+// committed returns the time of a commit.
 func committed(content []byte) (time.Time, error) {
 	for line := range bytes.Lines(content) {
 		text := strings.TrimSuffix(string(line), "\n")

@@ -15,34 +15,11 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-var (
-	errEmpty   = errors.New("the repository is empty")
-	errSHA256  = errors.New("the repository uses SHA-256, which is not supported")
-	errNotGit  = errors.New("the response is not from a git server")
-	errGoesOn  = errors.New("the server keeps sending, but no references")
-	errRefused = errors.New("the server does not give out the commit")
-	errHistory = errors.New("the server cannot leave out history")
-	errTooBig  = errors.New("it is too big")
-)
-
-// equal tells whether two adverts have the same references.
-func (a *advert) equal(b *advert) bool {
-	if len(a.refs) != len(b.refs) {
-		return false
-	}
-	for name, hash := range a.refs {
-		if b.refs[name] != hash {
-			return false
-		}
-	}
-	return true
-}
-
-// gives tells whether the server surely gives out hash to who asks for it over a connection,
-// whatever else it allows.
+// gives reports whether the server certainly gives out hash over a connection.
 func (a *advert) gives(hash plumbing.Hash) bool {
 	if a.caps.Supports(capability.AllowReachableSHA1InWant) || a.caps.Supports("allow-any-sha1-in-want") {
 		return true
@@ -59,54 +36,38 @@ func (a *advert) gives(hash plumbing.Hash) bool {
 type ask struct {
 	wants []plumbing.Hash
 	haves []plumbing.Hash
-	// shallow asks for no history, and says that the haves have none.
+	// shallow requests no history, and says that the haves have none.
 	shallow bool
-	// thin allows deltas against objects that are not in the pack.
+	// thin allows deltas against objects outside the pack.
 	thin bool
 }
 
-// encode writes the request in one piece: all there is to say is said at once, so that it is one
-// request over HTTP and no dialogue elsewhere.
+// encode returns the whole request: one request over HTTP, and no dialogue over ssh.
 func (q ask) encode(given *advert) ([]byte, error) {
 	if q.shallow && !given.caps.Supports(capability.Shallow) {
 		return nil, errHistory
 	}
-	var out bytes.Buffer
-	lines := pktline.NewEncoder(&out)
-	for i, want := range q.wants {
-		line := "want " + want.String()
-		if i == 0 {
-			line += " " + q.capabilities(given.caps)
-		}
-		if err := lines.EncodeString(line + "\n"); err != nil {
-			return nil, err
-		}
-	}
+	request := packp.NewUploadPackRequest()
+	request.Wants, request.Haves = q.wants, q.haves
 	if q.shallow {
-		for _, have := range q.haves {
-			if err := lines.EncodeString("shallow " + have.String() + "\n"); err != nil {
-				return nil, err
-			}
-		}
-		if err := lines.EncodeString("deepen 1"); err != nil {
-			return nil, err
-		}
+		request.Shallows, request.Depth = q.haves, packp.DepthCommits(1)
 	}
-	if err := lines.Flush(); err != nil {
+	if err := q.choose(request.Capabilities, given.caps); err != nil {
 		return nil, err
 	}
-	for _, have := range q.haves {
-		if err := lines.EncodeString("have " + have.String() + "\n"); err != nil {
-			return nil, err
-		}
+	var out bytes.Buffer
+	err := request.UploadRequest.Encode(&out)
+	if err == nil {
+		err = request.UploadHaves.Encode(&out, false)
 	}
-	if err := lines.EncodeString("done\n"); err != nil {
-		return nil, err
+	if err == nil {
+		err = pktline.NewEncoder(&out).EncodeString("done\n")
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), err
 }
 
-func (q ask) capabilities(offered *capability.List) string {
+// choose selects capabilities among the offered ones.
+func (q ask) choose(chosen, offered *capability.List) error {
 	wanted := []capability.Capability{capability.MultiACKDetailed, capability.Sideband64k, capability.OFSDelta, capability.NoProgress}
 	if q.thin {
 		wanted = append(wanted, capability.ThinPack)
@@ -114,30 +75,29 @@ func (q ask) capabilities(offered *capability.List) string {
 	if q.shallow {
 		wanted = append(wanted, capability.Shallow)
 	}
-	used := []string{"agent=yuba"}
+	err := chosen.Set(capability.Agent, "yuba")
 	for _, one := range wanted {
 		if offered.Supports(one) {
-			used = append(used, one.String())
+			err = errors.Join(err, chosen.Set(one))
 		}
 	}
-	return strings.Join(used, " ")
+	return err
 }
 
-// maxTalk is how many bytes a server may say beside a pack: what it has in common, and its
-// progress, which nobody asked for.
+// maxTalk limits what a server sends besides a pack: common commits, and progress.
 const maxTalk = 4 << 20
 
-// talk is what a server may still say beside a pack.
+// talk is the rest of that limit.
 type talk int
 
 func (t *talk) hear(bytes int) error {
 	if *t -= talk(bytes + 4); *t < 0 {
-		return fmt.Errorf("%w: the server says more than %d bytes beside the pack", errTooBig, maxTalk)
+		return tooBig("the server sends more than %d bytes besides the pack", maxTalk)
 	}
 	return nil
 }
 
-// openPack reads what comes before a pack and returns the pack.
+// openPack reads what precedes a pack, and returns the pack.
 func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(r, 70_000)
 	left := talk(maxTalk)
@@ -159,7 +119,7 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 		start, err := buffered.Peek(5)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("the server ended before it sent a pack: %w", err)
+			return nil, fmt.Errorf("the server stopped before it sent a pack: %w", err)
 		case string(start[:4]) == "PACK":
 			return buffered, nil
 		case start[4] >= 1 && start[4] <= 3:
@@ -173,12 +133,15 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 			return nil, err
 		}
 		if text := string(line); !strings.HasPrefix(text, "ACK ") && !strings.HasPrefix(text, "NAK") {
-			return nil, fmt.Errorf("%w: it says something else than a pack", errNotGit)
+			return nil, fmt.Errorf("%w: it sends something else than a pack", errNotGit)
 		}
 	}
 }
 
-// demux reads a pack that comes in lines, among others with progress or the reason of a failure.
+// errCut is a pack without its end.
+var errCut = fmt.Errorf("the server stopped in the middle of a pack: %w", io.ErrUnexpectedEOF)
+
+// demux reads a pack in lines, between lines with progress or the reason of a failure.
 type demux struct {
 	r    *bufio.Reader
 	left int
@@ -189,7 +152,7 @@ func (d *demux) Read(b []byte) (int, error) {
 	for d.left == 0 {
 		line := make([]byte, 4)
 		if _, err := io.ReadFull(d.r, line); err != nil {
-			return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+			return 0, errCut
 		}
 		n, err := strconv.ParseUint(string(line), 16, 16)
 		if err == nil && n == 0 {
@@ -200,11 +163,11 @@ func (d *demux) Read(b []byte) (int, error) {
 		}
 		channel, err := d.r.ReadByte()
 		if err != nil {
-			return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+			return 0, errCut
 		}
 		size := int(n) - 5
 		if size == 0 || channel == 2 {
-			// Pieces of nothing are no more of a pack than progress is.
+			// Empty pieces count like progress.
 			if err := d.talk.hear(size); err != nil {
 				return 0, err
 			}
@@ -214,7 +177,7 @@ func (d *demux) Read(b []byte) (int, error) {
 			d.left = size
 		case 2:
 			if _, err := d.r.Discard(size); err != nil {
-				return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+				return 0, errCut
 			}
 		default:
 			said, err := io.ReadAll(io.LimitReader(d.r, int64(min(size, 300))))
@@ -229,11 +192,11 @@ func (d *demux) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads one line of git's protocol; the one that ends a list is empty.
+// readLine reads one line of git's protocol. The line that ends a list is empty.
 func readLine(r io.Reader) ([]byte, error) {
 	length := make([]byte, 4)
 	if _, err := io.ReadFull(r, length); err != nil {
-		return nil, fmt.Errorf("the server ended too early: %w", err)
+		return nil, fmt.Errorf("the server stopped too early: %w", err)
 	}
 	n, err := strconv.ParseUint(string(length), 16, 16)
 	if err != nil || n > 0 && n < 4 {
@@ -244,7 +207,7 @@ func readLine(r io.Reader) ([]byte, error) {
 	}
 	line := make([]byte, n-4)
 	if _, err := io.ReadFull(r, line); err != nil {
-		return nil, fmt.Errorf("the server ended too early: %w", err)
+		return nil, fmt.Errorf("the server stopped too early: %w", err)
 	}
 	text := strings.TrimSpace(string(line))
 	if said, isError := strings.CutPrefix(text, "ERR "); isError {
@@ -253,7 +216,7 @@ func readLine(r io.Reader) ([]byte, error) {
 	return line, nil
 }
 
-// limitedReader ends with an error when there is more than there may be.
+// limitedReader fails with err after a number of bytes.
 type limitedReader struct {
 	r    io.Reader
 	left int64
@@ -274,7 +237,7 @@ func (l *limitedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contextReader ends with its context, where reading itself would not.
+// contextReader fails when its context ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

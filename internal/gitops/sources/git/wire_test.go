@@ -33,7 +33,7 @@ func TestRequests(t *testing.T) {
 	}
 	one, two, three := hash("1").String(), hash("2").String(), hash("3").String()
 	want := "0073want " + one + " agent=yuba multi_ack_detailed side-band-64k ofs-delta thin-pack shallow\n0032want " + two + "\n0035shallow " + three +
-		"\n000cdeepen 10000" + "0032have " + three + "\n0009done\n"
+		"\n000ddeepen 1\n0000" + "0032have " + three + "\n0009done\n"
 	want = strings.Replace(want, "0073want", string(got[:4])+"want", 1)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)

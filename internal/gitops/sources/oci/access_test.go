@@ -125,7 +125,7 @@ func TestTLS(t *testing.T) {
 	_, err := New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "")
 	_, err = New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Access.CA = []byte("nonsense") }), false)
-	wantFailure(t, err, reasonAuthentication, false, "ca.crt has no certificate in PEM")
+	wantFailure(t, err, reasonAuthentication, false, "ca.crt does not contain a certificate in PEM")
 }
 
 func TestCertificatesAreNotTalkedAway(t *testing.T) {

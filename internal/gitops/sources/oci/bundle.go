@@ -15,13 +15,13 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// What newer versions of cosign write: a bundle, which refers to the artifact, with an envelope, in
-// which a statement names what it is about.
+// Newer versions of cosign write bundles that refer to the artifact. A bundle contains an envelope
+// with a signed statement, whose subject is the artifact.
 const (
 	bundlePrefix  = "application/vnd.dev.sigstore.bundle"
 	inTotoPayload = "application/vnd.in-toto+json"
-	// signPredicate says that the statement is a signature. Other statements about the same digest,
-	// such as what a scanner found in it, are signed with the same keys and vouch for nothing.
+	// signPredicate marks signatures. Other statements about the digest, such as scan results, may
+	// be signed with the same keys, but do not approve the artifact.
 	signPredicate   = "https://sigstore.dev/cosign/sign/v1"
 	maxPerEnvelope  = 8
 	maxBundleLayers = 4
@@ -29,7 +29,7 @@ const (
 
 var inTotoStatements = []string{"https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"}
 
-// bundles looks at the bundles that refer to the digest.
+// bundles checks the bundles that refer to the digest.
 func (s *search) bundles(ctx context.Context) (string, error) {
 	referrers, err := s.registry.referrers(ctx, s.digest)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *search) bundles(ctx context.Context) (string, error) {
 	}
 	looked := 0
 	for _, referrer := range referrers {
-		// Registries that know nothing of artifact types list none.
+		// Some registries do not list artifact types.
 		if referrer.ArtifactType != "" && !strings.HasPrefix(referrer.ArtifactType, bundlePrefix) {
 			continue
 		}
@@ -55,7 +55,7 @@ func (s *search) bundles(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// bundle looks at one. An error of one that is broken does not keep others from counting.
+// bundle checks one bundle. After an error, other bundles still count.
 func (s *search) bundle(ctx context.Context, referrer v1.Descriptor) (string, error) {
 	content, err := s.registry.manifest(ctx, referrer.Digest)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *search) bundle(ctx context.Context, referrer v1.Descriptor) (string, er
 	return "", nil
 }
 
-// envelope names the key that signed a statement saying that the digest is signed.
+// envelope returns the name of the key that signed the digest; empty if the envelope does not do so.
 func (s *search) envelope(bundle []byte) string {
 	var document struct {
 		Envelope *struct {
@@ -120,12 +120,12 @@ func (s *search) envelope(bundle []byte) string {
 	return ""
 }
 
-// preAuthentication is what an envelope's signatures are over, by the specification of DSSE.
+// preAuthentication returns the signed bytes of an envelope, as specified by DSSE.
 func preAuthentication(payloadType string, payload []byte) []byte {
 	return append(fmt.Appendf(nil, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload)), payload...)
 }
 
-// statementNames tells whether a statement is a signature of the digest.
+// statementNames reports whether a statement is a signature of the digest.
 func (s *search) statementNames(payload []byte) bool {
 	var statement struct {
 		Type          string `json:"_type"`
@@ -145,7 +145,7 @@ func (s *search) statementNames(payload []byte) bool {
 	return false
 }
 
-// decode64 reads base64 of either alphabet, as documents in JSON of protobuf have it.
+// decode64 accepts both alphabets of base64, like protobuf's JSON format.
 func decode64(text string) ([]byte, error) {
 	decoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -6,6 +6,7 @@ package oci
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,19 +15,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// Credentials are what Secrets of the type kubernetes.io/dockerconfigjson hold. The zero value is
-// nobody.
+// Credentials are those of Secrets of type kubernetes.io/dockerconfigjson. The zero value has none.
 type Credentials struct{ entries []credential }
 
-// credential is for the repositories of a registry that lie below a path. The registry may have
-// wildcards.
+// credential is for the repositories below a path of a registry, which may contain wildcards.
 type credential struct {
 	registry, path string
 	config         authn.AuthConfig
 }
 
-// AddDockerConfig adds a document of docker: {"auths": {"registry": {…}}}, or what is in auths
-// alone, as the older type kubernetes.io/dockercfg has it. Its errors say nothing of what is in it.
+// AddDockerConfig adds docker's config.json, {"auths": {"registry": {…}}}, or only the value of
+// auths, as in the older type kubernetes.io/dockercfg. Its errors do not quote the document.
 func (c *Credentials) AddDockerConfig(document []byte) error {
 	var config struct {
 		Auths map[string]authn.AuthConfig `json:"auths"`
@@ -39,22 +38,16 @@ func (c *Credentials) AddDockerConfig(document []byte) error {
 			return errors.New(`it lacks "auths"`)
 		}
 	}
-	names := make([]string, 0, len(config.Auths))
-	for registry := range config.Auths {
-		names = append(names, registry)
-	}
-	slices.Sort(names)
-	for _, registry := range names {
+	for _, registry := range slices.Sorted(maps.Keys(config.Auths)) {
 		host, below := splitRegistry(registry)
 		c.entries = append(c.entries, credential{host, below, config.Auths[registry]})
 	}
-	// The most specific counts, and of equal ones that of the first document.
+	// The most specific one counts; among equals, the one of the first document.
 	slices.SortStableFunc(c.entries, func(a, b credential) int { return len(b.path) - len(a.path) })
 	return nil
 }
 
-// splitRegistry reads what docker's documents name registries by: a host, a path below it, or
-// https://host/v1/.
+// splitRegistry splits docker's names of registries: a host, a path below it, or https://host/v1/.
 func splitRegistry(text string) (host, below string) {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://")
 	host, below, _ = strings.Cut(text, "/")
@@ -68,7 +61,7 @@ func splitRegistry(text string) (host, below string) {
 	return strings.ToLower(host), below
 }
 
-// authenticator is who asks about a repository: nobody, if there is no credential for it.
+// authenticator returns the credentials for a repository; anonymous if there are none.
 func (c Credentials) authenticator(repository name.Repository) authn.Authenticator {
 	for _, entry := range c.entries {
 		if entry.matches(repository) {
@@ -86,7 +79,7 @@ func (c credential) matches(repository name.Repository) bool {
 	if c.registry == host {
 		return true
 	}
-	// As in Kubernetes a wildcard stands for a part between dots, never for several.
+	// As in Kubernetes, a wildcard matches within one part between dots.
 	if strings.Count(c.registry, ".") != strings.Count(host, ".") {
 		return false
 	}
@@ -99,7 +92,7 @@ func (c credential) matches(repository name.Repository) bool {
 	return strings.Contains(c.registry, "*")
 }
 
-// parts are what tells credentials apart.
+// parts returns what distinguishes credentials.
 func (c Credentials) parts() [][]byte {
 	var parts [][]byte
 	for _, e := range c.entries {

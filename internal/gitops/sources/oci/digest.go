@@ -14,10 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// errSize says that a blob is longer or shorter than its manifest says.
-var errSize = errors.New("its size differs from the one in the manifest")
-
-// verifyDigest says whether content has a digest.
+// verifyDigest fails unless content has the digest.
 func verifyDigest(content []byte, want v1.Hash) error {
 	hasher, err := v1.Hasher(want.Algorithm)
 	if err != nil {
@@ -30,12 +27,12 @@ func verifyDigest(content []byte, want v1.Hash) error {
 	return nil
 }
 
-// wireError is one of the way from the registry, not of what came.
+// wireError is a failure of the connection, not of the content.
 type wireError struct{ error }
 
 func (e *wireError) Unwrap() error { return e.error }
 
-// verifiedBlob reads a blob of a known size and digest; its end is an error if it is another one.
+// verifiedBlob reads a blob of a known size and digest. Its end is an error if it has others.
 type verifiedBlob struct {
 	body io.ReadCloser
 	hash hash.Hash

@@ -21,7 +21,7 @@
 //     its source.
 //   - With verification there is no artifact without a signature of one of the keys over exactly
 //     its digest.
-//   - Errors are *source.FetchError in our own words: they quote neither the registry's responses
+//   - Errors are *archive.FetchError in our own words: they quote neither the registry's responses
 //     nor credentials.
 //
 // The package does not know API objects, stores nothing, and supports neither keyless signatures

@@ -15,9 +15,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-var errMalformed = errors.New("the registry's response is invalid")
+var (
+	errForeignPage = &upstream.Problem{Text: "the next page of tags is on another server"}
+	errMalformed   = &upstream.Problem{Text: "the registry's response is invalid"}
+	errNoArchive   = &upstream.Problem{Text: "it is not a gzipped tar archive; spec.layerSelector selects another layer by its mediaType, " +
+		"and its operation 'copy' keeps a layer unchanged"}
+	errPlain = &upstream.Problem{Text: "it speaks http, but spec.certSecretRef names certificates; spec.insecure allows http"}
+	errSize  = &upstream.Problem{Text: "its size differs from the one in the manifest"}
+)
 
-// statusOf is the status that a registry answered with; 0 if it did not.
+func malformed(what string, err error) error {
+	return fmt.Errorf("%s: %w: %w", what, errMalformed, err)
+}
+
+// attempted makes a failure for the source's status.
+func attempted(reason, action string, err error) error {
+	return upstream.Attempted(reason, action, err, explain)
+}
+
+// statusOf returns the HTTP status of the registry's response; 0 if there was none.
 func statusOf(err error) int {
 	var answer *transport.Error
 	if errors.As(err, &answer) {
@@ -26,7 +42,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// explain says why a registry did not give what it was asked for, in words of our own.
+// explain describes a failed request in our own words.
 func explain(err error) string {
 	var (
 		digest *archive.DigestError
@@ -34,27 +50,22 @@ func explain(err error) string {
 	)
 	switch {
 	case statusOf(err) != 0:
-		return explainStatus(statusOf(err))
+		return upstream.Status("registry", statusOf(err), hints)
 	case errors.As(err, &digest):
 		return fmt.Sprintf("the registry sent other content: its digest is %s, expected %s", digest.Got, digest.Want)
 	case errors.As(err, &entry):
 		return entry.Error()
-	}
-	if strings.Contains(err.Error(), "invalid realm in www-authenticate") {
+	case strings.Contains(err.Error(), "invalid realm in www-authenticate"):
 		return "the registry asks to send the credentials to another server, at a private address or without TLS, which is refused"
 	}
-	return upstream.Explain(err, errPlain, errSize, errForeignPage, errNoArchive, errMalformed)
+	return ""
 }
 
-func explainStatus(status int) string {
-	answer := fmt.Sprintf("the registry answers %d %s", status, http.StatusText(status))
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return answer + ": the credentials of spec.secretRef or spec.serviceAccountName are not sufficient, or the repository does not exist"
-	case http.StatusNotFound:
-		return answer + ": the repository, tag or digest does not exist"
-	case http.StatusTooManyRequests:
-		return answer + ": too many requests; increase spec.interval or use credentials"
-	}
-	return answer
+const hintAccess = "the credentials of spec.secretRef or spec.serviceAccountName are not sufficient, or the repository does not exist"
+
+var hints = map[int]string{
+	http.StatusUnauthorized:    hintAccess,
+	http.StatusForbidden:       hintAccess,
+	http.StatusNotFound:        "the repository, tag or digest does not exist",
+	http.StatusTooManyRequests: "too many requests; increase spec.interval or use credentials",
 }

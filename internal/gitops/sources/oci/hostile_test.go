@@ -281,7 +281,7 @@ func TestTagsInPages(t *testing.T) {
 		return true
 	})
 	_, err := New().Look(t.Context(), inPages, false)
-	wantFailure(t, err, reasonRead, false, "the size of an answer in bytes")
+	wantFailure(t, err, reasonRead, false, "the size of a response in bytes")
 }
 
 func TestAnnotationsThatAreTooMany(t *testing.T) {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// maxKeys bounds how many keys are tried on each signature.
+	// maxKeys limits the keys to try on each signature.
 	maxKeys = 32
-	// minRSA is what NIST has wanted of keys since 2014.
+	// minRSA is NIST's minimum length of a key since 2014, in bits.
 	minRSA = 2048
 )
 
-// Verification asks for a signature by cosign with one of these keys.
+// Verification requires a signature by cosign with one of its keys.
 type Verification struct {
 	keys []key
 }
 
-// key is a public key, with the ways in which cosign has signed with such keys over time.
+// key is a public key with verifiers for all the schemes that cosign has used with it over time.
 type key struct {
 	name      string
 	encoded   []byte
@@ -77,7 +77,7 @@ func readKey(name string, content []byte) (key, error) {
 	return k, nil
 }
 
-// signer is the name of the key that signed a message.
+// signer returns the name of the key that signed a message.
 func (v *Verification) signer(message, sig []byte) (string, bool) {
 	for _, k := range v.keys {
 		for _, verifier := range k.verifiers {
@@ -89,7 +89,7 @@ func (v *Verification) signer(message, sig []byte) (string, bool) {
 	return "", false
 }
 
-// parts are what tells verifications apart.
+// parts returns what distinguishes verifications.
 func (v *Verification) parts() []string {
 	var parts []string
 	for _, k := range v.keys {

@@ -14,39 +14,29 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-var errNoArchive = errors.New("it is not a gzipped tar archive; spec.layerSelector selects another layer by its mediaType, " +
-	"and its operation 'copy' keeps a layer unchanged")
-
-// selectLayer finds the layer that is asked for, and sees that it is not too large before anything
-// of it is read.
+// selectLayer returns the requested layer, unless it is too large.
 func (r *Repository) selectLayer(manifest *v1.Manifest, shown string) (v1.Descriptor, error) {
 	if len(manifest.Layers) == 0 {
-		return v1.Descriptor{}, failure(reasonLayer, "the artifact of %s has no layers", nil, shown)
+		return v1.Descriptor{}, upstream.Failed(reasonLayer, nil, "the artifact of %s has no layers", shown)
 	}
 	for _, layer := range manifest.Layers {
 		if r.MediaType != "" && string(layer.MediaType) != r.MediaType {
 			continue
 		}
-		if limit := r.maxPacked(); layer.Size > limit || layer.Size < 0 {
+		if limit := r.Limits.WithDefaults().MaxPacked; layer.Size > limit || layer.Size < 0 {
 			err := &archive.LimitError{What: "the size of the layer in bytes", Limit: limit}
-			return v1.Descriptor{}, failure(reasonLayer, "take the layer of %s: %s", err, shown, err)
+			return v1.Descriptor{}, attempted(reasonLayer, "take the layer of "+shown, err)
 		}
 		return layer, nil
 	}
-	return v1.Descriptor{}, failure(reasonLayer, "the artifact of %s does not have a layer of the type '%s' in spec.layerSelector; its first is of '%.100s'", nil,
+	return v1.Descriptor{}, upstream.Failed(reasonLayer, nil, "the artifact of %s does not have a layer of the type '%s' in spec.layerSelector; its first is of '%.100s'",
 		shown, r.MediaType, manifest.Layers[0].MediaType)
 }
 
-func (r *Repository) maxPacked() int64 {
-	if r.Limits.MaxPacked > 0 {
-		return r.Limits.MaxPacked
-	}
-	return archive.DefaultMaxPacked
-}
-
-// Fetch makes dir, which is there and empty, the tree of the selected layer.
+// Fetch writes the tree of the selected layer to dir, which exists and is empty.
 func (a *Artifact) Fetch(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.wanted.Timeout)
 	defer cancel()
@@ -63,8 +53,7 @@ func (a *Artifact) Fetch(ctx context.Context, dir string) error {
 	return a.explainExtract(err)
 }
 
-// explainExtract tells apart what can be wrong with the way from the registry, with the layer, and
-// with this machine.
+// explainExtract distinguishes failures of the connection, of the layer and of this machine.
 func (a *Artifact) explainExtract(err error) error {
 	var (
 		wire   *wireError
@@ -86,8 +75,7 @@ func (a *Artifact) explainExtract(err error) error {
 	return a.explain(reasonLayer, "extract", fmt.Errorf("%w: %w", errNoArchive, err))
 }
 
-// Archive opens the selected layer as it is. Its end is an error if it is not what its digest
-// promises.
+// Archive opens the selected layer unchanged. Its end is an error if the digest does not match.
 func (a *Artifact) Archive(ctx context.Context) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.wanted.Timeout)
 	content, err := a.open(ctx)
@@ -121,9 +109,9 @@ func (a *Artifact) open(ctx context.Context) (io.ReadCloser, error) {
 	return a.seen.registry.blob(ctx, a.layer.Digest, a.layer.Size)
 }
 
-// explain says that something failed. The next look is not answered from memory: what was there
-// then may be gone.
+// explain makes a failure for the source's status. It drops the remembered look: the artifact may
+// no longer exist.
 func (a *Artifact) explain(reason, verb string, err error) error {
 	a.forget()
-	return asFetchError(reason, fmt.Sprintf("%s the layer %s of %s", verb, a.layer.Digest, shown(a.seen.registry.repository)), err)
+	return attempted(reason, fmt.Sprintf("%s the layer %s of %s", verb, a.layer.Digest, shown(a.seen.registry.repository)), err)
 }

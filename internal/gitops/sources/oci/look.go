@@ -5,8 +5,8 @@ package oci
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -15,7 +15,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
@@ -25,8 +24,7 @@ type Client struct {
 	verified upstream.Looks[string]
 }
 
-// rememberable is how large a manifest may be to be remembered; those of artifacts have a kilobyte
-// or two.
+// rememberable limits remembered manifests; usually they have one or two kilobytes.
 const rememberable = 64 << 10
 
 // New returns a client.
@@ -34,9 +32,9 @@ func New() *Client {
 	return &Client{looks: upstream.Looks[*seen]{Worth: func(s *seen) bool { return s.size <= rememberable }}}
 }
 
-// seen is what a look found. It is shared and never changed.
+// seen is the result of a look. It is shared and never changed.
 type seen struct {
-	tag      string // empty when a digest was asked for
+	tag      string // empty if a digest was requested
 	digest   v1.Hash
 	manifest *v1.Manifest
 	size     int
@@ -76,7 +74,7 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 	key := r.identity("look", append(r.reference(), fmt.Sprint(r.Timeout))...)
 	found, err := c.looks.Look(ctx, key, options, resolve)
 	if err != nil {
-		return nil, asFetchError(reasonPull, "look at "+shown(repository), err)
+		return nil, attempted(reasonPull, "look at "+shown(repository), err)
 	}
 	artifact := &Artifact{Revision: found.digest.String(), Metadata: metadata(found.manifest.Annotations), Upstream: r.identity("look", r.reference()...),
 		seen: found, wanted: r, forget: func() { c.looks.Forget(key) }}
@@ -95,12 +93,10 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 	return artifact, nil
 }
 
-// maxMetadata bounds the annotations that are kept: they go into an object's status, which has a
-// limit of its own.
+// maxMetadata limits the annotations in the object's status.
 const maxMetadata = 64 << 10
 
-// metadata is what is kept of the annotations: all of them, or if they are too many, where the
-// artifact comes from.
+// metadata returns all annotations or, if they are too large, the origin of the artifact.
 func metadata(annotations map[string]string) map[string]string {
 	size := 0
 	for key, value := range annotations {
@@ -115,21 +111,19 @@ func metadata(annotations map[string]string) map[string]string {
 	return kept
 }
 
-// identity tells repositories and who asks for them apart.
+// identity identifies a repository and its client.
 func (r *Repository) identity(what string, parts ...string) string {
 	access := r.Access
 	access.Credentials = r.Credentials.parts()
 	return access.Identity(append([]string{what, r.URL, fmt.Sprint(r.Insecure)}, parts...)...)
 }
 
-// reference is all that the answer of a look depends on beside the repository and who asks: of
-// charts, tags are read in another way.
+// reference returns what a look depends on besides the identity. Charts have another tag format.
 func (r *Repository) reference() []string {
 	return []string{r.Digest, r.SemVer, r.SemverFilter, r.Tag, fmt.Sprint(r.MediaType == chartLayer)}
 }
 
-// resolver is what a look does: connect, find the digest, and read the manifest unless it is the
-// one from before.
+// resolver returns the look: connect, find the digest, and read the manifest if it is a new one.
 func (r *Repository) resolver(repository name.Repository) (upstream.Ask[*seen], error) {
 	wanted := *r
 	if r.Digest != "" {
@@ -139,18 +133,13 @@ func (r *Repository) resolver(repository name.Repository) (upstream.Ask[*seen], 
 		}
 		return func(ctx context.Context, last **seen) (*seen, error) {
 			if last != nil {
-				return *last, nil // what a digest names never changes
+				return *last, nil // a digest always names the same manifest
 			}
 			return wanted.see(ctx, repository, last, func(context.Context, *registry) (string, v1.Hash, error) { return "", digest, nil })
 		}, nil
 	}
 	find := func(ctx context.Context, g *registry) (string, v1.Hash, error) {
-		tag := wanted.Tag
-		if tag == "" {
-			tag = name.DefaultTag
-		}
-		digest, err := g.digestOf(ctx, tag)
-		return tag, digest, asFetchError(reasonPull, "find out what "+shown(repository)+":"+tag+" is", err)
+		return g.resolve(ctx, cmp.Or(wanted.Tag, name.DefaultTag))
 	}
 	if r.SemVer != "" {
 		within, err := r.versions()
@@ -160,7 +149,7 @@ func (r *Repository) resolver(repository name.Repository) (upstream.Ask[*seen], 
 		find = within.find
 	}
 	if !validTag(repository, r.Tag) {
-		return nil, &archive.FetchError{Reason: reasonURLInvalid, Message: "spec.ref.tag is not a valid tag: use letters, digits, '_', '.' and '-'", Stalled: true}
+		return nil, upstream.Stalled(reasonURLInvalid, nil, "spec.ref.tag is not a valid tag: use letters, digits, '_', '.' and '-'")
 	}
 	return func(ctx context.Context, last **seen) (*seen, error) { return wanted.see(ctx, repository, last, find) }, nil
 }
@@ -170,26 +159,28 @@ func validTag(repository name.Repository, tag string) bool {
 	return tag == "" || err == nil
 }
 
-// find is the digest of the highest version.
+// find returns the tag and the digest of the highest version.
 func (v *versionRange) find(ctx context.Context, g *registry) (string, v1.Hash, error) {
 	tags, err := g.tags(ctx)
 	if err != nil {
-		return "", v1.Hash{}, asFetchError(reasonRead, "list the tags of "+shown(g.repository), err)
+		return "", v1.Hash{}, attempted(reasonRead, "list the tags of "+shown(g.repository), err)
 	}
 	tag, ok := v.highest(tags)
 	if !ok {
-		return "", v1.Hash{}, failure(reasonRead, "none of the %d tags of %s is a version within spec.ref.semver '%s'%s", nil,
-			len(tags), shown(g.repository), v.text, v.filterHint())
+		filtered := ""
+		if v.filter != nil {
+			filtered = " that matches spec.ref.semverFilter"
+		}
+		return "", v1.Hash{}, upstream.Failed(reasonRead, nil, "none of the %d tags of %s is a version within spec.ref.semver '%s'%s",
+			len(tags), shown(g.repository), v.text, filtered)
 	}
-	digest, err := g.digestOf(ctx, tag)
-	return tag, digest, asFetchError(reasonPull, "find out what "+shown(g.repository)+":"+tag+" is", err)
+	return g.resolve(ctx, tag)
 }
 
-func (v *versionRange) filterHint() string {
-	if v.filter == nil {
-		return ""
-	}
-	return " that matches spec.ref.semverFilter"
+// resolve returns a tag with its digest.
+func (g *registry) resolve(ctx context.Context, tag string) (string, v1.Hash, error) {
+	digest, err := g.digestOf(ctx, tag)
+	return tag, digest, attempted(reasonPull, "resolve "+shown(g.repository)+":"+tag, err)
 }
 
 type finder func(context.Context, *registry) (tag string, digest v1.Hash, err error)
@@ -208,13 +199,12 @@ func (r *Repository) see(ctx context.Context, repository name.Repository, last *
 	}
 	manifest, size, err := g.imageManifest(ctx, digest)
 	if err != nil {
-		return nil, asFetchError(reasonPull, "read the manifest of "+shown(repository)+"@"+digest.String(), err)
+		return nil, attempted(reasonPull, "read the manifest of "+shown(repository)+"@"+digest.String(), err)
 	}
 	return &seen{tag, digest, manifest, size, g}, nil
 }
 
-// imageManifest reads the manifest of an artifact. An index stands for its manifest for
-// linux/amd64, as with Flux.
+// imageManifest reads the manifest of an artifact; as in Flux, that of an index for linux/amd64.
 func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (manifest *v1.Manifest, size int, err error) {
 	content, err := g.manifest(ctx, digest)
 	if err != nil {
@@ -234,7 +224,7 @@ func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (manifest 
 		return nil, 0, malformed("the manifest", err)
 	}
 	if manifest.SchemaVersion != 2 || manifest.MediaType != "" && manifest.MediaType != types.OCIManifestSchema1 && manifest.MediaType != types.DockerManifestSchema2 {
-		return nil, 0, failure(reasonPull, "%s@%s is not an artifact: its manifest has an unsupported type", nil, shown(g.repository), digest)
+		return nil, 0, upstream.Failed(reasonPull, nil, "%s@%s is not an artifact: its manifest has an unsupported type", shown(g.repository), digest)
 	}
 	return manifest, len(content), nil
 }
@@ -245,14 +235,5 @@ func platformOf(index *v1.IndexManifest) (v1.Hash, error) {
 			return child.Digest, nil
 		}
 	}
-	return v1.Hash{}, failure(reasonPull, "the artifact is an index without a manifest for linux/amd64", nil)
-}
-
-// asFetchError says what was attempted when it failed, unless the error says that already.
-func asFetchError(reason, action string, err error) error {
-	var known *archive.FetchError
-	if err == nil || errors.As(err, &known) {
-		return err
-	}
-	return failure(reason, "%s: %s", err, action, explain(err))
+	return v1.Hash{}, upstream.Failed(reasonPull, nil, "the artifact is an index without a manifest for linux/amd64")
 }

@@ -126,21 +126,21 @@ func TestWhatCannotBeLookedFor(t *testing.T) {
 		stalled bool
 		message string
 	}{
-		"a URL of something else":     {func(r *Repository) { r.URL = "https://example.com/x" }, reasonURLInvalid, true, "oci://"},
-		"a URL with a tag":            {func(r *Repository) { r.URL += ":1.0.0" }, reasonURLInvalid, true, "spec.ref.tag"},
-		"a URL with a password":       {func(r *Repository) { r.URL = "oci://user:hunter2@example.com/x" }, reasonURLInvalid, true, "without credentials"},
-		"a URL of no repository":      {func(r *Repository) { r.URL = "oci://example.com/UPPER" }, reasonURLInvalid, true, "lower-case"},
-		"no digest":                   {func(r *Repository) { r.Digest = "sha256:abc" }, reasonPull, true, "not a valid digest"},
-		"no tag":                      {func(r *Repository) { r.Tag = "../../x" }, reasonURLInvalid, true, "not a valid tag"},
-		"no range":                    {func(r *Repository) { r.SemVer = "one" }, reasonRead, true, "no range of versions"},
-		"no regular expression":       {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "(" }, reasonRead, true, "no regular expression"},
-		"a tag that is not there":     {func(r *Repository) { r.Tag = "missing" }, reasonPull, false, ":missing is: the registry answers 404"},
-		"a digest that is not there":  {func(r *Repository) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, reasonPull, false, "404"},
-		"a repository that is not":    {func(r *Repository) { r.URL += "/other"; r.SemVer = "1.x" }, reasonRead, false, "404"},
-		"a range that nothing meets":  {func(r *Repository) { r.SemVer = "2.x" }, reasonRead, false, "none of the 1 tags of " + registry.URL(app) + " is a version within spec.ref.semver '2.x'"},
-		"a filter that nothing meets": {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "rc" }, reasonRead, false, "that matches spec.ref.semverFilter"},
-		"nobody who listens":          {func(r *Repository) { r.URL = "oci://127.0.0.1:1/x" }, reasonPull, false, "connection was refused"},
-		"the metadata service":        {func(r *Repository) { r.URL, r.Insecure = "oci://169.254.169.254/x", true }, reasonPull, false, "metadata service"},
+		"a URL of something else":        {func(r *Repository) { r.URL = "https://example.com/x" }, reasonURLInvalid, true, "oci://"},
+		"a URL with a tag":               {func(r *Repository) { r.URL += ":1.0.0" }, reasonURLInvalid, true, "spec.ref.tag"},
+		"a URL with a password":          {func(r *Repository) { r.URL = "oci://user:hunter2@example.com/x" }, reasonURLInvalid, true, "without credentials"},
+		"a URL of no repository":         {func(r *Repository) { r.URL = "oci://example.com/UPPER" }, reasonURLInvalid, true, "lower-case"},
+		"no digest":                      {func(r *Repository) { r.Digest = "sha256:abc" }, reasonPull, true, "not a valid digest"},
+		"no tag":                         {func(r *Repository) { r.Tag = "../../x" }, reasonURLInvalid, true, "not a valid tag"},
+		"no range":                       {func(r *Repository) { r.SemVer = "one" }, reasonRead, true, "not a version range"},
+		"not a valid regular expression": {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "(" }, reasonRead, true, "no regular expression"},
+		"a tag that is not there":        {func(r *Repository) { r.Tag = "missing" }, reasonPull, false, ":missing: the registry answers 404"},
+		"a digest that is not there":     {func(r *Repository) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, reasonPull, false, "404"},
+		"a repository that is not":       {func(r *Repository) { r.URL += "/other"; r.SemVer = "1.x" }, reasonRead, false, "404"},
+		"a range that nothing meets":     {func(r *Repository) { r.SemVer = "2.x" }, reasonRead, false, "none of the 1 tags of " + registry.URL(app) + " is a version within spec.ref.semver '2.x'"},
+		"a filter that nothing meets":    {func(r *Repository) { r.SemVer, r.SemverFilter = "1.x", "rc" }, reasonRead, false, "that matches spec.ref.semverFilter"},
+		"nobody who listens":             {func(r *Repository) { r.URL = "oci://127.0.0.1:1/x" }, reasonPull, false, "connection was refused"},
+		"the metadata service":           {func(r *Repository) { r.URL, r.Insecure = "oci://169.254.169.254/x", true }, reasonPull, false, "metadata service"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := New().Look(t.Context(), wanted(registry, c.change), false)
@@ -246,7 +246,7 @@ func TestARegistryThatHangs(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	registry.SetFault(hang)
 	_, err := client.Look(t.Context(), quick, false)
-	wantFailure(t, err, reasonPull, false, "no response in time; spec.timeout")
+	wantFailure(t, err, reasonPull, false, "it took longer than spec.timeout allows")
 	patient.wanted.Timeout = 200 * time.Millisecond
 	err = patient.Fetch(t.Context(), t.TempDir())
 	wantFailure(t, err, reasonPull, false, "no response in time")

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -26,14 +25,14 @@ import (
 )
 
 const (
-	// maxManifest is what the specification wants registries to accept.
+	// maxManifest is the size that registries must accept by the specification.
 	maxManifest = 4 << 20
-	// maxAnswer bounds whatever is no layer: pages of tags, tokens, errors.
+	// maxAnswer limits responses other than layers: pages of tags, tokens, errors.
 	maxAnswer = 16 << 20
-	// maxPages and maxTags bound a list of tags; a page has up to a thousand of them.
+	// maxPages and maxTags limit a list of tags; a page has up to a thousand of them.
 	maxPages, maxTags = 200, 200_000
 	userAgent         = "yuba"
-	// redirects is how many are followed: registries keep their blobs elsewhere.
+	// redirects is the maximum number of redirects: registries store blobs on other servers.
 	redirects = 10
 )
 
@@ -42,17 +41,17 @@ var manifestTypes = strings.Join([]string{
 	string(types.DockerManifestSchema2), string(types.DockerManifestList),
 }, ",")
 
-// registry speaks for one repository, authenticated.
+// registry is an authenticated client for one repository.
 type registry struct {
 	repository name.Repository
 	client     *http.Client
 }
 
-// connect says who asks, and learns how the registry wants to hear it.
+// connect authenticates in the way that the registry requires.
 func (r *Repository) connect(ctx context.Context, repository name.Repository) (*registry, error) {
 	plain, err := r.Access.Transport()
 	if err != nil {
-		return nil, failure(reasonAuthentication, "use the certificates of spec.certSecretRef: %s", err, err)
+		return nil, upstream.Failed(reasonAuthentication, err, "use the certificates of spec.certSecretRef: %s", err)
 	}
 	var way http.RoundTripper = plain
 	if !r.Insecure && len(r.Access.CA)+len(r.Access.Certificate) > 0 {
@@ -70,15 +69,12 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 	return &registry{repository, &http.Client{Transport: authenticated, CheckRedirect: outbound.Follow(redirects)}}, nil
 }
 
-// tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones
-// that may do so; who names certificates does not think so, and must not be talked out of it by
-// whoever sits between.
+// tlsOnly refuses http. The library tries it with registries at private addresses; with
+// certificates in the source, that would let a machine in between disable TLS.
 type tlsOnly struct {
 	inner    http.RoundTripper
 	registry string
 }
-
-var errPlain = errors.New("it speaks http, but spec.certSecretRef names certificates; spec.insecure allows http")
 
 func (o tlsOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" && request.URL.Host == o.registry {
@@ -87,7 +83,7 @@ func (o tlsOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	return o.inner.RoundTrip(request)
 }
 
-// do asks for something below the repository. Every status but 200 is an error.
+// do sends a request for a path of the repository. Every status but 200 is an error.
 func (g *registry) do(ctx context.Context, method, path, accept string) (*http.Response, error) {
 	address := url.URL{Scheme: g.repository.Scheme(), Host: g.repository.RegistryStr(), Path: "/v2/" + g.repository.RepositoryStr() + "/" + path}
 	return g.get(ctx, method, address.String(), accept)
@@ -111,8 +107,7 @@ func (g *registry) get(ctx context.Context, method, address, accept string) (*ht
 	return response, nil
 }
 
-// digestOf asks which digest a tag names. Some registries do not answer that, and so the manifest
-// itself has to do.
+// digestOf returns the digest of a tag. For registries that do not report it, it reads the manifest.
 func (g *registry) digestOf(ctx context.Context, tag string) (v1.Hash, error) {
 	response, err := g.do(ctx, http.MethodHead, "manifests/"+tag, manifestTypes)
 	if err == nil {
@@ -132,7 +127,7 @@ func (g *registry) digestOf(ctx context.Context, tag string) (v1.Hash, error) {
 	return digest, err
 }
 
-// manifest reads the manifest with a digest, and verifies that it is that one.
+// manifest reads and verifies the manifest with a digest.
 func (g *registry) manifest(ctx context.Context, digest v1.Hash) ([]byte, error) {
 	content, err := g.manifestBytes(ctx, digest.String())
 	if err != nil {
@@ -147,10 +142,10 @@ func (g *registry) manifestBytes(ctx context.Context, reference string) ([]byte,
 		return nil, err
 	}
 	defer response.Body.Close()
-	return readAll(response.Body, "the size of the manifest in bytes", maxManifest)
+	return upstream.ReadAll(response.Body, "the size of the manifest in bytes", maxManifest)
 }
 
-// tags lists all tags. Pages that lead to another server are not followed.
+// tags lists all tags. It does not follow pages on other servers.
 func (g *registry) tags(ctx context.Context) ([]string, error) {
 	address := url.URL{Scheme: g.repository.Scheme(), Host: g.repository.RegistryStr(), Path: "/v2/" + g.repository.RepositoryStr() + "/tags/list", RawQuery: "n=1000"}
 	next, all := &address, []string(nil)
@@ -172,8 +167,6 @@ func (g *registry) tags(ctx context.Context) ([]string, error) {
 	}
 	return nil, &archive.LimitError{What: "the number of pages of tags", Limit: maxPages}
 }
-
-var errForeignPage = errors.New("the next page of tags is on another server")
 
 func (g *registry) tagPage(ctx context.Context, address *url.URL) ([]string, *url.URL, error) {
 	response, err := g.get(ctx, http.MethodGet, address.String(), "application/json")
@@ -198,7 +191,7 @@ func (g *registry) tagPage(ctx context.Context, address *url.URL) ([]string, *ur
 	return page.Tags, next, nil
 }
 
-// blob opens a blob. What is read has the digest, and the size if it is known, or ends in an error.
+// blob opens a blob. Reading ends in an error unless the digest and the size match.
 func (g *registry) blob(ctx context.Context, digest v1.Hash, size int64) (io.ReadCloser, error) {
 	hasher, err := v1.Hasher(digest.Algorithm)
 	if err != nil {
@@ -220,12 +213,11 @@ func (g *registry) smallBlob(ctx context.Context, of v1.Descriptor, limit int64)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // it was read to its end, which says whether it is whole
+	defer r.Close() //nolint:errcheck // reading to the end verifies it
 	return io.ReadAll(r)
 }
 
-// referrers lists the manifests that refer to a digest, by the API or by the tag that stands in for
-// it.
+// referrers lists the manifests that refer to a digest, from the API or from the tag instead of it.
 func (g *registry) referrers(ctx context.Context, digest v1.Hash) ([]v1.Descriptor, error) {
 	content, err := g.referrersIndex(ctx, digest)
 	if err != nil || content == nil {
@@ -243,7 +235,7 @@ func (g *registry) referrersIndex(ctx context.Context, digest v1.Hash) ([]byte, 
 	if err == nil {
 		defer response.Body.Close()
 		if strings.HasPrefix(response.Header.Get("Content-Type"), string(types.OCIImageIndex)) {
-			return readAll(response.Body, "the size of the list of referrers in bytes", maxManifest)
+			return upstream.ReadAll(response.Body, "the size of the list of referrers in bytes", maxManifest)
 		}
 	} else if status := statusOf(err); status != http.StatusNotFound && status != http.StatusBadRequest && status != http.StatusNotAcceptable && status != http.StatusMethodNotAllowed {
 		return nil, err
@@ -253,16 +245,4 @@ func (g *registry) referrersIndex(ctx context.Context, digest v1.Hash) ([]byte, 
 		return nil, nil
 	}
 	return content, err
-}
-
-func readAll(r io.Reader, what string, limit int64) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(content)) > limit {
-		err = &archive.LimitError{What: what, Limit: limit}
-	}
-	return content, err
-}
-
-func malformed(what string, err error) error {
-	return fmt.Errorf("%s: %w: %w", what, errMalformed, err)
 }

@@ -4,7 +4,6 @@
 package oci
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,10 +54,10 @@ type Repository struct {
 func (r *Repository) parse() (name.Repository, error) {
 	rest, ok := strings.CutPrefix(r.URL, scheme)
 	if !ok || strings.ContainsAny(rest, "@?# ") {
-		return name.Repository{}, invalidURL("write spec.url as oci://registry/repository, without credentials, digest or query")
+		return name.Repository{}, upstream.Stalled(reasonURLInvalid, nil, "write spec.url as oci://registry/repository, without credentials, digest or query")
 	}
 	if _, path, _ := strings.Cut(rest, "/"); strings.Contains(path, ":") {
-		return name.Repository{}, invalidURL("spec.url must not have a tag; name it in spec.ref.tag")
+		return name.Repository{}, upstream.Stalled(reasonURLInvalid, nil, "spec.url must not have a tag; name it in spec.ref.tag")
 	}
 	var options []name.Option
 	if r.Insecure {
@@ -66,30 +65,21 @@ func (r *Repository) parse() (name.Repository, error) {
 	}
 	repository, err := name.NewRepository(rest, options...)
 	if err != nil {
-		return name.Repository{}, invalidURL("write spec.url as oci://registry/repository; the repository is made of lower-case letters, digits, '.', '_', '-' and '/'")
+		return name.Repository{}, upstream.Stalled(reasonURLInvalid, nil, "write spec.url as oci://registry/repository; the repository is made of lower-case letters, digits, '.', '_', '-' and '/'")
 	}
 	return repository, nil
 }
 
-// shown is the repository as errors name it.
+// shown returns the repository for errors.
 func shown(repository name.Repository) string {
 	return scheme + repository.RegistryStr() + "/" + repository.RepositoryStr()
 }
 
-// wantedDigest reads the digest that is asked for.
+// wantedDigest returns the requested digest.
 func (r *Repository) wantedDigest() (v1.Hash, error) {
 	digest, err := v1.NewHash(r.Digest)
 	if err != nil {
-		return v1.Hash{}, &archive.FetchError{Reason: reasonPull, Stalled: true, Err: err,
-			Message: "spec.ref.digest is not a valid digest: use sha256: and 64 lower-case hexadecimal digits"}
+		return v1.Hash{}, upstream.Stalled(reasonPull, err, "spec.ref.digest is not a valid digest: use sha256: and 64 lower-case hexadecimal digits")
 	}
 	return digest, nil
-}
-
-func invalidURL(message string) error {
-	return &archive.FetchError{Reason: reasonURLInvalid, Message: message, Stalled: true}
-}
-
-func failure(reason, format string, cause error, args ...any) error {
-	return &archive.FetchError{Reason: reason, Message: fmt.Sprintf(format, args...), Err: cause}
 }

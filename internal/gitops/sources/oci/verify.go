@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// maxSignatures bounds how many signatures of a kind are looked at. Whoever may push can leave
-	// any number of them beside an artifact; if that hides the right one, the artifact is not
-	// verified.
+	// maxSignatures limits the signatures of a kind: anybody who may push can add any number. If
+	// that hides the right one, the artifact is not verified.
 	maxSignatures = 64
 	maxSignature  = 1 << 20
 
@@ -27,12 +26,12 @@ const (
 	signatureKey    = "dev.cosignproject.cosign/signature"
 	simpleSignature = "cosign container image signature"
 
-	// rememberVerified is how long a signature that was found counts without being looked for
-	// again: both it and what it signs are named by digests.
+	// rememberVerified is how long a found signature is valid without another search: digests
+	// identify both it and the signed artifact.
 	rememberVerified = 24 * time.Hour
 )
 
-// verify finds a signature of one of the keys over the artifact's digest, and names the key.
+// verify finds a signature of the artifact's digest, and returns the name of its key.
 func (c *Client) verify(ctx context.Context, r *Repository, found *seen) (string, error) {
 	name := shown(found.registry.repository) + "@" + found.digest.String()
 	key := r.identity("verify", append(r.Verify.parts(), found.digest.String())...)
@@ -41,16 +40,16 @@ func (c *Client) verify(ctx context.Context, r *Repository, found *seen) (string
 		search := &search{registry: found.registry, verification: r.Verify, digest: found.digest}
 		return search.run(ctx, name)
 	})
-	return signer, asFetchError(reasonVerification, "look for signatures of "+name, err)
+	return signer, attempted(reasonVerification, "look for signatures of "+name, err)
 }
 
-// search looks through the signatures of one digest.
+// search is a search through the signatures of one digest.
 type search struct {
 	registry     *registry
 	verification *Verification
 	digest       v1.Hash
 	seen         int
-	others       int // signed by one of the keys, but something else
+	others       int // by one of the keys, for something else
 }
 
 func (s *search) run(ctx context.Context, name string) (string, error) {
@@ -62,15 +61,14 @@ func (s *search) run(ctx context.Context, name string) (string, error) {
 	}
 	switch {
 	case s.seen == 0:
-		return "", failure(reasonVerification, "%s is not signed, but spec.verify requires a signature by cosign", nil, name)
+		return "", upstream.Failed(reasonVerification, nil, "%s is not signed, but spec.verify requires a signature by cosign", name)
 	case s.others > 0:
-		return "", failure(reasonVerification, "%s: %d signatures are by a key of spec.verify.secretRef, but not for this artifact", nil, name, s.others)
+		return "", upstream.Failed(reasonVerification, nil, "%s: %d signatures are by a key of spec.verify.secretRef, but not for this artifact", name, s.others)
 	}
-	return "", failure(reasonVerification, "%s: none of the %d checked signatures is by a key of spec.verify.secretRef", nil, name, s.seen)
+	return "", upstream.Failed(reasonVerification, nil, "%s: none of the %d checked signatures is by a key of spec.verify.secretRef", name, s.seen)
 }
 
-// classic looks at the layers of the tag sha256-….sig: each a document that names a digest, and its
-// signature.
+// classic checks the layers of the tag sha256-….sig: documents that name a digest, with signatures.
 func (s *search) classic(ctx context.Context) (string, error) {
 	content, err := s.registry.manifestBytes(ctx, s.digest.Algorithm+"-"+s.digest.Hex+".sig")
 	if statusOf(err) == http.StatusNotFound {
@@ -100,7 +98,7 @@ func (s *search) classic(ctx context.Context) (string, error) {
 			return "", context.Cause(ctx)
 		}
 		if err != nil {
-			continue // one that is broken does not keep others from counting
+			continue // other signatures still count
 		}
 		if signer, ok := s.verification.signer(payload, sig); ok {
 			if s.simpleNames(payload) {
@@ -112,9 +110,8 @@ func (s *search) classic(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// simpleNames tells whether a document of the classic kind is about the digest. As with cosign, the
-// name of the image in it does not count: artifacts are copied between registries together with
-// their signatures.
+// simpleNames reports whether a classic document is about the digest. As in cosign, the name in it
+// does not matter: artifacts are copied between registries with their signatures.
 func (s *search) simpleNames(payload []byte) bool {
 	var document struct {
 		Critical struct {

@@ -11,14 +11,13 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/fluxcd/pkg/version"
 
-	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// chartLayer is the layer of a Helm chart. Tags cannot have the + of a version; Helm writes _ for
-// it.
+// chartLayer is the media type of Helm charts. In their tags, _ stands for the + of a version.
 const chartLayer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
-// maxTag is how long tags may be.
+// maxTag is the maximum length of a tag.
 const maxTag = 128
 
 // versionRange selects the highest version among tags.
@@ -29,26 +28,23 @@ type versionRange struct {
 	chart      bool
 }
 
-// versions reads the range that is asked for.
+// versions returns the requested range.
 func (r *Repository) versions() (*versionRange, error) {
 	constraint, err := semver.NewConstraint(r.SemVer)
 	if err != nil {
-		return nil, &archive.FetchError{Reason: reasonRead, Stalled: true, Err: err,
-			Message: "spec.ref.semver is no range of versions; write it as '1.2.x', '~1.2', '>=1.0.0 <2.0.0-0' and the like"}
+		return nil, upstream.Stalled(reasonRead, err, "spec.ref.semver is not a version range; examples are '1.2.x', '~1.2' and '>=1.0.0 <2.0.0-0'")
 	}
 	selected := &versionRange{text: r.SemVer, constraint: constraint, chart: r.MediaType == chartLayer}
 	if r.SemverFilter != "" {
 		if selected.filter, err = regexp.Compile(r.SemverFilter); err != nil {
-			return nil, &archive.FetchError{Reason: reasonRead, Stalled: true, Err: err,
-				Message: "spec.ref.semverFilter is no regular expression (of RE2, as Go has them): " + err.Error()}
+			return nil, upstream.Stalled(reasonRead, err, "spec.ref.semverFilter is not a valid regular expression (Go's RE2 syntax): %s", err)
 		}
 	}
 	return selected, nil
 }
 
-// highest is the tag of the highest version within the range. Equal versions with other build
-// metadata are told apart by their names, so that the choice does not depend on the order of the
-// tags.
+// highest returns the tag of the highest version in the range. Names decide between versions that
+// differ only in build metadata, so that the order of the tags does not matter.
 func (v *versionRange) highest(tags []string) (string, bool) {
 	type candidate struct {
 		tag     string

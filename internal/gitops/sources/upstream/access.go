@@ -14,36 +14,33 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// connectTimeout bounds what comes before a request is sent; the whole of it is bounded by its
-// context.
-const connectTimeout = 15 * time.Second
+// connectTimeout limits connecting; contexts limit whole requests.
+const connectTimeout = 30 * time.Second
 
-// Access is how and as whom an upstream is asked.
+// Access describes how to reach an upstream, and as whom.
 type Access struct {
-	// CA holds certificates, in PEM, that are trusted beside the system's.
+	// CA contains certificates in PEM that are trusted in addition to the system's.
 	CA []byte
-	// Certificate and Key, in PEM, are shown to upstreams that ask for a certificate.
+	// Certificate and Key, in PEM, are the client certificate.
 	Certificate, Key []byte
-	// Proxy stands between; without one the server's environment says whether there is one.
+	// Proxy is the proxy to use; nil means the one in the server's environment, if any.
 	Proxy *url.URL
 	// SkipVerify accepts any certificate of the upstream.
 	SkipVerify bool
-	// Credentials are whatever else tells the upstream who asks. Only the identity uses them.
+	// Credentials are further credentials. Only the identity uses them.
 	Credentials [][]byte
 }
 
-// salt makes identities worthless outside of this process: some passwords can be guessed from a
-// plain digest.
+// salt makes identities useless outside this process: a plain digest would allow guessing passwords.
 var salt = []byte(rand.Text())
 
-// Identity tells accesses, and whatever else is given, apart.
+// Identity is equal for equal accesses with equal parts, and only for those.
 func (a Access) Identity(parts ...string) string {
 	mac := hmac.New(sha256.New, salt)
 	add := func(part []byte) {
@@ -63,49 +60,30 @@ func (a Access) Identity(parts ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Transport makes connections with the access. Who is done with it lets its idle connections time
-// out.
+// Transport returns a transport that uses the access. Its idle connections time out.
 func (a Access) Transport() (*http.Transport, error) {
-	// Registries and buckets of private networks have certificates of any kind, or none: skipping
-	// is asked for by name.
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify} //nolint:gosec // see above
+	options := outbound.Options{Connect: connectTimeout, Proxy: a.Proxy}
 	if len(a.CA) > 0 {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			return nil, fmt.Errorf("read the system's certificates: %w", err)
 		}
 		if !pool.AppendCertsFromPEM(a.CA) {
-			return nil, errors.New("ca.crt has no certificate in PEM")
+			return nil, errors.New("ca.crt does not contain a certificate in PEM")
 		}
-		config.RootCAs = pool
+		options.Roots = pool
 	}
 	if len(a.Certificate) > 0 || len(a.Key) > 0 {
 		pair, err := tls.X509KeyPair(a.Certificate, a.Key)
 		if err != nil {
-			return nil, fmt.Errorf("tls.crt and tls.key: %w", err)
+			return nil, fmt.Errorf("tls.crt and tls.key are not a certificate with its key: %w", err)
 		}
-		config.Certificates = []tls.Certificate{pair}
+		options.Certificate = &pair
 	}
-	return &http.Transport{
-		Proxy:                  a.proxy,
-		DialContext:            outbound.Dialer(connectTimeout).DialContext,
-		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    connectTimeout,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    32,
-		IdleConnTimeout:        15 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-	}, nil
-}
-
-// proxy says what a request goes through. A proxy looks names up itself, so that only addresses can
-// be looked at here.
-func (a Access) proxy(r *http.Request) (*url.URL, error) {
-	if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && outbound.Forbidden(address) {
-		return nil, &outbound.ForbiddenError{Address: r.URL.Host}
-	}
-	if a.Proxy != nil {
-		return a.Proxy, nil
-	}
-	return http.ProxyFromEnvironment(r)
+	t := outbound.Transport(options)
+	t.TLSClientConfig.InsecureSkipVerify = a.SkipVerify
+	// Contexts limit the time until a response.
+	t.ResponseHeaderTimeout = 0
+	t.DisableKeepAlives, t.MaxIdleConnsPerHost, t.IdleConnTimeout = false, 32, 15*time.Second
+	return t, nil
 }

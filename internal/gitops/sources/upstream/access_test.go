@@ -45,8 +45,8 @@ func TestIdentitiesTellAccessesApart(t *testing.T) {
 
 func TestTransportSaysWhatIsWrongWithCertificates(t *testing.T) {
 	for want, access := range map[string]Access{
-		"ca.crt has no certificate": {CA: []byte("not PEM")},
-		"tls.crt and tls.key":       {Certificate: []byte("not PEM")},
+		"ca.crt does not contain a certificate": {CA: []byte("not PEM")},
+		"tls.crt and tls.key":                   {Certificate: []byte("not PEM")},
 	} {
 		if _, err := access.Transport(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

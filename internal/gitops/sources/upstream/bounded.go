@@ -14,11 +14,10 @@ import (
 // isContent marks the context of requests for content.
 type isContent struct{}
 
-// Content marks requests whose answers are content: who reads them knows how large they may be.
+// Content marks requests for content: their callers limit what they read.
 func Content(ctx context.Context) context.Context { return context.WithValue(ctx, isContent{}, true) }
 
-// Bounded limits what is read of every answer but content: lists, tokens, errors, which libraries
-// read to their end.
+// Bounded limits every response but content: libraries read lists, tokens and errors completely.
 func Bounded(inner http.RoundTripper, limit int64) http.RoundTripper { return bounded{inner, limit} }
 
 type bounded struct {
@@ -31,7 +30,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Errors are no content, whatever was asked for.
+	// Errors are not content.
 	if request.Context().Value(isContent{}) == nil || response.StatusCode < 200 || response.StatusCode > 299 {
 		response.Body = &limitedBody{response.Body, b.limit, b.limit}
 	}
@@ -46,7 +45,16 @@ type limitedBody struct {
 func (l *limitedBody) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, &archive.LimitError{What: "the size of an answer in bytes", Limit: l.limit}
+		return 0, &archive.LimitError{What: "the size of a response in bytes", Limit: l.limit}
 	}
 	return n, err
+}
+
+// ReadAll reads everything, and fails if that is more than limit bytes of what.
+func ReadAll(r io.Reader, what string, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = &archive.LimitError{What: what, Limit: limit}
+	}
+	return content, err
 }

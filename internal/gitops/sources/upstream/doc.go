@@ -1,23 +1,23 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upstream has what asking registries and buckets has in common.
+// Package upstream contains what requests to repositories, registries and buckets share.
 //
-// The nouns:
+// Nouns:
 //
-//   - An access is how and as whom an upstream is asked: certificates, a proxy, credentials.
-//   - An identity tells accesses apart. Equal identities see the same upstream, and may share what
-//     it said; whoever asks through a proxy of his own may be told anything, and shares it with
-//     nobody else.
-//   - A look is one question about what an upstream has now. Looks with equal keys are asked once
-//     for all who want to know at that time, and the answer is good for a while.
+//   - An access describes how to reach an upstream, and as whom: certificates, proxy, credentials.
+//   - An identity distinguishes accesses. Equal identities see the same upstream and may share its
+//     responses. A proxy is part of it: it could falsify them.
+//   - A look queries the current state of an upstream. Concurrent looks with equal keys share one
+//     request, and its answer can be reused for a while.
+//   - A problem is why a request failed, in our own words.
 //
 // Invariants:
 //
 //   - Nothing connects to the metadata service of the machine, whatever a name resolves to.
-//   - An answer is never given to somebody whose identity differs from that of who asked.
-//   - Who asks for a fresh look is given one that began after asking.
-//   - Identities are of no use outside of the process, and give away no credentials.
+//   - Callers with different identities never share an answer.
+//   - A fresh look begins after its request.
+//   - Identities are useless outside the process, and do not reveal credentials.
 //
-// The package does not know what is asked, and keeps nothing on disk.
+// The package does not know what is requested, and stores nothing on disk.
 package upstream

@@ -4,45 +4,45 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// defaultCapacity is how many answers are remembered.
+// defaultCapacity is the default number of remembered answers.
 const defaultCapacity = 4096
 
 // Looks shares looks. Its zero value is ready; it must not be copied.
 type Looks[T any] struct {
-	// Capacity is how many answers are remembered; 4096 if it is not set.
+	// Capacity is the maximum number of remembered answers; the default is 4096.
 	Capacity int
-	// Worth says which answers are remembered, all of them if it is not set. Others are only for
-	// those who wait for them.
+	// Worth selects the answers to remember; the default is all. The others are only for the
+	// callers that wait for them.
 	Worth func(T) bool
 
 	mu      sync.Mutex
 	entries map[string]*entry[T]
 }
 
-// Options say what kind of answer is wanted.
+// Options describe the wanted answer.
 type Options struct {
-	// MaxAge is how old an answer may be. The time counts from when its look began.
+	// MaxAge is the maximum time since the look of the answer began.
 	MaxAge time.Duration
-	// Timeout bounds a look. It goes on when who began it has left: others may have joined.
+	// Timeout limits a look. It continues without its first caller: others may have joined.
 	Timeout time.Duration
-	// Fresh asks for a look that begins now or later.
+	// Fresh requires a look that begins now or later.
 	Fresh bool
 }
 
-// Ask is a look: it is given the answer of the last look that succeeded, if that is still
-// remembered.
+// Ask carries out a look. last is the last successful answer, if it is remembered.
 type Ask[T any] func(ctx context.Context, last *T) (T, error)
 
 type entry[T any] struct {
 	last  *T
 	began time.Time // when the look of last began
-	// current is under way; next waits for it to end, for those who need one that begins later.
+	// current is running; next begins at its end, for callers that need a later one.
 	current, next *flight[T]
 }
 
@@ -54,7 +54,7 @@ type flight[T any] struct {
 	err     error
 }
 
-// Look answers from memory, joins a look that is under way, or asks. Failures are not remembered.
+// Look answers from memory, joins a running look, or asks. It does not remember failures.
 func (l *Looks[T]) Look(ctx context.Context, key string, o Options, ask Ask[T]) (T, error) {
 	f, known := l.join(ctx, key, o, ask)
 	if known != nil {
@@ -69,7 +69,7 @@ func (l *Looks[T]) Look(ctx context.Context, key string, o Options, ask Ask[T]) 
 	}
 }
 
-// Forget makes sure that the next look asks: the last answer turned out to hold no longer.
+// Forget drops the last answer: it turned out to be outdated.
 func (l *Looks[T]) Forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Looks[T]) Forget(key string) {
 	}
 }
 
-// join finds the answer, or the look that will have it.
+// join returns the answer, or the look that will have it.
 func (l *Looks[T]) join(ctx context.Context, key string, o Options, ask Ask[T]) (*flight[T], *T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *Looks[T]) join(ctx context.Context, key string, o Options, ask Ask[T]) 
 	return f, nil
 }
 
-// fly carries out looks until nobody waits for another.
+// fly carries out looks until no caller waits for another.
 func (l *Looks[T]) fly(ctx context.Context, e *entry[T]) {
 	for {
 		l.mu.Lock()
@@ -122,8 +122,7 @@ func (l *Looks[T]) fly(ctx context.Context, e *entry[T]) {
 	}
 }
 
-// run asks. What upstreams send is hostile; should a parser of it panic, that ends this look and
-// not the server.
+// run asks. A parser that panics on a hostile response ends this look, not the server.
 func (f *flight[T]) run(ctx context.Context, last *T) (value T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -135,7 +134,7 @@ func (f *flight[T]) run(ctx context.Context, last *T) (value T, err error) {
 	return f.ask(ctx, last)
 }
 
-// entry finds the entry of a key, and makes room for a new one by forgetting the oldest.
+// entry returns the entry of a key. A new one replaces the oldest when the memory is full.
 func (l *Looks[T]) entry(key string) *entry[T] {
 	if e, ok := l.entries[key]; ok {
 		return e
@@ -143,11 +142,7 @@ func (l *Looks[T]) entry(key string) *entry[T] {
 	if l.entries == nil {
 		l.entries = map[string]*entry[T]{}
 	}
-	capacity := l.Capacity
-	if capacity == 0 {
-		capacity = defaultCapacity
-	}
-	if len(l.entries) >= capacity {
+	if len(l.entries) >= cmp.Or(l.Capacity, defaultCapacity) {
 		oldest := ""
 		for k, e := range l.entries {
 			if e.current == nil && (oldest == "" || e.began.Before(l.entries[oldest].began)) {
