@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 
@@ -84,8 +85,11 @@ func TestATreeThatGrowsEndsItsOwnProcessOnly(t *testing.T) {
 	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "grows while it is built, to more than 1024 MiB of memory") {
 		t.Errorf("error: %v", err)
 	}
-	if len(places.namespaces) != 0 || len(places.all) != 0 {
-		t.Errorf("turns are still taken: %v", places.namespaces)
+	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	again := Input{Object: spec(nil), Dir: files(t, doubling(3)), Programs: programs(t)}
+	if _, err := Build(soon, again); err != nil {
+		t.Errorf("the namespace's next build failed: %v", err)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -27,6 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
@@ -66,8 +66,10 @@ type Reconciler struct {
 	engine   *engine.Engine
 	clusters *ways
 	trees    trees
-	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included.
+	// cached reads only from the cache, including metadata of ConfigMaps and Secrets; fresh also
+	// from the API, if the cache lacks this process's last write.
 	cached client.Reader
+	fresh  *fresh.Reader
 	// queue holds the controller's queue once it has started.
 	queue atomic.Pointer[workqueue.TypedRateLimitingInterface[reconcile.Request]]
 }
@@ -95,13 +97,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			r.wake(r.clusters.turns.Yield(p.owner))
 		}
 	}()
-	obj, err := r.read(ctx, req.NamespacedName)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if obj == nil {
+	obj := &kustomizev1.Kustomization{}
+	err := r.fresh.Get(ctx, req.NamespacedName, obj)
+	if apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read Kustomization %s: %w", p.owner, err)
 	}
 	p.obj, p.before, p.first = obj, obj.DeepCopy(), obj.DeepCopy()
 	if m := r.book.read(p.owner); m != nil && m.uid == obj.UID {
@@ -151,24 +154,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: max(next.Sub(r.Now()), time.Millisecond)}, nil
 }
 
-// read returns the Kustomization from the cache, or from the API when the cache has not seen our own last write; nil when
-// there is none.
-func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*kustomizev1.Kustomization, error) {
-	obj := &kustomizev1.Kustomization{}
-	err := r.cached.Get(ctx, name, obj)
-	if written := r.book.lastWritten(name); err == nil && written != "" && engine.Older(obj.ResourceVersion, written) {
-		obj = &kustomizev1.Kustomization{}
-		err = r.Reader.Get(ctx, name, obj)
-	}
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read Kustomization %s: %w", name, err)
-	}
-	return obj, nil
-}
-
 func (r *Reconciler) ensureFinalizer(ctx context.Context, p *pass) error {
 	if !p.obj.DeletionTimestamp.IsZero() || slices.Contains(p.obj.Finalizers, kustomizev1.KustomizationFinalizer) {
 		return nil
@@ -180,7 +165,7 @@ func (r *Reconciler) setFinalizers(ctx context.Context, p *pass, finalizers []st
 	if err := reconciling.SetFinalizers(ctx, r.Client, p.obj, p.before, finalizers); err != nil {
 		return err
 	}
-	r.book.wrote(p.owner, p.before.ResourceVersion)
+	r.fresh.Wrote(p.before)
 	return nil
 }
 
@@ -195,7 +180,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, p *pass) error {
 		}
 		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
 	}
-	r.book.wrote(p.owner, p.obj.ResourceVersion)
+	r.fresh.Wrote(p.obj)
 	p.before = p.obj.DeepCopy()
 	return nil
 }

@@ -47,12 +47,10 @@ type book struct {
 	memories map[engine.Owner]*memory
 	// freed are those for whom an object may have become free.
 	freed map[engine.Owner]bool
-	// written is the version of each object after our last write.
-	written map[engine.Owner]string
 }
 
 func newBook() *book {
-	return &book{memories: map[engine.Owner]*memory{}, freed: map[engine.Owner]bool{}, written: map[engine.Owner]string{}}
+	return &book{memories: map[engine.Owner]*memory{}, freed: map[engine.Owner]bool{}}
 }
 
 // read returns what is remembered of a Kustomization; nil when nothing is.
@@ -84,7 +82,6 @@ func (b *book) forget(owner engine.Owner) {
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
 	delete(b.freed, owner)
-	delete(b.written, owner)
 }
 
 func (b *book) markFreed(owner engine.Owner) {
@@ -104,16 +101,4 @@ func (b *book) takeFreed(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.freed, owner)
-}
-
-func (b *book) wrote(owner engine.Owner, version string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.written[owner] = version
-}
-
-func (b *book) lastWritten(owner engine.Owner) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.written[owner]
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
@@ -68,6 +69,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 // prepare makes what the controller needs beside the manager.
 func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	r.book, r.cached = newBook(), mgr.GetCache()
+	r.fresh = fresh.New(r.cached, r.Reader)
 	r.engine = engine.New(policy, owners{r})
 	objects, err := metadata.NewForConfig(r.Config)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
 // Receivers keeps the kind Receiver and takes hooks.
@@ -39,9 +40,9 @@ type Receivers struct {
 
 	table *table
 	asker *asker
-	// reading has a place for each body in memory; bodies and deciding share these, and expressions, among namespaces.
-	reading          chan struct{}
-	bodies, deciding *turns
+	// reading limits the bodies in memory, bodies those of each namespace. deciding evaluates the
+	// expressions of one hook of a namespace at a time.
+	reading, bodies, deciding *turns.Turns
 	// ready is true once hooks of every receiver there was at the start are taken.
 	ready atomic.Bool
 }
@@ -54,8 +55,8 @@ const workers = 4
 
 // SetupWithManager starts the controller with the manager.
 func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.table, r.reading = newTable(), make(chan struct{}, bodies)
-	r.bodies, r.deciding = newTurns(namespaceBodies), newTurns(1)
+	r.table, r.reading = newTable(), turns.New(bodies)
+	r.bodies, r.deciding = turns.New(namespaceBodies), turns.New(1)
 	r.asker = &asker{writer: r.Client, pause: askPause, log: r.Log}
 	err := mgr.GetFieldIndexer().IndexField(ctx, &notificationv1.Receiver{}, indexSecret, func(o client.Object) []string {
 		ref := o.(*notificationv1.Receiver).Spec.SecretRef

@@ -124,21 +124,20 @@ func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry)
 	return nil
 }
 
-// waitToRead waits until a body may be read. Without a refusal the caller says when it is done with it.
+// waitToRead waits until a body may be read. done ends the use of the body.
 func (r *Receivers) waitToRead(ctx context.Context, e *entry) (done func(), refused *refusal) {
 	ctx, cancel := context.WithTimeout(ctx, bodyWait)
 	defer cancel()
-	leave, err := r.bodies.take(ctx, e.receiver.Namespace)
+	leave, err := r.bodies.Take(ctx, e.receiver.Namespace)
 	if err != nil {
 		return nil, &refusal{http.StatusServiceUnavailable, reasonRefused, errTooMany}
 	}
-	select {
-	case r.reading <- struct{}{}:
-		return func() { <-r.reading; leave() }, nil
-	case <-ctx.Done():
+	exit, err := r.reading.Take(ctx, "")
+	if err != nil {
 		leave()
 		return nil, &refusal{http.StatusServiceUnavailable, reasonRefused, errTooMany}
 	}
+	return func() { exit(); leave() }, nil
 }
 
 // readHook reads a body.
@@ -222,7 +221,7 @@ func (r *Receivers) match(ctx context.Context, e *entry, t target, body map[stri
 // sift keeps the objects that the expressions let pass. One hook of a namespace at a time evaluates them.
 func (r *Receivers) sift(ctx context.Context, e *entry, t target, found []metav1.PartialObjectMetadata, body map[string]any) ([]object, error) {
 	if e.filters() {
-		done, err := r.deciding.take(ctx, e.receiver.Namespace)
+		done, err := r.deciding.Take(ctx, e.receiver.Namespace)
 		if err != nil {
 			return nil, err
 		}

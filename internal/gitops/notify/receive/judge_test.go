@@ -5,7 +5,6 @@ package receive
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -208,39 +207,5 @@ func TestTable(t *testing.T) {
 	}
 	if last.life.Err() == nil {
 		t.Error("what a deleted receiver's hooks wait for goes on")
-	}
-}
-
-func TestTurnsAreEachNamespacesOwn(t *testing.T) {
-	turns := newTurns(2)
-	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	var back []func()
-	for i, namespace := range []string{"a", "a", "b"} {
-		done, err := turns.take(soon, namespace)
-		if err != nil {
-			t.Fatalf("%d: %v", i, err)
-		}
-		back = append(back, done)
-	}
-	if _, err := turns.take(soon, "a"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a third at a time: %v", err)
-	}
-	waits := make(chan error, 1)
-	go func() {
-		done, err := turns.take(t.Context(), "a")
-		if err == nil {
-			done()
-		}
-		waits <- err
-	}()
-	for _, done := range back {
-		done()
-	}
-	if err := <-waits; err != nil {
-		t.Error(err)
-	}
-	if len(turns.of) != 0 {
-		t.Errorf("%d namespaces are remembered for nothing", len(turns.of))
 	}
 }

@@ -37,7 +37,8 @@ const showProgressAfter = time.Second
 // Reconcile reconciles a source.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	// 1. Gather.
-	o, err := r.read(ctx, req.NamespacedName)
+	o := r.kind.new()
+	err := r.fresh.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		r.memories.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -72,19 +73,6 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: max(d.NextCheck.Sub(r.now()), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil
-}
-
-// read reads the object from the cache, unless the cache lacks this process's last write.
-func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Object, error) {
-	o := r.kind.new()
-	if err := r.Cache.Get(ctx, name, o); err != nil {
-		return nil, err
-	}
-	if !r.memories.wroteAfter(name, o.GetResourceVersion()) {
-		return o, nil
-	}
-	o = r.kind.new()
-	return o, r.Reader.Get(ctx, name, o)
 }
 
 // lookAside looks without blocking a worker, and wakes one at the end.
@@ -154,22 +142,13 @@ func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 	}
 	// The API's response replaces the object, without its kind.
 	patched := o.DeepCopyObject().(Object)
-	err := r.Client.Status().Patch(ctx, patched, reconciling.ChangeOf(before))
-	name := client.ObjectKeyFromObject(o)
-	if err != nil {
-		// A concurrent write: the next reconciliation must not use a cache that lacks it.
-		if apierrors.IsConflict(err) {
-			r.memories.having(name, o.GetUID(), func(m *memory) { m.wrote = unknownVersion })
-		}
-		return fmt.Errorf("write the status of %s %s: %w", r.kind.name, name, err)
+	if err := r.Client.Status().Patch(ctx, patched, reconciling.ChangeOf(before)); err != nil {
+		return fmt.Errorf("write the status of %s %s: %w", r.kind.name, client.ObjectKeyFromObject(o), err)
 	}
 	o.SetResourceVersion(patched.GetResourceVersion())
-	r.memories.having(name, o.GetUID(), func(m *memory) { m.wrote = patched.GetResourceVersion() })
+	r.fresh.Wrote(o)
 	return nil
 }
-
-// unknownVersion is later than any.
-const unknownVersion = "18446744073709551615"
 
 // showProgress shows a slow look in the status, unless the object is already current.
 func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {

@@ -33,6 +33,7 @@ type Object interface {
 type kind struct {
 	name, plural string
 	new          func() Object
+	list         func() client.ObjectList
 	look         func(ctx context.Context, o Object, fresh bool) (*Found, error)
 	// view returns the parts that the kinds have in different fields.
 	view func(o Object) view
@@ -111,6 +112,7 @@ func secretNames(refs ...*meta.LocalObjectReference) []string {
 func gitRepositories(up Upstream[*sourcev1.GitRepository]) *kind {
 	return &kind{
 		name: sourcev1.GitRepositoryKind, plural: "gitrepositories", new: func() Object { return &sourcev1.GitRepository{} },
+		list:   func() client.ObjectList { return &sourcev1.GitRepositoryList{} },
 		stored: "stored artifact for revision '%s'", failed: sourcev1.GitOperationFailedReason, sourceIgnore: true,
 		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
 			return up.Look(ctx, o.(*sourcev1.GitRepository), fresh)
@@ -153,6 +155,7 @@ func gitRepositories(up Upstream[*sourcev1.GitRepository]) *kind {
 func ociRepositories(up Upstream[*sourcev1.OCIRepository]) *kind {
 	return &kind{
 		name: sourcev1.OCIRepositoryKind, plural: "ocirepositories", new: func() Object { return &sourcev1.OCIRepository{} },
+		list:   func() client.ObjectList { return &sourcev1.OCIRepositoryList{} },
 		stored: "stored artifact for digest '%s'", failed: sourcev1.OCIPullFailedReason, sourceIgnore: true, spreads: true,
 		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
 			return up.Look(ctx, o.(*sourcev1.OCIRepository), fresh)
@@ -189,6 +192,7 @@ func ociRepositories(up Upstream[*sourcev1.OCIRepository]) *kind {
 func buckets(up Upstream[*sourcev1.Bucket]) *kind {
 	return &kind{
 		name: sourcev1.BucketKind, plural: "buckets", new: func() Object { return &sourcev1.Bucket{} },
+		list:   func() client.ObjectList { return &sourcev1.BucketList{} },
 		stored: "stored artifact: revision '%s'", failed: sourcev1.BucketOperationFailedReason, spreads: true,
 		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
 			return up.Look(ctx, o.(*sourcev1.Bucket), fresh)

@@ -60,7 +60,7 @@ func (s *Sources) look(ctx context.Context, k *kind, o Object, fresh bool) *outc
 }
 
 func (s *Sources) lookInto(ctx context.Context, k *kind, o Object, v view, fresh bool, out *outcome) error {
-	leave, err := s.hosts.enter(ctx, v.place(o.GetNamespace()))
+	leave, err := s.hosts.Take(ctx, v.place(o.GetNamespace()))
 	if err != nil {
 		return err
 	}

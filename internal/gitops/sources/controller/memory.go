@@ -5,7 +5,6 @@ package controller
 
 import (
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -35,8 +34,6 @@ type memory struct {
 	jitter   float64
 	// outcome is a result that is not recorded yet.
 	outcome *outcome
-	// wrote is the object's version as last written by this process: an older cache is ignored.
-	wrote string
 }
 
 // memories are those of all sources of a kind.
@@ -96,29 +93,6 @@ func (m *memories) mark(name types.NamespacedName) {
 	if mem := m.of[name]; mem != nil {
 		mem.news = true
 	}
-}
-
-// wroteAfter reports whether this process wrote a later version of the source.
-func (m *memories) wroteAfter(name types.NamespacedName, version string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	mem := m.of[name]
-	if mem == nil || mem.wrote == "" {
-		return false
-	}
-	if version == mem.wrote {
-		mem.wrote = ""
-		return false
-	}
-	wrote, err := strconv.ParseUint(mem.wrote, 10, 64)
-	seen, err2 := strconv.ParseUint(version, 10, 64)
-	if err != nil || err2 != nil {
-		return true
-	}
-	if seen > wrote {
-		mem.wrote = ""
-	}
-	return seen < wrote
 }
 
 // facts returns the facts for the decision when to look.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
 // Store is the part of the blob store that sources need.
@@ -33,19 +34,19 @@ type packed struct {
 type packs struct {
 	store  Store
 	limits archive.Limits
-	// turns limits concurrent packing, which needs CPU and disk.
-	turns chan struct{}
+	// packing limits concurrent packing, which needs CPU and disk. making creates one tree at a time
+	// for each key.
+	packing, making *turns.Turns
 
 	mu       sync.Mutex
 	known    map[string]packed
 	order    []string
-	busy     map[string]chan struct{}
 	verified map[string]time.Time
 }
 
 const (
-	// packing is the number of trees that are packed concurrently.
-	packing = 2
+	// maxPacking is the number of trees that are packed concurrently.
+	maxPacking = 2
 	// maxKnown limits the remembered archives, a few hundred bytes each.
 	maxKnown = 4096
 	// verifyEvery is how often stored archives are read completely. In between their existence is
@@ -54,7 +55,7 @@ const (
 )
 
 func newPacks(store Store, limits archive.Limits) *packs {
-	return &packs{store: store, limits: limits, turns: make(chan struct{}, packing), known: map[string]packed{}, busy: map[string]chan struct{}{}, verified: map[string]time.Time{}}
+	return &packs{store: store, limits: limits, packing: turns.New(maxPacking), making: turns.New(1), known: map[string]packed{}, verified: map[string]time.Time{}}
 }
 
 // get returns the archive of the tree with a key; make creates it if needed, once for concurrent
@@ -63,11 +64,11 @@ func (p *packs) get(ctx context.Context, key string, make func() (packed, error)
 	if key == "" {
 		return make()
 	}
-	release, err := p.lock(ctx, key)
+	leave, err := p.making.Take(ctx, key)
 	if err != nil {
 		return packed{}, err
 	}
-	defer release()
+	defer leave()
 	p.mu.Lock()
 	have, ok := p.known[key]
 	p.mu.Unlock()
@@ -81,31 +82,6 @@ func (p *packs) get(ctx context.Context, key string, make func() (packed, error)
 		p.remember(key, made)
 	}
 	return made, err
-}
-
-// lock waits until nobody else creates the tree with a key.
-func (p *packs) lock(ctx context.Context, key string) (release func(), err error) {
-	for {
-		p.mu.Lock()
-		wait, taken := p.busy[key]
-		if !taken {
-			done := make(chan struct{})
-			p.busy[key] = done
-			p.mu.Unlock()
-			return func() {
-				p.mu.Lock()
-				delete(p.busy, key)
-				p.mu.Unlock()
-				close(done)
-			}, nil
-		}
-		p.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 func (p *packs) remember(key string, made packed) {
@@ -123,12 +99,11 @@ func (p *packs) remember(key string, made packed) {
 
 // pack stores the tree in dir.
 func (p *packs) pack(ctx context.Context, dir string, rules *archive.UpstreamRules) (packed, error) {
-	select {
-	case p.turns <- struct{}{}:
-		defer func() { <-p.turns }()
-	case <-ctx.Done():
-		return packed{}, context.Cause(ctx)
+	leave, err := p.packing.Take(ctx, "")
+	if err != nil {
+		return packed{}, err
 	}
+	defer leave()
 	r, w := io.Pipe()
 	defer r.Close() //nolint:errcheck // it unblocks the packing, should storing fail
 	statistics := make(chan archive.Stats, 1)

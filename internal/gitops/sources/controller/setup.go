@@ -15,8 +15,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,7 +27,9 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
 // Sources maintains the artifacts of all kinds of sources.
@@ -56,15 +56,21 @@ type Sources struct {
 
 	// Cache is the manager's cache, set by SetupWithManager.
 	Cache client.Reader
+	// fresh reads from the cache, unless it lacks this process's last write.
+	fresh *fresh.Reader
 	now   func() time.Time
 	ctx   context.Context
 	packs *packs
-	hosts hosts
+	hosts *turns.Turns
 	kinds map[string]*reconciler
 }
 
-// workers is the number of concurrent reconciliations of a kind. They never wait for an upstream.
-const workers = 4
+const (
+	// workers is the number of concurrent reconciliations of a kind. They never wait for an upstream.
+	workers = 4
+	// perHost is the number of concurrent looks and fetches for one host through one proxy.
+	perHost = 4
+)
 
 // indexSecrets finds the sources that name a Secret, indexIncludes those that include a
 // GitRepository: "namespace/name".
@@ -79,7 +85,8 @@ func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 		return err
 	}
 	s.Cache, s.now, s.ctx = mgr.GetCache(), time.Now, ctx
-	s.packs = newPacks(s.Store, s.Limits.WithDefaults())
+	s.fresh = fresh.New(s.Cache, s.Reader)
+	s.packs, s.hosts = newPacks(s.Store, s.Limits.WithDefaults()), turns.New(perHost)
 	s.kinds = map[string]*reconciler{}
 	var kinds []*kind
 	if s.Git != nil {
@@ -156,36 +163,12 @@ func (r *reconciler) included(o Object) []string {
 // those makes the sources that an index finds for an object look.
 func (r *reconciler) those(index string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, changed client.Object) []reconcile.Request {
-		list, err := r.list(ctx, client.MatchingFields{index: changed.GetNamespace() + "/" + changed.GetName()})
-		if err != nil {
-			r.Log.Error("finding the sources that depend on an object failed", "object", client.ObjectKeyFromObject(changed).String(), "error", err)
-			return nil
-		}
-		var requests []reconcile.Request
-		for _, name := range list {
-			r.memories.mark(name)
-			requests = append(requests, reconcile.Request{NamespacedName: name})
+		requests := reconciling.Find(ctx, r.Cache, r.Log, r.kind.list(), index, changed.GetNamespace()+"/"+changed.GetName())
+		for _, request := range requests {
+			r.memories.mark(request.NamespacedName)
 		}
 		return requests
 	})
-}
-
-func (r *reconciler) list(ctx context.Context, opts ...client.ListOption) ([]types.NamespacedName, error) {
-	gvk := sourcev1.GroupVersion.WithKind(r.kind.name + "List")
-	o, err := r.Client.Scheme().New(gvk)
-	if err != nil {
-		return nil, err
-	}
-	list := o.(client.ObjectList)
-	if err := r.Cache.List(ctx, list, opts...); err != nil {
-		return nil, err
-	}
-	var names []types.NamespacedName
-	err = apimeta.EachListItem(list, func(item runtime.Object) error {
-		names = append(names, client.ObjectKeyFromObject(item.(client.Object)))
-		return nil
-	})
-	return names, err
 }
 
 // worthALook ignores changes of the status only, which these controllers write themselves.

@@ -131,34 +131,6 @@ func TestAHostThatHangsHoldsUpNobodyElse(t *testing.T) {
 	close(release)
 }
 
-func TestPlacesAtAHostAreForgottenWhenNobodyWantsOne(t *testing.T) {
-	var h hosts
-	var leaves []func()
-	for range perHost {
-		leave, err := h.enter(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaves = append(leaves, leave)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := h.enter(ctx, "a"); err == nil {
-		t.Error("more than there are places for")
-	}
-	if leave, err := h.enter(t.Context(), "b"); err != nil {
-		t.Error("another host's places are taken, too")
-	} else {
-		leave()
-	}
-	for _, leave := range leaves {
-		leave()
-	}
-	if len(h.places) != 0 {
-		t.Errorf("%d hosts are remembered", len(h.places))
-	}
-}
-
 func TestATreeIsPackedByOneOfAllWhoWantIt(t *testing.T) {
 	s := newSite(t)
 	var fetched atomic.Int64

@@ -37,7 +37,7 @@ type Found struct {
 }
 
 // Upstream is the origin of one kind of source. Failures for a source's status are
-// *source.FetchError; others count as temporary. Look is called concurrently and must respect its
+// *archive.FetchError; others count as temporary. Look is called concurrently and must respect its
 // context.
 type Upstream[O client.Object] interface {
 	// Look returns the current content of the upstream for obj. fresh requires a look that begins
