@@ -18,14 +18,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Access is how to speak to a registry.
+// Access describes how to access a registry.
 type Access struct {
-	// Credentials are USER:PASSWORD, or a bearer token. Without them docker's configuration is
-	// asked: what "docker login" stored, and credential helpers.
+	// Credentials are USER:PASSWORD, or a bearer token. The default is docker's configuration: the
+	// credentials of "docker login", and credential helpers.
 	Credentials string
-	// Insecure allows plain HTTP, and certificates that nobody vouches for.
+	// Insecure allows HTTP, and untrusted certificates.
 	Insecure bool
-	// UserAgent names the program.
+	// UserAgent is the program's name.
 	UserAgent string
 }
 
@@ -43,7 +43,7 @@ func (a Access) remote(ctx context.Context) ([]remote.Option, error) {
 	} else {
 		auth, err := oci.GetAuthFromCredentials(a.Credentials)
 		if err != nil {
-			return nil, errors.New("the credentials of the registry are not understood: want USER:PASSWORD or a token")
+			return nil, errors.New("the credentials of the registry are invalid; expected USER:PASSWORD or a token")
 		}
 		options = append(options, remote.WithAuth(auth))
 	}
@@ -55,26 +55,26 @@ func (a Access) remote(ctx context.Context) ([]remote.Option, error) {
 	return options, nil
 }
 
-// RefError says that a reference is not one.
+// RefError is an invalid reference.
 type RefError struct{ Ref, Problem string }
 
 func (e *RefError) Error() string {
 	return fmt.Sprintf("%q is not the address of an artifact: %s", e.Ref, e.Problem)
 }
 
-// parse reads oci://HOST/REPOSITORY, with a tag, a digest or neither; that means the tag latest.
+// parse parses oci://HOST/REPOSITORY with a tag or a digest; the default is the tag latest.
 func (a Access) parse(ref string) (name.Reference, error) {
 	address, ok := strings.CutPrefix(ref, oci.OCIRepositoryPrefix)
 	if !ok {
 		return nil, &RefError{ref, "it must begin with oci://, as in oci://registry.example.com/team/app:1.0.0"}
 	}
 	if strings.Contains(address, "//") || strings.Contains(strings.SplitN(address, "/", 2)[0], "@") {
-		// Whoever writes a password here must not see it in an error.
-		return nil, &RefError{"oci://…", "credentials do not belong into it"}
+		// Do not show a password.
+		return nil, &RefError{"oci://…", "it must not contain credentials"}
 	}
 	parsed, err := name.ParseReference(address, a.names()...)
 	if err != nil {
-		// The first error says only that it is neither; this one says why.
+		// The error of a tag is more precise.
 		if _, why := name.NewTag(address, a.names()...); why != nil && !strings.Contains(address, "@") {
 			err = why
 		}
@@ -83,7 +83,7 @@ func (a Access) parse(ref string) (name.Reference, error) {
 	return parsed, nil
 }
 
-// parseTag is for what may only name a tag.
+// parseTag parses a reference that must name a tag.
 func (a Access) parseTag(ref string) (name.Tag, error) {
 	parsed, err := a.parse(ref)
 	if err != nil {
@@ -91,35 +91,35 @@ func (a Access) parseTag(ref string) (name.Tag, error) {
 	}
 	tag, ok := parsed.(name.Tag)
 	if !ok {
-		return name.Tag{}, &RefError{ref, "a digest follows from the content and cannot be chosen; name a tag"}
+		return name.Tag{}, &RefError{ref, "the digest depends on the content and cannot be chosen; name a tag"}
 	}
 	return tag, nil
 }
 
-// explain says what to do about errors of a registry.
+// explain adds advice to errors of a registry.
 func explain(action string, ref name.Reference, err error) error {
 	var answer *transport.Error
 	host := ref.Context().RegistryStr()
 	switch {
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		return fmt.Errorf("%s %s: the registry does not let these credentials do that (%d). Log in with \"docker login %s\", or name a file with USER:PASSWORD by --creds-file: %w",
+		return fmt.Errorf("%s %s: the registry refuses these credentials (%d). Log in with \"docker login %s\", or name a file with USER:PASSWORD in --creds-file: %w",
 			action, ref.Name(), answer.StatusCode, host, err)
 	case IsNotFound(err):
-		return &missingError{fmt.Errorf("%s %s: the registry has no such artifact. See what it has:\n    yuba list artifacts oci://%s", action, ref.Name(), ref.Context().Name())}
+		return &missingError{fmt.Errorf("%s %s: the artifact does not exist. List existing ones:\n    yuba list artifacts oci://%s", action, ref.Name(), ref.Context().Name())}
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return fmt.Errorf("%s %s: %s speaks plain HTTP; --insecure-registry allows that: %w", action, ref.Name(), host, err)
+		return fmt.Errorf("%s %s: %s uses HTTP without TLS; --insecure-registry allows that: %w", action, ref.Name(), host, err)
 	}
 	return fmt.Errorf("%s %s: %w", action, ref.Name(), err)
 }
 
-// IsNotFound says whether an error means that what was named does not exist.
+// IsNotFound reports whether an artifact or a repository does not exist.
 func IsNotFound(err error) bool {
 	var missing *missingError
 	var answer *transport.Error
 	return errors.As(err, &missing) || errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
 }
 
-// missingError keeps the kind of an error whose words say enough.
+// missingError marks an error for IsNotFound.
 type missingError struct{ error }
 
 func (e *missingError) Unwrap() error { return e.error }

@@ -21,24 +21,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// DefaultIgnore is what is left out of an artifact unless other patterns are given, as "flux push
-// artifact" has it.
+// DefaultIgnore returns the default patterns of excluded files, as in "flux push artifact".
 func DefaultIgnore() []string {
 	return strings.Split(sourceignore.ExcludeVCS+","+sourceignore.ExcludeExt, ",")
 }
 
-// built tells what went into a layer.
+// built describes a layer.
 type built struct {
 	files int
-	// links are left out, because Flux leaves them out when it unpacks an artifact.
+	// links are excluded: Flux does not unpack them.
 	links []string
 	// size is that of the archive in bytes.
 	size int64
 }
 
-// build writes the tree at path, or the one file there, as Flux lays an artifact's layer out:
-// directories before what is in them, names in order, and nothing but names, sizes and modes about
-// them. Modes are those that git knows, because the others are the umask's.
+// build writes a tree, or a single file, in the format of Flux's layers: in the order of names, with
+// names, sizes and git's modes only. Other modes depend on the umask.
 func build(ctx context.Context, dir string, ignore []string, w io.Writer) (built, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -54,7 +52,7 @@ func build(ctx context.Context, dir string, ignore []string, w io.Writer) (built
 		return built{}, fmt.Errorf("pack %s: %w", dir, err)
 	}
 	if b.files == 0 {
-		return built{}, fmt.Errorf("pack %s: there is no file in it that is not ignored", dir)
+		return built{}, fmt.Errorf("pack %s: it contains no file that is not ignored", dir)
 	}
 	b.size = b.out.n
 	return b.built, nil
@@ -99,7 +97,7 @@ func (b *builder) tree(ctx context.Context, dir string, ignore []string) error {
 		case entry.IsDir():
 			return b.header(name, nil)
 		case !entry.Type().IsRegular():
-			return fmt.Errorf("%s is neither a file, a directory nor a link; leave it out with --ignore-paths", name)
+			return fmt.Errorf("%s is neither a file, a directory nor a link; exclude it with --ignore-paths", name)
 		}
 		f, err := root.Open(filepath.FromSlash(name))
 		if err != nil {
@@ -110,7 +108,7 @@ func (b *builder) tree(ctx context.Context, dir string, ignore []string) error {
 	})
 }
 
-// single makes a tree of one file.
+// single packs a tree of one file.
 func (b *builder) single(file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -131,12 +129,12 @@ func (b *builder) file(f *os.File, name string) error {
 	b.files++
 	n, err := io.Copy(b.tar, f)
 	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n < info.Size() {
-		return fmt.Errorf("%s changed while it was read; try again", name)
+		return fmt.Errorf("%s was changed while it was read; try again", name)
 	}
 	return err
 }
 
-// header begins an entry: a directory's when there is no file.
+// header begins the entry of a file, or without one of a directory.
 func (b *builder) header(name string, file fs.FileInfo) error {
 	h := &tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: 0o755}
 	if file != nil {
@@ -148,7 +146,7 @@ func (b *builder) header(name string, file fs.FileInfo) error {
 	return b.tar.WriteHeader(h)
 }
 
-// bounded passes bytes on until there are more than an archive may have.
+// bounded limits the bytes of an archive.
 type bounded struct {
 	w io.Writer
 	n int64
@@ -161,11 +159,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// stdinName is what manifests that come from standard input are called in the artifact.
+// stdinName is the file name of manifests from standard input.
 const stdinName = "manifest.yaml"
 
-// saveStream keeps a stream as a file in dir, so that it is known to be whole before anything is
-// sent.
+// saveStream saves a stream to a file in dir: it must be complete before anything is sent.
 func saveStream(r io.Reader, dir string) (string, error) {
 	file := path.Join(dir, stdinName)
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

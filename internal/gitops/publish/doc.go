@@ -1,26 +1,23 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package publish puts directories into OCI registries as artifacts, and gets them from there.
+// Package publish pushes directories to OCI registries as artifacts, and pulls, tags and lists them.
 //
 // Nouns:
 //
-//   - An artifact is an OCI image with one layer, a gzipped tar, with the media types and
-//     annotations that "flux push artifact" gives it, so that an OCIRepository takes it.
-//   - A reference names an artifact: oci://HOST/REPOSITORY:TAG, or oci://HOST/REPOSITORY@DIGEST.
-//   - The source and the revision of an artifact are the annotations that say what it was made
-//     from.
+//   - An artifact is an OCI image with one layer, a gzipped tar, and the media types and annotations
+//     of "flux push artifact", so that OCIRepositories accept it.
+//   - A reference names an artifact: oci://HOST/REPOSITORY:TAG or oci://HOST/REPOSITORY@DIGEST.
+//   - The source and the revision of an artifact are annotations that name its origin.
 //
 // Invariants:
 //
-//   - The same files, source and revision always make the same digest, whoever owns the files,
-//     wherever they are and whatever the umask was; with the umask 022 it is the digest that Flux
-//     makes of them.
-//   - State files, .terraform and .git never get into an artifact.
-//   - What is pulled was verified against its digest, is bounded, and is in its directory whole or
-//     not at all; nothing is written outside of that directory and no file that was there is
-//     replaced.
-//   - Credentials are in no error.
+//   - Equal files, source and revision have an equal digest, whatever the owner, the directory and
+//     the umask. With umask 022 it is Flux's digest of them.
+//   - Artifacts contain neither state files nor .terraform and .git.
+//   - A pull verifies the digest, is limited in size, and either completes or leaves the directory
+//     unchanged. It writes only to this directory, and replaces no file.
+//   - Errors do not contain credentials.
 //
-// The package follows no artifact: OCIRepositories are served by internal/gitops/sources/oci.
+// Package internal/gitops/sources/oci fetches artifacts for OCIRepositories.
 package publish

@@ -20,20 +20,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ListOptions choose artifacts by their tags.
+// ListOptions select artifacts by their tags.
 type ListOptions struct {
 	Access
-	// Range keeps versions that it contains, such as ">=1.0.0 <2.0.0".
+	// Range selects versions, such as ">=1.0.0 <2.0.0".
 	Range string
-	// Pattern is a regular expression that tags have to match.
+	// Pattern is a regular expression that tags must match.
 	Pattern string
 }
 
-// listAtOnce is how many artifacts are asked about at the same time.
+// listAtOnce is the number of concurrent requests.
 const listAtOnce = 8
 
-// List tells of the artifacts of a repository: the highest version first, then the other tags by
-// name. Signatures are left out.
+// List returns the artifacts of a repository without signatures: versions, the highest first, then
+// other tags by name.
 func List(ctx context.Context, repository string, o ListOptions) ([]Artifact, error) {
 	ref, err := o.parse(repository)
 	if err != nil {
@@ -50,7 +50,7 @@ func List(ctx context.Context, repository string, o ListOptions) ([]Artifact, er
 	tags, err := remote.List(ref.Context(), options...)
 	if err != nil {
 		if IsNotFound(err) {
-			return nil, &missingError{fmt.Errorf("list the artifacts of %s: the registry has no such repository", ref.Context().Name())}
+			return nil, &missingError{fmt.Errorf("list the artifacts of %s: the repository does not exist", ref.Context().Name())}
 		}
 		return nil, explain("list the artifacts of", ref, err)
 	}
@@ -71,14 +71,14 @@ func List(ctx context.Context, repository string, o ListOptions) ([]Artifact, er
 	return artifacts, nil
 }
 
-// filter says which tags are wanted.
+// filter returns whether a tag is selected.
 func (o ListOptions) filter() (func(tag string) bool, error) {
 	var within *semver.Constraints
 	var pattern *regexp.Regexp
 	var err error
 	if o.Range != "" {
 		if within, err = semver.NewConstraint(o.Range); err != nil {
-			return nil, fmt.Errorf("%q is not a range of versions, such as \">=1.0.0 <2.0.0\": %w", o.Range, err)
+			return nil, fmt.Errorf("%q is not a version range, such as \">=1.0.0 <2.0.0\": %w", o.Range, err)
 		}
 	}
 	if o.Pattern != "" {
@@ -97,7 +97,7 @@ func (o ListOptions) filter() (func(tag string) bool, error) {
 	}, nil
 }
 
-// newestFirst orders tags: versions before other tags, the highest first.
+// newestFirst compares tags: versions precede other tags, the highest first.
 func newestFirst(a, b string) int {
 	va, errA := version.ParseVersion(a)
 	vb, errB := version.ParseVersion(b)
@@ -112,7 +112,7 @@ func newestFirst(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// look asks for one manifest; it tells everything.
+// look reads one manifest.
 func look(tag name.Tag, options []remote.Option) (Artifact, error) {
 	descriptor, err := remote.Get(tag, options...)
 	if err != nil {

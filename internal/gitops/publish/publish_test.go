@@ -188,7 +188,7 @@ func TestWhatIsNotPushed(t *testing.T) {
 		})
 	}
 	_, err := Push(context.Background(), registry.URL("app")+":1", PushOptions{Path: dir, Ignore: []string{"*"}})
-	if err == nil || !strings.Contains(err.Error(), "no file in it that is not ignored") {
+	if err == nil || !strings.Contains(err.Error(), "no file that is not ignored") {
 		t.Errorf("of nothing: %v", err)
 	}
 }
@@ -237,7 +237,7 @@ func TestTags(t *testing.T) {
 	if digest, err := crane.Digest(registry.Host()+"/app:stable", registry.Options()...); err != nil || digest != pushed.Digest {
 		t.Errorf("stable is %s, %v", digest, err)
 	}
-	if _, err := Tag(context.Background(), registry.URL("app")+":1.0.0", []string{"a b"}, Access{}); err == nil || !strings.Contains(err.Error(), "not a tag") {
+	if _, err := Tag(context.Background(), registry.URL("app")+":1.0.0", []string{"a b"}, Access{}); err == nil || !strings.Contains(err.Error(), "not a valid tag") {
 		t.Errorf("a bad tag: %v", err)
 	}
 	if _, err := Tag(context.Background(), registry.URL("app")+":9", []string{"x"}, Access{}); !IsNotFound(err) {
@@ -331,7 +331,7 @@ func TestWhatIsNoReference(t *testing.T) {
 		"registry.example.com/app:1":               "must begin with oci://",
 		"oci://registry.example.com/App:1":         "repository can only contain",
 		"oci://":                                   "not the address of an artifact",
-		"oci://ci:s3cret@registry.example.com/app": "credentials do not belong into it",
+		"oci://ci:s3cret@registry.example.com/app": "must not contain credentials",
 		"oci://registry.example.com//app":          "not the address of an artifact",
 	} {
 		_, err := Pull(context.Background(), ref, t.TempDir(), Access{})

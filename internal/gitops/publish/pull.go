@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// Artifact is what a registry tells about one.
+// Artifact describes an artifact in a registry.
 type Artifact struct {
 	URL      string `json:"url"`
 	Digest   string `json:"digest"`
@@ -33,8 +33,7 @@ func describe(url, digest string, annotations map[string]string) Artifact {
 		Created: annotations[oci.CreatedAnnotation]}
 }
 
-// Pull puts the files of an artifact into dir, which is made if it does not exist and must be empty
-// if it does.
+// Pull writes the files of an artifact to dir, which must be empty or not exist.
 func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	from, err := a.parse(ref)
 	if err != nil {
@@ -48,11 +47,7 @@ func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, fmt.Errorf("pull %s: %w", from.Name(), err)
 	}
-	descriptor, err := remote.Get(from, options...)
-	if err != nil {
-		return Artifact{}, explain("pull", from, err)
-	}
-	image, err := descriptor.Image()
+	image, err := remote.Image(from, options...)
 	if err != nil {
 		return Artifact{}, explain("pull", from, err)
 	}
@@ -70,15 +65,14 @@ func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	return describe(oci.OCIRepositoryPrefix+from.Name(), digest.String(), manifest.Annotations), nil
 }
 
-// extract unpacks the first layer. Its digest is verified before anything can be seen in the
-// directory.
+// extract unpacks the first layer. The directory appears only after its digest is verified.
 func extract(ctx context.Context, from name.Reference, image v1.Image, target string) error {
 	layers, err := image.Layers()
 	if err != nil {
 		return explain("pull", from, err)
 	}
 	if len(layers) == 0 {
-		return fmt.Errorf("pull %s: the artifact has no layer, so there is nothing to unpack", from.Name())
+		return fmt.Errorf("pull %s: the artifact does not have a layer to unpack", from.Name())
 	}
 	digest, err := layers[0].Digest()
 	if err != nil {
@@ -95,7 +89,7 @@ func extract(ctx context.Context, from name.Reference, image v1.Image, target st
 	return nil
 }
 
-// emptyDirectory refuses a directory that has something in it: what is pulled takes its place.
+// emptyDirectory refuses a directory with files: the pulled one replaces it.
 func emptyDirectory(dir string) (string, error) {
 	target, err := filepath.Abs(dir)
 	if err != nil {
@@ -118,5 +112,5 @@ func emptyDirectory(dir string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%s is not a directory", dir)
 	}
-	return "", fmt.Errorf("%s is not empty; name a directory that is, or one that does not exist yet", dir)
+	return "", fmt.Errorf("%s is not empty; name an empty directory, or one that does not exist yet", dir)
 }

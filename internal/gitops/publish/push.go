@@ -23,40 +23,40 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// PushOptions say what is pushed and how.
+// PushOptions describe a push.
 type PushOptions struct {
 	Access
 	// Path is the directory or file.
 	Path string
-	// Stream is what is pushed instead of Path, as one file of manifests.
+	// Stream, if set, replaces Path: the content of a single file of manifests.
 	Stream io.Reader
-	// Source and Revision say what the artifact was made from.
+	// Source and Revision name the artifact's origin.
 	Source, Revision string
-	// Annotations are set besides; they win.
+	// Annotations are further annotations, which override others.
 	Annotations map[string]string
-	// Ignore are patterns as .gitignore has them; nil means DefaultIgnore.
+	// Ignore are patterns in the format of .gitignore; nil means DefaultIgnore.
 	Ignore []string
-	// Created is when the artifact was made; the zero time means 1970, so that the digest tells of
-	// the content only.
+	// Created is the artifact's time; the default is 1970, so that only the content determines the
+	// digest.
 	Created time.Time
-	// Progress is told how many of all bytes have been sent; it may be nil.
+	// Progress receives the number of sent bytes; it may be nil.
 	Progress func(sent, all int64)
 }
 
-// Pushed tells where an artifact is, in the words of "flux push artifact".
+// Pushed is the result of a push, in the format of "flux push artifact".
 type Pushed struct {
 	URL        string `json:"url"`
 	Repository string `json:"repository"`
 	Tag        string `json:"tag"`
 	Digest     string `json:"digest"`
 
-	// Files and Size are what went into it; Links were left out.
+	// Files and Size describe the content. Links were excluded.
 	Files int      `json:"-"`
 	Size  int64    `json:"-"`
 	Links []string `json:"-"`
 }
 
-// Push makes an artifact and puts it into a registry.
+// Push creates an artifact and uploads it to a registry.
 func Push(ctx context.Context, ref string, o PushOptions) (_ Pushed, err error) {
 	tag, err := o.parseTag(ref)
 	if err != nil {
@@ -83,13 +83,13 @@ func Push(ctx context.Context, ref string, o PushOptions) (_ Pushed, err error) 
 		Files: made.files, Size: made.size, Links: made.links}, nil
 }
 
-// image makes the artifact; its layer stays in dir, so that memory does not bound it.
+// image creates the artifact. Its layer is a file in dir, to save memory.
 func (o PushOptions) image(ctx context.Context, dir string) (v1.Image, built, error) {
 	path := o.Path
 	if o.Stream != nil {
 		saved, err := saveStream(o.Stream, dir)
 		if err != nil {
-			return nil, built{}, fmt.Errorf("read what to push: %w", err)
+			return nil, built{}, fmt.Errorf("read the content: %w", err)
 		}
 		path = saved
 	}
@@ -113,7 +113,7 @@ func (o PushOptions) image(ctx context.Context, dir string) (v1.Image, built, er
 	return image, made, err
 }
 
-// around puts a layer into an image with the configuration and the annotations of Flux.
+// around adds a layer to an image with Flux's configuration and annotations.
 func (o PushOptions) around(layer v1.Layer) (v1.Image, error) {
 	if o.Created.IsZero() {
 		o.Created = time.Unix(0, 0)
@@ -124,14 +124,13 @@ func (o PushOptions) around(layer v1.Layer) (v1.Image, error) {
 	maps.Copy(annotations, o.Annotations)
 	created, err := time.Parse(time.RFC3339, annotations[oci.CreatedAnnotation])
 	if err != nil {
-		return nil, fmt.Errorf("the annotation %s is %q: want a time such as 2026-01-02T15:04:05Z", oci.CreatedAnnotation, annotations[oci.CreatedAnnotation])
+		return nil, fmt.Errorf("the annotation %s is %q; expected a time such as 2026-01-02T15:04:05Z", oci.CreatedAnnotation, annotations[oci.CreatedAnnotation])
 	}
 	config, err := empty.Image.ConfigFile()
 	if err != nil {
 		return nil, err
 	}
-	// The time goes in before the media type is set: what is changed in a configuration of another
-	// type is lost.
+	// Set the time before the media type: the library drops later changes of the configuration.
 	config.Created = v1.Time{Time: created}
 	image, err := mutate.ConfigFile(empty.Image, config)
 	if err != nil {
@@ -140,7 +139,7 @@ func (o PushOptions) around(layer v1.Layer) (v1.Image, error) {
 	image = mutate.ConfigMediaType(mutate.MediaType(image, types.OCIManifestSchema1), oci.CanonicalConfigMediaType)
 	annotated, ok := mutate.Annotations(image, annotations).(v1.Image)
 	if !ok {
-		return nil, errors.New("annotate the image: it is none any more. This is a bug in Yuba")
+		return nil, errors.New("annotate the image: the result is not an image. This is a bug in Yuba")
 	}
 	return mutate.Append(annotated, mutate.Addendum{Layer: layer})
 }
@@ -153,7 +152,7 @@ func (o PushOptions) upload(ctx context.Context, tag name.Tag, image v1.Image) e
 	told := make(chan struct{})
 	close(told)
 	if o.Progress != nil {
-		// The registry's client closes the channel, also when it fails.
+		// The library closes the channel, also after an error.
 		updates := make(chan v1.Update, 16)
 		told = make(chan struct{})
 		go func() {
@@ -172,7 +171,7 @@ func (o PushOptions) upload(ctx context.Context, tag name.Tag, image v1.Image) e
 	return nil
 }
 
-// Tag gives an artifact more tags, and returns the references that they make.
+// Tag adds tags to an artifact, and returns the new references.
 func Tag(ctx context.Context, ref string, tags []string, a Access) ([]string, error) {
 	from, err := a.parse(ref)
 	if err != nil {
@@ -182,7 +181,7 @@ func Tag(ctx context.Context, ref string, tags []string, a Access) ([]string, er
 	for _, tag := range tags {
 		target, err := name.NewTag(from.Context().Name()+":"+tag, append(a.names(), name.StrictValidation)...)
 		if err != nil {
-			return nil, fmt.Errorf("tag %s: %q is not a tag: letters, digits, \"_\", \".\" and \"-\", 128 at most", from.Name(), tag)
+			return nil, fmt.Errorf("tag %s: %q is not a valid tag; use at most 128 letters, digits, \"_\", \".\" and \"-\"", from.Name(), tag)
 		}
 		targets = append(targets, target)
 	}

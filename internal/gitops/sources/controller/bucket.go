@@ -4,14 +4,17 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/bucket"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // bucketUpstream asks object stores for Buckets.
@@ -42,12 +45,9 @@ func (u *bucketUpstream) Look(ctx context.Context, obj *sourcev1.Bucket, fresh b
 }
 
 func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*bucket.Bucket, error) {
-	provider := obj.Spec.Provider
-	if provider == "" {
-		provider = sourcev1.BucketProviderGeneric
-	}
+	provider := cmp.Or(obj.Spec.Provider, sourcev1.BucketProviderGeneric)
 	if obj.Spec.STS != nil {
-		return nil, unsupported(sourcev1.InvalidSTSConfigurationReason, "spec.sts is not supported: use spec.secretRef to name a Secret with accesskey and secretkey")
+		return nil, upstream.Stalled(sourcev1.InvalidSTSConfigurationReason, nil, "spec.sts is not supported: use spec.secretRef to name a Secret with accesskey and secretkey")
 	}
 	if obj.Spec.ServiceAccountName != "" {
 		return nil, noIdentity(provider, "remove spec.serviceAccountName, and use spec.secretRef to name a Secret with credentials")
@@ -55,9 +55,7 @@ func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*buc
 	wanted := &bucket.Bucket{
 		Provider: provider, Endpoint: obj.Spec.Endpoint, Name: obj.Spec.BucketName, Region: obj.Spec.Region, Insecure: obj.Spec.Insecure,
 		Prefix: obj.Spec.Prefix, Timeout: timeoutOf(obj.Spec.Timeout), MaxAge: maxAge(obj), Limits: u.limits,
-	}
-	if obj.Spec.Ignore != nil {
-		wanted.Ignore = *obj.Spec.Ignore
+		Ignore: ptr.Deref(obj.Spec.Ignore, ""),
 	}
 	var err error
 	if wanted.Access, err = accessOf(ctx, u.reader, obj.Namespace, obj.Spec.CertSecretRef, obj.Spec.ProxySecretRef); err != nil {
@@ -70,7 +68,7 @@ func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*buc
 			return nil, authenticationFailed(err)
 		}
 		if wanted.Credentials = secret.Data; wanted.Credentials == nil {
-			wanted.Credentials = map[string][]byte{} // an empty Secret is no wish to be nobody
+			wanted.Credentials = map[string][]byte{} // an empty Secret does not mean anonymous access
 		}
 	case provider == sourcev1.BucketProviderAmazon:
 		return nil, noIdentity(provider, "use spec.secretRef to name a Secret with accesskey and secretkey, or read a public bucket with spec.provider generic")

@@ -132,7 +132,7 @@ func TestFailuresThatSayNothingAreToldAsTheKindDoes(t *testing.T) {
 		want archive.FetchError
 	}{
 		"one that is known stays": {late, known, *known},
-		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: it took longer than 1m0s. Increase spec.timeout"}},
+		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: it took longer than spec.timeout allows"}},
 		"any other":               {t.Context(), errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: x"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

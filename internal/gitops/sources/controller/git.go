@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // gitUpstream is the upstream of GitRepositories.
@@ -48,7 +48,7 @@ func (g *gitUpstream) Look(ctx context.Context, o *sourcev1.GitRepository, fresh
 	if v := o.Spec.Verification; v != nil && v.Mode != "" {
 		keys, err := readSecret(ctx, g.reader, o.Namespace, v.SecretRef.Name)
 		if err != nil {
-			return nil, &archive.FetchError{Reason: sourcev1.VerificationError, Message: fmt.Sprintf("public keys secret error: %s", err), Err: err}
+			return nil, upstream.Failed(sourcev1.VerificationError, err, "public keys secret error: %s", err)
 		}
 		want.Verify = &git.Verify{Mode: string(v.GetMode()), Keys: keys.Data}
 	}
@@ -78,8 +78,8 @@ func maxAge(o Object) time.Duration {
 func (g *gitUpstream) upstream(ctx context.Context, o *sourcev1.GitRepository) (git.Upstream, error) {
 	up := git.Upstream{URL: o.Spec.URL}
 	if provider := o.GetProvider(); provider != sourcev1.GitProviderGeneric {
-		return up, &archive.FetchError{Reason: sourcev1.InvalidProviderConfigurationReason, Stalled: true, Message: fmt.Sprintf(
-			"spec.provider %q: credentials of clouds and apps are not supported. Remove the provider and name a Secret with a password, a token or an SSH key", provider)}
+		return up, upstream.Stalled(sourcev1.InvalidProviderConfigurationReason, nil,
+			"spec.provider %q: credentials of clouds and apps are not supported. Remove the provider and name a Secret with a password, a token or an SSH key", provider)
 	}
 	if ref := o.Spec.SecretRef; ref != nil {
 		secret, err := readSecret(ctx, g.reader, o.Namespace, ref.Name)
@@ -105,14 +105,14 @@ func proxyOf(ctx context.Context, reader client.Reader, namespace string, ref *m
 	proxy, err := secrets.ProxyURLFromSecret(ctx, secret)
 	if err != nil {
 		// Do not include the error: it may quote the password.
-		return nil, &archive.FetchError{Reason: sourcev1.AuthenticationFailedReason, Err: err,
-			Message: fmt.Sprintf("configure the proxy: the Secret %s/%s needs an address such as http://proxy.example.com:3128, and username and password as separate keys", namespace, ref.Name)}
+		return nil, upstream.Failed(sourcev1.AuthenticationFailedReason, err,
+			"configure the proxy: the Secret %s/%s needs an address such as http://proxy.example.com:3128, and username and password as separate keys", namespace, ref.Name)
 	}
 	return proxy, nil
 }
 
 func authenticationFailed(err error) error {
-	return &archive.FetchError{Reason: sourcev1.AuthenticationFailedReason, Message: err.Error(), Err: err}
+	return upstream.Failed(sourcev1.AuthenticationFailedReason, err, "%s", err)
 }
 
 // readSecret reads a Secret of the object's own namespace.

@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // outcome is the result of a look and of the fetch after it.
@@ -118,17 +119,12 @@ func askUpstream(ctx context.Context, k *kind, o Object, v view, fresh bool) (*F
 	return found, nil
 }
 
-// explain turns every failure into one for the status.
+// explain makes a failure for the status.
 func (k *kind) explain(ctx context.Context, v view, action string, err error) error {
-	var known *archive.FetchError
-	if errors.As(err, &known) {
-		return known
-	}
-	message := fmt.Sprintf("%s %s: %s", action, v.url, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		message = fmt.Sprintf("%s %s: it took longer than %s. Increase spec.timeout", action, v.url, v.timeout)
+		err = errors.Join(ctx.Err(), err)
 	}
-	return &archive.FetchError{Reason: k.failed, Message: message, Err: err}
+	return upstream.Attempted(k.failed, action+" "+v.url, err, error.Error)
 }
 
 // packKey identifies the tree and everything that its archive depends on, including the upstream's
@@ -156,12 +152,12 @@ func (s *Sources) fetch(ctx context.Context, k *kind, v view, out *outcome) (pac
 		return s.fetchArchive(ctx, k, v, out.found)
 	}
 	temp, err := os.MkdirTemp(s.Dir, workPrefix)
-	if err != nil {
-		return packed{}, &storeError{message: fmt.Sprintf("make a directory for the tree of '%s': %s", out.found.Revision, err), err: err}
-	}
-	defer os.RemoveAll(temp) //nolint:errcheck // the next start clears away what is left
 	tree := filepath.Join(temp, "tree")
-	if err := os.Mkdir(tree, 0o700); err != nil {
+	if err == nil {
+		defer os.RemoveAll(temp) //nolint:errcheck // the next start removes what is left
+		err = os.Mkdir(tree, 0o700)
+	}
+	if err != nil {
 		return packed{}, &storeError{message: fmt.Sprintf("make a directory for the tree of '%s': %s", out.found.Revision, err), err: err}
 	}
 	if err := fetchTree(ctx, k, v, out.found, tree); err != nil {
@@ -200,9 +196,7 @@ func (s *Sources) fetchArchive(ctx context.Context, k *kind, v view, found *Foun
 	made, err := s.packs.put(ctx, content)
 	var known *archive.FetchError
 	switch {
-	case errors.As(err, &known):
-		return packed{}, known
-	case err != nil && ctx.Err() != nil:
+	case errors.As(err, &known), err != nil && ctx.Err() != nil:
 		return packed{}, k.explain(ctx, v, "fetch '"+found.Revision+"' from", err)
 	case err != nil:
 		return packed{}, tooLarge(found.Revision, err)

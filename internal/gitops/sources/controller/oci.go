@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/oci"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // ociUpstream is the upstream of OCIRepositories.
@@ -127,14 +128,14 @@ func (u *ociUpstream) verification(ctx context.Context, obj *sourcev1.OCIReposit
 	case verify == nil:
 		return nil, nil
 	case verify.Provider != "cosign" && verify.Provider != "":
-		return nil, unsupported(sourcev1.VerificationError, "spec.verify.provider "+verify.Provider+" is not supported: signatures are verified by cosign, with public keys")
+		return nil, upstream.Stalled(sourcev1.VerificationError, nil, "spec.verify.provider %s is not supported: signatures are verified by cosign, with public keys", verify.Provider)
 	case verify.SecretRef == nil:
-		return nil, unsupported(sourcev1.VerificationError, "spec.verify without secretRef requests a keyless signature, which is not supported: "+
+		return nil, upstream.Stalled(sourcev1.VerificationError, nil, "spec.verify without secretRef requests a keyless signature, which is not supported: "+
 			"use spec.verify.secretRef to name a Secret with the public key, in an entry whose name ends in .pub")
 	}
 	secret, err := readSecret(ctx, u.reader, obj.Namespace, verify.SecretRef.Name)
 	if err != nil {
-		return nil, &archive.FetchError{Reason: sourcev1.VerificationError, Message: err.Error(), Err: err}
+		return nil, upstream.Failed(sourcev1.VerificationError, err, "%s", err)
 	}
 	keys := map[string][]byte{}
 	for name, content := range secret.Data {
@@ -144,8 +145,7 @@ func (u *ociUpstream) verification(ctx context.Context, obj *sourcev1.OCIReposit
 	}
 	verification, err := oci.NewVerification(keys)
 	if err != nil {
-		return nil, &archive.FetchError{Reason: sourcev1.VerificationError, Err: err,
-			Message: fmt.Sprintf("read the keys in the Secret %s/%s, which spec.verify.secretRef names: %s", obj.Namespace, secret.Name, err)}
+		return nil, upstream.Failed(sourcev1.VerificationError, err, "read the keys in the Secret %s/%s, which spec.verify.secretRef names: %s", obj.Namespace, secret.Name, err)
 	}
 	return verification, nil
 }

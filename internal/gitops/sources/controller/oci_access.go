@@ -13,14 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
-
-// unsupported reports an unsupported feature.
-func unsupported(reason, message string) error {
-	return &archive.FetchError{Reason: reason, Message: message, Stalled: true}
-}
 
 // entry returns the first existing entry of a Secret; later names are older.
 func entry(secret *corev1.Secret, names ...string) []byte {
@@ -56,6 +50,6 @@ func accessOf(ctx context.Context, reader client.Reader, namespace string, certi
 // noIdentity refuses the cloud identity of this server's machine: authors of sources must not use
 // it.
 func noIdentity(provider, instead string) error {
-	return unsupported(sourcev1.InvalidProviderConfigurationReason, fmt.Sprintf(
-		"spec.provider %q without credentials requests the cloud identity of this server, which sources may not use: %s", provider, instead))
+	return upstream.Stalled(sourcev1.InvalidProviderConfigurationReason, nil,
+		"spec.provider %q without credentials requests the cloud identity of this server, which sources may not use: %s", provider, instead)
 }

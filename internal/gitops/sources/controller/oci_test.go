@@ -124,7 +124,7 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 		"a Secret without keys":            {func(s *sourcev1.OCIRepositorySpec) { s.Verify = verify("cosign", "ca") }, "VerificationError", false, "it has 0 public keys"},
 		"a Secret for keys that is not":    {func(s *sourcev1.OCIRepositorySpec) { s.Verify = verify("cosign", "none") }, "VerificationError", false, "secret '" + namespace + "/none'"},
 		"a URL with a password":            {func(s *sourcev1.OCIRepositorySpec) { s.URL = "oci://user:hunter2@example.com/x" }, "URLInvalid", true, "without credentials"},
-		"a range that is none":             {func(s *sourcev1.OCIRepositorySpec) { s.Reference = &sourcev1.OCIRepositoryRef{SemVer: "x.y"} }, "ReadOperationFailed", true, "no range of versions"},
+		"a range that is none":             {func(s *sourcev1.OCIRepositorySpec) { s.Reference = &sourcev1.OCIRepositoryRef{SemVer: "x.y"} }, "ReadOperationFailed", true, "not a version range"},
 		"a layer that is not":              {func(s *sourcev1.OCIRepositorySpec) { s.LayerSelector = &sourcev1.OCILayerSelector{MediaType: "x/y"} }, "OCIArtifactLayerOperationFailed", false, "spec.layerSelector"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

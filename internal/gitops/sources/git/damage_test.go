@@ -154,7 +154,7 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 	server.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 		return cut(1000, func() { <-r.Context().Done() })(w, r)
 	})
-	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "fell silent")
+	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "stopped sending")
 	m.idle = idleLimit
 
 	// Who waits gives up while the pack comes; that ends the fetch, since nobody else waits.
@@ -170,7 +170,7 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 			close(ended)
 		})(w, r)
 	})
-	wantFailure(t, found.Fetch(ctx, t.TempDir()), ReasonOperation, "it was cancelled")
+	wantFailure(t, found.Fetch(ctx, t.TempDir()), ReasonOperation, "it was interrupted")
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
@@ -234,7 +234,7 @@ func TestWhoGivesUpKeepsNobodyWaiting(t *testing.T) {
 		return f.waiting == 2
 	})
 	cancel()
-	wantFailure(t, <-first, ReasonOperation, "it was cancelled")
+	wantFailure(t, <-first, ReasonOperation, "it was interrupted")
 	close(release)
 	if err := <-second; err != nil {
 		t.Error(err)

@@ -149,7 +149,7 @@ func TestServersThatFail(t *testing.T) {
 		word  string
 	}{
 		"it ends connections":    {gittest.Unreachable, "closed without a response"},
-		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "status 502"},
+		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "502 Bad Gateway"},
 		"it knows no repository": {gittest.Answer(http.StatusNotFound), "the repository does not exist"},
 		"it is no git server":    {gittest.Answer(http.StatusOK), "not from a git server"},
 		"it redirects to itself": {func(w http.ResponseWriter, r *http.Request) bool {

@@ -55,15 +55,15 @@ func TestAnswers(t *testing.T) {
 		"a failure":                         {"0013ERR not our ref", false, "not our ref", true},
 		"another failure":                   {"000cERR gone", false, "gone", true},
 		"a failure in the middle of a pack": {"0008NAK\n0009\x01PACK0009\x03dead", false, "dead", true},
-		"an end before the pack":            {"0008NAK\n", false, "ended before", true},
+		"an end before the pack":            {"0008NAK\n", false, "stopped before", true},
 		"an end in the middle of the pack":  {"0008NAK\n0009\x01PACK", false, "middle", true},
 		"an end in the middle of a piece":   {"0008NAK\n0020\x01PACK", false, "EOF", true},
 		"something else":                    {"0009hello", false, "something else", true},
 		"nothing":                           {"", true, "too early", true},
-		"endless agreement":                 {strings.Repeat("0008NAK\n", 1<<20), false, "beside the pack", true},
-		"endless shallow commits":           {strings.Repeat("0035shallow 1111111111111111111111111111111111111111\n", 1<<18), true, "beside the pack", true},
-		"endless progress":                  {"0008NAK\n" + strings.Repeat("000b\x02count!", 1<<20), false, "beside the pack", true},
-		"endless pieces of nothing":         {"0008NAK\n" + strings.Repeat("0005\x01", 1<<21), false, "beside the pack", true},
+		"endless agreement":                 {strings.Repeat("0008NAK\n", 1<<20), false, "besides the pack", true},
+		"endless shallow commits":           {strings.Repeat("0035shallow 1111111111111111111111111111111111111111\n", 1<<18), true, "besides the pack", true},
+		"endless progress":                  {"0008NAK\n" + strings.Repeat("000b\x02count!", 1<<20), false, "besides the pack", true},
+		"endless pieces of nothing":         {"0008NAK\n" + strings.Repeat("0005\x01", 1<<21), false, "besides the pack", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
