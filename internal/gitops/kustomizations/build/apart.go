@@ -26,7 +26,7 @@ var (
 
 // apart builds the directory in a separate process, which is limited in time and memory. This
 // process answers its questions about the tree.
-func (l *look) apart(ctx context.Context, in Input, file string, text []byte, kus *kustypes.Kustomization) ([]made, error) {
+func (l *look) apart(ctx context.Context, in Input, file string, text []byte, kus *kustypes.Kustomization) ([]*kustomize.Object, error) {
 	leave, err := perNamespace.Take(ctx, in.Object.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the namespace's other builds: %w", err)
@@ -42,14 +42,7 @@ func (l *look) apart(ctx context.Context, in Input, file string, text []byte, ku
 		return nil, fmt.Errorf("build directory %s in a separate process, because it could grow: %w", l.t.name(l.t.dir), err)
 	}
 	defer process.Close()
-	all, err := l.whole(ctx, file, text, kus, func() ([]made, error) {
-		objects, err := process.Run(l.t, l.t.dir)
-		all := make([]made, len(objects))
-		for i, o := range objects {
-			all[i] = o
-		}
-		return all, err
-	})
+	all, err := l.whole(ctx, file, text, kus, func() ([]*kustomize.Object, error) { return process.Run(l.t, l.t.dir) })
 	var exceeded *apart.ExceededError
 	switch {
 	case errors.As(err, &exceeded):

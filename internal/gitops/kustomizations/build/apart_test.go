@@ -154,7 +154,7 @@ func TestProgramsThatAreMissingAreNamed(t *testing.T) {
 		return "", errors.New("find yuba-kustomize: it is nowhere")
 	}}
 	_, err := Build(t.Context(), in)
-	if err == nil || !strings.Contains(err.Error(), "build directory . in a process of its own, as it could grow while it is built: find yuba-kustomize") {
+	if err == nil || !strings.Contains(err.Error(), "build directory . in a separate process, because it could grow: find yuba-kustomize") {
 		t.Errorf("error: %v", err)
 	}
 }

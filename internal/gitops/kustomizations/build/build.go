@@ -21,39 +21,40 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// Input is what a build is made from.
+// Input is the input of a build.
 type Input struct {
-	// Object is the Kustomization; only its name, its namespace and its spec are read.
+	// Object is the Kustomization. Only its name, namespace and spec are used.
 	Object *kustomizev1.Kustomization
-	// Dir is the root of the unpacked artifact, below which spec.path lies. Nothing is written there.
+	// Dir is the root of the unpacked artifact, which contains spec.path. It is only read.
 	Dir string
-	// Values reads the ConfigMaps and Secrets that the Kustomization names, keys for decryption among them. Without it
-	// none are read: variables are those of postBuild.substitute alone, and what is encrypted stays so.
+	// Values reads the ConfigMaps and Secrets that the Kustomization names, including decryption
+	// keys. Without it, only postBuild.substitute has variables, and nothing is decrypted.
 	Values Reader
-	// Strict fails the build when a variable without a default has no value. That is Flux's default
-	// (its feature gate StrictPostBuildSubstitutions); without it such a variable is an empty text.
+	// Strict requires a value for every variable without a default, as Flux does by default (feature
+	// gate StrictPostBuildSubstitutions). Otherwise a missing value is an empty text.
 	Strict bool
-	// Programs finds the programs that decrypt, and that build where a tree could grow without bounds while it is built.
-	// Without it everything is built in this process and nothing is decrypted: that is for people and trees of their own.
+	// Programs finds the programs that decrypt, and that build trees that could grow. Without it,
+	// everything is built in this process, which is only for users' own trees, and not decrypted.
 	Programs apart.Finder
-	// KeepEncrypted leaves what is encrypted as it is, and reads no keys: for those who only show a build.
+	// KeepEncrypted does not decrypt, and reads no keys, to display a build.
 	KeepEncrypted bool
-	// apart builds all that kustomize builds in a process of its own, for tests.
+	// apart builds in a separate process whatever the tree, for tests.
 	apart bool
 }
 
 // Result is a build.
 type Result struct {
-	// Objects are what is to be applied, in kustomize's order. They belong to the caller.
+	// Objects are the objects to apply, in kustomize's order. They belong to the caller.
 	Objects []*unstructured.Unstructured
-	// Digest is "sha256:…" over the objects: equal digests mean equal objects in equal order.
+	// Digest is "sha256:…" of the objects and their order.
 	Digest string
 }
 
-// Build makes the objects. A *PathError says that spec.path is not in the artifact, a *LimitError that the tree is larger
-// than trees may be. When the context ends, Build returns although kustomize may still be at work.
+// Build builds the objects. It returns a *PathError if spec.path is not in the artifact, and a
+// *LimitError if the tree is too large. When ctx ends it returns even if kustomize still runs.
 func Build(ctx context.Context, in Input) (*Result, error) {
 	sops := decrypt.NewProgram(ctx, in.Programs)
 	defer sops.Close()
@@ -72,12 +73,12 @@ func Build(ctx context.Context, in Input) (*Result, error) {
 		}
 		f.substitute = len(f.vars) > 0 || in.Object.GetSubstituteStrategy() == kustomizev1.SubstituteStrategyAlways
 	}
-	resources, l, err := t.resources(ctx, in)
+	built, l, err := t.build(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	f.look = l
-	objects, err := f.objects(ctx, resources)
+	objects, err := f.objects(ctx, built)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func Build(ctx context.Context, in Input) (*Result, error) {
 	return &Result{Objects: objects, Digest: digest}, nil
 }
 
-// finisher makes objects of what kustomize gives.
+// finisher completes kustomize's objects.
 type finisher struct {
 	look       *look
 	keys       *decrypt.Keys
@@ -102,16 +103,17 @@ type finisher struct {
 	plaintextOnly bool
 }
 
-// objects decrypts, substitutes and unfolds. Undefined variables are collected, so that all are named at once.
-func (f *finisher) objects(ctx context.Context, resources []made) ([]*unstructured.Unstructured, error) {
-	objects := make([]*unstructured.Unstructured, 0, len(resources))
+// objects decrypts objects, substitutes variables and unfolds lists. It reports all undefined
+// variables at once.
+func (f *finisher) objects(ctx context.Context, built []*kustomize.Object) ([]*unstructured.Unstructured, error) {
+	objects := make([]*unstructured.Unstructured, 0, len(built))
 	var undefined []error
 	size := 0
-	for _, r := range resources {
+	for _, o := range built {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("build directory %s: %w", f.look.t.name(f.look.t.dir), context.Cause(ctx))
 		}
-		object, err := f.object(r)
+		object, err := f.object(o)
 		if missing := (*undefinedError)(nil); errors.As(err, &missing) {
 			undefined = append(undefined, err)
 			continue
@@ -130,7 +132,7 @@ func (f *finisher) objects(ctx context.Context, resources []made) ([]*unstructur
 	return objects, nil
 }
 
-// sizeOf is about what a value takes in memory.
+// sizeOf estimates the memory of a value.
 func sizeOf(value any) int {
 	const each = 64
 	size := each
@@ -149,7 +151,7 @@ func sizeOf(value any) int {
 	return size
 }
 
-// together names the first of many errors.
+// together joins the first errors.
 func together(errs []error) error {
 	const most = 5
 	if len(errs) > most {
@@ -158,40 +160,40 @@ func together(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// object makes one object of a resource.
-func (f *finisher) object(r made) (map[string]any, error) {
-	if r.GetName() == "" || r.GetKind() == "" || r.GetApiVersion() == "" {
-		return nil, fmt.Errorf("an object of the build lacks apiVersion, kind or metadata.name: it has kind %q and name %q", r.GetKind(), r.GetName())
+// object completes one object.
+func (f *finisher) object(o *kustomize.Object) (map[string]any, error) {
+	if o.Name == "" || o.Kind == "" || o.APIVersion == "" {
+		return nil, fmt.Errorf("an object of the build lacks apiVersion, kind or metadata.name: it has kind %q and name %q", o.Kind, o.Name)
 	}
-	data, err := r.MarshalJSON()
-	if err != nil {
-		if twice := f.look.repeatedIn(r.GetKind(), r.GetName()); twice != nil {
+	if len(o.JSON) == 0 {
+		if twice := f.look.repeatedIn(o.Kind, o.Name); twice != nil {
 			return nil, twice
 		}
-		return nil, f.failed("read", r, errors.New("it cannot be written as JSON"))
+		return nil, f.failed("read", o, errors.New("it cannot be written as JSON"))
 	}
 	object := map[string]any{}
-	if err := utiljson.Unmarshal(data, &object); err != nil {
-		return nil, f.failed("read", r, errors.New("it is no object"))
+	err := utiljson.Unmarshal(o.JSON, &object)
+	if err != nil {
+		return nil, f.failed("read", o, errors.New("it is not an object"))
 	}
 	kept := substituteDisabled(object)
 	if f.keys != nil {
 		if object, _, err = f.keys.Object(object); err != nil {
-			return nil, f.failed("decrypt", r, err)
+			return nil, f.failed("decrypt", o, err)
 		}
 	}
-	if f.plaintextOnly && r.GetKind() == "Secret" && r.GetApiVersion() == "v1" && object["sops"] != nil {
-		return nil, f.failed("apply", r, errors.New("it is encrypted with SOPS; name the key in spec.decryption"))
+	if f.plaintextOnly && o.Kind == "Secret" && o.APIVersion == "v1" && object["sops"] != nil {
+		return nil, f.failed("apply", o, errors.New("it is encrypted with SOPS; name the key in spec.decryption"))
 	}
 	if f.substitute && !kept {
 		if object, err = substitute(object, f.vars, f.strict); err != nil {
-			return nil, f.failed("substitute variables in", r, err)
+			return nil, f.failed("substitute variables in", o, err)
 		}
 	}
 	return object, nil
 }
 
-// substituteDisabled tells whether an object says that its text is to stay as it is.
+// substituteDisabled reports whether an object excludes itself from substitution.
 func substituteDisabled(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, field := range []string{"labels", "annotations"} {
@@ -202,10 +204,10 @@ func substituteDisabled(object map[string]any) bool {
 	return false
 }
 
-// failed says what failed with an object and where that object stands: for a variable the line that names it.
-func (f *finisher) failed(action string, r made, err error) error {
+// failed adds to an error what was attempted, and where the object is; for a variable, its line.
+func (f *finisher) failed(action string, o *kustomize.Object, err error) error {
 	at := ""
-	if p, found := f.look.where(r.GetKind(), r.GetName()); found {
+	if p, found := f.look.where(o.Kind, o.Name); found {
 		line := p.line
 		if missing := (*undefinedError)(nil); errors.As(err, &missing) {
 			line = f.look.lineBehind(p, "${"+missing.names[0])
@@ -215,10 +217,10 @@ func (f *finisher) failed(action string, r made, err error) error {
 		}
 		at = fmt.Sprintf(" (%s:%d)", p.file, line)
 	}
-	return fmt.Errorf("%s %s%s: %w", action, describe(r), at, err)
+	return fmt.Errorf("%s %s%s: %w", action, o, at, err)
 }
 
-// unfolded is the object, or those of a list, without what is no object of the API.
+// unfolded returns the object, or those of a list, without kustomizations and the like.
 func unfolded(object map[string]any) []*unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: object}
 	if !u.IsList() {
@@ -237,7 +239,8 @@ func unfolded(object map[string]any) []*unstructured.Unstructured {
 	return all
 }
 
-// digestOf is the digest of objects in their order. Keys are sorted in JSON, so that equal objects are equal bytes.
+// digestOf returns the digest of objects in their order. JSON sorts keys, so equal objects have equal
+// bytes.
 func digestOf(objects []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
@@ -251,8 +254,8 @@ func digestOf(objects []*unstructured.Unstructured) (string, error) {
 
 func digestText(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }
 
-// Fingerprint is a digest of everything that goes into a build of an artifact: while it is the same, so is the build. It
-// reads the ConfigMaps and Secrets that the Kustomization names, and no file.
+// Fingerprint returns a digest of everything that determines the build of an artifact. It reads the
+// ConfigMaps and Secrets that the Kustomization names, but no files.
 func Fingerprint(ctx context.Context, in Input, artifact string) (string, error) {
 	spec := in.Object.Spec
 	parts := []any{artifact, in.Strict, in.KeepEncrypted, spec.Path, spec.TargetNamespace, spec.NamePrefix, spec.NameSuffix, spec.Patches, spec.Images,
@@ -278,7 +281,7 @@ func Fingerprint(ctx context.Context, in Input, artifact string) (string, error)
 	return digestText(sum), nil
 }
 
-// lineBehind is the first line with a text at or behind an object's first line, or that line itself.
+// lineBehind returns the first line with a text from an object's first line on, or that line.
 func (l *look) lineBehind(p place, text string) int {
 	i := slices.IndexFunc(l.files, func(file string) bool { return l.t.name(file) == p.file })
 	if i < 0 {

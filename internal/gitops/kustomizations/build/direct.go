@@ -10,15 +10,17 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/provider"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// referrers are the kinds in whose references kustomize writes a namespace even when no name has changed.
+// referrers are the kinds in whose references kustomize sets namespaces even if no name changes.
 var referrers = []string{"ClusterRoleBinding", "MutatingWebhookConfiguration", "Node", "RoleBinding", "StorageClass", "ValidatingWebhookConfiguration"}
 
-// direct reads a tree that kustomize would only read, and gives the same: kustomize compares every object with
-// every other several times, which takes a second for 1000 objects and half a minute for 3000. It is not done when
-// kustomize would do more.
-func (l *look) direct(ctx context.Context) (all []made, done bool, err error) {
+// direct reads a tree that kustomize would not change, with the same result: kustomize compares all
+// objects with each other, which takes a second for 1000 objects and half a minute for 3000. It
+// returns done = false if kustomize would do more.
+func (l *look) direct(ctx context.Context) (all []*kustomize.Object, done bool, err error) {
 	defer func() {
 		if recover() != nil {
 			all, done, err = nil, false, nil
@@ -39,18 +41,18 @@ func (l *look) direct(ctx context.Context) (all []made, done bool, err error) {
 			return nil, false, l.explainFile(file, err)
 		}
 		for _, r := range read {
-			key := idOf(r)
-			if other, twice := first[key]; twice {
-				return nil, false, twiceError(describe(r), l.t.name(other), l.t.name(file))
+			o := kustomize.ObjectOf(r)
+			if other, twice := first[o.ID]; twice {
+				return nil, false, twiceError(o.String(), l.t.name(other), l.t.name(file))
 			}
-			first[key] = file
-			if slices.Contains(referrers, r.GetKind()) {
+			first[o.ID] = file
+			if slices.Contains(referrers, o.Kind) {
 				return nil, false, nil
 			}
 			if local, ok := r.GetAnnotations()[konfig.IgnoredByKustomizeAnnotation]; ok && local != "false" {
 				continue
 			}
-			if all = append(all, r); len(all) > maxFiles {
+			if all = append(all, o); len(all) > maxFiles {
 				return nil, false, &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d objects", maxFiles)}
 			}
 		}
@@ -63,13 +65,4 @@ func twiceError(object, file, other string) error {
 		return fmt.Errorf("%s is in %s twice; keep one", object, file)
 	}
 	return fmt.Errorf("%s is in %s and in %s; keep one", object, file, other)
-}
-
-// describe names an object for people.
-func describe(r made) string {
-	name := r.GetName()
-	if namespace := r.GetNamespace(); namespace != "" {
-		name = namespace + "/" + name
-	}
-	return r.GetKind() + " " + name
 }

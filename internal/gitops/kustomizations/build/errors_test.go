@@ -43,8 +43,8 @@ func TestBuildSaysWhatIsWrong(t *testing.T) {
 		"an object without a name in a second document": {files: map[string]string{"a.yaml": configMap + "---\napiVersion: v1\nkind: Secret\nmetadata: {}\nstringData: {a: hunter2}\n"},
 			want: "a.yaml:9: a Secret without metadata.name"},
 		"an object without a kind": {files: map[string]string{"values.yaml": "replicas: 3\n"}, want: "values.yaml:1: an object without kind"},
-		"a file that is no object": {files: map[string]string{"values.yaml": "- a\n- b\n"}, want: "values.yaml:1: not an object: want apiVersion, kind and metadata.name"},
-		"a key that stands twice":  {files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  x: hunter2\n  x: hunter3\n"}, want: `a.yaml:6: key "x" stands twice`},
+		"a file that is no object": {files: map[string]string{"values.yaml": "- a\n- b\n"}, want: "values.yaml:1: not an object: it needs apiVersion, kind and metadata.name"},
+		"a repeated key":           {files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  x: hunter2\n  x: hunter3\n"}, want: `a.yaml:6: key "x" is repeated`},
 		"an object that is there twice": {files: map[string]string{"a.yaml": configMap, "b.yaml": configMap},
 			want: "ConfigMap apps/settings is in a.yaml and in b.yaml; keep one"},
 		"an object that kustomize finds twice": {spec: prefixed, files: map[string]string{"a.yaml": web + "---\n" + configMap, "b.yaml": configMap},
@@ -81,15 +81,15 @@ func TestBuildSaysWhatIsWrong(t *testing.T) {
 			want: "external plugins disabled; unable to load external plugin 'Run"},
 		"an expression that cannot be read, and its line": {spec: aboutValues, files: map[string]string{
 			"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: n\ndata:\n  w: $${no-matter}\n  x: ${b:-${b}}\n  y: ${gone-with}\n"},
-			want: "substitute variables in ConfigMap n/a (a.yaml:9): missing closing brace; write $${…} for what is no variable"},
+			want: "substitute variables in ConfigMap n/a (a.yaml:9): missing closing brace; write $${…} unless it is a variable"},
 		"variables without values": {spec: aboutValues, files: map[string]string{
 			"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: n\ndata:\n  x: ${b}\n  y: ${gone}-${also}\n", "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: \"${third^^}\"}\n"},
-			want: "substitute variables in ConfigMap n/a (a.yaml:8): no value for also, gone: strict substitution wants one, or a default as in ${also:=…}; $${also} stays as it is\n" +
+			want: "substitute variables in ConfigMap n/a (a.yaml:8): no value for also, gone: strict substitution requires one, or a default as in ${also:=…}; $${also} is not substituted\n" +
 				"substitute variables in ConfigMap c (b.yaml:4): no value for third"},
 		"an expression that is none": {spec: aboutValues, files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: \"${not-a-name\"}\n"},
-			want: "substitute variables in ConfigMap a (a.yaml:4): missing closing brace; write $${…} for what is no variable, or annotate the object"},
+			want: "substitute variables in ConfigMap a (a.yaml:4): missing closing brace; write $${…} unless it is a variable, or annotate the object"},
 		"a value that breaks the YAML": {spec: aboutValues, files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: \"${token}\"}\n"},
-			want: "substitute variables in ConfigMap a (a.yaml:1): with its variables' values it is no valid YAML"},
+			want: "substitute variables in ConfigMap a (a.yaml:1): with its variables' values it is not valid YAML"},
 		"a variable with a name that is none": {spec: func(s *kustomizev1.KustomizationSpec) {
 			s.PostBuild = &kustomizev1.PostBuild{Substitute: map[string]string{"a-b": "c"}}
 		}, files: map[string]string{"a.yaml": configMap}, want: `variables of spec.postBuild.substitute: "a-b" cannot be a variable's name`},
@@ -270,11 +270,14 @@ func TestBuildsAreBounded(t *testing.T) {
 }
 
 func TestABuildEndsWithItsTime(t *testing.T) {
-	turn <- struct{}{}
-	defer func() { <-turn }()
+	leave, err := inProcess.Take(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Build(ctx, Input{Object: spec(func(s *kustomizev1.KustomizationSpec) { s.NamePrefix = "a" }), Dir: files(t, map[string]string{"a.yaml": configMap})})
+	_, err = Build(ctx, Input{Object: spec(func(s *kustomizev1.KustomizationSpec) { s.NamePrefix = "a" }), Dir: files(t, map[string]string{"a.yaml": configMap})})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// explain says what is wrong with a tree that kustomize cannot build. kustomize names no lines and quotes whole objects,
-// Secrets among them: its own words are the last resort, without the quotes.
+// explain replaces an error of kustomize, which names no lines and quotes whole objects, even
+// Secrets. Its own text, without quotes, is the last resort.
 func (l *look) explain(err error) error {
 	if err == nil {
 		return nil
@@ -45,24 +45,23 @@ func (l *look) explain(err error) error {
 	return errors.New("kustomize build failed: " + l.cause(err))
 }
 
-// cause is what kustomize says is wrong, without what it quotes.
+// cause returns an error of kustomize without its quotes.
 func (l *look) cause(err error) string {
 	return strings.TrimRight(brief.CutBytes(withoutQuotes(l.t.clean(err.Error())), 500), " :'")
 }
 
 var (
-	// configured is the error of a transformer or generator that could not be set up: the configuration that it quotes stands
-	// between the name and the cause.
+	// configured matches the error of a plugin, which quotes its configuration before the cause.
 	configured = regexp.MustCompile("(?s)^(trouble configuring builtin \\S+) with config: `\n.*\n`(: .*)$")
-	// literal is the error about a literal of a generator, which may be a password.
+	// literal matches the error about a literal of a generator, which may be a password.
 	literal = regexp.MustCompile(`(?s)literal sources? \[.*$`)
-	// yamlErrors are the lines of the YAML parser's list of errors; what it quotes of values is in backquotes.
+	// yamlErrors matches the YAML parser's errors, which quote values in backquotes.
 	yamlErrors = regexp.MustCompile(`(?m)^  (line \d+: .*)$`)
 	backquoted = regexp.MustCompile("`[^`]*`")
 )
 
-// withoutQuotes removes from an error of kustomize what it quotes of objects and configurations. Objects are printed whole: what
-// follows the last bracket is not part of one, and an object that does not end takes the rest of the text along.
+// withoutQuotes removes quoted objects and configurations from an error of kustomize. An object
+// without its last bracket extends to the end.
 func withoutQuotes(text string) string {
 	if m := configured.FindStringSubmatch(text); m != nil {
 		text = m[1] + m[2]
@@ -86,7 +85,7 @@ func withoutQuotes(text string) string {
 	return text
 }
 
-// explainFile says what is wrong with a file of objects.
+// explainFile explains an error in a file of objects.
 func (l *look) explainFile(file string, err error) error {
 	data, readErr := l.t.ReadFile(file)
 	if readErr != nil {
@@ -98,7 +97,7 @@ func (l *look) explainFile(file string, err error) error {
 	return &positioned{file: l.t.name(file), err: errors.New(l.cause(err))}
 }
 
-// place is where an object stands.
+// place is the place of an object in a file.
 type place struct {
 	file                              string
 	line                              int
@@ -118,7 +117,7 @@ func (p place) String() string {
 	return p.kind + " " + p.name
 }
 
-// objectsIn finds the objects in a file, or what is wrong with it.
+// objectsIn returns the places of the objects in a file.
 func (l *look) objectsIn(file string, data []byte) ([]place, error) {
 	name := l.t.name(file)
 	parsed, err := documents(data)
@@ -132,7 +131,7 @@ func (l *look) objectsIn(file string, data []byte) ([]place, error) {
 		}
 		object := document.Content[0]
 		if object.Kind != yaml.MappingNode {
-			return nil, &positioned{name, object.Line, errors.New("not an object: want apiVersion, kind and metadata.name")}
+			return nil, &positioned{name, object.Line, errors.New("not an object: it needs apiVersion, kind and metadata.name")}
 		}
 		p, err := placeOf(name, object)
 		if err != nil {
@@ -143,7 +142,7 @@ func (l *look) objectsIn(file string, data []byte) ([]place, error) {
 	return found, nil
 }
 
-// placeOf reads what identifies an object.
+// placeOf returns the place of an object.
 func placeOf(file string, object *yaml.Node) (place, error) {
 	var head struct {
 		APIVersion string    `yaml:"apiVersion"`
@@ -155,11 +154,11 @@ func placeOf(file string, object *yaml.Node) (place, error) {
 		} `yaml:"metadata"`
 	}
 	if err := object.Decode(&head); err != nil {
-		// The parser's words may quote values; its only reason here is a key that stands twice, or an unexpected type.
+		// The parser's error may quote values. The cause is a repeated key or an unexpected type.
 		if twice := repeatedError(file, object); twice != nil {
 			return place{}, twice
 		}
-		return place{}, &positioned{file, object.Line, errors.New("not an object: apiVersion, kind and metadata.name must be texts")}
+		return place{}, &positioned{file, object.Line, errors.New("not an object: apiVersion, kind and metadata.name must be strings")}
 	}
 	p := place{file, object.Line, head.APIVersion, head.Kind, head.Metadata.Namespace, head.Metadata.Name}
 	isList := strings.HasSuffix(p.kind, "List") && head.Items.Kind != 0
@@ -174,7 +173,7 @@ func placeOf(file string, object *yaml.Node) (place, error) {
 	return p, nil
 }
 
-// repeatedIn is the error of an object that has a key twice, which kustomize only notices when it writes it.
+// repeatedIn returns the error about a repeated key, which kustomize detects only when it writes.
 func (l *look) repeatedIn(kind, name string) error {
 	p, found := l.where(kind, name)
 	if !found {
@@ -201,10 +200,10 @@ func repeatedError(file string, node *yaml.Node) error {
 	if key == "" {
 		return nil
 	}
-	return &positioned{file, line, fmt.Errorf("key %q stands twice", key)}
+	return &positioned{file, line, fmt.Errorf("key %q is repeated", key)}
 }
 
-// repeated finds a key that a mapping has twice.
+// repeated finds a repeated key of a mapping.
 func repeated(node *yaml.Node) (string, int) {
 	if node.Kind == yaml.MappingNode {
 		keys := map[string]bool{}
@@ -224,8 +223,8 @@ func repeated(node *yaml.Node) (string, int) {
 	return "", 0
 }
 
-// where finds the file that an object of the build comes from; empty when it cannot be told. kustomize may have given it
-// another namespace and a longer name.
+// where finds the origin of an object. kustomize may have changed its namespace, and extended its
+// name.
 func (l *look) where(kind, name string) (place, bool) {
 	var longest place
 	for _, file := range l.files {

@@ -11,31 +11,31 @@ import (
 	kustypes "sigs.k8s.io/kustomize/api/types"
 )
 
-// A few lines can make kustomize fill any memory: forty replacements of which each doubles a text, a label of a megabyte
-// on every object, a patch that copies. So a tree is only built in this process if it cannot become much more than it is.
+// A few lines can make kustomize use any amount of memory: replacements that double a text forty
+// times, a label of a megabyte on every object, a patch that copies. Only trees that cannot grow much
+// are built in this process.
 
 const (
-	// maxGrowth is what all rules may have when each is written into each object.
+	// maxGrowth limits the bytes of all rules, if each is written to each object.
 	maxGrowth = 32 << 20
-	// maxHere is what the files with objects may have: 4000 small objects, which kustomize compares each with each.
+	// maxHere limits the files with objects, in bytes: about 4000 small objects.
 	maxHere = 1 << 20
-	// leastObject is what an object has at least, with apiVersion, kind and a name.
+	// leastObject is the minimum size of an object with apiVersion, kind and name.
 	leastObject = 40
 )
 
-// rule counts text that says what is to be done with objects. It is taken for one that lets them grow when it repeats
-// parts of itself or of objects.
+// rule counts text that changes objects. Rules that repeat parts of themselves can make objects grow.
 func (l *look) rule(text []byte) {
 	l.rules += int64(len(text))
 	l.grows = l.grows || hasAliases(text)
 }
 
-// hasAliases tells whether YAML may repeat parts of itself.
+// hasAliases reports whether YAML may repeat parts of itself.
 func hasAliases(text []byte) bool {
 	return bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
 }
 
-// ruled looks at what a kustomization does to objects, beside its own text.
+// ruled checks how a kustomization changes objects, besides its own text.
 func (l *look) ruled(kus *kustypes.Kustomization) {
 	l.grows = l.grows || len(kus.Replacements) > 0 || len(kus.Vars) > 0 || //nolint:staticcheck // SA1019: repositories still use vars, and they multiply
 		len(kus.Generators)+len(kus.Transformers)+len(kus.Validators) > 0 || len(kus.OpenAPI) > 0 || len(kus.Configurations) > 0 || len(kus.Crds) > 0
@@ -47,7 +47,7 @@ func (l *look) ruled(kus *kustypes.Kustomization) {
 	}
 }
 
-// patch looks at a patch, whose text is counted already. Those that copy what is in an object let it grow.
+// patch checks a counted patch. Patches that copy can make objects grow.
 func (l *look) patch(text []byte) {
 	l.grows = l.grows || hasAliases(text) || copies(text)
 }
@@ -56,17 +56,17 @@ func (l *look) patch(text []byte) {
 func (l *look) patchFile(path string) {
 	text, err := l.t.ReadFile(path)
 	if err != nil {
-		return // kustomize will say it
+		return // kustomize will report it
 	}
 	l.rule(text)
 	l.patch(text)
 }
 
-// copies tells whether a JSON patch has an operation that copies.
+// copies reports whether a JSON patch may copy.
 func copies(text []byte) bool {
 	parsed, err := documents(text)
 	if err != nil {
-		return true // whatever kustomize makes of it
+		return true // kustomize may read it differently
 	}
 	return slices.ContainsFunc(parsed, hasCopy)
 }
@@ -75,7 +75,7 @@ func hasCopy(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.Value == "copy" || slices.ContainsFunc(node.Content, hasCopy)
 }
 
-// mayGrow tells whether building the tree may take much more than the tree has.
+// mayGrow reports whether a build may need much more memory than the tree.
 func (l *look) mayGrow() bool {
 	if l.grows || l.bytes > maxHere {
 		return true

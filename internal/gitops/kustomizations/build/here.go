@@ -7,74 +7,44 @@ import (
 	"context"
 	"fmt"
 
-	"sigs.k8s.io/kustomize/api/resource"
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
+	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
-// made is an object that kustomize made, in this process or in another.
-type made interface {
-	GetApiVersion() string
-	GetKind() string
-	GetNamespace() string
-	GetName() string
-	MarshalJSON() ([]byte, error)
-}
+// inProcess allows one build in this process at a time: kustomize stores OpenAPI schemas in global
+// variables without a lock.
+var inProcess = turns.New(1)
 
-// madeOf are resources as what was made.
-func madeOf(resources []*resource.Resource) []made {
-	all := make([]made, len(resources))
-	for i, r := range resources {
-		all[i] = r
-	}
-	return all
-}
-
-// idOf tells what was made from others of the same build.
-func idOf(m made) string {
-	switch m := m.(type) {
-	case *resource.Resource:
-		return kustomize.IDOf(m)
-	case *kustomize.Object:
-		return m.ID
-	}
-	panic(fmt.Sprintf("a %T was made. This is a bug in Yuba", m))
-}
-
-// turn is held by the one build that uses kustomize in this process: it keeps OpenAPI schemas in global variables without
-// a lock.
-var turn = make(chan struct{}, 1)
-
-// kustomize lets kustomize build the directory in this process. It cannot be interrupted: when the time is up the caller
-// goes on, and the turn is free once kustomize is done.
-func (l *look) kustomize(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization) ([]made, error) {
-	select {
-	case turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for another build to end: %w", context.Cause(ctx))
+// here builds the directory in this process. It cannot be interrupted: when ctx ends, the caller
+// continues, but the next build waits for kustomize.
+func (l *look) here(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization) ([]*kustomize.Object, error) {
+	leave, err := inProcess.Take(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("wait for another build: %w", err)
 	}
 	type result struct {
-		made []made
-		err  error
+		objects []*kustomize.Object
+		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() { <-turn }()
+		defer leave()
 		all, err := l.whole(ctx, file, text, kus, l.run)
 		done <- result{all, err}
 	}()
 	select {
 	case r := <-done:
-		return r.made, l.explain(r.err)
+		return r.objects, l.explain(r.err)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("build directory %s: %w", l.t.name(l.t.dir), context.Cause(ctx))
 	}
 }
 
-// whole builds the directory, in parts if that gives the same. run builds what the tree has now.
-func (l *look) whole(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization, run func() ([]made, error)) ([]made, error) {
+// whole builds the directory, in parts if the result is the same. run builds the current tree.
+func (l *look) whole(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization, run func() ([]*kustomize.Object, error)) ([]*kustomize.Object, error) {
 	all, apart, err := l.parts(ctx, file, kus, run)
 	if apart || err != nil {
 		return all, err
@@ -84,13 +54,12 @@ func (l *look) whole(ctx context.Context, file string, text []byte, kus *kustype
 }
 
 // run runs kustomize in this process.
-func (l *look) run() ([]made, error) {
+func (l *look) run() ([]*kustomize.Object, error) {
 	if l.schemas {
-		// The next build starts with kustomize's own schemas, which it only reads again when it needs them.
+		// The next build starts with kustomize's own schemas, which are loaded when needed.
 		openapi.ResetOpenAPI()
 		openapi.Schema()
 		defer openapi.ResetOpenAPI()
 	}
-	resources, err := kustomize.Run(l.t, l.t.dir)
-	return madeOf(resources), err
+	return kustomize.Run(l.t, l.t.dir)
 }

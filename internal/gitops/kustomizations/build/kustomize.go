@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -16,10 +17,12 @@ import (
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// resources are what kustomize makes of the tree with what the Kustomization adds.
-func (t *tree) resources(ctx context.Context, in Input) ([]made, *look, error) {
+// build builds the tree with the additions of the Kustomization.
+func (t *tree) build(ctx context.Context, in Input) ([]*kustomize.Object, *look, error) {
 	spec := &in.Object.Spec
 	l := &look{t: t, plain: true}
 	file, kus, err := t.topmost()
@@ -29,21 +32,21 @@ func (t *tree) resources(ctx context.Context, in Input) ([]made, *look, error) {
 	if err := t.add(kus, spec); err != nil {
 		return nil, l, err
 	}
-	made, err := yaml.Marshal(kus)
+	text, err := yaml.Marshal(kus)
 	if err != nil {
 		return nil, l, fmt.Errorf("write the kustomization: %w", err)
 	}
-	if err := checkKustomization(t.name(file)+" with what the Kustomization adds", made); err != nil {
+	if err := checkKustomization(t.name(file)+" with the additions of the Kustomization", text); err != nil {
 		return nil, l, err
 	}
-	l.rule(made)
+	l.rule(text)
 	if err := l.kustomization(t.dir, kus, file, nil); err != nil {
 		return nil, l, err
 	}
 	if l.plain {
-		resources, done, err := l.direct(ctx)
+		objects, done, err := l.direct(ctx)
 		if done || err != nil {
-			return resources, l, err
+			return objects, l, err
 		}
 	}
 	if len(l.files) > maxKustomized {
@@ -51,14 +54,15 @@ func (t *tree) resources(ctx context.Context, in Input) ([]made, *look, error) {
 			Limit: fmt.Sprintf("%d where namespaces, names, patches or the like are added", maxKustomized)}
 	}
 	if in.Programs != nil && (in.apart || l.mayGrow()) {
-		resources, err := l.apart(ctx, in, file, made, kus)
-		return resources, l, err
+		objects, err := l.apart(ctx, in, file, text, kus)
+		return objects, l, err
 	}
-	resources, err := l.kustomize(ctx, file, made, kus)
-	return resources, l, err
+	objects, err := l.here(ctx, file, text, kus)
+	return objects, l, err
 }
 
-// topmost is the kustomization of the directory that is built; one that lists all YAML below it when there is none.
+// topmost returns the kustomization of the built directory; if it is missing, one with all YAML
+// files below.
 func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
 	kus := &kustypes.Kustomization{TypeMeta: kustypes.TypeMeta{APIVersion: kustypes.KustomizationVersion, Kind: kustypes.KustomizationKind}}
 	file, err := t.kustomizationIn(t.dir)
@@ -70,7 +74,7 @@ func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
 			return "", nil, err
 		}
 		if len(kus.Resources) == 0 {
-			// kustomize refuses one that is empty.
+			// kustomize refuses an empty one.
 			kus.Namespace = "_placeholder"
 		}
 		return filepath.Join(t.dir, konfig.DefaultKustomizationFileName()), kus, nil
@@ -82,20 +86,19 @@ func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
 	if err := yaml.Unmarshal(data, kus); err != nil {
 		return "", nil, (&look{t: t}).invalid(file, data, err)
 	}
-	// Flux leaves out what it does not know in this one. With resource: for resources: nothing would be left to apply, and
-	// everything that was applied would be pruned.
+	// Flux ignores unknown fields here. A typo such as "resource:" would prune all objects.
 	if err := (&kustypes.Kustomization{}).Unmarshal(data); err != nil && strings.Contains(err.Error(), "unknown field") {
 		return "", nil, (&look{t: t}).invalid(file, data, err)
 	}
 	if len(kus.Resources) == 0 {
-		// As Flux does, and for the same reason: it must not be empty.
+		// As in Flux: it must not be empty.
 		kus.BuildMetadata = []string{kustypes.OriginAnnotations}
 	}
 	return file, kus, nil
 }
 
-// manifests lists what a directory without a kustomization holds: its YAML files, and those of its directories, except
-// that a directory with a kustomization stands for all below it.
+// manifests lists the YAML files of a directory without a kustomization, and of its directories. A
+// directory with a kustomization is listed itself, without its content.
 func (t *tree) manifests() ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(t.dir, func(path string, entry os.DirEntry, err error) error {
@@ -118,7 +121,7 @@ func (t *tree) manifests() ([]string, error) {
 			return nil
 		}
 		if _, err := t.real(path); err != nil {
-			return fmt.Errorf("%s is a link that leads nowhere or out of the artifact", t.name(path))
+			return fmt.Errorf("%s is a link to nowhere or out of the artifact", t.name(path))
 		}
 		if found = append(found, name); len(found) > maxFiles {
 			return &LimitError{Subject: "the directory " + t.name(t.dir), Limit: fmt.Sprintf("%d files", maxFiles)}
@@ -128,7 +131,7 @@ func (t *tree) manifests() ([]string, error) {
 	return found, err
 }
 
-// add adds what the Kustomization says to the kustomization of the directory.
+// add adds the fields of the Kustomization to the kustomization of the directory.
 func (t *tree) add(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) error {
 	if spec.TargetNamespace != "" {
 		kus.Namespace = spec.TargetNamespace
@@ -163,7 +166,7 @@ func (t *tree) add(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationS
 		}
 		kus.Components = append(kus.Components, component)
 	}
-	t.addImages(kus, spec)
+	addImages(kus, spec)
 	if len(spec.BuildMetadata) > 0 {
 		kus.BuildMetadata = nil
 		for _, option := range spec.BuildMetadata {
@@ -173,17 +176,11 @@ func (t *tree) add(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationS
 	return nil
 }
 
-// addImages lays spec.images over those of the directory: a name that is there keeps what is not said anew, where tag
-// and digest are one.
-func (t *tree) addImages(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) {
+// addImages merges spec.images into those of the directory. Unset fields keep their value, but tag
+// and digest replace each other.
+func addImages(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) {
 	for _, image := range spec.Images {
-		at := -1
-		for i := range kus.Images {
-			if kus.Images[i].Name == image.Name {
-				at = i
-				break
-			}
-		}
+		at := slices.IndexFunc(kus.Images, func(known kustypes.Image) bool { return known.Name == image.Name })
 		if at < 0 {
 			kus.Images = append(kus.Images, kustypes.Image{Name: image.Name, NewName: image.NewName, NewTag: image.NewTag, Digest: image.Digest})
 			continue

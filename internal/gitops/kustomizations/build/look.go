@@ -6,7 +6,6 @@ package build
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,34 +19,30 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 )
 
-// look is what a walk through the kustomizations of a tree finds before kustomize sees them.
+// look is a walk through the kustomizations of a tree, before kustomize reads them.
 type look struct {
 	t *tree
-	// files are those with objects, in the order in which kustomize reads them.
+	// files are those with objects, in kustomize's order.
 	files []string
-	// plain is whether the kustomizations do nothing but list resources.
+	// plain says that the kustomizations only list resources.
 	plain bool
-	// schemas is whether one brings an OpenAPI schema, which kustomize keeps globally.
+	// schemas says that one contains an OpenAPI schema, which kustomize stores globally.
 	schemas bool
 	visits  int
-	// bytes is what the files have to which the kustomizations refer, each as often as they do: kustomize keeps one in
-	// memory for every reference.
+	// bytes is the size of all referenced files, once for each reference, as in kustomize's memory.
 	bytes int64
-	// rules is what the kustomizations and patches have that say what is done to objects; grows is whether one of them can
-	// let objects grow.
+	// rules is the size of the text that changes objects; grows says that it can make objects grow.
 	rules int64
 	grows bool
 }
 
-// weigh counts a file that is referred to.
+// weigh counts a referenced file.
 func (l *look) weigh(path string) error {
-	if real, err := l.t.real(path); err == nil {
-		if info, err := os.Lstat(real); err == nil {
-			l.bytes += info.Size()
-		}
+	if _, info, err := l.t.stat(path); err == nil {
+		l.bytes += info.Size()
 	}
 	if l.bytes > maxBytes {
-		return &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d MiB in all files, those again that are referred to again,", maxBytes>>20)}
+		return &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d MiB in all files, once for each reference,", maxBytes>>20)}
 	}
 	return nil
 }
@@ -56,7 +51,7 @@ func isKustomization(base string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), base)
 }
 
-// kustomizationIn is the kustomization file of a directory; empty when it has none.
+// kustomizationIn returns the kustomization file of a directory; empty if there is none.
 func (t *tree) kustomizationIn(dir string) (string, error) {
 	found := ""
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
@@ -72,7 +67,7 @@ func (t *tree) kustomizationIn(dir string) (string, error) {
 	return found, nil
 }
 
-// kustomization visits one kustomization. above are the directories that led here.
+// kustomization visits one kustomization. above are the directories that refer to it.
 func (l *look) kustomization(dir string, kus *kustypes.Kustomization, file string, above []string) error {
 	if l.visits++; l.visits > maxVisits {
 		return &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d references between kustomizations", maxVisits)}
@@ -101,18 +96,18 @@ func (l *look) kustomization(dir string, kus *kustypes.Kustomization, file strin
 	return l.supplements(dir, file, kus)
 }
 
-// onlyResources tells whether a kustomization lists resources and does nothing to them.
+// onlyResources reports whether a kustomization only lists resources.
 func onlyResources(kus *kustypes.Kustomization) bool {
 	return len(kus.Resources) > 0 && reflect.DeepEqual(*kus, kustypes.Kustomization{TypeMeta: kus.TypeMeta, MetaData: kus.MetaData, Resources: kus.Resources}) &&
 		kus.Kind == kustypes.KustomizationKind && kus.APIVersion == kustypes.KustomizationVersion
 }
 
-// refuse says what a kustomization must not do, and where it does.
+// refuse is an error at the first line with what.
 func (l *look) refuse(file, what, why string) error {
 	return &positioned{l.t.name(file), l.line(file, what), errors.New(why)}
 }
 
-// line is the first line of a kustomization file that has a text.
+// line returns the first line of a kustomization file with a text.
 func (l *look) line(file, text string) int {
 	data, err := l.t.ReadFile(file)
 	if err != nil {
@@ -156,7 +151,7 @@ func (l *look) directory(dir, file, field, entry string, above []string) error {
 	switch {
 	case filepath.IsAbs(entry):
 		return l.refuse(file, entry, fmt.Sprintf("%s: %q is an absolute path; want one relative to the kustomization", field, entry))
-	case err != nil && strings.Contains(err.Error(), "leads out"):
+	case errors.Is(err, errOutside):
 		return l.refuse(file, entry, fmt.Sprintf("%s: %q leads out of the artifact", field, entry))
 	case err != nil || !l.t.isDir(path):
 		return l.refuse(file, entry, fmt.Sprintf("%s: %q is not in the artifact", field, entry))
@@ -182,7 +177,7 @@ func (l *look) directory(dir, file, field, entry string, above []string) error {
 	return l.kustomization(real, kus, kfile, above)
 }
 
-// invalid says why a kustomization file cannot be read.
+// invalid explains why a kustomization file cannot be read.
 func (l *look) invalid(kfile string, data []byte, err error) error {
 	if _, syntax := documents(data); syntax != nil {
 		return syntaxError(l.t.name(kfile), syntax)
@@ -195,25 +190,25 @@ func (l *look) invalid(kfile string, data []byte, err error) error {
 	return at
 }
 
-// remoteUser is how an address of SSH begins.
-var remoteUser = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+var (
+	// remoteUser matches the beginning of an SSH address, remoteScheme that of a URL.
+	remoteUser   = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+	remoteScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*://|^(?i:https?:)|^(?i:git::)`)
+)
 
-// remoteScheme is how a URL begins.
-var remoteScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*://|^(?i:https?:)|^(?i:git::)`)
-
-// local refuses what kustomize would fetch. isFile is whether there is a file of that name: it reads this first, whatever
-// the name looks like, except for URLs.
+// local refuses addresses that kustomize would fetch. isFile says that a file of that name exists,
+// which kustomize prefers unless it is a URL.
 func (l *look) local(file, field, entry string, isFile bool) error {
 	lower := strings.ToLower(entry)
 	host := remoteUser.MatchString(entry) || strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
 	if !remoteScheme.MatchString(entry) && (!host || isFile) {
 		return nil
 	}
-	return l.refuse(file, entry, fmt.Sprintf("%s: %q is somewhere else, and nothing is fetched: the artifact is all there is; copy it into the repository, or make it a source of its own",
+	return l.refuse(file, entry, fmt.Sprintf("%s: %q is not in the artifact, and nothing else is fetched; copy it to the repository, or create a source for it",
 		field, safeURL(entry)))
 }
 
-// safeURL leaves out what stands before the host: it may be a password.
+// safeURL hides user and password.
 func safeURL(url string) string {
 	scheme, rest, found := strings.Cut(url, "://")
 	if at := strings.LastIndex(rest, "@"); found && at >= 0 {
@@ -222,7 +217,7 @@ func safeURL(url string) string {
 	return url
 }
 
-// supplement visits a file that a kustomization reads beside its resources.
+// supplement visits a file other than a resource.
 func (l *look) supplement(dir, file, field, entry string) error {
 	if err := l.local(file, field, entry, true); err != nil {
 		return err
@@ -231,7 +226,7 @@ func (l *look) supplement(dir, file, field, entry string) error {
 	if filepath.IsAbs(entry) {
 		path = filepath.Clean(entry)
 	}
-	if _, err := l.t.real(path); err != nil && strings.Contains(err.Error(), "leads out") {
+	if _, err := l.t.real(path); errors.Is(err, errOutside) {
 		return l.refuse(file, entry, fmt.Sprintf("%s: %q leads out of the artifact", field, entry))
 	}
 	if !l.t.isFile(path) {
@@ -240,7 +235,7 @@ func (l *look) supplement(dir, file, field, entry string) error {
 	return l.weigh(path)
 }
 
-// supplements visits everything that kustomize reads beside resources and components.
+// supplements visits all files other than resources and components.
 func (l *look) supplements(dir, file string, kus *kustypes.Kustomization) error {
 	var entries []struct{ field, path string }
 	add := func(field string, paths ...string) {
@@ -256,12 +251,11 @@ func (l *look) supplements(dir, file string, kus *kustypes.Kustomization) error 
 			l.opened(dir, p.Path, formatOr(p.Path, decrypt.YAML))
 		}
 	}
-	for _, p := range kus.PatchesJson6902 { //nolint:staticcheck // SA1019: repositories still use it, and it names files
+	for _, p := range kus.PatchesJson6902 { //nolint:staticcheck // SA1019: repositories still use it
 		add("patchesJson6902", p.Path)
 	}
-	for _, p := range kus.PatchesStrategicMerge { //nolint:staticcheck // SA1019: repositories still use it, and it names files
-		// Inline patches stand in the same list.
-		if !strings.Contains(string(p), "\n") && !strings.HasPrefix(strings.TrimSpace(string(p)), "{") {
+	for _, p := range kus.PatchesStrategicMerge { //nolint:staticcheck // SA1019: repositories still use it
+		if !isInline(string(p)) {
 			add("patchesStrategicMerge", string(p))
 		}
 	}
@@ -300,7 +294,12 @@ func (l *look) supplements(dir, file string, kus *kustypes.Kustomization) error 
 	return nil
 }
 
-// opened marks a file as one to be decrypted when it is read.
+// isInline reports whether an entry is YAML itself, and not the path of a file.
+func isInline(entry string) bool {
+	return strings.Contains(entry, "\n") || strings.HasPrefix(strings.TrimSpace(entry), "{")
+}
+
+// opened marks a file to decrypt when it is read.
 func (l *look) opened(dir, path string, format decrypt.Format) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -315,7 +314,7 @@ func formatOr(path string, usual decrypt.Format) decrypt.Format {
 	return usual
 }
 
-// filesOf are the paths of a generator's entries, "key=path" or "path".
+// filesOf returns the paths of a generator's entries, "key=path" or "path".
 func filesOf(sources []string) []string {
 	var paths []string
 	for _, source := range sources {
@@ -327,13 +326,13 @@ func filesOf(sources []string) []string {
 	return paths
 }
 
-// plugins visits generators, transformers and validators: configurations of what is built into kustomize, in files or
-// in the kustomization itself.
+// plugins visits generators, transformers and validators: configurations of kustomize's built-in
+// plugins, in files or in the kustomization itself.
 func (l *look) plugins(dir, file string, kus *kustypes.Kustomization) error {
 	for field, entries := range map[string][]string{"generators": kus.Generators, "transformers": kus.Transformers, "validators": kus.Validators} {
 		for _, entry := range entries {
 			text, where := []byte(entry), file
-			if !strings.Contains(entry, "\n") && !strings.HasPrefix(strings.TrimSpace(entry), "{") {
+			if !isInline(entry) {
 				if err := l.supplement(dir, file, field, entry); err != nil {
 					return err
 				}
@@ -367,8 +366,8 @@ func (l *look) plugin(dir, file, field string, text []byte) error {
 		}
 		switch kind := kindIn(document); kind {
 		case "":
-			// kustomize would take the text for an address.
-			return &positioned{l.t.name(file), document.Line, fmt.Errorf("%s: what is neither a file nor the configuration of a plugin, an object with a kind", field)}
+			// kustomize would use the text as an address.
+			return &positioned{l.t.name(file), document.Line, fmt.Errorf("%s: an entry must be a file or the configuration of a plugin, an object with a kind", field)}
 		case "HelmChartInflationGenerator":
 			return l.refuse(file, kind, "Helm charts are not rendered; use what \"helm template\" prints")
 		}
@@ -383,12 +382,11 @@ func kindIn(document *yaml.Node) string {
 	var head struct {
 		Kind string `yaml:"kind"`
 	}
-	// What is no object has no kind.
-	_ = document.Decode(&head)
+	_ = document.Decode(&head) // anything but an object has no kind
 	return head.Kind
 }
 
-// paths refuses remote addresses in the fields of a plugin's configuration that name files.
+// paths refuses remote addresses in those fields of a plugin's configuration that name files.
 func (l *look) paths(dir, file, field string, value any) error {
 	switch value := value.(type) {
 	case []any:
@@ -407,7 +405,7 @@ func (l *look) paths(dir, file, field string, value any) error {
 	return nil
 }
 
-// pathFields are those in which plugins' configurations name files.
+// pathFields are the fields of plugins' configurations that name files.
 var pathFields = []string{"path", "paths", "files", "envs", "env", "crds", "configurations"}
 
 func (l *look) pathsOf(dir, file, field, key string, value any) error {

@@ -13,20 +13,21 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// partFiles is how many files kustomize builds at a time where it may build them apart. It takes 20 ms for so many, and
-// 25 s for thirty times as many at once.
+// partFiles is the number of files in a part. kustomize needs 20 ms for them, and 25 s for thirty
+// times as many at once.
 const partFiles = 100
 
-// parts lets kustomize build a directory in parts, when what is done to an object has nothing to do with other objects.
-// It is not done, and the directory has to be built whole, when that is not so, or when something is wrong.
-func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomization, run func() ([]made, error)) ([]made, bool, error) {
+// parts builds a directory in parts, if no change of an object depends on others. It returns false
+// if the directory must be built as a whole, also after errors.
+func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomization, run func() ([]*kustomize.Object, error)) ([]*kustomize.Object, bool, error) {
 	if len(kus.Resources) <= partFiles || len(l.files) != len(kus.Resources) || l.visits != 1 || !eachAlone(kus) {
 		return nil, false, nil
 	}
 	defer delete(l.t.made, file)
-	var all []made
+	var all []*kustomize.Object
 	seen := map[string]bool{}
 	some := *kus
 	for files := range slices.Chunk(kus.Resources, partFiles) {
@@ -47,19 +48,18 @@ func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomizati
 			return nil, false, nil
 		}
 		for _, m := range part {
-			key := idOf(m)
-			if seen[key] || slices.Contains(referrers, m.GetKind()) {
+			if seen[m.ID] || slices.Contains(referrers, m.Kind) {
 				return nil, false, nil
 			}
-			seen[key] = true
+			seen[m.ID] = true
 		}
 		all = append(all, part...)
 	}
 	return all, true, nil
 }
 
-// eachAlone tells whether a kustomization does only what it does to each object alone: no names change, so that no
-// references do.
+// eachAlone reports whether a kustomization changes objects independently: no names change, and
+// therefore no references.
 func eachAlone(kus *kustypes.Kustomization) bool {
 	return reflect.DeepEqual(*kus, kustypes.Kustomization{TypeMeta: kus.TypeMeta, MetaData: kus.MetaData, Resources: kus.Resources, Namespace: kus.Namespace,
 		Images: kus.Images, Labels: kus.Labels, CommonAnnotations: kus.CommonAnnotations, BuildMetadata: kus.BuildMetadata})

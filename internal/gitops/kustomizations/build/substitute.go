@@ -19,29 +19,30 @@ import (
 )
 
 const (
-	// substituteKey labels or annotates objects whose variables stay as they are.
+	// substituteKey is the label or annotation that excludes an object from substitution.
 	substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 	disabled      = "disabled"
 )
 
-// What a hostile text may cost. envsubst copies the text for every escaped character, and tries a pattern at every
-// position of a value.
+// The limits of hostile texts: envsubst copies the text for every escaped character, and tries
+// patterns at every position of a value.
 const (
 	maxEscapeCost   = 4 << 30
 	maxTrimmedValue = 8 << 10
-	// maxExpressions bounds the parser's recursion: one level for each.
+	// maxExpressions limits the parser's recursion.
 	maxExpressions = 50_000
 )
 
-// undefinedError says which variables of an object have no value.
+// undefinedError lists variables of an object without a value.
 type undefinedError struct{ names []string }
 
 func (e *undefinedError) Error() string {
-	return fmt.Sprintf("no value for %s: strict substitution wants one, or a default as in ${%s:=…}; $${%s} stays as it is",
+	return fmt.Sprintf("no value for %s: strict substitution requires one, or a default as in ${%s:=…}; $${%s} is not substituted",
 		strings.Join(e.names, ", "), e.names[0], e.names[0])
 }
 
-// expressionError says that an expression is none. The text is for finding its line, and not shown: it may be of a password.
+// expressionError is an invalid expression. The text finds its line and is not shown: it may be part
+// of a password.
 type expressionError struct {
 	text string
 	err  error
@@ -51,7 +52,7 @@ func (e *expressionError) Error() string { return e.err.Error() }
 
 func (e *expressionError) Unwrap() error { return e.err }
 
-// unreadable is the first expression of a text that cannot be parsed, without its closing brace; empty when each can be.
+// unreadable returns the first invalid expression of a text, without its closing brace.
 func unreadable(text string) string {
 	for start := 0; ; {
 		at := strings.Index(text[start:], "${")
@@ -74,7 +75,7 @@ func unreadable(text string) string {
 	}
 }
 
-// substitute replaces the variables in an object. It works on the object's YAML, so that ${replicas} becomes a number.
+// substitute replaces the variables in an object's YAML, so that ${replicas} can become a number.
 func substitute(object map[string]any, vars map[string]string, strict bool) (map[string]any, error) {
 	data, err := yamltext.Marshal(object)
 	if err != nil {
@@ -85,15 +86,15 @@ func substitute(object map[string]any, vars map[string]string, strict bool) (map
 		return object, nil
 	}
 	if n := strings.Count(text, "${"); n > maxExpressions {
-		return nil, fmt.Errorf("it has %d expressions; variables are substituted in objects with at most %d", n, maxExpressions)
+		return nil, fmt.Errorf("it has %d expressions; at most %d are allowed", n, maxExpressions)
 	}
 	if n := strings.Count(text, "$$") + strings.Count(text, `\\`) + strings.Count(text, `\/`); n > maxEscapeCost/len(text) {
-		return nil, fmt.Errorf("it has %d escaped characters; in an object of %d bytes at most %d are", n, len(text), maxEscapeCost/len(text))
+		return nil, fmt.Errorf("it has %d escaped characters; in an object of %d bytes, at most %d are allowed", n, len(text), maxEscapeCost/len(text))
 	}
 	parsed, err := parse.Parse(text)
 	if err != nil {
 		return nil, &expressionError{unreadable(text),
-			fmt.Errorf("%w; write $${…} for what is no variable, or annotate the object with %s: %s", err, substituteKey, disabled)}
+			fmt.Errorf("%w; write $${…} unless it is a variable, or annotate the object with %s: %s", err, substituteKey, disabled)}
 	}
 	c := &checker{vars: vars, missing: map[string]bool{}}
 	size, err := c.size(parsed.Root)
@@ -119,24 +120,24 @@ func substitute(object map[string]any, vars map[string]string, strict bool) (map
 		err = utiljson.Unmarshal(converted, &result)
 	}
 	if err != nil {
-		// The parser's words may quote a value.
+		// The parser's error may quote a value.
 		at := &positioned{}
 		where := ""
 		if errors.As(syntaxError("", err), &at) && at.line > 0 {
 			where = fmt.Sprintf(", at line %d of it", at.line)
 		}
-		return nil, fmt.Errorf("with its variables' values it is no valid YAML%s; quote variables whose values have colons, braces or quotes", where)
+		return nil, fmt.Errorf("with its variables' values it is not valid YAML%s; quote variables whose values contain colons, braces or quotes", where)
 	}
 	return result, nil
 }
 
-// checker finds what a template wants and what it would become, before it is executed.
+// checker finds the missing variables and the resulting size of a template before its execution.
 type checker struct {
 	vars    map[string]string
 	missing map[string]bool
 }
 
-// size is at most how long what a node becomes is. It stops counting above the limit.
+// size returns an upper bound of a node's result. It stops above the limit.
 func (c *checker) size(node parse.Node) (int, error) {
 	total := 0
 	for total <= maxSubstituted {
@@ -147,7 +148,7 @@ func (c *checker) size(node parse.Node) (int, error) {
 			size, err := c.function(n)
 			return total + size, err
 		case *parse.ListNode:
-			// Lists hold a node and the rest, however long it is.
+			// A list contains a node and the rest.
 			for _, left := range n.Nodes[:len(n.Nodes)-1] {
 				size, err := c.size(left)
 				if err != nil {
@@ -160,11 +161,10 @@ func (c *checker) size(node parse.Node) (int, error) {
 			return total, nil
 		}
 	}
-	// What is missing behind it does not matter any more.
 	return total, nil
 }
 
-// function is size for ${…}.
+// function is size of ${…}.
 func (c *checker) function(n *parse.FuncNode) (int, error) {
 	value, known := c.vars[n.Param]
 	switch n.Name {

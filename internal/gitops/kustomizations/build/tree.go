@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	securefs "github.com/fluxcd/pkg/kustomize/filesys"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
 // PathError says that spec.path does not lead to a directory of the artifact.
@@ -28,28 +28,26 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("kustomization path not found: %q of spec.path %s", e.Path, e.Reason)
 }
 
-// tree is the file system that kustomize sees: what lies below root, read only, within limits, and with those files
-// opened that generators read and sops encrypted.
+// tree is kustomize's file system: everything below root, read only and limited. It decrypts files
+// that generators and patches read.
 type tree struct {
-	filesys.FileSystem
+	kustomize.ReadOnly
 	root, dir string
 	keys      *decrypt.Keys
-	// opened says how the files are written that are to be decrypted when they are read.
+	// opened are the formats of files to decrypt when they are read.
 	opened map[string]decrypt.Format
-	// objects are the files that are read as objects: what is encrypted in them is verified.
+	// objects are the files with objects, whose encrypted parts are verified.
 	objects map[string]bool
-	// made are files that are not on disk: the kustomization with what the object adds, and decrypted files.
+	// made are files that are not on disk: the extended kustomization, and decrypted files.
 	made map[string][]byte
-	// seen are the files that were read and count.
+	// seen are the counted files.
 	seen         map[string]bool
 	bytes, nodes int
-	// failure is the first error in reading that says more than what kustomize makes of it.
+	// failure is the first read error. It is more precise than kustomize's error.
 	failure error
 }
 
-var errReadOnly = errors.New("an artifact is only read")
-
-// openTree finds the directory that is built.
+// openTree finds the directory to build.
 func openTree(root, path string, keys *decrypt.Keys) (*tree, error) {
 	root, err := filepath.Abs(root)
 	if err == nil {
@@ -62,8 +60,8 @@ func openTree(root, path string, keys *decrypt.Keys) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the artifact's files: %w", err)
 	}
-	t := &tree{FileSystem: base, root: root, keys: keys, opened: map[string]decrypt.Format{}, objects: map[string]bool{}, made: map[string][]byte{}, seen: map[string]bool{}}
-	// Whatever climbs above the root is the root, as with Flux.
+	t := &tree{ReadOnly: kustomize.ReadOnly{FileSystem: base}, root: root, keys: keys, opened: map[string]decrypt.Format{}, objects: map[string]bool{}, made: map[string][]byte{}, seen: map[string]bool{}}
+	// As in Flux, a path above the root means the root.
 	dir, err := t.real(filepath.Join(root, filepath.Join("/", path)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,7 +77,7 @@ func openTree(root, path string, keys *decrypt.Keys) (*tree, error) {
 	return t, nil
 }
 
-// name is how a path is called in errors: relative to the root.
+// name returns a path for errors, relative to the root.
 func (t *tree) name(path string) string {
 	name, err := filepath.Rel(t.root, path)
 	if err != nil {
@@ -88,39 +86,41 @@ func (t *tree) name(path string) string {
 	return name
 }
 
-// clean takes the root out of what others have to say.
+// clean removes the root from errors of libraries.
 func (t *tree) clean(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, t.root+"/", ""), t.root, ".")
 }
 
-// real follows links and refuses those that lead out.
+// errOutside is a link out of the artifact.
+var errOutside = errors.New("leads out of the artifact")
+
+// real follows links, but not out of the artifact.
 func (t *tree) real(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
 	}
 	if real != t.root && !strings.HasPrefix(real, t.root+string(filepath.Separator)) {
-		return "", fmt.Errorf("%s leads out of the artifact", t.name(path))
+		return "", fmt.Errorf("%s %w", t.name(path), errOutside)
 	}
 	return real, nil
 }
 
-// isFile tells whether there is a file at a path, and isDir whether there is a directory.
-func (t *tree) isFile(path string) bool {
-	real, err := t.real(path)
-	if err != nil {
-		return false
+// stat describes the file or directory at a path.
+func (t *tree) stat(path string) (real string, info os.FileInfo, err error) {
+	if real, err = t.real(path); err == nil {
+		info, err = os.Lstat(real)
 	}
-	info, err := os.Lstat(real)
+	return real, info, err
+}
+
+func (t *tree) isFile(path string) bool {
+	_, info, err := t.stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
 func (t *tree) isDir(path string) bool {
-	real, err := t.real(path)
-	if err != nil {
-		return false
-	}
-	info, err := os.Lstat(real)
+	_, info, err := t.stat(path)
 	return err == nil && info.IsDir()
 }
 
@@ -134,22 +134,17 @@ func (t *tree) ReadFile(path string) ([]byte, error) {
 		return data, nil
 	}
 	data, err := t.read(path)
-	// kustomize tries names that may not be there.
+	// kustomize also tries names that need not exist.
 	if err != nil && t.failure == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNoFile) {
 		t.failure = err
 	}
 	return data, err
 }
 
-// errNoFile is the answer for what is there and is no file.
 var errNoFile = errors.New("is not a file")
 
 func (t *tree) read(path string) ([]byte, error) {
-	real, err := t.real(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Lstat(real)
+	real, info, err := t.stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +166,7 @@ func (t *tree) read(path string) ([]byte, error) {
 	return t.open(path, data)
 }
 
-// count adds a file to what the build has read and checks what it would become in memory.
+// count counts a file, and checks the limits of its size and its parsed size.
 func (t *tree) count(path string, data []byte) error {
 	if t.seen[path] {
 		return nil
@@ -199,7 +194,7 @@ func (t *tree) count(path string, data []byte) error {
 	return nil
 }
 
-// open decrypts what a generator reads, and verifies what is decrypted later.
+// open decrypts the files of generators, and verifies files with objects, which are decrypted later.
 func (t *tree) open(path string, data []byte) ([]byte, error) {
 	if t.keys == nil {
 		return data, nil
@@ -222,28 +217,8 @@ func (t *tree) open(path string, data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Exists tells whether there is a file or a directory.
+// Exists reports whether a file or a directory exists.
 func (t *tree) Exists(path string) bool {
 	_, made := t.made[path]
 	return made || t.FileSystem.Exists(path)
 }
-
-// Open is not used by kustomize to read what it builds.
-func (t *tree) Open(path string) (filesys.File, error) {
-	return nil, fmt.Errorf("open %s: read it whole", t.name(path))
-}
-
-// Create refuses to write.
-func (t *tree) Create(string) (filesys.File, error) { return nil, errReadOnly }
-
-// Mkdir refuses to write.
-func (t *tree) Mkdir(string) error { return errReadOnly }
-
-// MkdirAll refuses to write.
-func (t *tree) MkdirAll(string) error { return errReadOnly }
-
-// RemoveAll refuses to write.
-func (t *tree) RemoveAll(string) error { return errReadOnly }
-
-// WriteFile refuses to write.
-func (t *tree) WriteFile(string, []byte) error { return errReadOnly }

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 )
 
-// Reader reads what a Kustomization names in its own namespace. What does not exist is an error for which
-// apierrors.IsNotFound holds.
+// Reader reads ConfigMaps and Secrets of a Kustomization's namespace. For missing ones,
+// apierrors.IsNotFound is true for the error.
 type Reader interface {
 	// ConfigMap returns a ConfigMap's data.
 	ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error)
@@ -47,11 +47,11 @@ func (r apiReader) Secret(ctx context.Context, namespace, name string) (map[stri
 	return object.Data, nil
 }
 
-// variableName is what may stand between the braces of ${…}.
+// variableName matches the name in ${…}.
 var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// variables are the values of postBuild: those of substituteFrom in their order, a later one before an earlier one,
-// and those of substitute before all of them. Line breaks are left out of values, as Flux does.
+// variables returns the values of postBuild. Later entries of substituteFrom override earlier ones,
+// and substitute overrides all. As in Flux, line breaks are removed.
 func (in Input) variables(ctx context.Context) (map[string]string, error) {
 	vars := make(map[string]string)
 	post := in.Object.Spec.PostBuild
@@ -108,14 +108,14 @@ func (in Input) referenced(ctx context.Context, ref kustomizev1.SubstituteRefere
 	return values, nil
 }
 
-// keys are those of spec.decryption; nil when nothing is to be decrypted.
+// keys returns the keys of spec.decryption; nil if nothing is to be decrypted.
 func (in Input) keys(ctx context.Context, opener decrypt.Opener) (*decrypt.Keys, error) {
 	spec := in.Object.Spec.Decryption
 	if spec == nil || in.Values == nil || in.KeepEncrypted {
 		return nil, nil
 	}
 	if spec.Provider != decrypt.Provider {
-		return nil, fmt.Errorf("spec.decryption.provider %q is not known; %q is", spec.Provider, decrypt.Provider)
+		return nil, fmt.Errorf("spec.decryption.provider %q is not supported; use %q", spec.Provider, decrypt.Provider)
 	}
 	if spec.SecretRef == nil {
 		return decrypt.NewKeys("", nil, opener)

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positioned is an error at a line of a file; line is 0 when it is not known.
+// positioned is an error at a line of a file; 0 if the line is unknown.
 type positioned struct {
 	file string
 	line int
@@ -31,15 +31,15 @@ func (e *positioned) Error() string {
 
 func (e *positioned) Unwrap() error { return e.err }
 
-// yamlLine finds the line in the YAML parser's errors.
+// yamlLine matches the line in the YAML parser's errors.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// syntaxError makes an error of the YAML parser one that says where. Only its first line is taken: others may quote.
+// syntaxError adds the place to an error of the YAML parser. Only its first line does not quote.
 func syntaxError(file string, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	at := &positioned{file: file, err: errors.New("invalid YAML: " + text)}
 	if match := yamlLine.FindStringSubmatch(text); match != nil {
-		// The parser does not say "line 1".
+		// The parser omits "line 1".
 		if at.line, err = strconv.Atoi(match[1]); err != nil {
 			at.line = 1
 		}
@@ -65,7 +65,7 @@ func documents(data []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// nodesIn is at least how many values the text can have: every value but the first stands behind one of these.
+// nodesIn returns an upper bound of the values: each but the first follows one of these characters.
 func nodesIn(data []byte) int {
 	n := 1
 	for _, c := range data {
@@ -77,7 +77,7 @@ func nodesIn(data []byte) int {
 	return n
 }
 
-// mayBeDeep tells whether text may be nested deeper than allowed: by indentation, by "- - -" or by brackets.
+// mayBeDeep reports whether text may be nested too deeply: by indentation, "- - -" or brackets.
 func mayBeDeep(data []byte) bool {
 	flow, indent, leading := 0, 0, true
 	for _, c := range data {
@@ -102,14 +102,14 @@ func mayBeDeep(data []byte) bool {
 	return false
 }
 
-// checkYAML refuses text that is small and becomes large: by aliases that repeat aliases, and by depth. What is not YAML
-// passes: who parses it says so.
+// checkYAML refuses small text that expands: aliases of aliases, and deep nesting. It accepts invalid
+// YAML, which its parser will report.
 func checkYAML(file string, data []byte) error {
 	_, err := weighYAML(file, data)
 	return err
 }
 
-// weighYAML is checkYAML, and tells how many values the text has once aliases are replaced by what they repeat.
+// weighYAML is checkYAML, and returns the number of values with resolved aliases.
 func weighYAML(file string, data []byte) (total int, err error) {
 	n := nodesIn(data)
 	if n > maxFileNodes {
@@ -120,7 +120,7 @@ func weighYAML(file string, data []byte) (total int, err error) {
 	}
 	parsed, err := documents(data)
 	if err != nil {
-		return n, nil //nolint:nilerr // who parses it says so
+		return n, nil //nolint:nilerr // its parser will report it
 	}
 	for _, document := range parsed {
 		w := weigher{file: file, weights: map[*yaml.Node]int{}}
@@ -135,10 +135,10 @@ func weighYAML(file string, data []byte) (total int, err error) {
 	return max(n, total), nil
 }
 
-// weigher counts values as they are once aliases are replaced by what they repeat.
+// weigher counts values with resolved aliases.
 type weigher struct {
 	file string
-	// weights has those that are known; 0 while one is being weighed.
+	// weights are the known weights; 0 during the calculation.
 	weights map[*yaml.Node]int
 }
 
@@ -157,7 +157,7 @@ func (w *weigher) weigh(node *yaml.Node, depth int) (int, error) {
 		return weight, nil
 	}
 	w.weights[node] = 0
-	// Long texts count more: a repeated one is repeated with all its bytes.
+	// Long texts count more: aliases repeat all their bytes.
 	weight = 1 + len(node.Value)/256
 	for _, child := range node.Content {
 		n, err := w.weigh(child, depth+1)
@@ -172,8 +172,8 @@ func (w *weigher) weigh(node *yaml.Node, depth int) (int, error) {
 	return weight, nil
 }
 
-// texts calls visit with every text in a document that has more than one line: kustomizations hold patches and
-// configurations that way.
+// texts calls visit with every text of several lines: kustomizations contain patches and
+// configurations as texts.
 func texts(node *yaml.Node, visit func(*yaml.Node) error) error {
 	if node.Kind == yaml.ScalarNode && strings.Contains(node.Value, "\n") {
 		return visit(node)
@@ -186,7 +186,7 @@ func texts(node *yaml.Node, visit func(*yaml.Node) error) error {
 	return nil
 }
 
-// checkKustomization is checkYAML for a kustomization file, the YAML in its texts too.
+// checkKustomization is checkYAML for a kustomization file and the YAML in its texts.
 func checkKustomization(file string, data []byte) error {
 	if err := checkYAML(file, data); err != nil {
 		return err

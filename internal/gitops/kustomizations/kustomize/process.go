@@ -13,13 +13,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 )
 
-// MaxBuilt is what all objects of a build may have as JSON.
+// MaxBuilt limits all objects of a build, in bytes of JSON.
 const MaxBuilt = 128 << 20
 
-// program is what errors call the process.
+// program is the name of the process in errors.
 const program = "kustomize"
 
-// Process is a program that builds. It is used by one goroutine.
+// Process is a program that builds. It is for one goroutine.
 type Process struct{ *apart.Process }
 
 // Start starts yuba-kustomize behind yuba-sandbox. The process lives until Close or until the context ends.
@@ -28,8 +28,8 @@ func Start(ctx context.Context, find apart.Finder) (*Process, error) {
 	return &Process{p}, err
 }
 
-// Run builds a directory of the tree. Errors of kustomize come as they are; an *apart.ExceededError says that the process
-// was ended because of its limits.
+// Run builds a directory of the tree. It returns errors of kustomize unchanged, and an
+// *apart.ExceededError if the process exceeded a limit.
 func (p *Process) Run(tree filesys.FileSystem, dir string) ([]*Object, error) {
 	if err := p.Send(message{Dir: dir}); err != nil {
 		return nil, err
@@ -49,9 +49,9 @@ func (p *Process) Run(tree filesys.FileSystem, dir string) ([]*Object, error) {
 			}
 		case m.Object != nil:
 			if size += len(m.Object.JSON); size > MaxBuilt {
-				return nil, &apart.ExceededError{Program: program, Limit: fmt.Sprintf("%d MiB for what it makes", MaxBuilt>>20)}
+				return nil, &apart.ExceededError{Program: program, Limit: fmt.Sprintf("%d MiB for all objects", MaxBuilt>>20)}
 			}
-			objects = append(objects, (*Object)(m.Object))
+			objects = append(objects, m.Object)
 		case m.End != nil && m.End.Error != "":
 			return nil, errors.New(m.End.Error)
 		case m.End != nil:

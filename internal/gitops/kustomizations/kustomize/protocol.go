@@ -3,24 +3,21 @@
 
 package kustomize
 
-// A build is a conversation over two pipes: "build this directory", then questions about files and their answers, then
-// the objects one by one, and the end.
+// A build is a conversation over two pipes: a directory to build, questions about files and their
+// answers, the objects one by one, and the end.
 
 // message is one frame; one of its fields is set.
 type message struct {
-	// Dir asks for a build.
+	// Dir requests a build.
 	Dir string `json:"dir,omitempty"`
-	// Ask is a question about the tree, Answer what it is answered with.
+	// Ask is a question about the tree, Answer its answer.
 	Ask    *question `json:"ask,omitempty"`
 	Answer *answer   `json:"answer,omitempty"`
-	// Object is one that was made.
-	Object *made `json:"object,omitempty"`
-	// End says that the build is over.
+	// Object is a built object.
+	Object *Object `json:"object,omitempty"`
+	// End is the end of the build.
 	End *end `json:"end,omitempty"`
 }
-
-// made is an object on its way; Object itself is written as the JSON that it holds.
-type made Object
 
 // question is a call of the file system.
 type question struct {
@@ -28,7 +25,7 @@ type question struct {
 	Path string `json:"path"`
 }
 
-// answer is what a call returns.
+// answer is the result of a call.
 type answer struct {
 	Yes   bool     `json:"yes,omitempty"`
 	Data  []byte   `json:"data,omitempty"`
@@ -36,7 +33,7 @@ type answer struct {
 	Dir   string   `json:"dir,omitempty"`
 	File  string   `json:"file,omitempty"`
 	Error string   `json:"error,omitempty"`
-	// Missing says that the error is that there is no such file.
+	// Missing says that the file does not exist.
 	Missing bool `json:"missing,omitempty"`
 }
 

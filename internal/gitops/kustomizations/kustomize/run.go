@@ -14,19 +14,19 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// maxCopied is how much the copy operations of one JSON patch may copy, as in the API server.
+// maxCopied limits the copy operations of one JSON patch, as in the API server.
 const maxCopied = 3 << 20
 
-// The limit of the library is a global variable without a limit by default.
+// The library's limit is a global variable; the default is none.
 func init() { jsonpatch.AccumulatedCopySizeLimit = maxCopied }
 
-// Run lets kustomize build a directory in this process. It cannot be interrupted, and only one may run at a time where
-// trees bring schemas: kustomize keeps those globally.
-func Run(tree filesys.FileSystem, dir string) (resources []*resource.Resource, err error) {
+// Run builds a directory in this process. It cannot be interrupted. Trees with schemas must not be
+// built concurrently: kustomize stores schemas in global variables.
+func Run(tree filesys.FileSystem, dir string) (objects []*Object, err error) {
 	defer func() {
-		// What kustomize does not expect makes it panic.
+		// kustomize panics on unexpected input.
 		if r := recover(); r != nil {
-			resources, err = nil, errors.New("kustomize cannot make sense of an object")
+			objects, err = nil, errors.New("kustomize cannot process an object")
 		}
 	}()
 	built, err := krusty.MakeKustomizer(&krusty.Options{
@@ -36,43 +36,62 @@ func Run(tree filesys.FileSystem, dir string) (resources []*resource.Resource, e
 	if err != nil {
 		return nil, err
 	}
-	return built.Resources(), nil
+	for _, r := range built.Resources() {
+		objects = append(objects, ObjectOf(r))
+	}
+	return objects, nil
 }
 
-// Object is what a process made. It answers what a resource of kustomize's answers.
+// Object is an object of a build.
 type Object struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name,omitempty"`
-	// ID is what tells it from others of the same build.
+	// ID identifies it in its build: kind, namespace and name, as kustomize compares them.
 	ID string `json:"id,omitempty"`
-	// JSON is the object, empty when it cannot be written as such.
+	// JSON is the object; empty if it cannot be written as JSON because it contains a key twice.
 	JSON []byte `json:"json,omitempty"`
 }
 
-// GetApiVersion is the object's apiVersion.
-func (o *Object) GetApiVersion() string { return o.APIVersion } //nolint:revive,staticcheck // ST1003: the name that kustomize has for it
-
-// GetKind is the object's kind.
-func (o *Object) GetKind() string { return o.Kind }
-
-// GetNamespace is the object's namespace.
-func (o *Object) GetNamespace() string { return o.Namespace }
-
-// GetName is the object's name.
-func (o *Object) GetName() string { return o.Name }
-
-// MarshalJSON is the object itself.
-func (o *Object) MarshalJSON() ([]byte, error) {
-	if len(o.JSON) == 0 {
-		return nil, errors.New("it cannot be written as JSON")
-	}
-	return o.JSON, nil
-}
-
-// IDOf tells a resource from others of the same build: kind, namespace and name, as kustomize compares them.
-func IDOf(r *resource.Resource) string {
+// ObjectOf returns the object of a resource.
+func ObjectOf(r *resource.Resource) *Object {
 	id := r.CurId()
-	return strings.Join([]string{id.Gvk.String(), id.EffectiveNamespace(), id.Name}, "|")
+	o := &Object{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName(),
+		ID: strings.Join([]string{id.Gvk.String(), id.EffectiveNamespace(), id.Name}, "|")}
+	if data, err := r.MarshalJSON(); err == nil {
+		o.JSON = data
+	}
+	return o
 }
+
+// String returns the object's name for messages.
+func (o *Object) String() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// ReadOnly is a file system that cannot be changed. kustomize reads it with ReadFile only.
+type ReadOnly struct{ filesys.FileSystem }
+
+var errReadOnly = errors.New("the tree is read only")
+
+// Open is not needed: kustomize reads whole files.
+func (ReadOnly) Open(string) (filesys.File, error) { return nil, errReadOnly }
+
+// Create refuses to write.
+func (ReadOnly) Create(string) (filesys.File, error) { return nil, errReadOnly }
+
+// Mkdir refuses to write.
+func (ReadOnly) Mkdir(string) error { return errReadOnly }
+
+// MkdirAll refuses to write.
+func (ReadOnly) MkdirAll(string) error { return errReadOnly }
+
+// RemoveAll refuses to write.
+func (ReadOnly) RemoveAll(string) error { return errReadOnly }
+
+// WriteFile refuses to write.
+func (ReadOnly) WriteFile(string, []byte) error { return errReadOnly }

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 )
 
-// Serve is what the program does: it builds the directories that it is told to, and asks for their files, until in ends.
+// Serve builds requested directories, whose files it requests, until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	t := &asking{in: bufio.NewReader(in), out: out}
 	for {
@@ -26,40 +26,36 @@ func Serve(in io.Reader, out io.Writer) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("receive what is to be built: %w", err)
+			return fmt.Errorf("receive a request: %w", err)
 		}
 		if err := t.build(m.Dir); err != nil {
-			return fmt.Errorf("send what was built: %w", err)
+			return fmt.Errorf("send a build: %w", err)
 		}
 	}
 }
 
 func (t *asking) build(dir string) error {
-	resources, err := Run(t, dir)
+	objects, err := Run(t, dir)
 	if t.broken != nil {
 		return t.broken
 	}
 	if err != nil {
 		return apart.Send(t.out, message{End: &end{Error: shortened(err.Error())}})
 	}
-	for _, r := range resources {
-		o := made{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName(), ID: IDOf(r)}
-		// A key that stands twice is only noticed here; the other side says where.
-		if data, err := r.MarshalJSON(); err == nil {
-			o.JSON = data
-		}
-		if err := apart.Send(t.out, message{Object: &o}); err != nil {
+	for _, o := range objects {
+		if err := apart.Send(t.out, message{Object: o}); err != nil {
 			return err
 		}
 	}
 	return apart.Send(t.out, message{End: &end{}})
 }
 
-// shortened keeps errors that quote whole objects from being larger than a message.
+// shortened makes errors that quote whole objects fit in a message.
 func shortened(text string) string { return text[:min(len(text), 64<<10)] }
 
-// asking is the tree as the program sees it: every call is asked of the one that started it.
+// asking is the tree in the program: it sends every call to the process that started it.
 type asking struct {
+	ReadOnly
 	in     *bufio.Reader
 	out    io.Writer
 	broken error
@@ -75,7 +71,7 @@ func (t *asking) ask(call, path string) answer {
 			return *m.Answer
 		}
 	}
-	return answer{Error: "the tree cannot be read any more"}
+	return answer{Error: "the tree is no longer available"}
 }
 
 // remoteError is an error of the tree.
@@ -86,7 +82,7 @@ type remoteError struct {
 
 func (e *remoteError) Error() string { return e.text }
 
-// Is tells that there is no such file, which kustomize asks.
+// Is reports a missing file, which kustomize checks.
 func (e *remoteError) Is(target error) bool { return e.missing && target == fs.ErrNotExist }
 
 func (a answer) err() error {
@@ -96,10 +92,10 @@ func (a answer) err() error {
 	return &remoteError{a.Error, a.Missing}
 }
 
-// Exists tells whether there is a file or a directory.
+// Exists reports whether a file or a directory exists.
 func (t *asking) Exists(path string) bool { return t.ask("Exists", path).Yes }
 
-// IsDir tells whether there is a directory.
+// IsDir reports whether a directory exists.
 func (t *asking) IsDir(path string) bool { return t.ask("IsDir", path).Yes }
 
 // ReadFile reads a file.
@@ -114,7 +110,7 @@ func (t *asking) ReadDir(path string) ([]string, error) {
 	return a.Names, a.err()
 }
 
-// Glob lists what matches.
+// Glob lists the matching files.
 func (t *asking) Glob(pattern string) ([]string, error) {
 	a := t.ask("Glob", pattern)
 	return a.Names, a.err()
@@ -126,28 +122,8 @@ func (t *asking) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 	return filesys.ConfirmedDir(a.Dir), a.File, a.err()
 }
 
-var errReadOnly = errors.New("a tree is only read")
-
-// Open is not used by kustomize to read what it builds.
-func (t *asking) Open(string) (filesys.File, error) { return nil, errReadOnly }
-
-// Walk is not used by kustomize to read what it builds.
+// Walk is not needed: kustomize lists directories.
 func (t *asking) Walk(string, filepath.WalkFunc) error { return errReadOnly }
-
-// Create refuses to write.
-func (t *asking) Create(string) (filesys.File, error) { return nil, errReadOnly }
-
-// Mkdir refuses to write.
-func (t *asking) Mkdir(string) error { return errReadOnly }
-
-// MkdirAll refuses to write.
-func (t *asking) MkdirAll(string) error { return errReadOnly }
-
-// RemoveAll refuses to write.
-func (t *asking) RemoveAll(string) error { return errReadOnly }
-
-// WriteFile refuses to write.
-func (t *asking) WriteFile(string, []byte) error { return errReadOnly }
 
 // answered calls the tree for a question.
 func answered(tree filesys.FileSystem, q question) answer {
@@ -169,7 +145,7 @@ func answered(tree filesys.FileSystem, q question) answer {
 		dir, a.File, err = tree.CleanedAbs(q.Path)
 		a.Dir = string(dir)
 	default:
-		err = fmt.Errorf("%s is no call of a tree", q.Call)
+		err = fmt.Errorf("the tree does not have a call %s", q.Call)
 	}
 	if err != nil {
 		return answer{Error: shortened(err.Error()), Missing: errors.Is(err, fs.ErrNotExist)}

@@ -115,7 +115,7 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 		"a ServiceAccount without Secrets": {func(s *sourcev1.OCIRepositorySpec) { s.ServiceAccountName = "broken" }, "AuthenticationFailed", false, "secret '" + namespace + "/none'"},
 		"half a certificate":               {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("half") }, "AuthenticationFailed", false, "needs ca.crt, or tls.crt and tls.key"},
 		"no certificate":                   {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("empty") }, "AuthenticationFailed", false, "needs ca.crt"},
-		"a certificate that is none":       {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("nonsense") }, "AuthenticationFailed", false, "no certificate in PEM"},
+		"a certificate that is none":       {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("nonsense") }, "AuthenticationFailed", false, "does not contain a certificate in PEM"},
 		"a proxy that is none":             {func(s *sourcev1.OCIRepositorySpec) { s.ProxySecretRef = ref("proxy") }, "AuthenticationFailed", false, "configure the proxy"},
 		"the cloud's identity":             {func(s *sourcev1.OCIRepositorySpec) { s.Provider, s.SecretRef = "azure", nil }, "InvalidProviderConfiguration", true, "which sources may not use"},
 		"no CA, and yet to be verified":    {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = nil }, "OCIArtifactPullFailed", false, ""},
