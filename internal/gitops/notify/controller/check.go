@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// SetupWithManager has the dispatcher work with the manager. Where the kinds Alert and Provider are its own, it tells what
-// is wrong with them, as events: these kinds have no status.
+// SetupWithManager adds the dispatcher to the manager. If it serves the kinds Alert and Provider, it
+// also reports their problems as events: these kinds do not have a status.
 func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(d); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
 		}))
 }
 
-// checker tells what is wrong with an object, and lets it go when another controller put a finalizer on it.
+// checker reports the problems of an object, and removes Flux's finalizer from a deleted one.
 func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []string) reconcile.Func {
 	return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		obj := empty()
@@ -54,16 +54,16 @@ func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []str
 		if obj.GetDeletionTimestamp() != nil {
 			return reconcile.Result{}, reconciling.Release(ctx, d.Client, obj, notificationv1.NotificationFinalizer)
 		}
-		// The API shows one text for each reason, so that all problems go into one.
+		// The API shows one text for each reason: join all problems.
 		if problem := strings.Join(check(obj), "; "); problem != "" {
-			d.Log.Warn("a notification's object does not do all that it says", "object", req.String(), "problem", problem)
+			d.Log.Warn("a provider or alert has a problem", "object", req.String(), "problem", problem)
 			reconciling.Event(d.Events, obj, corev1.EventTypeWarning, reasonInvalidConfig, actionCheck, problem)
 		}
 		return reconcile.Result{}, nil
 	}
 }
 
-// checkProvider says what is wrong with a provider.
+// checkProvider returns the problems of a provider.
 func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
 	if !send.Supported(p.Spec.Type) {
 		problems = append(problems, fmt.Sprintf("spec.type: providers of type %s are not supported, and nothing is sent. Supported: %s",
@@ -86,7 +86,7 @@ func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
 	return problems
 }
 
-// checkAlert says what is wrong with an alert.
+// checkAlert returns the problems of an alert.
 func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []string) {
 	for i, source := range a.Spec.EventSources {
 		if source.Namespace != "" && source.Namespace != a.Namespace && !crossNamespace {
@@ -101,14 +101,14 @@ func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []s
 	return append(problems, checkExpressions("spec.exclusionList", a.Spec.ExclusionList)...)
 }
 
-// unserved are the kinds that an alert names and no server of ours has, though Flux has them.
+// foreign are kinds of Flux that Yuba does not serve.
+var foreign = []string{"HelmRelease", "HelmChart", "HelmRepository", "ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator"}
+
+// unserved returns the kinds of an alert that Yuba does not serve.
 func unserved(a *notificationv1beta3.Alert) (kinds []string) {
 	for _, source := range a.Spec.EventSources {
-		switch source.Kind {
-		case "HelmRelease", "HelmChart", "HelmRepository", "ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator":
-			if !slices.Contains(kinds, source.Kind) {
-				kinds = append(kinds, source.Kind)
-			}
+		if slices.Contains(foreign, source.Kind) && !slices.Contains(kinds, source.Kind) {
+			kinds = append(kinds, source.Kind)
 		}
 	}
 	return kinds

@@ -9,7 +9,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,28 +23,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/gitops/notify/send"
+	"github.com/yuba-dev/yuba/internal/gitops/notify/throttle"
 )
 
-// Dispatcher finds out who is told of events, and tells them.
+// Dispatcher sends events to the providers of matching alerts.
 type Dispatcher struct {
-	// Client reads alerts and providers from the cache, and Secrets past it. Without it, events go to EventsAddr alone.
+	// Client reads alerts and providers from the cache, and Secrets from the API. Without it, events
+	// are only sent to EventsAddr.
 	Client client.Client
-	// Events records what became of deliveries. It is the API's, which nobody is told of.
+	// Events records the results of deliveries in the API, without notifications.
 	Events events.EventRecorder
-	// Dir holds deliveries that wait.
+	// Dir contains waiting deliveries.
 	Dir string
-	// EventsAddr is another dispatcher that gets every event; empty means none.
+	// EventsAddr is another dispatcher that receives every event; empty means none.
 	EventsAddr string
 	// AllowCrossNamespace lets alerts name objects of other namespaces.
 	AllowCrossNamespace bool
 	Log                 *slog.Logger
-	// Pause is between the first attempts of a delivery; 0 means a second.
+	// Pause is the delay before the first retry of a delivery; the default is a second.
 	Pause time.Duration
 
 	in      chan Event
 	dropped atomic.Int64
 	recent  recent
-	told    throttle
+	told    throttle.Throttle
 	queues  queues
 	sending chan struct{}
 	started atomic.Bool
@@ -50,20 +54,20 @@ type Dispatcher struct {
 }
 
 const (
-	// offered is how many events may wait to be dispatched.
+	// offered limits the events that wait to be dispatched.
 	offered = 1024
-	// sendings is how many attempts are made at a time.
+	// sendings is the number of concurrent attempts.
 	sendings = 8
-	// rereadEvery is how often files of deliveries are tried again that could not be read.
+	// rereadEvery is the interval for files that could not be read.
 	rereadEvery = time.Minute
-	// eventsTimeout is for one attempt to tell another dispatcher.
+	// eventsTimeout limits one attempt to reach another dispatcher.
 	eventsTimeout = 15 * time.Second
 )
 
-// eventsQueue is the name of the queue for EventsAddr. No provider has it, for it has no namespace.
+// eventsQueue is the name of the queue for EventsAddr. Providers have a namespace.
 var eventsQueue = types.NamespacedName{Name: "events-addr"}
 
-// Prepare makes the dispatcher ready for Offer.
+// Prepare initialises the dispatcher, before Offer.
 func (d *Dispatcher) Prepare() {
 	d.in, d.sending, d.stopped = make(chan Event, offered), make(chan struct{}, sendings), make(chan struct{})
 	d.queues.all = map[types.NamespacedName]*queue{}
@@ -72,7 +76,7 @@ func (d *Dispatcher) Prepare() {
 	}
 }
 
-// Offer takes an event. It never waits.
+// Offer accepts an event. It never waits.
 func (d *Dispatcher) Offer(e Event) {
 	select {
 	case d.in <- e:
@@ -81,7 +85,7 @@ func (d *Dispatcher) Offer(e Event) {
 	}
 }
 
-// Start dispatches until ctx ends. Then everything that waits goes to disk.
+// Start dispatches until ctx ends, and then stores waiting deliveries.
 func (d *Dispatcher) Start(ctx context.Context) error {
 	d.started.Store(true)
 	defer close(d.stopped)
@@ -102,7 +106,7 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// finish dispatches what was offered before the end, lets the attempts end and stores what waits.
+// finish dispatches the last events, waits for running attempts, and stores waiting deliveries.
 func (d *Dispatcher) finish(ctx context.Context) {
 	d.queues.close()
 	for {
@@ -120,8 +124,7 @@ func (d *Dispatcher) finish(ctx context.Context) {
 	}
 }
 
-// Wait waits until what waits to be sent is on disk, after the end of Start's context. A dispatcher that was not started has
-// nothing.
+// Wait waits until waiting deliveries are stored, after the end of Start's context.
 func (d *Dispatcher) Wait(ctx context.Context) {
 	if !d.started.Load() {
 		return
@@ -132,13 +135,13 @@ func (d *Dispatcher) Wait(ctx context.Context) {
 	}
 }
 
-// NeedLeaderElection says that whoever records events tells of them.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: every process sends its own events.
 func (d *Dispatcher) NeedLeaderElection() bool { return false }
 
-// dispatch puts a delivery for each that wants an event into a queue.
+// dispatch queues a delivery for each matching alert.
 func (d *Dispatcher) dispatch(ctx context.Context, e Event) {
 	if n := d.dropped.Swap(0); n > 0 {
-		d.Log.Warn("more events came than could be dispatched; nobody was told of some", "events", n)
+		d.Log.Warn("too many events: some were dropped without notification", "events", n)
 	}
 	if d.EventsAddr != "" {
 		d.queues.get(d, eventsQueue).add(ctx, &delivery{Provider: eventsQueue, At: time.Now().UTC(), Message: send.Message{Event: e.Event, ID: messageID(e, eventsQueue)}})
@@ -148,7 +151,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, e Event) {
 	}
 	var alerts notificationv1beta3.AlertList
 	if err := d.Client.List(ctx, &alerts); err != nil {
-		d.Log.Error("finding the alerts for an event", "error", err)
+		d.Log.Error("listing the alerts for an event failed", "error", err)
 		return
 	}
 	for i := range alerts.Items {
@@ -188,7 +191,7 @@ func (d *Dispatcher) deliver(ctx context.Context, alert *notificationv1beta3.Ale
 	d.queues.get(d, key).add(ctx, &delivery{Provider: key, Alert: client.ObjectKeyFromObject(alert), At: time.Now().UTC(), Message: message})
 }
 
-// messageID is a name for an event to one alert, of characters that are in no way special.
+// messageID identifies an event for one alert, in hexadecimal digits.
 func messageID(e Event, alert types.NamespacedName) string {
 	sum := sha256.Sum256([]byte(eventKey(e.Event) + " " + alert.String() + " " + e.Timestamp.String()))
 	return hex.EncodeToString(sum[:16])
@@ -217,7 +220,7 @@ func (s *queues) get(d *Dispatcher, provider types.NamespacedName) *queue {
 	return q
 }
 
-// begin lets a worker begin unless the end has come.
+// begin starts a worker, unless the dispatcher stops.
 func (s *queues) begin(work func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,9 +240,5 @@ func (s *queues) close() {
 func (s *queues) list() []*queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*queue, 0, len(s.all))
-	for _, q := range s.all {
-		all = append(all, q)
-	}
-	return all
+	return slices.Collect(maps.Values(s.all))
 }

@@ -1,29 +1,30 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller tells people and services what happens to objects: the kinds Provider and Alert of
-// notification.toolkit.fluxcd.io/v1beta3. Webhooks that come in are package receive's, the words and forms of services
-// package send's.
+// Package controller sends notifications about events of objects: the kinds Provider and Alert of
+// notification.toolkit.fluxcd.io/v1beta3. Package receive serves incoming webhooks; package send
+// knows the formats of services.
 //
-// The nouns:
+// Nouns:
 //
-//   - An event is what a controller records about an object, in the form that Flux sends events in, with the object's
-//     revision. The Recorder, which all controllers are given, records it in the API and offers it to the Dispatcher.
-//   - The Dispatcher finds the alerts that want an event and puts a delivery for each into the queue of its provider.
-//   - A delivery is one message for one provider. Deliveries of a provider are sent one after the other.
-//   - An outage is the time from a provider's first failed delivery to its next that succeeds.
+//   - An event is what a controller records about an object, in Flux's format, with the object's
+//     revision. The Recorder, which all controllers use, records it in the API and offers it to the
+//     Dispatcher.
+//   - The Dispatcher finds the alerts for an event, and queues a delivery for each provider.
+//   - A delivery is one message for one provider. A provider's deliveries are sent in order.
+//   - An outage lasts from a provider's first failed delivery to its next success.
 //
-// # Invariants
+// Invariants:
 //
-//   - Recording never waits: neither for alerts, nor for services, nor for a disk. What comes faster than it can be
-//     dispatched is dropped, and the log tells how much.
-//   - Memory is bounded: a queue has a most number of deliveries and of bytes, beyond which the oldest goes. A provider that
-//     is down costs that much and one request at a time, at growing intervals.
-//   - A delivery whose first attempt failed is on disk until it is sent or given up, and so is every one that waits when
-//     the server stops. What is lost when the server is killed: events of the last moments that were not attempted yet.
-//     What may come twice: a delivery whose answer was lost.
-//   - Deliveries hold no secret; addresses and tokens are read anew for each attempt. No error holds one either.
-//   - What is told about deliveries is recorded past the Recorder, so that no alert is about an alert.
+//   - Recording never waits: neither for alerts, nor for services, nor for a disk. Excess events are
+//     dropped and counted in the log.
+//   - Memory is limited: a full queue drops its oldest deliveries. An unavailable provider costs a
+//     full queue, and one request at a time, with growing delays.
+//   - Deliveries are on disk after their first failed attempt and when the server stops, until they
+//     are sent or given up. A killed server loses events that were not attempted yet. A delivery may
+//     arrive twice if its response was lost.
+//   - Deliveries and errors do not contain credentials; each attempt reads addresses and tokens.
+//   - Events about deliveries bypass the Recorder, so that no alert is about an alert.
 //
-// The package does not decide what is worth an event; that is its recorder's.
+// The package does not decide which events are recorded; that is up to the controllers.
 package controller

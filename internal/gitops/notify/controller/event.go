@@ -23,30 +23,31 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
-// Event is an event and what is needed of its object to find out who wants it.
+// Event is an event with what alerts match of its object.
 type Event struct {
 	eventv1.Event
 	Labels map[string]string
-	// Concerns are the namespaces that an event is about whose object is in none.
+	// Concerns are the namespaces for an object that is in none.
 	Concerns []string
 }
 
 const (
-	// maxMessage is the most that Flux's form of events allows. Metadata have so many entries at most, of so many bytes.
+	// maxMessage is the limit of Flux's format. maxMetadata and maxValue limit the metadata and each
+	// of its values.
 	maxMessage  = 39000
 	maxMetadata = 100
 	maxValue    = 4096
-	// metaPlan is the key of a stack's plan that waits, metaChanges that of what it would do.
+	// metaPlan is the key of a stack's pending plan, metaChanges that of its summary.
 	metaPlan    = "plan"
 	metaChanges = "changes"
-	// metaOriginRevision is the annotation of artifacts that says which commit they were made of.
+	// metaOriginRevision is the annotation of artifacts with their commit.
 	metaOriginRevision = "org.opencontainers.image.revision"
-	// reportingController is who records events.
+	// reportingController is the recorder of all events.
 	reportingController = "yuba"
 )
 
-// newEvent puts an object and what is recorded about it into Flux's form. Nothing of the object is kept, for its
-// controller goes on to change it.
+// newEvent returns an event in Flux's format. It copies what it needs of the object, which its
+// controller may change.
 func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, message, instance string, now time.Time) (Event, error) {
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {
@@ -74,8 +75,8 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 	return Event{Event: e, Labels: maps.Clone(o.GetLabels()), Concerns: concerns(o)}, nil
 }
 
-// concerns are the namespaces that are told of an object that is in none: where the API keeps the events of such objects, which
-// is the administrators' namespace, and those whose stacks it is about.
+// concerns returns the namespaces whose alerts may match an object that is in none: the
+// administrators' one, where the API stores events of such objects, and those of affected stacks.
 func concerns(o client.Object) []string {
 	if o.GetNamespace() != "" {
 		return nil
@@ -84,17 +85,16 @@ func concerns(o client.Object) []string {
 	return append([]string{metav1.NamespaceDefault}, about...)
 }
 
-// paused says whether an object is a stack that is paused with many others: what they fail with is told once, by the circuit
-// breaker that pauses them.
+// paused reports whether an object is a stack in an outage, whose circuit breaker notifies for all.
 func paused(o client.Object) bool {
 	stack, ok := o.(*infrav1.Terraform)
 	return ok && conditions.Of(stack, infrav1.ConditionPaused).Status == metav1.ConditionTrue
 }
 
-// facts are what is known of the object that an event is about: its revision first of all.
+// facts returns metadata of an event's object, such as its revision.
 func facts(o client.Object, e eventv1.Event) map[string]string {
 	known := map[string]string{}
-	// What could not be fetched or found tells nothing about the revision that was had before.
+	// A missing artifact says nothing about the previous revision.
 	before := e.Reason == meta.ArtifactFailedReason || e.Reason == infrav1.ReasonArtifactFailed
 	switch o := o.(type) {
 	case *kustomizev1.Kustomization:
@@ -118,12 +118,12 @@ func facts(o client.Object, e eventv1.Event) map[string]string {
 		if o.Status.Plan.Pending != "" {
 			known[metaChanges] = o.Status.Plan.Summary
 		}
-		// That a run began is for those who keep a status: everybody else is told how it ended.
+		// The start of a run only updates commit statuses; its end is for all.
 		if e.Reason == infrav1.ReasonProgressing {
 			known[eventv1.MetaCommitStatusKey] = eventv1.MetaCommitStatusUpdateValue
 		}
 	case *yubav1.CircuitBreaker:
-		// The same words to further namespaces are news.
+		// An equal message for further namespaces is new.
 		known[eventv1.MetaTokenKey] = o.Annotations[yubav1.AnnotationConcerns]
 	case interface{ GetArtifact() *meta.Artifact }:
 		if artifact := o.GetArtifact(); artifact != nil && e.Severity == eventv1.EventSeverityInfo {
@@ -135,12 +135,12 @@ func facts(o client.Object, e eventv1.Event) map[string]string {
 	return known
 }
 
-// metadata returns a value that the object's controller gave.
+// metadata returns a value of the object's controller.
 func metadata(e eventv1.Event, name string) string {
 	return e.Metadata[e.InvolvedObject.GroupVersionKind().Group+"/"+name]
 }
 
-// statusOnly tells whether only those who keep commit statuses are told.
+// statusOnly reports whether an event only updates commit statuses.
 func statusOnly(e eventv1.Event) bool {
 	return metadata(e, eventv1.MetaCommitStatusKey) == eventv1.MetaCommitStatusUpdateValue
 }

@@ -48,7 +48,7 @@ func TestAHookEndsSoonWhateverItsExpressionsAre(t *testing.T) {
 	})
 	eventually(t, "the reason's being told", func() bool {
 		return slices.ContainsFunc(w.events(t, "Receiver", receiver), func(e string) bool {
-			return strings.HasPrefix(e, "Warning WebhookFailed finding the objects that the hook is about took longer than 2s")
+			return strings.HasPrefix(e, "Warning WebhookFailed finding the hook's objects took longer than 2s")
 		})
 	})
 }

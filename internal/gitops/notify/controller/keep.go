@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// deliveryFile is how a waiting delivery's file ends; others are left from a moment when the server was killed.
+	// deliveryFile is the suffix of complete files; others remain after a crash.
 	deliveryFile = ".json"
-	// maxKept bounds how many deliveries are taken up after a start, and maxFile the bytes of each.
+	// maxKept limits the deliveries that are resumed after a start, maxFile the bytes of each.
 	maxKept = 5000
 	maxFile = 1 << 20
 )
 
-// store writes a delivery to disk, whose loss would otherwise be that of a message. A disk that does not take it costs no
-// more than that.
+// store writes a delivery to disk. A failure is not fatal.
 func (d *Dispatcher) store(one *delivery) {
 	if one.file != "" {
 		return
@@ -42,8 +41,8 @@ func (d *Dispatcher) store(one *delivery) {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		if d.told.may("store", time.Now()) {
-			d.Log.Warn("a notification that waits is not on disk; it would be lost with the server", "error", err)
+		if d.told.May("store", time.Now()) {
+			d.Log.Warn("a waiting notification cannot be stored; a restart of the server would lose it", "error", err)
 		}
 		return
 	}
@@ -55,17 +54,17 @@ func (d *Dispatcher) forget(one *delivery) {
 	if one.file == "" {
 		return
 	}
-	if err := os.Remove(one.file); err != nil && !errors.Is(err, fs.ErrNotExist) && d.told.may("forget", time.Now()) {
-		d.Log.Warn("a notification that is over stays on disk; it will be sent again after a start", "error", err)
+	if err := os.Remove(one.file); err != nil && !errors.Is(err, fs.ErrNotExist) && d.told.May("forget", time.Now()) {
+		d.Log.Warn("a finished notification cannot be deleted; it will be sent again after a restart", "error", err)
 	}
 	one.file = ""
 }
 
-// restore resumes the deliveries that waited when the server ended, and returns the files that it could not read.
+// restore resumes the deliveries of the previous process, and returns unreadable files.
 func (d *Dispatcher) restore(ctx context.Context, dir fs.FS) (unread []string) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.Log.Warn("read the notifications that wait; the others are read after the next start", "error", err)
+		d.Log.Warn("not all waiting notifications could be listed; the others are sent after the next start", "error", err)
 	}
 	names := make([]string, len(entries))
 	for i, entry := range entries {
@@ -80,8 +79,8 @@ func (d *Dispatcher) restore(ctx context.Context, dir fs.FS) (unread []string) {
 	return d.takeUp(ctx, dir, names)
 }
 
-// takeUp reads deliveries and sends them. It deletes files that hold none. It keeps a file that it cannot read, and returns
-// its name: the disk may be in trouble, or too many files open.
+// takeUp reads and sends deliveries. It deletes invalid files, and returns unreadable ones: the disk
+// may be unavailable, or too many files open.
 func (d *Dispatcher) takeUp(ctx context.Context, dir fs.FS, names []string) (unread []string) {
 	for _, name := range names {
 		one, err := readDelivery(dir, name)
@@ -92,8 +91,8 @@ func (d *Dispatcher) takeUp(ctx context.Context, dir fs.FS, names []string) (unr
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			unread = append(unread, name)
-			if d.told.may("read", time.Now()) {
-				d.Log.Warn("a notification that waited cannot be read; this is tried again", "file", name, "error", err)
+			if d.told.May("read", time.Now()) {
+				d.Log.Warn("a waiting notification cannot be read; retrying", "file", name, "error", err)
 			}
 		default:
 			one.file = filepath.Join(d.Dir, name)
@@ -103,29 +102,29 @@ func (d *Dispatcher) takeUp(ctx context.Context, dir fs.FS, names []string) (unr
 	return unread
 }
 
-// drop deletes a file that is of no use.
+// drop deletes an invalid file.
 func (d *Dispatcher) drop(name string, why error) {
-	d.Log.Warn("a notification that waited is dropped", "file", name, "error", why)
+	d.Log.Warn("a waiting notification was dropped", "file", name, "error", why)
 	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil {
-		d.Log.Warn("deleting a notification", "error", err)
+		d.Log.Warn("deleting a notification failed", "error", err)
 	}
 }
 
-// uselessFileError says that a file holds no delivery, now or later.
+// uselessFileError is an invalid file.
 type uselessFileError struct{ why string }
 
 func (e *uselessFileError) Error() string { return e.why }
 
 func readDelivery(dir fs.FS, name string) (*delivery, error) {
 	if !strings.HasSuffix(name, deliveryFile) {
-		return nil, &uselessFileError{"it was not written to its end"}
+		return nil, &uselessFileError{"it is incomplete"}
 	}
 	info, err := fs.Lstat(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, &uselessFileError{"Yuba writes no such file"}
+		return nil, &uselessFileError{"it is not a file of Yuba"}
 	}
 	data, err := fs.ReadFile(dir, name)
 	if err != nil {

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,19 +13,21 @@ import (
 	"slices"
 	"strings"
 
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Expressions of alerts are bounded: so many in a list, so many bytes each.
+// maxExpressions limits a list of expressions of an alert, maxExpression the bytes of each.
 const (
 	maxExpressions = 100
 	maxExpression  = 1000
 )
 
-// wants tells whether an alert is about an event.
+// wants reports whether an alert matches an event.
 func wants(alert *notificationv1beta3.Alert, e *Event, crossNamespace bool) bool {
 	if alert.Spec.Suspend || !alert.DeletionTimestamp.IsZero() {
 		return false
@@ -41,33 +44,17 @@ func wants(alert *notificationv1beta3.Alert, e *Event, crossNamespace bool) bool
 		!matches(alert.Spec.ExclusionList, e.Message)
 }
 
-// named tells whether one of an alert's sources is the event's object.
+// named reports whether one of an alert's sources is the event's object.
 func named(alert *notificationv1beta3.Alert, e *Event) bool {
-	for _, source := range alert.Spec.EventSources {
-		namespace := source.Namespace
-		if namespace == "" {
-			namespace = alert.Namespace
-		}
-		elsewhere := namespace != e.InvolvedObject.Namespace && e.InvolvedObject.Namespace != ""
-		if source.Kind != e.InvolvedObject.Kind || elsewhere ||
-			source.Name != "*" && source.Name != e.InvolvedObject.Name || !labeled(e.Labels, source.MatchLabels) {
-			continue
-		}
-		return true
-	}
-	return false
+	object := e.InvolvedObject
+	return slices.ContainsFunc(alert.Spec.EventSources, func(source notificationv1.CrossNamespaceObjectReference) bool {
+		return source.Kind == object.Kind && (source.Name == "*" || source.Name == object.Name) &&
+			(object.Namespace == "" || object.Namespace == cmp.Or(source.Namespace, alert.Namespace)) &&
+			labels.SelectorFromSet(source.MatchLabels).Matches(labels.Set(e.Labels))
+	})
 }
 
-func labeled(has, wanted map[string]string) bool {
-	for name, value := range wanted {
-		if is, ok := has[name]; !ok || is != value {
-			return false
-		}
-	}
-	return true
-}
-
-// matches tells whether one of the expressions matches. Those that are none match nothing; the alert's owner was told.
+// matches reports whether one of the expressions matches. Invalid ones, which were reported, do not.
 func matches(expressions []string, message string) bool {
 	if len(expressions) > maxExpressions {
 		expressions = expressions[:maxExpressions]
@@ -83,7 +70,7 @@ func matches(expressions []string, message string) bool {
 	return false
 }
 
-// checkExpressions says what is wrong with a list.
+// checkExpressions returns the problems of a list.
 func checkExpressions(field string, expressions []string) (problems []string) {
 	if len(expressions) > maxExpressions {
 		problems = append(problems, fmt.Sprintf("%s has %d expressions: only the first %d are used", field, len(expressions), maxExpressions))
@@ -99,8 +86,8 @@ func checkExpressions(field string, expressions []string) (problems []string) {
 	return problems
 }
 
-// enrich returns the event with the metadata that an alert's receivers see: annotations of the object, what the alert adds,
-// and above all what the object's controller gave.
+// enrich returns the event with metadata of the object's annotations, of the alert, and of the
+// object's controller; later ones override earlier ones.
 func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 	all := map[string]string{}
 	take := func(prefix string) {
@@ -111,9 +98,7 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 		}
 	}
 	take(eventv1.Group + "/")
-	for name, value := range alert.Spec.EventMetadata {
-		all[name] = value
-	}
+	maps.Copy(all, alert.Spec.EventMetadata)
 	if alert.Spec.Summary != "" {
 		all["summary"] = alert.Spec.Summary
 	}
@@ -124,8 +109,8 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 	return e
 }
 
-// bounded is of the entries those that come first, in the order of their names, and not more of each than is useful. An
-// object may hold a million bytes, and a queue many of its events.
+// bounded keeps the first entries by name, and shortens their values: an object may have a megabyte of
+// annotations, and a queue many of its events.
 func bounded(all map[string]string) map[string]string {
 	names := slices.Sorted(maps.Keys(all))
 	if len(names) > maxMetadata {
@@ -139,7 +124,7 @@ func bounded(all map[string]string) map[string]string {
 	return all
 }
 
-// eventKey is the same for events that say the same about the same.
+// eventKey is equal for equal events.
 func eventKey(e eventv1.Event) string {
 	sum := sha256.New()
 	for _, part := range []string{e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, e.Reason, e.Message,

@@ -25,26 +25,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/expression"
 )
 
-// errNobody says that there is nobody any more, or at the moment, who wants a delivery.
+// errNobody is a delivery without a receiver.
 var errNobody = errors.New("the provider was deleted or suspended")
 
 const (
-	// maxTimeout bounds what a provider may ask for: a service that hangs keeps others waiting.
+	// maxTimeout limits a provider's timeout: an unresponsive service delays others.
 	maxTimeout = 2 * time.Minute
-	// maxSecret bounds each value of a Secret, and maxHeaders how many headers it may name.
+	// maxSecret limits each value of a Secret, maxHeaders the headers in it.
 	maxSecret  = 64 << 10
 	maxHeaders = 100
-	// maxExpr bounds an expression, and exprTime its evaluation.
+	// maxExpr limits an expression, exprTime its evaluation.
 	maxExpr  = 16 << 10
 	exprTime = time.Second
 )
 
-// later is a problem that somebody can mend while the delivery waits.
+// later is a problem that can be fixed while the delivery waits.
 func later(format string, args ...any) error {
 	return &send.Error{Message: fmt.Sprintf(format, args...), Again: true}
 }
 
-// target reads where a delivery goes, as it is now.
+// target returns the current target of a delivery.
 func (d *Dispatcher) target(ctx context.Context, one *delivery) (send.Target, error) {
 	if one.Provider == eventsQueue {
 		if d.EventsAddr == "" {
@@ -67,7 +67,7 @@ func (d *Dispatcher) target(ctx context.Context, one *delivery) (send.Target, er
 	return d.read(ctx, &provider)
 }
 
-// read puts a provider's object and its Secrets together.
+// read combines a provider's object and its Secrets.
 func (d *Dispatcher) read(ctx context.Context, provider *notificationv1beta3.Provider) (send.Target, error) {
 	spec := &provider.Spec
 	t := send.Target{Type: spec.Type, Address: send.Secret(spec.Address), Channel: spec.Channel, Username: spec.Username,
@@ -114,7 +114,7 @@ func (d *Dispatcher) read(ctx context.Context, provider *notificationv1beta3.Pro
 	return t, readCertificates(ctx, &t, certs)
 }
 
-// override takes from the Secret what is in it.
+// override sets the fields that are in the Secret.
 func override(t *send.Target, data map[string][]byte) {
 	if value, ok := data["address"]; ok {
 		t.Address = send.Secret(strings.TrimSpace(string(value)))
@@ -127,7 +127,7 @@ func override(t *send.Target, data map[string][]byte) {
 	}
 }
 
-// secret reads one of a provider's Secrets, which are all in its namespace.
+// secret reads one of a provider's Secrets, in its namespace.
 func (d *Dispatcher) secret(ctx context.Context, provider *notificationv1beta3.Provider, field, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := d.Client.Get(ctx, types.NamespacedName{Namespace: provider.Namespace, Name: name}, &secret)
@@ -171,7 +171,7 @@ func readProxy(data map[string][]byte) (string, error) {
 	return u.String(), nil
 }
 
-// parseProxy reads a proxy's address, of which no error says anything: it may hold a password.
+// parseProxy parses a proxy's address. Errors do not contain it: it may contain a password.
 func parseProxy(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -198,8 +198,8 @@ func readCertificates(ctx context.Context, t *send.Target, secret *corev1.Secret
 	return nil
 }
 
-// commitStatus is the name of an event's commit status: what the provider's expression says, else kind, name and the first
-// part of the provider's UID, which tells two servers with the same objects apart.
+// commitStatus returns the name of an event's commit status: the result of the provider's expression,
+// or kind, name and the first part of the provider's UID, which distinguishes servers.
 func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, alert *notificationv1beta3.Alert, e eventv1.Event) (string, error) {
 	if provider.Spec.CommitStatusExpr == "" {
 		uid, _, _ := strings.Cut(string(provider.UID), "-")
@@ -212,7 +212,7 @@ func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, a
 	values := map[string]any{}
 	for name, object := range map[string]any{"event": &e, "alert": alert, "provider": provider} {
 		if values[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(object); err != nil {
-			return "", fmt.Errorf("show the %s to spec.commitStatusExpr: %w", name, err)
+			return "", fmt.Errorf("convert the %s for spec.commitStatusExpr: %w", name, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, exprTime)
@@ -222,7 +222,7 @@ func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, a
 		return "", fmt.Errorf("spec.commitStatusExpr of the Provider: %w", err)
 	}
 	if name == "" {
-		return "", errors.New("spec.commitStatusExpr of the Provider gives an empty text")
+		return "", errors.New("spec.commitStatusExpr of the Provider returns an empty string")
 	}
 	return name, nil
 }

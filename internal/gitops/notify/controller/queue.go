@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// maxWaiting and maxWaitingBytes bound a queue, of which the oldest deliveries go first.
+	// maxWaiting and maxWaitingBytes limit a queue, which drops its oldest deliveries.
 	maxWaiting      = 200
 	maxWaitingBytes = 1 << 20
-	// longestPause is the most that is between two attempts, unless the service asks for more, and maxAge how long a
-	// delivery is tried. What is older is no news.
+	// longestPause is the longest delay between attempts, unless the service asks for more. maxAge is
+	// how long a delivery is attempted.
 	longestPause = 5 * time.Minute
 	maxAge       = 24 * time.Hour
 )
@@ -33,11 +33,11 @@ type delivery struct {
 	At       time.Time            `json:"at"`
 	Message  send.Message         `json:"message"`
 
-	// file holds the delivery while it waits; empty when none does.
+	// file is the delivery's file; empty if it is not stored.
 	file string
 }
 
-// size is about what a delivery takes.
+// size estimates the memory of a delivery.
 func (d *delivery) size() int {
 	n := 500 + len(d.Message.Event.Message)
 	for name, value := range d.Message.Event.Metadata {
@@ -46,7 +46,7 @@ func (d *delivery) size() int {
 	return n
 }
 
-// queue is the deliveries of a provider, which are sent in their order.
+// queue contains the deliveries of a provider, which are sent in order.
 type queue struct {
 	d        *Dispatcher
 	provider types.NamespacedName
@@ -55,16 +55,16 @@ type queue struct {
 	waiting []*delivery
 	bytes   int
 	working bool
-	// since is when the outage began; zero when there is none. lost counts what had to go meanwhile.
+	// since is the start of the outage; zero if there is none. lost counts dropped deliveries.
 	since time.Time
 	lost  int
 }
 
-// add puts a delivery at the end and sees that somebody works on the queue.
+// add appends a delivery, and starts a worker if none is running.
 func (q *queue) add(ctx context.Context, one *delivery) {
 	q.mu.Lock()
 	q.waiting, q.bytes = append(q.waiting, one), q.bytes+one.size()
-	// The first one may be under way.
+	// An attempt of the first one may be running.
 	for len(q.waiting) > 2 && (len(q.waiting) > maxWaiting || q.bytes > maxWaitingBytes) {
 		gone := q.waiting[1]
 		q.waiting = append(q.waiting[:1], q.waiting[2:]...)
@@ -86,7 +86,7 @@ func (q *queue) add(ctx context.Context, one *delivery) {
 	}
 }
 
-// first is the delivery to send next. Without any, the worker ends.
+// first returns the next delivery. Without one, the worker ends.
 func (q *queue) first() *delivery {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,7 +97,7 @@ func (q *queue) first() *delivery {
 	return q.waiting[0]
 }
 
-// done takes the first delivery out.
+// done removes the first delivery.
 func (q *queue) done(one *delivery) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -105,7 +105,7 @@ func (q *queue) done(one *delivery) {
 	q.d.forget(one)
 }
 
-// keep stores what waits and is not stored.
+// keep stores all waiting deliveries.
 func (q *queue) keep() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,7 +114,7 @@ func (q *queue) keep() {
 	}
 }
 
-// work sends until nothing waits or ctx ends.
+// work sends until the queue is empty or ctx ends.
 func (q *queue) work(ctx context.Context) {
 	pause := q.d.Pause
 	for ctx.Err() == nil {
@@ -155,7 +155,7 @@ func (q *queue) work(ctx context.Context) {
 	}
 }
 
-// attempt makes one attempt, together with not too many others.
+// attempt makes one attempt, of a limited number.
 func (q *queue) attempt(ctx context.Context, one *delivery) error {
 	target, err := q.d.target(ctx, one)
 	if err != nil {
@@ -170,7 +170,7 @@ func (q *queue) attempt(ctx context.Context, one *delivery) error {
 	return send.Send(ctx, target, one.Message)
 }
 
-// failed begins an outage, or finds that it goes on.
+// failed begins an outage, or continues one.
 func (q *queue) failed(one *delivery, err error) {
 	q.mu.Lock()
 	begins := q.since.IsZero()
@@ -194,9 +194,9 @@ func (q *queue) recovered() {
 	}
 }
 
-// jitter spreads attempts, so that providers on one host are not asked all at once.
+// jitter spreads attempts of providers on one host.
 func jitter(pause time.Duration) time.Duration {
-	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // no secret
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // not a secret
 }
 
 func sleep(ctx context.Context, pause time.Duration) bool {

@@ -167,7 +167,7 @@ func TestDeliveriesOutliveAnOutage(t *testing.T) {
 	}
 	eventually(t, "the files' end", func() bool { return files(t, dir) == 0 })
 	eventually(t, "the outage's end in the log", func() bool { return log.Count("takes notifications again") == 1 })
-	if n := log.Count("does not take notifications"); n != 1 {
+	if n := log.Count("does not accept notifications"); n != 1 {
 		t.Errorf("the outage is told %d times", n)
 	}
 }

@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
@@ -12,26 +11,26 @@ import (
 )
 
 const (
-	// repeatPause is how long the same event is not told again, as with Flux.
+	// repeatPause is how long an equal event is suppressed, as in Flux.
 	repeatPause = 5 * time.Minute
-	// maxRecent bounds for how many objects that is known.
+	// maxRecent limits the remembered objects.
 	maxRecent = 10000
 )
 
-// recent is what was told lately.
+// recent contains the recently dispatched events, by object.
 type recent struct {
 	objects map[string]map[string]mention
 	pruned  time.Time
 }
 
-// mention is when an event was told.
+// mention is a dispatched event.
 type mention struct {
 	at       time.Time
 	severity string
 }
 
-// seen tells whether the event was told lately, and remembers it. What is the other way round since then counts as news:
-// a failure after a success that came after the same failure.
+// seen reports whether an equal event was dispatched recently, and remembers the event. An event of
+// another severity in between makes it new again: a failure, a success, and the same failure.
 func (r *recent) seen(e eventv1.Event, now time.Time) bool {
 	r.prune(now)
 	object := e.InvolvedObject.Kind + "/" + e.InvolvedObject.Namespace + "/" + e.InvolvedObject.Name
@@ -44,7 +43,7 @@ func (r *recent) seen(e eventv1.Event, now time.Time) bool {
 		told = map[string]mention{}
 		r.objects[object] = told
 	}
-	// That something is under way decides nothing.
+	// Progress is neither a failure nor a success.
 	if e.Reason != meta.ProgressingReason {
 		for other, m := range told {
 			if m.severity != e.Severity {
@@ -56,7 +55,7 @@ func (r *recent) seen(e eventv1.Event, now time.Time) bool {
 	return false
 }
 
-// prune forgets what is over, from time to time, and everything when there is too much of it.
+// prune forgets old events at intervals, and everything if there are too many objects.
 func (r *recent) prune(now time.Time) {
 	if r.objects == nil || len(r.objects) > maxRecent {
 		r.objects = map[string]map[string]mention{}
@@ -75,28 +74,4 @@ func (r *recent) prune(now time.Time) {
 			delete(r.objects, object)
 		}
 	}
-}
-
-// throttle keeps the same trouble from being told again and again.
-type throttle struct {
-	mu   sync.Mutex
-	told map[string]time.Time
-}
-
-const (
-	tellPause = time.Minute
-	maxTold   = 1000
-)
-
-func (t *throttle) may(key string, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at, ok := t.told[key]; ok && now.Sub(at) < tellPause {
-		return false
-	}
-	if t.told == nil || len(t.told) >= maxTold {
-		t.told = map[string]time.Time{}
-	}
-	t.told[key] = now
-	return true
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// Recorder records events in the API, and offers them to whoever tells of them.
+// Recorder records events in the API, and offers them to the dispatcher.
 type Recorder struct {
 	api      events.EventRecorder
 	scheme   *runtime.Scheme
@@ -35,8 +35,8 @@ func NewRecorder(api events.EventRecorder, scheme *runtime.Scheme, offer func(Ev
 	return &Recorder{api: api, scheme: scheme, offer: offer, instance: instance}
 }
 
-// Eventf records an event about an object as it is now. It never waits. Events of Flux's type Trace are recorded as normal
-// ones and told nobody.
+// Eventf records an event about the current object. It never waits. Events of Flux's type Trace are
+// recorded as normal ones, without notification.
 func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	message := fmt.Sprintf(note, args...)
 	trace := eventType == eventv1.EventTypeTrace
@@ -48,7 +48,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 	if trace || !ok || eventType == corev1.EventTypeWarning && paused(object) {
 		return
 	}
-	// An object of a kind that the scheme does not know is none that an alert can name.
+	// Alerts cannot name kinds that the scheme does not know.
 	if e, err := newEvent(r.scheme, object, eventType, reason, message, r.instance, time.Now()); err == nil {
 		r.offer(e)
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// object names what is asked.
+// object identifies an object.
 type object struct {
 	gvk schema.GroupVersionKind
 	key types.NamespacedName
@@ -33,8 +33,8 @@ func (o object) metadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// asker asks objects to look at their upstream now, each at once the first time and then not more often than every
-// pause. Who asks in the pause is answered by the one request at its end.
+// asker requests reconciliations: the first one of an object at once, then at most one per pause. All
+// requests during a pause share the one at its end.
 type asker struct {
 	writer client.Client
 	pause  time.Duration
@@ -45,16 +45,17 @@ type asker struct {
 	closed bool
 }
 
-// asked is an object in its pause: whether it is to be asked again, and how it went last.
+// asked is an object in its pause. again says that another request follows; err is the result of the
+// last one.
 type asked struct {
 	again bool
 	err   error
 }
 
-// trailingTimeout is for the request at the end of a pause, which nobody waits for.
+// trailingTimeout limits the request at the end of a pause.
 const trailingTimeout = 30 * time.Second
 
-// ask returns when the object was asked, or is certain to be. Who comes in a pause is told how it went last.
+// ask requests a reconciliation. During a pause it returns the result of the last request.
 func (a *asker) ask(ctx context.Context, o object) error {
 	a.mu.Lock()
 	if one := a.asked[o]; one != nil {
@@ -96,19 +97,19 @@ func (a *asker) end(o object) {
 	defer cancel()
 	err := a.annotate(ctx, o)
 	if err != nil {
-		a.log.Error("asking an object to look at its upstream", "object", o.String(), "error", err)
+		a.log.Error("requesting a reconciliation failed", "object", o.String(), "error", err)
 	}
 	a.rest(o, one, err)
 }
 
-// close makes the pauses end without another request: the API goes away.
+// close ends all pauses without another request, because the API stops.
 func (a *asker) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
 }
 
-// annotate changes this one annotation, whatever else happens to the object meanwhile.
+// annotate sets the annotation, independently of other changes of the object.
 func (a *asker) annotate(ctx context.Context, o object) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		meta.ReconcileRequestAnnotation: time.Now().Format(time.RFC3339Nano)}}})

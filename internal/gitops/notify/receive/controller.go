@@ -29,9 +29,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
-// Receivers keeps the kind Receiver and takes hooks.
+// Receivers reconciles the kind Receiver, and serves hooks.
 type Receivers struct {
-	// Client reads objects from the cache, and Secrets past it.
+	// Client reads objects from the cache, and Secrets from the API.
 	Client client.Client
 	Events events.EventRecorder
 	// AllowCrossNamespace lets receivers name objects of other namespaces.
@@ -43,14 +43,14 @@ type Receivers struct {
 	// reading limits the bodies in memory, bodies those of each namespace. deciding evaluates the
 	// expressions of one hook of a namespace at a time.
 	reading, bodies, deciding *turns.Turns
-	// ready is true once hooks of every receiver there was at the start are taken.
+	// ready says that the receivers that existed at the start are in the table.
 	ready atomic.Bool
 }
 
-// indexSecret finds the receivers whose token a Secret holds.
+// indexSecret finds the receivers that use a Secret.
 const indexSecret = "yuba.receiver.secret"
 
-// workers is how many receivers are looked at a time.
+// workers is the number of concurrent reconciliations.
 const workers = 4
 
 // SetupWithManager starts the controller with the manager.
@@ -80,7 +80,7 @@ func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Complete(r)
 }
 
-// open fills the table before the first hook: what a sender is told is not found, it does not send again.
+// open fills the table before the first hook: senders do not retry after "not found".
 func (r *Receivers) open(ctx context.Context) error {
 	var list notificationv1.ReceiverList
 	if err := r.Client.List(ctx, &list); err != nil {
@@ -88,11 +88,11 @@ func (r *Receivers) open(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		if r.table.has(client.ObjectKeyFromObject(&list.Items[i])) {
-			continue // the controller was faster, and may have seen a newer one
+			continue // the controller may have read a newer version
 		}
-		// What cannot be read now is the controller's to report and to try again.
+		// The controller reports errors and retries.
 		if _, err := r.look(ctx, &list.Items[i]); err != nil {
-			r.Log.Warn("a receiver takes no hooks yet", "receiver", client.ObjectKeyFromObject(&list.Items[i]).String(), "error", err)
+			r.Log.Warn("a receiver does not accept hooks yet", "receiver", client.ObjectKeyFromObject(&list.Items[i]).String(), "error", err)
 		}
 	}
 	r.ready.Store(true)
@@ -102,7 +102,7 @@ func (r *Receivers) open(ctx context.Context) error {
 	return nil
 }
 
-// Reconcile makes a receiver's path what its object and its Secret say.
+// Reconcile updates a receiver's path after changes of its object or Secret.
 func (r *Receivers) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj notificationv1.Receiver
 	if err := r.Client.Get(ctx, req.NamespacedName, &obj); err != nil {
@@ -129,7 +129,7 @@ func (r *Receivers) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: obj.GetInterval()}, nil
 }
 
-// look judges a receiver and puts it into the table, or takes it out.
+// look checks a receiver, and adds it to the table or removes it.
 func (r *Receivers) look(ctx context.Context, obj *notificationv1.Receiver) (verdict, error) {
 	key := client.ObjectKeyFromObject(obj)
 	secret, err := r.secret(ctx, obj)
@@ -148,7 +148,7 @@ func (r *Receivers) look(ctx context.Context, obj *notificationv1.Receiver) (ver
 	return v, nil
 }
 
-// secret reads a receiver's Secret; nil when there is none.
+// secret reads a receiver's Secret; nil if there is none.
 func (r *Receivers) secret(ctx context.Context, obj *notificationv1.Receiver) (*corev1.Secret, error) {
 	if obj.Spec.SecretRef == nil {
 		return nil, nil
@@ -164,7 +164,7 @@ func (r *Receivers) secret(ctx context.Context, obj *notificationv1.Receiver) (*
 	return &secret, nil
 }
 
-// report writes the status and records an event when it changed.
+// report writes a changed status, and sends an event.
 func (r *Receivers) report(ctx context.Context, obj *notificationv1.Receiver, v verdict) error {
 	before := obj.DeepCopy()
 	describe(obj, v)
@@ -184,7 +184,7 @@ func (r *Receivers) report(ctx context.Context, obj *notificationv1.Receiver, v 
 		if reason == notificationv1.TokenNotFoundReason {
 			reason = meta.FailedReason
 		}
-		r.Log.Warn("a receiver takes no hooks", "receiver", client.ObjectKeyFromObject(obj).String(), "reason", is.Reason, "problem", is.Message)
+		r.Log.Warn("a receiver does not accept hooks", "receiver", client.ObjectKeyFromObject(obj).String(), "reason", is.Reason, "problem", is.Message)
 		r.event(obj, corev1.EventTypeWarning, reason, is.Message)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (r *Receivers) event(obj *notificationv1.Receiver, severity, reason, messag
 	reconciling.Event(r.Events, obj, severity, reason, "Reconcile", message)
 }
 
-// describe puts a verdict into the status, in the words of the published kind.
+// describe writes a verdict to the status, with Flux's texts.
 func describe(obj *notificationv1.Receiver, v verdict) {
 	status := &obj.Status
 	if at, ok := meta.ReconcileAnnotationValue(obj.Annotations); ok {

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// filter decides by an object's metadata, res, and a hook's body, req.
+// filter is an expression about an object's metadata, res, and a hook's body, req.
 type filter struct{ expression *expression.Expression }
 
-// newFilter compiles an expression. The one that is empty lets everything pass.
+// newFilter compiles an expression. An empty one is always true.
 func newFilter(text string) (filter, error) {
 	if text == "" {
 		return filter{}, nil
@@ -44,7 +44,7 @@ func (f filter) passes(ctx context.Context, object client.Object, body map[strin
 	return f.expression.Bool(ctx, map[string]any{"res": res, "req": body})
 }
 
-// readBody is the body as expressions see it: empty when it is not JSON.
+// readBody returns the body for expressions; empty if it is not JSON.
 func readBody(header http.Header, body []byte) (map[string]any, error) {
 	content := map[string]any{}
 	for _, form := range strings.Split(header.Get("Content-Type"), ",") {
@@ -54,7 +54,7 @@ func readBody(header http.Header, body []byte) (map[string]any, error) {
 		}
 		if kind == "application/json" {
 			if json.Unmarshal(body, &content) != nil || content == nil {
-				return nil, errors.New("the body is not a JSON object, as its content type says")
+				return nil, errors.New("the content type is JSON, but the body is not a JSON object")
 			}
 			return content, nil
 		}

@@ -22,35 +22,35 @@ import (
 )
 
 const (
-	// maxBody bounds a hook's body and bodyTime how long reading it may take. So many bodies are in memory at a time, and so
-	// many of one namespace; bodyWait is how long one waits for its turn.
-	maxBody         = 3 << 20
-	bodyTime        = 30 * time.Second
+	// maxBody limits a hook's body, bodyTime the time to read it.
+	maxBody  = 3 << 20
+	bodyTime = 30 * time.Second
+	// bodies limits the bodies in memory, namespaceBodies those of one namespace. Others wait for
+	// bodyWait.
 	bodies          = 16
 	namespaceBodies = bodies / 2
 	bodyWait        = 10 * time.Second
-	// chooseTime is what finding a hook's objects may take, the wait for other hooks of the namespace included.
+	// chooseTime limits finding a hook's objects, including the wait for other hooks of the namespace.
 	chooseTime = 2 * time.Second
+	// askPause is the minimum time between two requests for an object: about that of a look.
+	askPause = 500 * time.Millisecond
 )
 
-// askPause is how often one object is asked at most. A controller that looks at its upstream anew takes about as long.
-const askPause = 500 * time.Millisecond
-
-// The reasons of the events that tell of hooks.
+// The reasons of events about hooks.
 const (
-	// reasonRefused: a hook did not verify.
+	// reasonRefused: a hook is not valid.
 	reasonRefused = "WebhookRefused"
-	// reasonFailed: a hook verified, and an object could not be asked.
+	// reasonFailed: a hook is valid, but not all objects could be annotated.
 	reasonFailed = "WebhookFailed"
 )
 
 var (
-	errTooMany = errors.New("too many hooks at a time")
-	errTooLong = fmt.Errorf("finding the objects that the hook is about took longer than %s: simplify the receiver's expressions", chooseTime)
+	errTooMany = errors.New("too many concurrent hooks")
+	errTooLong = fmt.Errorf("finding the hook's objects took longer than %s: simplify the receiver's expressions", chooseTime)
 	errGone    = errors.New("the receiver was changed or deleted")
 )
 
-// refusal is the answer to a hook that is not carried out.
+// refusal is the response to a hook that failed.
 type refusal struct {
 	status int
 	reason string
@@ -59,7 +59,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.err.Error() }
 
-// ServeHTTP takes a hook.
+// ServeHTTP serves a hook.
 func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if !r.ready.Load() {
 		w.Header().Set("Retry-After", "1")
@@ -85,7 +85,7 @@ func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(refused.status)
 }
 
-// take verifies a hook and asks the objects.
+// take verifies a hook and requests reconciliations.
 func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry) *refusal {
 	spec := &e.receiver.Spec
 	if spec.Suspend {
@@ -110,7 +110,7 @@ func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry)
 	if refused != nil {
 		return refused
 	}
-	// What was verified is done, whether or not the sender waits for it.
+	// Complete a valid hook even if the sender disconnects.
 	ctx := context.WithoutCancel(request.Context())
 	var failed []error
 	for _, o := range objects {
@@ -142,7 +142,7 @@ func (r *Receivers) waitToRead(ctx context.Context, e *entry) (done func(), refu
 
 // readHook reads a body.
 func readHook(w http.ResponseWriter, request *http.Request) ([]byte, *refusal) {
-	// Without a deadline of its own a body that never ends would keep its turn. Recorders of tests have none.
+	// An endless body must not keep its turn. Recorders of tests do not support deadlines.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, &refusal{http.StatusBadRequest, reasonRefused, errors.New("the connection was closed")}
 	}
@@ -156,7 +156,7 @@ func readHook(w http.ResponseWriter, request *http.Request) ([]byte, *refusal) {
 	return body, nil
 }
 
-// choose finds the objects that a hook is about.
+// choose returns the objects of a hook.
 func (r *Receivers) choose(ctx context.Context, e *entry, header http.Header, body []byte) ([]object, *refusal) {
 	var content map[string]any
 	if e.filters() {
@@ -195,7 +195,7 @@ func (e *entry) filters() bool {
 	return e.filter.expression != nil
 }
 
-// match finds the objects of one resource. Only what labels or expressions choose has to be looked at.
+// match returns the objects of one resource. It reads them only for labels and expressions.
 func (r *Receivers) match(ctx context.Context, e *entry, t target, body map[string]any) ([]object, error) {
 	var found []metav1.PartialObjectMetadata
 	switch {
@@ -218,7 +218,7 @@ func (r *Receivers) match(ctx context.Context, e *entry, t target, body map[stri
 	return r.sift(ctx, e, t, found, body)
 }
 
-// sift keeps the objects that the expressions let pass. One hook of a namespace at a time evaluates them.
+// sift returns the objects for which the expressions are true.
 func (r *Receivers) sift(ctx context.Context, e *entry, t target, found []metav1.PartialObjectMetadata, body map[string]any) ([]object, error) {
 	if e.filters() {
 		done, err := r.deciding.Take(ctx, e.receiver.Namespace)
@@ -230,16 +230,12 @@ func (r *Receivers) sift(ctx context.Context, e *entry, t target, found []metav1
 	var objects []object
 	for i := range found {
 		found[i].SetGroupVersionKind(t.gvk)
-		pass := true
-		for _, f := range []filter{e.filter, t.filter} {
-			ok, err := f.passes(ctx, &found[i], body)
-			if err != nil {
-				return nil, fmt.Errorf("decide about %s %s/%s: %w", t.gvk.Kind, found[i].Namespace, found[i].Name, err)
-			}
-			pass = pass && ok
-			if !pass {
-				break
-			}
+		pass, err := e.filter.passes(ctx, &found[i], body)
+		if err == nil && pass {
+			pass, err = t.filter.passes(ctx, &found[i], body)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("evaluate the filters for %s %s/%s: %w", t.gvk.Kind, found[i].Namespace, found[i].Name, err)
 		}
 		if pass {
 			objects = append(objects, object{t.gvk, client.ObjectKeyFromObject(&found[i])})
@@ -248,15 +244,15 @@ func (r *Receivers) sift(ctx context.Context, e *entry, t target, found []metav1
 	return objects, nil
 }
 
-// tell tells the receiver's owner what happened to a hook, and not too often.
+// tell reports a failed hook to the receiver's owner, but not too often.
 func (r *Receivers) tell(e *entry, why *refusal) {
 	text := why.Error()
-	if !e.mayTell(why.reason, time.Now()) {
+	if !e.told.May(why.reason, time.Now()) {
 		return
 	}
-	r.Log.Warn("webhook not carried out", "receiver", client.ObjectKeyFromObject(e.receiver).String(), "reason", why.reason, "problem", text)
+	r.Log.Warn("webhook failed", "receiver", client.ObjectKeyFromObject(e.receiver).String(), "reason", why.reason, "problem", text)
 	reconciling.Event(r.Events, e.receiver, corev1.EventTypeWarning, why.reason, "Receive", strings.TrimSpace(text))
 }
 
-// HookPath is below which hooks come.
+// HookPath is the path of all hooks.
 const HookPath = notificationv1.ReceiverWebhookPath

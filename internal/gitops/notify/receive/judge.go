@@ -6,6 +6,7 @@ package receive
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,10 +22,10 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// verdict is what a receiver is: one that takes hooks at its path, or why not.
+// verdict is the result of a check: a receiver with its path, or a problem.
 type verdict struct {
 	reason, message string
-	// stalled: nothing changes before the object does.
+	// stalled says that the object must be changed.
 	stalled bool
 	path    string
 	token   string
@@ -32,12 +33,12 @@ type verdict struct {
 	filter  filter
 }
 
-// stall is a verdict that only another object changes.
+// stall is a verdict that requires a change of the object.
 func stall(reason, format string, args ...any) verdict {
 	return verdict{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}
 }
 
-// judge reads a receiver. An error is the API's, and says nothing about the receiver.
+// judge checks a receiver. An error is one of the API, not of the receiver.
 func judge(obj *notificationv1.Receiver, secret *corev1.Secret, mapper apimeta.RESTMapper, crossNamespace bool) (verdict, error) {
 	if !Supported(obj.Spec.Type) {
 		return stall(notificationv1.ValidationFailedReason,
@@ -67,14 +68,7 @@ func judge(obj *notificationv1.Receiver, secret *corev1.Secret, mapper apimeta.R
 	return verdict{reason: meta.SucceededReason, message: message, path: path, token: token, targets: targets, filter: all}, nil
 }
 
-func supported() []string {
-	kinds := make([]string, 0, len(verifiers))
-	for kind := range verifiers {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return kinds
-}
+func supported() []string { return slices.Sorted(maps.Keys(verifiers)) }
 
 func readToken(obj *notificationv1.Receiver, secret *corev1.Secret) (token, problem string) {
 	if obj.Spec.SecretRef == nil {
@@ -94,12 +88,12 @@ func readToken(obj *notificationv1.Receiver, secret *corev1.Secret) (token, prob
 	return string(value), ""
 }
 
-// wrongError says what is wrong with the object.
+// wrongError is an error of the object.
 type wrongError struct{ reason, message string }
 
 func (e *wrongError) Error() string { return e.message }
 
-// groups are those of the kinds that a receiver may name without saying which group is meant.
+// groups are the default groups of kinds.
 var groups = map[string]string{
 	sourcev1.GitRepositoryKind: sourcev1.GroupVersion.Group, sourcev1.OCIRepositoryKind: sourcev1.GroupVersion.Group,
 	sourcev1.BucketKind: sourcev1.GroupVersion.Group, sourcev1.ExternalArtifactKind: sourcev1.GroupVersion.Group,
@@ -112,7 +106,7 @@ var groups = map[string]string{
 	infrav1.Kind:            infrav1.GroupVersion.Group,
 }
 
-// readTargets reads spec.resources. unserved are the kinds that this API does not know.
+// readTargets reads spec.resources. unserved are the kinds that the API does not serve.
 func readTargets(obj *notificationv1.Receiver, mapper apimeta.RESTMapper, crossNamespace bool) (targets []target, unserved []string, err error) {
 	for i, resource := range obj.Spec.Resources {
 		field := fmt.Sprintf("spec.resources[%d]", i)
@@ -141,14 +135,14 @@ func readTargets(obj *notificationv1.Receiver, mapper apimeta.RESTMapper, crossN
 			}
 			group = gv.Group
 		}
-		// Which of a group's versions is named does not matter for an annotation.
+		// For an annotation, the version does not matter.
 		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: group, Kind: resource.Kind})
 		if apimeta.IsNoMatchError(err) {
 			unserved = append(unserved, resource.Kind)
 			continue
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("ask the API for the kind %s: %w", resource.Kind, err)
+			return nil, nil, fmt.Errorf("find the kind %s in the API: %w", resource.Kind, err)
 		}
 		t.gvk = mapping.GroupVersionKind
 		targets = append(targets, t)

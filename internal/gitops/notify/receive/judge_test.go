@@ -177,7 +177,7 @@ func TestTable(t *testing.T) {
 	table.set(one, a)
 	table.set(two, entryAt("/hook/b", 1))
 	now := time.Now()
-	if !a.mayTell("x", now) || a.mayTell("x", now.Add(tellPause/2)) || !a.mayTell("y", now) {
+	if !a.told.May("x", now) || a.told.May("x", now.Add(30*time.Second)) || !a.told.May("y", now) {
 		t.Error("the same is told twice, or other things are not told")
 	}
 	table.set(one, entryAt("/hook/c", 1))
@@ -185,7 +185,7 @@ func TestTable(t *testing.T) {
 		t.Error("the path did not move")
 	}
 	c := table.find("/hook/c")
-	if c.mayTell("x", now.Add(tellPause/2)) || c.limit != a.limit {
+	if c.told.May("x", now.Add(30*time.Second)) || c.limit != a.limit {
 		t.Error("a change makes it forget what was told")
 	}
 	if a.life.Err() == nil || c.life.Err() != nil {

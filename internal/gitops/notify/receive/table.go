@@ -9,15 +9,16 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"sync"
-	"time"
 
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/gitops/notify/throttle"
 )
 
-// entry is a receiver as hooks meet it.
+// entry is a receiver that accepts hooks.
 type entry struct {
 	receiver *notificationv1.Receiver
 	path     string
@@ -25,52 +26,33 @@ type entry struct {
 	targets  []target
 	filter   filter
 	limit    *rate.Limiter
-	// life ends when the receiver is changed or deleted, and with it what is being found out for its hooks.
+	// life ends when the receiver is changed or deleted, and ends the evaluation of its expressions.
 	life context.Context
 	end  context.CancelFunc
-
-	mu   sync.Mutex
-	told map[string]time.Time
+	// told limits reports of each problem.
+	told *throttle.Throttle
 }
 
 // target is one of a receiver's resources.
 type target struct {
 	gvk       schema.GroupVersionKind
 	namespace string
-	// name is empty when labels choose.
+	// name is empty if labels select the objects.
 	name   string
 	labels map[string]string
 	filter filter
 }
 
-// A receiver takes so many hooks in a second, and so many at once.
+// hooksPerSecond and hooksAtOnce limit the hooks of a receiver.
 const (
 	hooksPerSecond = 1000
 	hooksAtOnce    = 2000
 )
 
-// tellPause is how often the same trouble with a receiver is told, at most.
-const tellPause = time.Minute
-
-// mayTell tells whether trouble of the kind was not told lately.
-func (e *entry) mayTell(kind string, now time.Time) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if at, ok := e.told[kind]; ok && now.Sub(at) < tellPause {
-		return false
-	}
-	if e.told == nil {
-		e.told = map[string]time.Time{}
-	}
-	e.told[kind] = now
-	return true
-}
-
-// pathKey is a path under a key that nobody outside knows, so that how long it takes to look one up tells nothing about
-// those that exist.
+// pathKey is a keyed digest of a path, so that the time of a search reveals nothing about others.
 type pathKey [sha256.Size]byte
 
-// table is which receiver has which path.
+// table contains the receivers by path.
 type table struct {
 	salt [32]byte
 
@@ -98,7 +80,7 @@ func (t *table) find(path string) *entry {
 	return t.byPath[key]
 }
 
-// has tells whether a receiver has a path.
+// has reports whether the table contains a receiver.
 func (t *table) has(name types.NamespacedName) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -106,14 +88,14 @@ func (t *table) has(name types.NamespacedName) bool {
 	return ok
 }
 
-// set puts a receiver into the place of what it was; nil takes it out.
+// set replaces a receiver's entry; nil removes it.
 func (t *table) set(name types.NamespacedName, e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old, ok := t.paths[name]; ok {
 		was := t.byPath[old]
 		if e != nil {
-			// What was told, and how many hooks came, outlives a change.
+			// Reports and hooks before a change still count.
 			e.told, e.limit = was.told, was.limit
 		}
 		if e != nil && e.isStill(was) {
@@ -128,7 +110,7 @@ func (t *table) set(name types.NamespacedName, e *entry) {
 		return
 	}
 	if e.limit == nil {
-		e.limit = rate.NewLimiter(hooksPerSecond, hooksAtOnce)
+		e.limit, e.told = rate.NewLimiter(hooksPerSecond, hooksAtOnce), &throttle.Throttle{}
 	}
 	if e.life == nil {
 		e.life, e.end = context.WithCancel(context.Background())
@@ -137,7 +119,7 @@ func (t *table) set(name types.NamespacedName, e *entry) {
 	t.byPath[key], t.paths[name] = e, key
 }
 
-// isStill tells whether nothing of a receiver has changed that its hooks depend on.
+// isStill reports whether a receiver is the same for its hooks.
 func (e *entry) isStill(was *entry) bool {
 	return e.path == was.path && e.token == was.token && e.receiver.UID == was.receiver.UID && e.receiver.Generation == was.receiver.Generation
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// verifiers check hooks by the type of their receiver. They return the name of the event, where the type has such.
+// verifiers check the hooks of each type of receiver, and return the event's name if the type has one.
 var verifiers = map[string]func(token string, header http.Header, body []byte) (event string, err error){
 	notificationv1.GenericReceiver: func(string, http.Header, []byte) (string, error) { return "", nil },
 	notificationv1.GenericHMACReceiver: func(token string, header http.Header, body []byte) (string, error) {
@@ -37,17 +37,17 @@ var verifiers = map[string]func(token string, header http.Header, body []byte) (
 		return "", checkToken(token, header, "Authorization")
 	},
 	notificationv1.NexusReceiver: verifyNexus,
-	// These sign nothing: the path is all that keeps others out.
+	// These senders do not sign: only the path is secret.
 	notificationv1.DockerHubReceiver: verifyJSON,
 	notificationv1.QuayReceiver:      verifyJSON,
 	notificationv1.ACRReceiver:       verifyJSON,
 }
 
-// Supported tells whether hooks of the type can be verified here.
+// Supported reports whether receivers of a type are supported.
 func Supported(kind string) bool { return verifiers[kind] != nil }
 
-// Verify checks a hook. Its errors tell what is wrong with it, without its content; they are for the receiver's owner and
-// not for who sent it.
+// Verify checks a hook. Its errors do not contain the hook's content. They are for the receiver's
+// owner, not for the sender.
 func Verify(spec *notificationv1.ReceiverSpec, token string, header http.Header, body []byte) error {
 	verify := verifiers[spec.Type]
 	if verify == nil {
@@ -66,16 +66,16 @@ func Verify(spec *notificationv1.ReceiverSpec, token string, header http.Header,
 	return nil
 }
 
-// hasEvents are the types whose hooks name an event.
+// hasEvents are the types with named events.
 var hasEvents = map[string]bool{
 	notificationv1.GitHubReceiver: true, notificationv1.GitLabReceiver: true, notificationv1.BitbucketReceiver: true,
 }
 
-// clip bounds what a sender put into a header and a message repeats.
+// clip shortens a header's value for messages.
 func clip(text string) string { return brief.Cut(text, 60) }
 
-// verifyGitHub checks what GitHub signs, and Gitea and Forgejo like it. The better of two signatures counts. Gitea's own
-// header has no name of a hash.
+// verifyGitHub checks hooks of GitHub, Gitea and Forgejo. The stronger of two signatures counts. The
+// headers of Gitea and Forgejo do not name the hash.
 func verifyGitHub(token string, header http.Header, body []byte) (string, error) {
 	event := header.Get("X-Github-Event")
 	for _, name := range []string{"X-Hub-Signature-256", "X-Hub-Signature"} {
@@ -89,10 +89,10 @@ func verifyGitHub(token string, header http.Header, body []byte) (string, error)
 				errors.Join(checkForm(header), checkMAC(sha256.New, token, name, signature, body))
 		}
 	}
-	return "", errors.New("the header X-Hub-Signature-256 is missing: the sender has no secret")
+	return "", errors.New("the header X-Hub-Signature-256 is missing: configure the secret in the sender")
 }
 
-// checkForm refuses what neither GitHub nor those like it send.
+// checkForm refuses content types that these senders do not use.
 func checkForm(header http.Header) error {
 	form, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil || form != "application/json" && form != "application/x-www-form-urlencoded" {
@@ -113,7 +113,7 @@ func verifyNexus(token string, header http.Header, body []byte) (string, error) 
 	const name = "X-Nexus-Webhook-Signature"
 	signature := header.Get(name)
 	if signature == "" {
-		return "", fmt.Errorf("the header %s is missing: the sender has no secret", name)
+		return "", fmt.Errorf("the header %s is missing: configure the secret in the sender", name)
 	}
 	if err := checkMAC(sha1.New, token, name, signature, body); err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func checkToken(token string, header http.Header, name string) error {
 	if given == "" {
 		return fmt.Errorf("the header %s is missing", name)
 	}
-	// Of digests of the same length, so that the time does not tell the token's.
+	// Digests have equal lengths, so that the time does not reveal the token's length.
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
 		return fmt.Errorf("the header %s is not the receiver's token", name)
@@ -143,18 +143,18 @@ func checkToken(token string, header http.Header, name string) error {
 	return nil
 }
 
-// hashes are those that signatures name.
+// hashes are the hashes in signatures.
 var hashes = map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
 
 // checkSignature checks a header such as sha256=757107ea….
 func checkSignature(token string, header http.Header, name string, body []byte) error {
 	signature := header.Get(name)
 	if signature == "" {
-		return fmt.Errorf("the header %s is missing: the sender has no secret", name)
+		return fmt.Errorf("the header %s is missing: configure the secret in the sender", name)
 	}
 	kind, digest, ok := strings.Cut(signature, "=")
 	if !ok || hashes[kind] == nil {
-		return fmt.Errorf("the header %s is not a signature: want sha1, sha256 or sha512, an equals sign and hexadecimal digits", name)
+		return fmt.Errorf("the header %s is not a signature: expected sha1, sha256 or sha512, an equals sign and hexadecimal digits", name)
 	}
 	return checkMAC(hashes[kind], token, name, digest, body)
 }

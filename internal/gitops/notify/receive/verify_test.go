@@ -63,7 +63,7 @@ func TestVerify(t *testing.T) {
 		"github: the documented example":  {kind: "github", token: githubSecret, body: githubBody, header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json)},
 		"github: the older header":        {kind: "github", token: token, body: body, header: header("X-Hub-Signature", "sha1="+sign(sha1.New, token, body), "Content-Type", json)},
 		"github: the better header rules": {kind: "github", token: token, body: body, header: header("X-Hub-Signature-256", githubSignature, "X-Hub-Signature", "sha1="+sign(sha1.New, token, body), "Content-Type", json), problem: "X-Hub-Signature-256"},
-		"github: unsigned":                {kind: "github", token: token, body: body, header: header("Content-Type", json), problem: "the sender has no secret"},
+		"github: unsigned":                {kind: "github", token: token, body: body, header: header("Content-Type", json), problem: "configure the secret in the sender"},
 		"github: a form":                  {kind: "github", token: githubSecret, body: githubBody, header: header("X-Hub-Signature-256", githubSignature, "Content-Type", "application/x-www-form-urlencoded")},
 		"github: something else":          {kind: "github", token: githubSecret, body: githubBody, header: header("X-Hub-Signature-256", githubSignature, "Content-Type", "text/plain"), problem: "content type"},
 		"github: an event that is listed": {kind: "github", events: []string{"ping", "Push"}, token: githubSecret, body: githubBody,

@@ -1,21 +1,22 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package send tells services about events: chats, webhooks, and forges that show statuses beside commits.
+// Package send sends events to services: chats, webhooks, and forges that show commit statuses.
 //
-// The nouns:
+// Nouns:
 //
-//   - A target is a service with all it takes to speak to it. Its type is a published one of the kind Provider.
-//   - A message is an event and what goes with it to one target. It is the same in every attempt to send it.
-//   - A commit status has a name, which is unique for an object and a provider, a state and a description.
+//   - A target is a service with its access. Its type is one of the published kind Provider.
+//   - A message is an event for one target. It is the same in all attempts to send it.
+//   - A commit status has a state, a description, and a name that is unique for an object and a
+//     provider.
 //
-// # Invariants
+// Invariants:
 //
-//   - An attempt either ends with the service having taken the message, or with an *Error that says in our own words why
-//     it did not and whether it may later. What services answer is never quoted, neither are addresses beyond the host's
-//     name: they hold what opens the service.
-//   - Everything is bounded: the message as its service demands, what is read of an answer, the time.
-//   - No redirection is followed: it would carry a token to somewhere else.
+//   - An attempt ends with success, or with an *Error that says in our own words why the service did
+//     not accept the message, and whether to retry. Errors quote neither responses nor addresses
+//     beyond the host: these may contain credentials.
+//   - Messages, responses and the time are limited, messages as their service requires.
+//   - Redirects are not followed: they would send a token elsewhere.
 //
-// The package does not decide who is told what, and it does not try again: that is package notify.
+// The package neither selects receivers nor retries; package controller does.
 package send

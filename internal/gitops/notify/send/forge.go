@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// state is what a commit status says.
+// state is the state of a commit status.
 type state int
 
 const (
@@ -28,7 +28,7 @@ const (
 	failure
 )
 
-// undecided are the reasons of events that come before the outcome of what they tell.
+// undecided are the reasons of events that precede an outcome.
 var undecided = map[string]bool{
 	meta.ProgressingReason:           true,
 	meta.DependencyNotReadyReason:    true,
@@ -46,17 +46,15 @@ func stateOf(e eventv1.Event) state {
 	return success
 }
 
-// forge is where repositories live, with what differs between them. All are asked for the statuses of a commit first,
-// for they refuse or pile up what says nothing new.
+// forge contains the differences of one type of forge. Statuses are listed first: forges refuse or
+// accumulate equal ones.
 type forge struct {
-	// api returns where the repository's API is, and the header that opens it.
-	api    func(repo repository, token Secret) (base string, header http.Header)
-	list   func(commit, name string) string
-	create func(commit string) string
-	states map[state]string
-	// body is what is posted.
-	body func(state, name, description string) any
-	// description is how long one may be.
+	// api returns the URL of the repository's API, and the headers with the token.
+	api  func(repo repository, token Secret) (base string, header http.Header)
+	list func(commit, name string) string
+	// failure is the name of the state of failures, context that of the field with the status's name.
+	failure, context string
+	// description is the maximum length of a description.
 	description int
 }
 
@@ -71,20 +69,16 @@ var forges = map[string]forge{
 			return base + "/repos/" + repo.path, http.Header{"Authorization": {"Bearer " + string(token)},
 				"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
 		},
-		list:   func(commit, _ string) string { return "/commits/" + commit + "/statuses?per_page=100" },
-		create: func(commit string) string { return "/statuses/" + commit },
-		states: map[state]string{pending: "pending", success: "success", failure: "failure"},
-		body:   statusBody, description: 140,
+		list:    func(commit, _ string) string { return "/commits/" + commit + "/statuses?per_page=100" },
+		failure: "failure", context: "context", description: 140,
 	},
 	notificationv1beta3.GiteaProvider: {
 		// https://docs.gitea.com/api, repository/repoCreateStatus
 		api: func(repo repository, token Secret) (string, http.Header) {
 			return repo.host + "/api/v1/repos/" + repo.path, http.Header{"Authorization": {"token " + string(token)}}
 		},
-		list:   func(commit, _ string) string { return "/commits/" + commit + "/statuses?limit=50" },
-		create: func(commit string) string { return "/statuses/" + commit },
-		states: map[state]string{pending: "pending", success: "success", failure: "failure"},
-		body:   statusBody, description: 255,
+		list:    func(commit, _ string) string { return "/commits/" + commit + "/statuses?limit=50" },
+		failure: "failure", context: "context", description: 255,
 	},
 	notificationv1beta3.GitLabProvider: {
 		// https://docs.gitlab.com/api/commits/#commit-status
@@ -94,20 +88,21 @@ var forges = map[string]forge{
 		list: func(commit, name string) string {
 			return "/repository/commits/" + commit + "/statuses?name=" + url.QueryEscape(name)
 		},
-		create: func(commit string) string { return "/statuses/" + commit },
-		states: map[state]string{pending: "pending", success: "success", failure: "failed"},
-		body: func(state, name, description string) any {
-			return map[string]string{"state": state, "name": name, "description": description}
-		},
-		description: 255,
+		failure: "failed", context: "name", description: 255,
 	},
 }
 
-func statusBody(state, name, description string) any {
-	return map[string]string{"state": state, "context": name, "description": description}
+func (f forge) state(s state) string {
+	switch s {
+	case pending:
+		return "pending"
+	case success:
+		return "success"
+	}
+	return f.failure
 }
 
-// maxStatusName bounds names of statuses, which expressions of users may make.
+// maxStatusName limits names of statuses, which users' expressions may return.
 const maxStatusName = 255
 
 func (f forge) send(ctx context.Context, t Target, m Message) error {
@@ -116,17 +111,17 @@ func (f forge) send(ctx context.Context, t Target, m Message) error {
 		return err
 	}
 	if t.Type != notificationv1beta3.GitLabProvider && strings.Count(repo.path, "/") != 1 {
-		return permanent("spec.address names no repository: want https://HOST/OWNER/NAME")
+		return permanent("spec.address must be the URL of a repository, https://HOST/OWNER/NAME")
 	}
 	if t.Token == "" {
-		return permanent("the Secret has no token, without which %s takes no commit statuses", repo.host)
+		return permanent("the Secret does not have a token, which %s requires for commit statuses", repo.host)
 	}
 	commit, ok := Commit(m.Event)
 	if !ok {
-		return permanent("the event tells of no commit")
+		return permanent("the event does not have a commit")
 	}
 	name := brief.Fit(m.CommitStatus, maxStatusName)
-	is, description := f.states[stateOf(m.Event)], brief.Fit(words(m.Event.Reason), f.description)
+	is, description := f.state(stateOf(m.Event)), brief.Fit(words(m.Event.Reason), f.description)
 	base, header := f.api(repo, t.Token)
 	answer, err := t.do(ctx, request{method: http.MethodGet, url: base + f.list(commit, name), header: header})
 	if err != nil {
@@ -135,12 +130,13 @@ func (f forge) send(ctx context.Context, t Target, m Message) error {
 	if says(answer, is, name, description) {
 		return nil
 	}
-	_, err = t.do(ctx, request{method: http.MethodPost, url: base + f.create(commit), header: header, body: f.body(is, name, description)})
+	_, err = t.do(ctx, request{method: http.MethodPost, url: base + "/statuses/" + commit, header: header,
+		body: object{"state": is, f.context: name, "description": description}})
 	return err
 }
 
-// says tells whether the latest status of the name says this already. Lists are in the order from new to old. The forges
-// call what a status says either state or status, and its name either context or name.
+// says reports whether the latest status of the name, the first one in the list, has this state and
+// description. Forges name the fields state or status, and context or name.
 func says(list []byte, state, name, description string) bool {
 	var statuses []struct {
 		State, Status, Context, Name, Description string
@@ -156,11 +152,11 @@ func says(list []byte, state, name, description string) bool {
 	return false
 }
 
-// revision ends in a commit: main@sha1:731f7eaddfb6af01cb2173e18f0f75b0ba780ef1, and older main/731f….
+// revision matches a revision with a commit: main@sha1:731f7eaddfb6af01cb2173e18f0f75b0ba780ef1, or
+// the older main/731f….
 var revision = regexp.MustCompile(`^(?:.*[@/])?(?:sha1:)?([0-9a-f]{40})$`)
 
-// Commit is the commit that an event tells of. There is none when its revision is no commit, such as the digest of an
-// artifact that does not say where it comes from.
+// Commit returns the commit of an event. Other revisions, such as digests, do not have one.
 func Commit(e eventv1.Event) (string, bool) {
 	text, ok := e.GetRevision()
 	if !ok {
@@ -173,7 +169,7 @@ func Commit(e eventv1.Event) (string, bool) {
 	return match[1], true
 }
 
-// repository is where a repository is: https://host and owner/name.
+// repository is a repository's https://host and owner/name.
 type repository struct{ host, path string }
 
 var (
@@ -181,7 +177,7 @@ var (
 	slug    = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
 )
 
-// parseRepository takes what git takes for a remote.
+// parseRepository parses git's addresses of remotes.
 func parseRepository(address string) (repository, error) {
 	var repo repository
 	u, err := url.Parse(address)
@@ -193,13 +189,13 @@ func parseRepository(address string) (repository, error) {
 	default:
 		match := scpLike.FindStringSubmatch(address)
 		if match == nil {
-			return repo, permanent("spec.address is no repository's: want https://HOST/OWNER/NAME")
+			return repo, permanent("spec.address must be the URL of a repository, https://HOST/OWNER/NAME")
 		}
 		repo = repository{"https://" + match[1], match[2]}
 	}
 	repo.path = strings.TrimSuffix(strings.Trim(repo.path, "/"), ".git")
 	if !slug.MatchString(repo.path) || strings.Contains("/"+repo.path+"/", "/../") || strings.Contains("/"+repo.path+"/", "/./") {
-		return repo, permanent("spec.address names no repository: want https://HOST/OWNER/NAME")
+		return repo, permanent("spec.address must be the URL of a repository, https://HOST/OWNER/NAME")
 	}
 	return repo, nil
 }

@@ -11,23 +11,24 @@ import (
 	"net/http"
 )
 
-// componentHeader names who recorded an event.
+// componentHeader contains the recorder of an event.
 const componentHeader = "Gotk-Component"
 
-// composeGeneric posts the event as it is.
+// composeGeneric posts the unchanged event.
 func composeGeneric(t Target, m Message) (request, error) {
-	header := http.Header{}
+	r := t.post(m.Event)
+	r.header = http.Header{}
 	for name, value := range t.Headers {
-		header.Set(name, value)
+		r.header.Set(name, value)
 	}
-	header.Set(componentHeader, m.Event.ReportingController)
-	return request{method: http.MethodPost, url: string(t.Address), header: header, body: m.Event}, nil
+	r.header.Set(componentHeader, m.Event.ReportingController)
+	return r, nil
 }
 
-// composeHMAC posts the event with a signature of its very bytes.
+// composeHMAC posts the event with a signature.
 func composeHMAC(t Target, m Message) (request, error) {
 	if t.Token == "" {
-		return request{}, permanent("the Secret has no token to sign with")
+		return request{}, permanent("the Secret does not have a token to sign with")
 	}
 	r, err := composeGeneric(t, m)
 	if err != nil {
@@ -35,7 +36,7 @@ func composeHMAC(t Target, m Message) (request, error) {
 	}
 	body, err := json.Marshal(m.Event)
 	if err != nil {
-		return r, permanent("put the event together: %v. This is a bug in Yuba", err)
+		return r, permanent("encode the event: %v. This is a bug in Yuba", err)
 	}
 	mac := hmac.New(sha256.New, []byte(t.Token))
 	mac.Write(body)
@@ -44,8 +45,9 @@ func composeHMAC(t Target, m Message) (request, error) {
 	return r, nil
 }
 
-// composeForward posts the event to another dispatcher, which answers that there were too many requests when it has heard
-// the same lately.
+// composeForward posts the event to another dispatcher, which answers 429 to repeated events.
 func composeForward(t Target, m Message) (request, error) {
-	return request{method: http.MethodPost, url: string(t.Address), body: m.Event, taken: []int{http.StatusTooManyRequests}}, nil
+	r := t.post(m.Event)
+	r.taken = http.StatusTooManyRequests
+	return r, nil
 }

@@ -12,12 +12,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// matrixMessage is the content of an event m.room.message: https://spec.matrix.org/v1.11/client-server-api/#mtext
-type matrixMessage struct {
-	MsgType string `json:"msgtype"`
-	Body    string `json:"body"`
-}
-
 // Matrix refuses events of more than 65 536 bytes.
 const (
 	matrixTextBytes = 30000
@@ -25,14 +19,14 @@ const (
 	matrixFactBytes = 500
 )
 
-// composeMatrix puts the message into a room. The transaction has the message's id, so that a server that took it in an
-// attempt whose answer was lost does not show it twice.
+// composeMatrix composes an event m.room.message: https://spec.matrix.org/v1.11/client-server-api/#mtext.
+// The message's ID identifies the transaction, so that a retry does not show the message twice.
 func composeMatrix(t Target, m Message) (request, error) {
 	if t.Channel == "" {
-		return request{}, permanent("spec.channel names no room, such as !1234567890:example.org")
+		return request{}, permanent("spec.channel must name a room, such as !1234567890:example.org")
 	}
 	if t.Token == "" {
-		return request{}, permanent("the Secret has no token")
+		return request{}, permanent("the Secret does not have a token")
 	}
 	mark := "💫"
 	if failed(m.Event) {
@@ -48,6 +42,6 @@ func composeMatrix(t Target, m Message) (request, error) {
 		url: strings.TrimRight(string(t.Address), "/") + "/_matrix/client/v3/rooms/" + url.PathEscape(t.Channel) +
 			"/send/m.room.message/" + url.PathEscape(m.ID),
 		header: http.Header{"Authorization": {"Bearer " + string(t.Token)}},
-		body:   matrixMessage{MsgType: "m.text", Body: text.String()},
+		body:   object{"msgtype": "m.text", "body": text.String()},
 	}, nil
 }

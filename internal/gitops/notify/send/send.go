@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// Secret is text that opens a service. It prints masked.
+// Secret is a credential, or an address that contains one. It prints masked.
 type Secret string
 
 // String masks the text.
@@ -32,58 +33,58 @@ func (Secret) String() string { return "(sensitive)" }
 // GoString masks the text.
 func (Secret) GoString() string { return "(sensitive)" }
 
-// Target is a service and how to speak to it.
+// Target is a service and its access.
 type Target struct {
-	Type string
-	// Address may hold what opens the service, as those of incoming webhooks do.
+	Type     string
 	Address  Secret
 	Channel  string
 	Username string
 	Token    Secret
 	// Headers are added to the requests of the generic types.
 	Headers map[string]string
-	// Proxy is asked to make the connections; nil means the one of the server's environment.
+	// Proxy is the proxy to use; nil means the one in the server's environment, if any.
 	Proxy *url.URL
-	// Roots are who signs the service's certificate, Certificate is shown to it. Both may be nil.
+	// Roots are the authorities of the service, Certificate is the client certificate. Both may be
+	// nil.
 	Roots       *x509.CertPool
 	Certificate *tls.Certificate
-	// Timeout is for one attempt, with all its requests.
+	// Timeout limits one attempt with all its requests.
 	Timeout time.Duration
 }
 
 // Message is an event for one target.
 type Message struct {
 	Event eventv1.Event `json:"event"`
-	// CommitStatus is the name of the commit status; the types that keep none do not read it.
+	// CommitStatus is the name of the commit status, for forges.
 	CommitStatus string `json:"commitStatus,omitempty"`
-	// ID is the same in every attempt and for no other message.
+	// ID identifies the message in all attempts.
 	ID string `json:"id"`
 }
 
-// Error says why a message was not taken.
+// Error says why a service did not accept a message.
 type Error struct {
 	Message string
-	// Again is true when it may be taken later. After is what the service said about when; zero when it said nothing.
+	// Again says that a retry may succeed. After is the delay that the service asked for.
 	Again bool
 	After time.Duration
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// permanent is an error that another attempt does not mend.
+// permanent is an error that a retry does not fix.
 func permanent(format string, args ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, args...)}
 }
 
-// forward is the type of a service that is another dispatcher of events.
+// forward is the type of another dispatcher of events.
 const forward = "forward"
 
-// Dispatcher is the target that takes events to route them itself, such as Flux's notification-controller.
+// Dispatcher returns the target of another dispatcher, such as Flux's notification-controller.
 func Dispatcher(address string, timeout time.Duration) Target {
 	return Target{Type: forward, Address: Secret(address), Timeout: timeout}
 }
 
-// composers make the one request of the types that need one.
+// composers compose the requests of all types but forges.
 var composers = map[string]func(Target, Message) (request, error){
 	forward:                                 composeForward,
 	notificationv1beta3.GenericProvider:     composeGeneric,
@@ -95,19 +96,19 @@ var composers = map[string]func(Target, Message) (request, error){
 	notificationv1beta3.Matrix:              composeMatrix,
 }
 
-// Supported tells whether messages can be sent to targets of the type.
+// Supported reports whether targets of a type are supported.
 func Supported(kind string) bool {
 	_, composed := composers[kind]
 	return composed && kind != forward || KeepsStatuses(kind)
 }
 
-// KeepsStatuses tells whether targets of the type keep commit statuses. Events that tell of no commit are not for them.
+// KeepsStatuses reports whether targets of a type are forges, for events with a commit.
 func KeepsStatuses(kind string) bool {
 	_, ok := forges[kind]
 	return ok
 }
 
-// Send makes one attempt to have the target take the message.
+// Send makes one attempt to send a message.
 func Send(ctx context.Context, t Target, m Message) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
@@ -126,17 +127,25 @@ func Send(ctx context.Context, t Target, m Message) error {
 	return err
 }
 
-// request is one request, and how to tell from a good status' answer that it failed nevertheless.
+// request is one request.
 type request struct {
 	method, url string
 	header      http.Header
 	body        any
-	check       func(answer []byte) error
-	// taken are statuses beyond those of 200 to 299 that mean that there is nothing more to do.
-	taken []int
+	// check detects a failure in the response, even if the status is a success.
+	check func(answer []byte) error
+	// taken is a further status of success.
+	taken int
 }
 
-// maxAnswer bounds what is read of an answer; a list of a hundred commit statuses has about a fifth of that.
+// object is a JSON object.
+type object = map[string]any
+
+func (t *Target) post(body any) request {
+	return request{method: http.MethodPost, url: string(t.Address), body: body}
+}
+
+// maxAnswer limits responses; a list of a hundred commit statuses has about a fifth of it.
 const maxAnswer = 1 << 20
 
 func (t *Target) do(ctx context.Context, r request) ([]byte, error) {
@@ -147,12 +156,12 @@ func (t *Target) do(ctx context.Context, r request) ([]byte, error) {
 	body, ok := r.body.([]byte)
 	if !ok && r.body != nil {
 		if body, err = json.Marshal(r.body); err != nil {
-			return nil, permanent("put the message for %s together: %v. This is a bug in Yuba", host, err)
+			return nil, permanent("encode the message for %s: %v. This is a bug in Yuba", host, err)
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, r.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, permanent("the address of %s cannot be asked", host)
+		return nil, permanent("the address of %s is invalid", host)
 	}
 	for name, values := range r.header {
 		req.Header[name] = values
@@ -165,13 +174,13 @@ func (t *Target) do(ctx context.Context, r request) ([]byte, error) {
 	}
 	client := outbound.Client(outbound.Options{Timeout: t.Timeout, Roots: t.Roots, Certificate: t.Certificate, Proxy: t.Proxy})
 	response, err := client.Do(req)
-	if err != nil {
-		return nil, &Error{Message: fmt.Sprintf("%s %s: %s", r.method, host, outbound.Explain(err)), Again: true}
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err := judge(response, r, host); err != nil {
-		return nil, err
+	var answer []byte
+	if err == nil {
+		defer response.Body.Close()
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		if err := judge(response, r, host); err != nil {
+			return nil, err
+		}
 	}
 	if err != nil {
 		return nil, &Error{Message: fmt.Sprintf("%s %s: %s", r.method, host, outbound.Explain(err)), Again: true}
@@ -182,42 +191,37 @@ func (t *Target) do(ctx context.Context, r request) ([]byte, error) {
 	return answer, nil
 }
 
-// checkAddress returns the host of an address as it may be shown.
+// checkAddress returns the host of an address for messages.
 func checkAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", permanent("the address is no URL that begins with http:// or https:// (its text is not shown, for it may hold a token)")
+		return "", permanent("the address must be a URL that begins with http:// or https:// (it is not shown because it may contain a token)")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// judge says what a status means.
+// judge explains a status other than success.
 func judge(response *http.Response, r request, host string) error {
 	code := response.StatusCode
-	if code >= 200 && code < 300 {
+	if code >= 200 && code < 300 || code == r.taken {
 		return nil
 	}
-	for _, taken := range r.taken {
-		if code == taken {
-			return nil
-		}
-	}
-	e := &Error{Message: fmt.Sprintf("%s %s: the answer is %d %s", r.method, host, code, http.StatusText(code))}
+	e := &Error{Message: fmt.Sprintf("%s %s: the service answers %d %s", r.method, host, code, http.StatusText(code))}
 	switch {
 	case code >= 300 && code < 400:
-		e.Message += ". Redirections are not followed: give the address that it leads to"
+		e.Message += ". Redirects are not followed: set the address that it leads to"
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		e.Message += ". The token may be missing, wrong or without the right to do this"
+		e.Message += ". The token may be missing, wrong or without the required permission"
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
 		e.Again, e.After = true, retryAfter(response.Header, time.Now())
 	}
 	return e
 }
 
-// maxRetryAfter bounds what a service may ask for.
+// maxRetryAfter limits the delay that a service may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads how long the service wants to be left alone: seconds, or a date.
+// retryAfter returns the delay that the service asks for, as seconds or a date.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	text := header.Get("Retry-After")
 	var after time.Duration
@@ -232,17 +236,10 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(after, 0), maxRetryAfter)
 }
 
-// Types are those that are supported.
+// Types returns all supported types.
 func Types() []string {
-	var types []string
-	for kind := range composers {
-		if kind != forward {
-			types = append(types, kind)
-		}
-	}
-	for kind := range forges {
-		types = append(types, kind)
-	}
+	types := slices.AppendSeq(slices.Collect(maps.Keys(composers)), maps.Keys(forges))
+	types = slices.DeleteFunc(types, func(kind string) bool { return kind == forward })
 	slices.Sort(types)
 	return types
 }

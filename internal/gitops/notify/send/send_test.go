@@ -170,7 +170,7 @@ func TestWhatSlackAnswers(t *testing.T) {
 		`{"ok":false,"error":"channel_not_found"}`: {"Slack answers: channel_not_found", false},
 		`{"ok":false,"error":"ratelimited"}`:       {"Slack answers: ratelimited", true},
 		`{"ok":false,"error":"the t0ken is bad"}`:  {"Slack answers: an error without a name", false},
-		`<html>`: {"the answer is not one of Slack's", false},
+		`<html>`: {"the response is not from Slack", false},
 	} {
 		t.Run(answer, func(t *testing.T) {
 			s := newService(t, func(w http.ResponseWriter, _ asked) { io.WriteString(w, answer) })
@@ -205,12 +205,13 @@ func TestOldConnectorsOfTeamsGetTheirForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		card, ok := r.body.(teamsConnector)
-		if ok != want {
-			t.Errorf("%s gets %T", address, r.body)
+		card := r.body.(object)
+		isCard := card["@type"] == "MessageCard"
+		if isCard != want {
+			t.Errorf("%s gets %v", address, card)
 		}
-		if ok && (card.Type != "MessageCard" || card.ThemeColor != "FF0000" || card.Summary != "kustomization/webapp.apps" || len(card.Sections[0].Facts) != 3) {
-			t.Errorf("%+v", card)
+		if isCard && (card["themeColor"] != "FF0000" || card["summary"] != "kustomization/webapp.apps" || len(card["sections"].([]object)[0]["facts"].([]object)) != 3) {
+			t.Errorf("the card is %v", card)
 		}
 	}
 }
@@ -225,8 +226,11 @@ func TestDiscordGetsAnEmbedThatCallsNobody(t *testing.T) {
 		"description": "service/apps/webapp <!channel> spec.type: Unsupported value", "color": 3061373, "timestamp": "2026-11-22T07:26:19Z",
 		"fields": [{"name": "summary", "value": "apps in eu-1"}, {"name": "env", "value": "a&b"}, {"name": "revision", "value": "main@sha1:`+commit+`"}]}]}`)
 	r, err := composeDiscord(target(notificationv1beta3.DiscordProvider, s.URL+"/api/webhooks/1/x/slack"), m)
-	if _, ok := r.body.(slackMessage); !ok || err != nil {
-		t.Errorf("an address that ends in /slack gets %T, %v", r.body, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.body.(object)["attachments"] == nil {
+		t.Errorf("an address that ends in /slack gets %v", r.body)
 	}
 }
 

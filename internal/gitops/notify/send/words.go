@@ -4,6 +4,7 @@
 package send
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,43 +14,29 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// objectName is how messages call the object that an event is about.
+// objectName returns the name of an event's object for messages.
 func objectName(e eventv1.Event) string {
 	return strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name + "." + e.InvolvedObject.Namespace
 }
 
-// fact is a line of an event's metadata.
+// fact is an entry of an event's metadata.
 type fact struct{ name, value string }
 
-// facts are the metadata in an order that does not change, the summary first. Services take only so many of them.
+// facts returns the first entries of the metadata, sorted by name after the summary.
 func facts(e eventv1.Event, most, longest int) []fact {
 	const summary = "summary"
-	names := make([]string, 0, len(e.Metadata))
-	for name := range e.Metadata {
-		names = append(names, name)
+	names := slices.Sorted(maps.Keys(e.Metadata))
+	if at := slices.Index(names, summary); at > 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, summary)
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		switch {
-		case a == b:
-			return 0
-		case a == summary:
-			return -1
-		case b == summary:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	if len(names) > most {
-		names = names[:most]
-	}
-	list := make([]fact, 0, len(names))
-	for _, name := range names {
+	var list []fact
+	for _, name := range names[:min(most, len(names))] {
 		list = append(list, fact{brief.Fit(name, longest), brief.Fit(e.Metadata[name], longest)})
 	}
 	return list
 }
 
-// words splits a reason such as TFExecPlanFailed into its words, in small letters.
+// words splits a reason such as TFExecPlanFailed into words in lower case.
 func words(reason string) string {
 	var b strings.Builder
 	runes := []rune(reason)
@@ -62,8 +49,8 @@ func words(reason string) string {
 	return b.String()
 }
 
-// boundary tells whether a word begins at i: where the class of letters changes, but a capital belongs to the small
-// letters after it.
+// boundary reports whether a word begins at i: where the class of characters changes, except after
+// the capital of a word.
 func boundary(runes []rune, i int) bool {
 	before, here := class(runes[i-1]), class(runes[i])
 	if before == upper && here == lower {
