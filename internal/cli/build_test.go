@@ -231,7 +231,7 @@ func TestDiffKustomizationAsksTheAPI(t *testing.T) {
 	})
 	t.Run("a kind that there is not", func(t *testing.T) {
 		odd := localFiles(t, map[string]string{"apps/a.yaml": "apiVersion: example.com/v1\nkind: Odd\nmetadata: {name: a}\n"})
-		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(odd, "apps")).want(t, ui.ExitDiffFailed, "", "this API has no kind Odd of example.com/v1")
+		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(odd, "apps")).want(t, ui.ExitDiffFailed, "", "the API does not serve the kind Odd of example.com/v1")
 	})
 	t.Run("a Kustomization that there is not", func(t *testing.T) {
 		yuba(t, ns, "diff", "ks", "gone", "--path", dir).want(t, ui.ExitNotFound, "", "there is no such Kustomization")

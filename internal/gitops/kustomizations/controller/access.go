@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// ways leads to the APIs that objects are applied to.
+// ways contains the clients for the APIs to which objects are applied.
 type ways struct {
 	config *rest.Config
 	scheme *runtime.Scheme
@@ -34,23 +34,24 @@ type ways struct {
 	// accounts are clients for service accounts of our own API, remotes those for other clusters.
 	accounts kept[types.NamespacedName, client.Client]
 	remotes  kept[string, *engine.Cluster]
-	// turns are for passes over remote clusters.
+	// turns limits passes over remote clusters.
 	turns *clusters.Turns
 }
 
-// maxRemotes is how many passes are made over remote clusters at a time.
-const maxRemotes = workers / 2
+const (
+	// maxRemotes is the number of concurrent passes over remote clusters.
+	maxRemotes = workers / 2
+	// maxKept limits the kept clients; others are created again.
+	maxKept = 128
+)
 
-// maxKept is how many clients are kept; they are made anew when they are needed.
-const maxKept = 128
-
-// kept are clients that were made before.
+// kept are clients for reuse.
 type kept[K comparable, V any] struct {
 	mu   sync.Mutex
 	made map[K]V
 }
 
-// get returns what is kept, or makes it.
+// get returns a kept client, or creates it.
 func (k *kept[K, V]) get(key K, open func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,27 +72,28 @@ func (k *kept[K, V]) get(key K, open func() (V, error)) (V, error) {
 func newWays(config *rest.Config, scheme *runtime.Scheme, mapper apimeta.RESTMapper) (*ways, error) {
 	own, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
-		return nil, fmt.Errorf("make the API's client: %w", err)
+		return nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	return &ways{config: config, scheme: scheme, mapper: mapper, own: own, turns: clusters.NewTurns(maxRemotes)}, nil
 }
 
-// busyError says that enough passes are under way over remote clusters. There is another pass when it is the Kustomization's turn.
+// busyError says that too many passes over remote clusters are running. The Kustomization's turn
+// triggers another pass.
 type busyError struct{}
 
-func (busyError) Error() string { return "as many remote clusters are asked as may be at a time" }
+func (busyError) Error() string { return "too many concurrent passes over remote clusters" }
 
-// missingError says that there is nobody to act for, or no way to the cluster.
+// missingError is a missing service account or kubeconfig.
 type missingError struct{ message string }
 
 func (e *missingError) Error() string { return e.message }
 
-// accountOf is the service account that a Kustomization acts for; empty when it has all rights.
+// accountOf returns the service account of a Kustomization; empty for all rights.
 func (r *Reconciler) accountOf(obj *kustomizev1.Kustomization) string {
 	return cmp.Or(obj.Spec.ServiceAccountName, r.DefaultServiceAccount)
 }
 
-// cluster returns the way to the Kustomization's API, and what gives it back.
+// cluster returns the Kustomization's API, and a function that ends its use.
 func (r *Reconciler) cluster(ctx context.Context, p *pass) (*engine.Cluster, func(), error) {
 	obj := p.obj
 	account := types.NamespacedName{Namespace: obj.Namespace, Name: r.accountOf(obj)}
@@ -105,11 +107,11 @@ func (r *Reconciler) cluster(ctx context.Context, p *pass) (*engine.Cluster, fun
 	var sa corev1.ServiceAccount
 	err := r.Reader.Get(ctx, account, &sa)
 	if apierrors.IsNotFound(err) {
-		return nil, nil, &missingError{fmt.Sprintf("the service account %s does not exist, for which the objects are to be applied: "+
-			"make it and bind the rights to it that they need:\n    yuba kubectl create serviceaccount %s -n %s", account, account.Name, account.Namespace)}
+		return nil, nil, &missingError{fmt.Sprintf("the service account %s does not exist; create it, and grant it access to the objects:\n"+
+			"    yuba kubectl create serviceaccount %s -n %s", account, account.Name, account.Namespace)}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("look for the service account %s: %w", account, err)
+		return nil, nil, fmt.Errorf("read the service account %s: %w", account, err)
 	}
 	c.Client, err = r.clusters.as(account)
 	return c, func() {}, err
@@ -120,7 +122,7 @@ func (c *ways) as(account types.NamespacedName) (client.Client, error) {
 	return c.accounts.get(account, func() (client.Client, error) {
 		made, err := client.New(impersonate(c.config, account), client.Options{Scheme: c.scheme, Mapper: c.mapper})
 		if err != nil {
-			return nil, fmt.Errorf("make a client for the service account %s: %w", account, err)
+			return nil, fmt.Errorf("create a client for the service account %s: %w", account, err)
 		}
 		return made, nil
 	})
@@ -132,20 +134,20 @@ func impersonate(config *rest.Config, account types.NamespacedName) *rest.Config
 	return config
 }
 
-// remote returns the way to the cluster that the Kustomization's kubeconfig names.
+// remote returns the cluster of the Kustomization's kubeconfig.
 func (r *Reconciler) remote(ctx context.Context, p *pass, account types.NamespacedName) (*engine.Cluster, func(), error) {
 	ref := p.obj.Spec.KubeConfig.SecretRef
 	if ref == nil {
-		return nil, nil, &missingError{"spec.kubeConfig names no Secret"}
+		return nil, nil, &missingError{"spec.kubeConfig does not name a Secret"}
 	}
 	var secret corev1.Secret
 	name := types.NamespacedName{Namespace: p.obj.Namespace, Name: ref.Name}
 	err := r.Reader.Get(ctx, name, &secret)
 	if apierrors.IsNotFound(err) {
-		return nil, nil, &missingError{fmt.Sprintf("the Secret %s does not exist, which spec.kubeConfig names", name)}
+		return nil, nil, &missingError{fmt.Sprintf("the Secret %s of spec.kubeConfig does not exist", name)}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the Secret %s that spec.kubeConfig names: %w", name, err)
+		return nil, nil, fmt.Errorf("read the Secret %s of spec.kubeConfig: %w", name, err)
 	}
 	content, err := clusters.Kubeconfig(&secret, ref.Key)
 	if err != nil {
@@ -181,7 +183,7 @@ func (c *ways) to(secret types.NamespacedName, version string, content []byte, a
 	})
 }
 
-// wake asks for passes over Kustomizations whose turn it is to use a remote cluster.
+// wake triggers passes over Kustomizations whose turn it is to use a remote cluster.
 func (r *Reconciler) wake(owners []engine.Owner) {
 	for _, owner := range owners {
 		r.enqueue(owner)

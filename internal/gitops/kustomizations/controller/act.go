@@ -8,37 +8,39 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/ssa/jsondiff"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 )
 
-// reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
-const reasonOwnershipConflict = "OwnershipConflict"
+const (
+	// reasonOwnershipConflict: the build contains objects of other Kustomizations.
+	reasonOwnershipConflict = "OwnershipConflict"
+	// reasonLeftAlone: the build contains objects of the server itself. The API shows one text for each
+	// reason, so the event has its own.
+	reasonLeftAlone = "LeftAlone"
+)
 
-// reasonLeftAlone is the reason of the event about objects that the server itself brings along. It is one of its own: the API
-// shows the last text of a reason.
-const reasonLeftAlone = "LeftAlone"
-
-// failure is an attempt's end that the status tells.
+// failure is a failed attempt for the status.
 type failure struct {
 	reason string
 	err    error
-	// lasting is true when another attempt is of no use before something changes.
+	// lasting says that retrying is useless without a change.
 	lasting bool
 }
 
@@ -55,11 +57,11 @@ type try struct {
 	cluster  *engine.Cluster
 	memory   *memory
 	digest   string
-	// old is the inventory before.
+	// old is the previous inventory.
 	old []engine.Ref
 }
 
-// attempt builds, applies and prunes, and says when to look again.
+// attempt builds, applies and prunes, and returns the time of the next check.
 func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (time.Time, error) {
 	r.book.takeFreed(p.owner)
 	t := &try{pass: p, decision: d, old: inventoryOf(p.obj),
@@ -83,7 +85,7 @@ func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (t
 	var f *failure
 	switch {
 	case errors.As(err, &busyError{}):
-		// The object is as it was; nothing was attempted.
+		// Nothing was attempted.
 		p.obj.Status = *p.before.Status.DeepCopy()
 		if p.facts.Applied.Freed {
 			r.book.markFreed(p.owner)
@@ -105,13 +107,13 @@ func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (t
 	return r.nextLook(ctx, p)
 }
 
-// tells says whether an attempt is one that the status should tell of while it is under way. What only makes sure that
-// all is as it was leaves Ready as it is: others depend on it.
+// tells reports whether the status shows the progress of an attempt. Attempts that only restore the
+// state do not change Ready, on which others depend.
 func tells(d decide.Decision) bool {
 	return d.Reason != decide.ReasonDrift && d.Reason != decide.ReasonRestarted && d.Reason != decide.ReasonIntervalOver
 }
 
-// nextLook decides anew on what is known after the act: only the moment of the next check counts.
+// nextLook decides again after the attempt, for the time of the next check.
 func (r *Reconciler) nextLook(ctx context.Context, p *pass) (time.Time, error) {
 	after := &pass{obj: p.obj, owner: p.owner, now: r.Now(), artifact: p.artifact, memory: r.book.read(p.owner)}
 	if err := r.gather(ctx, after); err != nil {
@@ -147,9 +149,9 @@ func (r *Reconciler) recordHistory(t *try, reason string) {
 	t.obj.Status.History.Upsert(t.digest, r.Now(), r.Now().Sub(t.now), reason, about)
 }
 
-// carryOut is the attempt itself, phase by phase.
+// carryOut makes the attempt, in phases.
 func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
-	// 1. On whose behalf, and where.
+	// 1. Connect.
 	cluster, done, err := r.cluster(ctx, t.pass)
 	if errors.As(err, &busyError{}) {
 		return err
@@ -164,7 +166,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	if err != nil {
 		return err
 	}
-	// 3. What is about to be applied stands in the inventory first: a crash must not leave objects that nobody knows of.
+	// 3. Record the objects before they are applied, so that a crash leaves no orphans.
 	planned := engine.RefsOf(objects)
 	setInventory(t.obj, inventory.Union(planned, t.old))
 	if tells(t.decision) || len(inventory.Without(planned, t.old)) > 0 {
@@ -176,17 +178,18 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	}
 	// 4. Apply.
 	report, err := r.engine.Apply(ctx, cluster, engine.Request{Owner: t.owner, Objects: objects, Known: t.memory.objects,
-		Full: t.decision.Full, Force: t.obj.Spec.Force, Ignore: ignoreRules(t.obj)})
+		Full: t.decision.Full, Force: t.obj.Spec.Force, Ignore: diff.IgnoreRules(t.obj)})
 	changes := report.Changed()
 	if err != nil {
 		t.remember(report, false)
 		setInventory(t.obj, inventory.Union(report.Present(), t.old))
-		return failed(meta.ReconciliationFailedReason, errors.Join(append([]error{err}, lines(changes)...)...))
+		return failed(meta.ReconciliationFailedReason, errors.New(strings.Join(append([]string{err.Error()},
+			firstOf(changes, "objects created or configured")...), "\n")))
 	}
 	t.remember(report, true)
-	r.tellChanges(t, changes)
+	r.tellLines(t.pass, changes)
 	if names := report.Installed(); len(names) > 0 && tells(t.decision) {
-		r.tell(t.pass, reasonLeftAlone, "left as this server has them, for they are its own: "+strings.Join(names, ", "))
+		r.tell(t.pass, reasonLeftAlone, "not applied, because they belong to the server itself: "+strings.Join(names, ", "))
 	}
 	// 5. Prune.
 	if err := r.prune(ctx, t, report); err != nil {
@@ -199,24 +202,23 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	return r.startHealth(ctx, t, report)
 }
 
-// lines are the first of what was changed before an attempt failed: the failure is what people look for.
-func lines(texts []string) []error {
+// listed is the number of objects that a message names.
+const listed = 5
+
+// firstOf returns the first texts, and the number of others.
+func firstOf(texts []string, what string) []string {
 	more := len(texts) - listed
-	var out []error
-	for _, text := range texts[:min(len(texts), listed)] {
-		out = append(out, errors.New(text))
+	if more <= 0 {
+		return texts
 	}
-	if more > 0 {
-		out = append(out, fmt.Errorf("and %d more objects created or configured", more))
-	}
-	return out
+	return append(slices.Clone(texts[:listed]), strings.TrimSpace(fmt.Sprintf("and %d more %s", more, what)))
 }
 
-// build makes the objects of the artifact.
+// build builds the objects of the artifact.
 func (r *Reconciler) build(ctx context.Context, t *try) ([]*unstructured.Unstructured, error) {
 	ok, err := r.Archives.HasArtifact(ctx, t.artifact.digest)
 	if err == nil && !ok {
-		err = errors.New("it is not in the store, and the source will have to fetch it again")
+		err = errors.New("it is not in the store; the source must fetch it again")
 	}
 	if err != nil {
 		return nil, failed(meta.ArtifactFailedReason, fmt.Errorf("Source is not ready, artifact %s not found: %w", t.artifact.digest, err)) //nolint:staticcheck // ST1005: Flux's words
@@ -240,20 +242,7 @@ func (r *Reconciler) build(ctx context.Context, t *try) ([]*unstructured.Unstruc
 	return result.Objects, nil
 }
 
-func ignoreRules(obj *kustomizev1.Kustomization) []jsondiff.IgnoreRule {
-	var rules []jsondiff.IgnoreRule
-	for _, rule := range obj.Spec.Ignore {
-		made := jsondiff.IgnoreRule{Paths: rule.Paths}
-		if s := rule.Target; s != nil {
-			made.Selector = &jsondiff.Selector{Group: s.Group, Version: s.Version, Kind: s.Kind, Name: s.Name, Namespace: s.Namespace,
-				AnnotationSelector: s.AnnotationSelector, LabelSelector: s.LabelSelector}
-		}
-		rules = append(rules, made)
-	}
-	return rules
-}
-
-// remember takes over what became of the objects; after a whole apply nothing else is remembered.
+// remember stores the applied objects; after a complete apply only these.
 func (t *try) remember(report *engine.Report, whole bool) {
 	if whole {
 		t.memory.objects = make(map[engine.ID]engine.Applied, len(report.Outcomes))
@@ -266,37 +255,33 @@ func (t *try) remember(report *engine.Report, whole bool) {
 	}
 }
 
-func (r *Reconciler) tellChanges(t *try, changes []string) {
-	if len(changes) == 0 {
-		return
+// tellLines records an event about progress, if there are lines.
+func (r *Reconciler) tellLines(p *pass, lines []string) {
+	if len(lines) > 0 {
+		r.tell(p, meta.ProgressingReason, strings.Join(lines, "\n"))
 	}
-	r.tell(t.pass, meta.ProgressingReason, strings.Join(changes, "\n"))
 }
 
-// tell records an event about something under way.
+// tell records an event about progress.
 func (r *Reconciler) tell(p *pass, reason, message string) {
 	reconciling.Event(r.Events, p.obj, corev1.EventTypeNormal, reason, "Reconcile", message)
 }
 
-// conflicts names the objects that other Kustomizations own.
+// conflicts returns an error about objects of other Kustomizations.
 func conflicts(report *engine.Report) error {
 	if len(report.Conflicts) == 0 {
 		return nil
 	}
 	var list []string
-	for i, c := range report.Conflicts {
-		if i == listed {
-			list = append(list, fmt.Sprintf("and %d more", len(report.Conflicts)-listed))
-			break
-		}
+	for _, c := range report.Conflicts {
 		list = append(list, fmt.Sprintf("%s belongs to Kustomization %s", engine.Name(c.ID), c.Holder))
 	}
-	return failed(reasonOwnershipConflict, fmt.Errorf("objects of other Kustomizations were left alone: %s. Remove each from one of the two; "+
-		"it is taken over as soon as the other has it no longer. To take an object at once, give its manifest the annotation "+
-		"kustomize.toolkit.fluxcd.io/force: enabled", strings.Join(list, ", ")))
+	return failed(reasonOwnershipConflict, fmt.Errorf("objects of other Kustomizations were not applied: %s. Remove each from one of the two; "+
+		"it is adopted as soon as the other no longer contains it. To adopt an object at once, add the annotation "+
+		"kustomize.toolkit.fluxcd.io/force: enabled to its manifest", strings.Join(firstOf(list, ""), ", ")))
 }
 
-// prune removes what the build does not have any more, and makes the inventory what there is then.
+// prune deletes the objects that the build no longer contains, and updates the inventory.
 func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) error {
 	now := make([]engine.Ref, 0, len(report.Outcomes))
 	for _, o := range report.Outcomes {
@@ -325,9 +310,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) e
 	}
 	removal, err := r.engine.Delete(ctx, t.cluster, t.owner, stale)
 	keep(removal.Failed)
-	if gone := deletedLines(removal); len(gone) > 0 {
-		r.tell(t.pass, meta.ProgressingReason, strings.Join(gone, "\n"))
-	}
+	r.tellLines(t.pass, deletedLines(removal))
 	if err != nil {
 		return failed(meta.PruneFailedReason, err)
 	}
@@ -343,10 +326,10 @@ func deletedLines(removal *engine.Removal) []string {
 	return out
 }
 
-// startHealth begins to wait for the objects to be well, or ends the attempt when nothing is checked.
+// startHealth begins the health check, or ends the attempt if there is nothing to check.
 func (r *Reconciler) startHealth(ctx context.Context, t *try, report *engine.Report) error {
 	h := health{targets: targetsOf(t.obj, report.Outcomes), looks: t.memory.health.looks, since: r.Now()}
-	// What was waited for goes on being waited for, unless this is an attempt that begins anew.
+	// An attempt that only restores the state continues the current check.
 	if was := t.memory.health; was.waiting && !was.failed && !tells(t.decision) {
 		h.since = was.since
 	}
@@ -370,7 +353,7 @@ func (r *Reconciler) startHealth(ctx context.Context, t *try, report *engine.Rep
 	return nil
 }
 
-// succeed says that all that is wanted is in place.
+// succeed records a success.
 func (r *Reconciler) succeed(t *try) {
 	if !isReady(t.obj) || t.obj.Status.LastAppliedRevision != t.artifact.revision || settledOf(t.obj) != t.memory.settled {
 		r.recordHistory(t, meta.ReconciliationSucceededReason)
@@ -379,7 +362,7 @@ func (r *Reconciler) succeed(t *try) {
 	setReady(t.obj, t.artifact.revision)
 }
 
-// conclude writes what was seen of the objects' health into the status.
+// conclude writes the health of the objects to the status.
 func (r *Reconciler) conclude(t *try, h *health) {
 	names, some, stalled := h.unwell()
 	took := r.Now().Sub(h.since)
@@ -405,7 +388,7 @@ func (r *Reconciler) conclude(t *try, h *health) {
 		}
 		h.waiting, h.failed = true, true
 	case h.failed:
-		// They may be on their way to get well; until they are, what failed has failed.
+		// The objects may recover later; until then, the failure stays.
 	default:
 		h.waiting = true
 		message := fmt.Sprintf("Running health checks for revision %s with a timeout of %s: waiting for %s", t.artifact.revision, t.obj.GetTimeout(), names)
@@ -417,7 +400,7 @@ func (r *Reconciler) conclude(t *try, h *health) {
 	}
 }
 
-// recheck looks at the health of what was applied.
+// recheck checks the health of the applied objects.
 func (r *Reconciler) recheck(ctx context.Context, p *pass) (time.Time, error) {
 	m := *p.memory
 	t := &try{pass: p, memory: &m}

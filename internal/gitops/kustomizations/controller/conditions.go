@@ -27,21 +27,21 @@ func isReady(obj *kustomizev1.Kustomization) bool {
 	return conditions.Of(obj, meta.ReadyCondition).Status == metav1.ConditionTrue
 }
 
-// setProgress says what an attempt is doing.
+// setProgress records the progress of an attempt.
 func setProgress(obj *kustomizev1.Kustomization, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, "Reconciliation in progress")
 	setCondition(obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
 	conditions.Remove(obj, meta.StalledCondition)
 }
 
-// setReady says that all that is wanted is in place.
+// setReady records a success.
 func setReady(obj *kustomizev1.Kustomization, revision string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionTrue, meta.ReconciliationSucceededReason, "Applied revision: "+revision)
 	conditions.Remove(obj, meta.ReconcilingCondition, meta.StalledCondition)
 	obj.Status.ObservedGeneration = obj.Generation
 }
 
-// setFailed says that an attempt failed and is made again.
+// setFailed records a failure that will be retried.
 func setFailed(obj *kustomizev1.Kustomization, reason, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
 	conditions.Remove(obj, meta.StalledCondition)
@@ -50,7 +50,7 @@ func setFailed(obj *kustomizev1.Kustomization, reason, message string) {
 	}
 }
 
-// setStalled says that nothing happens before somebody acts.
+// setStalled records a failure that requires a change.
 func setStalled(obj *kustomizev1.Kustomization, reason, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
 	setCondition(obj, meta.StalledCondition, metav1.ConditionTrue, reason, message)
@@ -58,7 +58,7 @@ func setStalled(obj *kustomizev1.Kustomization, reason, message string) {
 	obj.Status.ObservedGeneration = obj.Generation
 }
 
-// describe writes a decision that attempts nothing into the status.
+// describe writes a decision without an attempt to the status.
 func describe(obj *kustomizev1.Kustomization, d decide.Decision) {
 	switch d.Verb {
 	case decide.VerbFail:
@@ -68,7 +68,7 @@ func describe(obj *kustomizev1.Kustomization, d decide.Decision) {
 	}
 }
 
-// announceChange sends an event when Ready has come to say something else that is worth one.
+// announceChange sends an event after a change of Ready.
 func (r *Reconciler) announceChange(p *pass) {
 	is, was := conditions.Of(p.obj, meta.ReadyCondition), conditions.Of(p.first, meta.ReadyCondition)
 	if is.Type == "" || is.Status == metav1.ConditionUnknown || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {

@@ -31,33 +31,34 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// Archives is what the controller needs of the blob store.
+// Archives is the part of the blob store that the controller needs.
 type Archives interface {
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
 	HasArtifact(ctx context.Context, digest string) (bool, error)
 }
 
-// Builder makes objects of a tree.
+// Builder builds objects from a tree.
 type Builder func(ctx context.Context, in build.Input) (*build.Result, error)
 
-// Reconciler keeps Kustomizations as their objects say.
+// Reconciler reconciles Kustomizations.
 type Reconciler struct {
-	// Client reads from the cache and writes; Reader reads past the cache.
+	// Client reads from the cache and writes; Reader reads from the API.
 	Client client.Client
 	Reader client.Reader
 	Events events.EventRecorder
-	// Config is the server's own way to its API, with all rights.
+	// Config is the server's own access to its API, with all rights.
 	Config   *rest.Config
 	Archives Archives
 	Limits   archive.Limits
 	Build    Builder
-	// Scratch is a directory for trees while they are built; empty means the system's.
+	// Scratch is a directory for temporary trees; empty means the system's.
 	Scratch string
-	// DefaultServiceAccount is whose rights a Kustomization has that names no service account; empty means all.
+	// DefaultServiceAccount is the service account of Kustomizations that do not name one; empty means
+	// all rights.
 	DefaultServiceAccount string
 	// AllowCrossNamespace lets sourceRef and dependsOn name other namespaces.
 	AllowCrossNamespace bool
-	// Observe gets each attempt to apply that ended; nil for nobody. It must not block.
+	// Observe receives each completed attempt; may be nil. It must not block.
 	Observe func(Attempt)
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -70,30 +71,30 @@ type Reconciler struct {
 	// from the API, if the cache lacks this process's last write.
 	cached client.Reader
 	fresh  *fresh.Reader
-	// queue holds the controller's queue once it has started.
+	// queue is the controller's queue; nil before the start.
 	queue atomic.Pointer[workqueue.TypedRateLimitingInterface[reconcile.Request]]
 }
 
-// pass is what one call of Reconcile knows.
+// pass is one call of Reconcile.
 type pass struct {
 	obj *kustomizev1.Kustomization
-	// before is the object as it is in the API, first as it was when the pass began.
+	// before is the object in the API, first that at the beginning of the pass.
 	before, first *kustomizev1.Kustomization
 	owner         engine.Owner
 	now           time.Time
 	facts         decide.Facts
 	artifact      artifact
 	memory        *memory
-	// asked is true when the pass has asked for its turn to use a remote cluster.
+	// asked says that the pass requested its turn to use a remote cluster.
 	asked bool
 }
 
-// Reconcile makes one pass over a Kustomization.
+// Reconcile reconciles a Kustomization.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &pass{owner: req.NamespacedName, now: r.Now()}
 	defer func() {
 		if !p.asked {
-			// A pass that does not need its turn must not keep it from others.
+			// A pass that does not need its turn gives it to others.
 			r.wake(r.clusters.turns.Yield(p.owner))
 		}
 	}()
@@ -112,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	} else if m != nil {
 		r.forget(p.owner)
 	}
-	// 1. A Kustomization without the finalizer could vanish and leave its objects behind.
+	// 1. Without the finalizer, a deleted Kustomization would leave its objects.
 	if err := r.ensureFinalizer(ctx, p); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
@@ -143,7 +144,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 4. Record.
 	if err := r.patchStatus(ctx, p); err != nil {
-		// What the status does not tell has to be found out once more: nothing would write it otherwise.
+		// Repeat the attempt, or its result would never be written.
 		r.book.invalidate(p.owner)
 		return ctrl.Result{}, err
 	}
@@ -176,7 +177,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, p *pass) error {
 	}
 	if err := reconciling.PatchStatus(ctx, r.Client, p.before, p.obj); err != nil {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // It is gone; who comes after it is looked at anew.
+			return nil // it is gone, or a new object has its name
 		}
 		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
 	}
@@ -185,14 +186,14 @@ func (r *Reconciler) patchStatus(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// answerRequest says that a request to look now was seen.
+// answerRequest records the handled request for a reconciliation.
 func answerRequest(obj *kustomizev1.Kustomization) {
 	if v, ok := meta.ReconcileAnnotationValue(obj.GetAnnotations()); ok {
 		obj.Status.LastHandledReconcileAt = v
 	}
 }
 
-// forget drops all that is known of a Kustomization that is gone.
+// forget drops the memory of a deleted Kustomization.
 func (r *Reconciler) forget(owner engine.Owner) {
 	r.book.forget(owner)
 	r.engine.Forget(owner)

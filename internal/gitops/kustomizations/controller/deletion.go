@@ -24,10 +24,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 )
 
-// terminationPause is how soon objects are looked at again whose end is waited for.
+// terminationPause is the interval of checks for terminating objects.
 const terminationPause = 2 * time.Second
 
-// removesObjects says whether the objects go with the Kustomization. As with Flux, one that is suspended leaves them.
+// removesObjects reports whether the objects are deleted with the Kustomization. As in Flux, they are
+// not if it is suspended.
 func removesObjects(obj *kustomizev1.Kustomization) bool {
 	if obj.Spec.Suspend {
 		return false
@@ -41,8 +42,8 @@ func removesObjects(obj *kustomizev1.Kustomization) bool {
 	return false
 }
 
-// finalize removes what the deletion policy says and lets the object go. It does not wait: while objects have finalizers
-// to run, it is called again.
+// finalize deletes objects by the deletion policy, and then removes the finalizer. It does not wait
+// for terminating objects; it is called again.
 func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if !slices.Contains(p.obj.Finalizers, kustomizev1.KustomizationFinalizer) {
 		r.forget(p.owner)
@@ -68,14 +69,14 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 	return ctrl.Result{}, nil
 }
 
-// removeAll deletes the objects of a Kustomization that goes, and says whether their end has to be waited for.
+// removeAll deletes the objects, and reports whether to wait for their termination.
 func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) (wait bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.obj.GetTimeout())
 	defer cancel()
 	cluster, done, err := r.cluster(ctx, p)
 	var missing *missingError
 	if errors.As(err, &missing) {
-		// As with Flux: with nobody to act for nothing can be removed, and the Kustomization must not stay for ever.
+		// As in Flux: without access nothing can be deleted, and the Kustomization must not stay forever.
 		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(inventory.Names(refs), ", ")))
 		return false, nil
 	}
@@ -87,9 +88,7 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) 
 	}
 	defer done()
 	removal, err := r.engine.Delete(ctx, cluster, p.owner, refs)
-	if gone := deletedLines(removal); len(gone) > 0 {
-		r.tell(p, meta.ProgressingReason, strings.Join(gone, "\n"))
-	}
+	r.tellLines(p, deletedLines(removal))
 	if err != nil {
 		return false, r.tellKept(ctx, p, err)
 	}
@@ -99,9 +98,9 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) 
 	return r.awaitTermination(ctx, p, cluster, append(removal.Deleted, removal.Going...))
 }
 
-// tellKept says in the conditions why objects cannot be removed, and how to let the Kustomization go all the same.
+// tellKept explains why objects cannot be deleted, and how to delete only the Kustomization.
 func (r *Reconciler) tellKept(ctx context.Context, p *pass, cause error) error {
-	setFailed(p.obj, meta.PruneFailedReason, fmt.Sprintf("pruning for deleted resource failed: %s\nTo let the Kustomization go and keep its objects:\n"+
+	setFailed(p.obj, meta.PruneFailedReason, fmt.Sprintf("pruning for deleted resource failed: %s\nTo delete the Kustomization and keep its objects:\n"+
 		"    yuba kubectl patch kustomization %s -n %s --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Orphan\"}}'", cause, p.obj.Name, p.obj.Namespace))
 	if err := r.patchStatus(ctx, p); err != nil {
 		return err
@@ -110,17 +109,13 @@ func (r *Reconciler) tellKept(ctx context.Context, p *pass, cause error) error {
 	return fmt.Errorf("prune the objects of Kustomization %s: %w", p.owner, cause)
 }
 
-// awaitTermination says whether objects are still there for which the Kustomization waits.
+// awaitTermination reports whether objects are still terminating.
 func (r *Reconciler) awaitTermination(ctx context.Context, p *pass, cluster *engine.Cluster, refs []engine.Ref) (bool, error) {
 	left, err := r.engine.Remaining(ctx, cluster, p.owner, refs)
 	if err != nil || len(left) == 0 {
 		return false, err
 	}
-	names := inventory.Names(left)
-	if more := len(names) - listed; more > 0 {
-		names = append(names[:listed], fmt.Sprintf("and %d more", more))
-	}
-	message := "waiting for the termination of " + strings.Join(names, ", ")
+	message := "waiting for the termination of " + strings.Join(firstOf(inventory.Names(left), ""), ", ")
 	if r.Now().After(p.obj.DeletionTimestamp.Add(p.obj.GetTimeout())) {
 		r.event(p, corev1.EventTypeWarning, "failed to wait for resources termination: "+message)
 		return false, nil

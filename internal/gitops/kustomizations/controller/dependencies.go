@@ -25,7 +25,7 @@ func dependencyOf(obj *kustomizev1.Kustomization, d kustomizev1.DependencyRefere
 	return engine.Owner{Namespace: cmp.Or(d.Namespace, obj.Namespace), Name: d.Name}
 }
 
-// gatherDependencies reads what the Kustomization depends on.
+// gatherDependencies reads the Kustomization's dependencies.
 func (r *Reconciler) gatherDependencies(ctx context.Context, p *pass) error {
 	for _, ref := range p.obj.Spec.DependsOn {
 		d, err := r.dependency(ctx, p, ref)
@@ -42,7 +42,7 @@ func (r *Reconciler) gatherDependencies(ctx context.Context, p *pass) error {
 	return err
 }
 
-// fromCache reads a Kustomization that must not be changed; nil when there is none.
+// fromCache reads a Kustomization, which must not be changed; nil if it does not exist.
 func (r *Reconciler) fromCache(ctx context.Context, name engine.Owner) (*kustomizev1.Kustomization, error) {
 	obj := &kustomizev1.Kustomization{}
 	err := r.cached.Get(ctx, name, obj, client.UnsafeDisableDeepCopy)
@@ -90,7 +90,7 @@ func readyExpression(text string) (*expression.Expression, error) {
 	return expression.New(text, cel.BoolType, "self", "dep")
 }
 
-// expressionTimeout bounds what an expression may take: its author is not trusted.
+// expressionTimeout limits expressions, whose authors are not trusted.
 const expressionTimeout = time.Second
 
 func evaluate(ctx context.Context, e *expression.Expression, self, dep *kustomizev1.Kustomization) (bool, error) {
@@ -111,9 +111,9 @@ func evaluate(ctx context.Context, e *expression.Expression, self, dep *kustomiz
 	return ok, err
 }
 
-// cycle follows dependsOn from a Kustomization until it is back there, and names those on the way; nil when it never is.
+// cycle returns the shortest cycle of dependencies with a Kustomization; nil if there is none.
 func (r *Reconciler) cycle(ctx context.Context, own engine.Owner) ([]string, error) {
-	// from says by which Kustomization one was reached: the shortest way is named.
+	// from maps each Kustomization to the one that depends on it.
 	from := map[engine.Owner]engine.Owner{}
 	queue := []engine.Owner{own}
 	for len(queue) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// discreet hides in a text what postBuild took from Secrets. The API quotes what it does not accept, and whoever may see
-// a Kustomization need not be able to read the Secrets that its objects were filled from.
+// discreet masks the values that postBuild reads from Secrets: errors of the API quote them, and users
+// who may read a Kustomization need not have access to these Secrets.
 func (r *Reconciler) discreet(ctx context.Context, obj *kustomizev1.Kustomization, text string) string {
 	if obj.Spec.PostBuild == nil {
 		return text
@@ -26,7 +26,7 @@ func (r *Reconciler) discreet(ctx context.Context, obj *kustomizev1.Kustomizatio
 		}
 		data, err := build.FromAPI(r.Reader).Secret(ctx, obj.Namespace, ref.Name)
 		if err != nil {
-			continue // One that is not there, or cannot be read, filled nothing.
+			continue // its values were not used
 		}
 		for _, value := range data {
 			secrets.Add(string(value))

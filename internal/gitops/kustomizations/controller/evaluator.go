@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/expression"
 )
 
-// evaluator finds out by a Kustomization's expressions how an object is. It does what Flux's evaluator does, in its order
-// and with its words, at a bounded cost.
+// evaluator computes the status of an object from a Kustomization's expressions. It is equivalent to
+// Flux's evaluator, with a limited cost.
 type evaluator struct {
 	steps []evaluatorStep
 }
@@ -66,8 +66,8 @@ func newEvaluator(texts *kustomize.HealthCheckExpressions) (*evaluator, error) {
 	return e, nil
 }
 
-// evaluate returns the status of the first expression that is true; an object whose controller has not seen its last change
-// is in progress, whatever they say.
+// evaluate returns the status of the first true expression. An object whose controller has not
+// observed its last change is in progress.
 func (e *evaluator) evaluate(ctx context.Context, u *unstructured.Unstructured) (*status.Result, error) {
 	observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	if err == nil && found {

@@ -21,10 +21,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// AnnotationConfirmPrune confirms that many objects may be pruned; its value is the revision that removes them.
+// AnnotationConfirmPrune confirms the pruning of many objects; its value is the revision.
 const AnnotationConfirmPrune = "yuba.dev/confirm-prune"
 
-// gather reads everything that a decision depends on into p.facts. It asks the caches only.
+// gather reads the facts of a decision, only from caches.
 func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	obj := p.obj
 	f := &p.facts
@@ -48,21 +48,21 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	return r.gatherApplied(ctx, p)
 }
 
-// invalid says what of the spec can never work, and the reason for the conditions.
+// invalid returns a problem of the spec, and the reason for the conditions.
 func invalid(obj *kustomizev1.Kustomization) (message, reason string) {
 	if _, err := evaluators(obj); err != nil {
 		return fmt.Sprintf("Reconciliation failed terminally due to configuration error: %v", err), meta.InvalidCELExpressionReason
 	}
 	if k := obj.Spec.KubeConfig; k != nil && k.SecretRef == nil {
-		return "spec.kubeConfig.configMapRef names credentials of a cloud, which this server has none of: use spec.kubeConfig.secretRef", reasonUnsupported
+		return "spec.kubeConfig.configMapRef requests cloud credentials, which are not supported: use spec.kubeConfig.secretRef", reasonUnsupported
 	}
 	return "", ""
 }
 
-// reasonUnsupported is the reason of what Flux has and Yuba has not.
+// reasonUnsupported is the reason for features of Flux that Yuba does not support.
 const reasonUnsupported = "NotSupported"
 
-// gatherApplied compares what was applied with what is wanted and with what is there now.
+// gatherApplied compares the applied objects with the wanted and the current ones.
 func (r *Reconciler) gatherApplied(ctx context.Context, p *pass) error {
 	key, err := r.wantedKey(ctx, p)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Reconciler) gatherApplied(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// dirty tells whether an object is not as it was left.
+// dirty reports whether an object was changed since it was applied.
 func (r *Reconciler) dirty(id engine.ID, o engine.Applied) bool {
 	if o.Skipped && o.Print.UID == "" {
 		return false
@@ -96,7 +96,7 @@ func (r *Reconciler) dirty(id engine.ID, o engine.Applied) bool {
 	return !r.clusters.watch.AsLeft(id, o.Print)
 }
 
-// wantedKey stands for everything that the build depends on.
+// wantedKey is a digest of everything that the build depends on.
 func (r *Reconciler) wantedKey(ctx context.Context, p *pass) (string, error) {
 	h := sha256.New()
 	obj := p.obj
@@ -107,7 +107,7 @@ func (r *Reconciler) wantedKey(ctx context.Context, p *pass) (string, error) {
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
 		err := r.cached.Get(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: ref.name}, m)
 		if err != nil && !apierrors.IsNotFound(err) {
-			return "", fmt.Errorf("look for %s %s/%s: %w", ref.kind, obj.Namespace, ref.name, err)
+			return "", fmt.Errorf("read %s %s/%s: %w", ref.kind, obj.Namespace, ref.name, err)
 		}
 		fmt.Fprintf(h, "%s/%s %s %s\n", ref.kind, ref.name, m.UID, m.ResourceVersion)
 	}

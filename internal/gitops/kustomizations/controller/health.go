@@ -26,27 +26,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// health is what is known of the health of what was applied.
+// health is the health of the applied objects.
 type health struct {
-	// targets are checked; none when nothing is.
+	// targets are the checked objects.
 	targets []engine.Ref
 	looks   map[engine.ID]look
-	// waiting is true while not all are well, since when, and failed when that is an answer.
+	// waiting says that not all are healthy, since when; failed says that the check has failed.
 	waiting, failed bool
 	since, looked   time.Time
 }
 
-// look is what was seen of an object.
+// look is the last check of an object.
 type look struct {
-	// version is the object's then; empty when it was not there.
+	// version is the object's version; empty if it did not exist.
 	version string
 	status  status.Status
 	message string
-	// polled is true when nothing is heard of its changes.
+	// polled says that the object is not watched.
 	polled bool
 }
 
-// concerns tells whether an object is checked and has changed since it was looked at.
+// concerns reports whether an object is checked and has changed since its last check.
 func (h *health) concerns(id engine.ID, now *metav1.PartialObjectMetadata) bool {
 	l, ok := h.looks[id]
 	return ok && now != nil && l.version != now.ResourceVersion && !engine.Older(now.ResourceVersion, l.version)
@@ -65,8 +65,8 @@ func (r *Reconciler) healthFacts(p *pass) decide.Health {
 	return f
 }
 
-// targetsOf lists what is to be checked: everything that was applied, or what is named. Flux's rule: a Kustomization does
-// not wait for itself, nor for what was left alone.
+// targetsOf lists the objects to check: all applied ones, or the named ones. As in Flux, a
+// Kustomization waits neither for itself nor for skipped objects.
 func targetsOf(obj *kustomizev1.Kustomization, outcomes []engine.Outcome) []engine.Ref {
 	var targets []engine.Ref
 	add := func(ref engine.Ref) {
@@ -87,17 +87,17 @@ func targetsOf(obj *kustomizev1.Kustomization, outcomes []engine.Outcome) []engi
 	for _, c := range obj.Spec.HealthChecks {
 		gv, err := schema.ParseGroupVersion(c.APIVersion)
 		if err != nil || c.APIVersion == "" {
-			gv = schema.GroupVersion{Group: "apps", Version: "v1"} // as with Flux, for the sake of its first versions
+			gv = schema.GroupVersion{Group: "apps", Version: "v1"} // as in Flux, for its first versions
 		}
 		add(engine.Ref{ID: engine.ID{GroupKind: gv.WithKind(c.Kind).GroupKind(), Namespace: c.Namespace, Name: c.Name}, Version: gv.Version})
 	}
 	return targets
 }
 
-// looking is how many objects are read at a time to see how they are.
+// looking is the number of concurrent checks.
 const looking = 4
 
-// examine looks at all targets that have changed since they were looked at. lives are objects as the API has just answered.
+// examine checks all targets that changed since their last check. lives are the API's latest objects.
 func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h *health, lives map[engine.ID]*unstructured.Unstructured) error {
 	compiled, err := evaluators(p.obj)
 	if err != nil {
@@ -129,8 +129,8 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h 
 	return nil
 }
 
-// versionNow is the version of an object as far as it is known without asking for it; empty when it is not. What was just applied is
-// newer than what was heard of it: a look at it from before would tell how it was.
+// versionNow returns the version of an object without a request; empty if unknown. The result of an
+// apply is newer than the watch.
 func versionNow(c *engine.Cluster, id engine.ID, live *unstructured.Unstructured) string {
 	if live != nil {
 		return live.GetResourceVersion()
@@ -154,7 +154,7 @@ func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstruct
 		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 			return look{status: status.NotFoundStatus, polled: true}, nil
 		case err != nil:
-			return look{}, fmt.Errorf("look how %s is: %w", engine.Name(t.ID), err)
+			return look{}, fmt.Errorf("read %s: %w", engine.Name(t.ID), err)
 		}
 	}
 	_, owned := policy.OwnerOf(live)
@@ -163,7 +163,8 @@ func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstruct
 	return l, nil
 }
 
-// statusOf says how an object is: by the Kustomization's expression for its kind, else by what the API's kinds agree on.
+// statusOf returns the status of an object: by the Kustomization's expression for its kind, or by
+// Kubernetes' conventions.
 func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*evaluator) (status.Status, string) {
 	var result *status.Result
 	var err error
@@ -186,10 +187,7 @@ func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[st
 	return result.Status, result.Message
 }
 
-// listed is how many objects a message names.
-const listed = 5
-
-// unwell lists the targets that are not well, and says whether one of them will not get well by itself.
+// unwell lists the unhealthy targets, and reports whether one of them has failed.
 func (h *health) unwell() (names string, some, stalled bool) {
 	var list []string
 	for _, t := range h.targets {
@@ -204,11 +202,8 @@ func (h *health) unwell() (names string, some, stalled bool) {
 		}
 		list = append(list, text)
 	}
-	if more := len(list) - listed; more > 0 {
-		list = append(list[:listed], fmt.Sprintf("and %d more", more))
-	}
-	return "[" + strings.Join(list, ", ") + "]", len(list) > 0, stalled
+	return "[" + strings.Join(firstOf(list, ""), ", ") + "]", len(list) > 0, stalled
 }
 
-// maxQuoted is how much is quoted of what an object says of itself.
+// maxQuoted limits quoted messages of objects.
 const maxQuoted = 200

@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// inventoryOf reads the inventory of a status. Entries that name nothing are left out: nobody but this controller writes
-// it, and there is nothing that could be done about them.
+// inventoryOf reads the inventory of a status. It ignores invalid entries, which this controller does
+// not write.
 func inventoryOf(obj *kustomizev1.Kustomization) []engine.Ref {
 	if obj.Status.Inventory == nil {
 		return nil
@@ -36,11 +36,11 @@ func setInventory(obj *kustomizev1.Kustomization, refs []engine.Ref) {
 	obj.Status.Inventory = inventory
 }
 
-// historyObjects is where the history of a status says how many objects there were when an attempt last came through
-// pruning. The inventory does not tell: until it does, it has the old objects and the new ones.
+// historyObjects is the key in the history of the number of objects after the last pruning. Until
+// pruning, the inventory contains old and new objects.
 const historyObjects = "objects"
 
-// settledOf reads that number; below zero when it is not there.
+// settledOf returns that number; negative if unknown.
 func settledOf(obj *kustomizev1.Kustomization) int {
 	latest := obj.Status.History.Latest()
 	if latest == nil {

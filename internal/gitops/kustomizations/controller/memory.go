@@ -12,25 +12,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// memory is what is remembered of a Kustomization between passes. What is in the book is never changed, only replaced.
+// memory is the memory of a Kustomization between passes. In the book it is replaced, never changed.
 type memory struct {
 	uid types.UID
-	// key stands for what was attempted last; empty when that does not count any more.
+	// key is the digest of the last attempt's input; empty if the attempt must be repeated.
 	key string
-	// failed, lasting and at say how and when the last attempt ended.
+	// failed, lasting and at are the result and the time of the last attempt.
 	failed, lasting bool
 	at              time.Time
-	// objects are what was applied, as it was left.
+	// objects are the applied objects.
 	objects map[engine.ID]engine.Applied
 	health  health
-	// settled is how many objects there were when an attempt last came through pruning; below zero when that is not known.
+	// settled is the number of objects after the last pruning; negative if unknown.
 	settled int
-	// drifts is how many times in a row somebody's changes were undone, drifted when they last were.
+	// drifts is the number of consecutive corrections of drift, drifted the time of the last one.
 	drifts  int
 	drifted time.Time
 }
 
-// calm is how long nobody must have changed anything for the next change to be the first again.
+// calm is the time without drift after which its count restarts.
 const calm = 10 * time.Minute
 
 func (m *memory) countDrift(now time.Time) {
@@ -45,7 +45,7 @@ func (m *memory) countDrift(now time.Time) {
 type book struct {
 	mu       sync.Mutex
 	memories map[engine.Owner]*memory
-	// freed are those for whom an object may have become free.
+	// freed are those that may apply an object that belonged to another one.
 	freed map[engine.Owner]bool
 }
 
@@ -53,7 +53,7 @@ func newBook() *book {
 	return &book{memories: map[engine.Owner]*memory{}, freed: map[engine.Owner]bool{}}
 }
 
-// read returns what is remembered of a Kustomization; nil when nothing is.
+// read returns the memory of a Kustomization; nil if there is none.
 func (b *book) read(owner engine.Owner) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *book) keep(owner engine.Owner, m *memory) {
 	b.memories[owner] = m
 }
 
-// invalidate makes the next pass that can attempt something do so.
+// invalidate makes the next pass repeat the attempt.
 func (b *book) invalidate(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *book) isFreed(owner engine.Owner) bool {
 	return b.freed[owner]
 }
 
-// takeFreed forgets that something became free; an attempt begins that will see it.
+// takeFreed clears the mark, because an attempt begins.
 func (b *book) takeFreed(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

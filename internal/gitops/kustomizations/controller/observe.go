@@ -9,18 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Attempt is an attempt to apply a Kustomization that ended.
+// Attempt is a completed attempt to apply a Kustomization.
 type Attempt struct {
 	Name     types.NamespacedName
 	Revision string
-	// Failed is true when not everything was applied, or is as it should be.
+	// Failed says that not everything was applied, or is healthy.
 	Failed bool
 	Began  time.Time
 	Took   time.Duration
 }
 
-// tellAttempt tells who observes. One that found another at the same objects, or that the server's end cut short, was
-// none.
+// tellAttempt reports an attempt, unless it waits for its turn or the server stops.
 func (r *Reconciler) tellAttempt(p *pass, began time.Time, err error) {
 	if r.Observe == nil || err != nil {
 		return

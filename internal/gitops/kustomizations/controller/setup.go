@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -34,10 +35,10 @@ const (
 	indexDependencies = "yuba.kustomization.dependencies"
 )
 
-// workers is how many passes are made at a time. A pass waits for requests, but never for health.
+// workers is the number of concurrent passes, which wait for requests, but never for health.
 const workers = 8
 
-// SetupWithManager starts the controller with the manager. The API has to serve all kinds of sources.
+// SetupWithManager adds the controller to the manager. The API must serve all kinds of sources.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	if err := r.prepare(ctx, mgr); err != nil {
 		return err
@@ -66,14 +67,14 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return b.Complete(r)
 }
 
-// prepare makes what the controller needs beside the manager.
+// prepare creates what the controller needs besides the manager.
 func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	r.book, r.cached = newBook(), mgr.GetCache()
 	r.fresh = fresh.New(r.cached, r.Reader)
 	r.engine = engine.New(policy, owners{r})
 	objects, err := metadata.NewForConfig(r.Config)
 	if err != nil {
-		return fmt.Errorf("make a client for metadata: %w", err)
+		return fmt.Errorf("create a client for metadata: %w", err)
 	}
 	r.clusters, err = newWays(r.Config, mgr.GetScheme(), mgr.GetRESTMapper())
 	if err != nil {
@@ -83,15 +84,15 @@ func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	return nil
 }
 
-// enqueue asks for a pass.
+// enqueue triggers a pass.
 func (r *Reconciler) enqueue(owner engine.Owner) {
-	// Before the controller has started there is none: it begins with a pass over each.
+	// The controller starts with a pass over each Kustomization anyway.
 	if q := r.queue.Load(); q != nil {
 		(*q).Add(reconcile.Request{NamespacedName: owner})
 	}
 }
 
-// noticed hears of every change of an owned object, and asks for a pass when it matters.
+// noticed triggers a pass after relevant changes of an owned object.
 func (r *Reconciler) noticed(owner engine.Owner, id engine.ID, now *metav1.PartialObjectMetadata) {
 	m := r.book.read(owner)
 	if m == nil {
@@ -103,16 +104,16 @@ func (r *Reconciler) noticed(owner engine.Owner, id engine.ID, now *metav1.Parti
 	}
 }
 
-// policy is what Flux's kustomize-controller writes into the objects that it applies: clusters move from one to the other.
+// policy has the names of Flux's kustomize-controller, so that each can replace the other.
 var policy = engine.Policy{Kind: kustomizev1.KustomizationKind, Manager: "kustomize-controller", Group: kustomizev1.GroupVersion.Group}
 
-// owners tells the engine about Kustomizations.
+// owners implements engine.Owners for Kustomizations.
 type owners struct{ r *Reconciler }
 
 // Exists implements engine.Owners.
 func (o owners) Exists(owner engine.Owner) bool {
 	obj, err := o.r.fromCache(context.Background(), owner)
-	// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
+	// After an error, assume that it exists, so that it does not lose its objects.
 	return obj != nil || err != nil
 }
 
@@ -126,12 +127,7 @@ func (o owners) Counts(owner engine.Owner, id engine.ID) bool {
 		return false
 	}
 	name := id.String()
-	for _, e := range obj.Status.Inventory.Entries {
-		if e.ID == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(obj.Status.Inventory.Entries, func(e kustomizev1.ResourceRef) bool { return e.ID == name })
 }
 
 // Freed implements engine.Owners.
@@ -142,7 +138,7 @@ func (o owners) Freed(list []engine.Owner) {
 	}
 }
 
-// newArtifact leaves out what a source says besides its artifact.
+// newArtifact matches changes of a source's artifact.
 func newArtifact() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		old, okOld := e.ObjectOld.(sourceObject)

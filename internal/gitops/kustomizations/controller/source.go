@@ -22,15 +22,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
 )
 
-// originRevision is where an OCI artifact says which revision of a repository it was made of.
+// originRevision is the annotation of OCI artifacts with the revision of their repository.
 const originRevision = "org.opencontainers.image.revision"
 
-// artifact is what a source has.
+// artifact is the artifact of a source.
 type artifact struct {
 	digest, revision, origin string
 }
 
-// sourceObject is the part that all of Flux's sources have in common.
+// sourceObject is the common interface of Flux's sources.
 type sourceObject interface {
 	client.Object
 	GetArtifact() *meta.Artifact
@@ -84,7 +84,7 @@ func (r *Reconciler) gatherSource(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// unpack returns the artifact's tree, which may be others' as well; done says that it is not needed any more.
+// unpack returns the artifact's tree, which others may share; done ends its use.
 func (r *Reconciler) unpack(ctx context.Context, p *pass) (tree string, done func(), err error) {
 	tree, done, err = r.trees.take(ctx, p.artifact.digest, func(ctx context.Context) (string, func(), error) {
 		return r.extract(ctx, p.artifact.digest)
@@ -95,15 +95,15 @@ func (r *Reconciler) unpack(ctx context.Context, p *pass) (tree string, done fun
 	return tree, done, nil
 }
 
-// extract puts an artifact's tree into a directory of its own, which remove takes away.
+// extract unpacks an artifact to a new directory; remove removes it.
 func (r *Reconciler) extract(ctx context.Context, digest string) (tree string, remove func(), err error) {
 	dir, err := os.MkdirTemp(r.Scratch, "kustomization-")
 	if err != nil {
-		return "", nil, fmt.Errorf("make a directory for its tree: %w", err)
+		return "", nil, fmt.Errorf("create a directory for its tree: %w", err)
 	}
 	remove = func() {
 		if err := os.RemoveAll(dir); err != nil {
-			r.Log.Warn("removing a source's tree", "digest", digest, "error", err)
+			r.Log.Warn("removing a source's tree failed", "digest", digest, "error", err)
 		}
 	}
 	defer func() {
@@ -116,10 +116,10 @@ func (r *Reconciler) extract(ctx context.Context, digest string) (tree string, r
 		return "", nil, err
 	}
 	defer packed.Close() //nolint:errcheck // read only
-	// Links in a path of the temporary directory would look like a way out of the tree.
+	// Links in the temporary directory's path would look like links out of the tree.
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", nil, fmt.Errorf("make a directory for its tree: %w", err)
+		return "", nil, fmt.Errorf("create a directory for its tree: %w", err)
 	}
 	tree = filepath.Join(resolved, "tree")
 	if _, err := archive.Extract(ctx, packed, tree, r.Limits, digest); err != nil {

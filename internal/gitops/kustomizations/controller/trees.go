@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// idleTree is how long a tree stays that nobody builds from: Kustomizations of one source come one after the other.
+// idleTree is how long an unused tree stays, for other Kustomizations of its source.
 const idleTree = 10 * time.Second
 
-// trees are unpacked artifacts by their digests. A build only reads its tree, so all that build from one artifact at about
-// the same time share one. The zero value is ready.
+// trees are unpacked artifacts by digest. Builds only read trees, so concurrent builds of one artifact
+// share one. The zero value is ready.
 type trees struct {
 	mu   sync.Mutex
 	have map[string]*tree
 }
 
-// tree is one artifact, unpacked or about to be.
+// tree is one artifact, which may not be unpacked yet.
 type tree struct {
-	// ready is closed when path and remove, or err, are set.
+	// ready is closed after path and remove, or err, are set.
 	ready  chan struct{}
 	path   string
 	remove func()
@@ -33,8 +33,7 @@ type tree struct {
 	idle  *time.Timer
 }
 
-// take returns the path of an artifact's tree, which unpack makes if nobody has; remove takes it away again. The caller
-// says when it is done with it.
+// take returns the path of an artifact's tree, and unpacks it if needed; done ends its use.
 func (s *trees) take(ctx context.Context, digest string, unpack func(context.Context) (path string, remove func(), err error)) (path string, done func(), err error) {
 	for {
 		t, mine := s.join(digest)
@@ -52,14 +51,14 @@ func (s *trees) take(ctx context.Context, digest string, unpack func(context.Con
 			return t.path, func() { s.leave(digest, t) }, nil
 		}
 		s.leave(digest, t)
-		// That another gave up says nothing about the artifact.
+		// Another caller's cancellation says nothing about the artifact.
 		if mine || !errors.Is(t.err, context.Canceled) && !errors.Is(t.err, context.DeadlineExceeded) {
 			return "", nil, t.err
 		}
 	}
 }
 
-// join makes the caller a user of the tree; mine is true for the one who has to unpack it.
+// join adds a user of the tree; mine says that the caller must unpack it.
 func (s *trees) join(digest string) (t *tree, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,14 +77,14 @@ func (s *trees) join(digest string) (t *tree, mine bool) {
 	return t, mine
 }
 
-// leave ends one use. What could not be unpacked is forgotten at once, the rest when nobody has come back for it.
+// leave ends one use. A failed tree is removed at once, an unused one after a while.
 func (s *trees) leave(digest string, t *tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.users--
 	select {
 	case <-t.ready:
-	default: // who unpacks it is still there
+	default: // it is being unpacked
 		return
 	}
 	switch {

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 )
 
-// Action is what would become of an object.
+// Action is the effect on an object.
 type Action string
 
 // The actions.
@@ -38,16 +38,16 @@ const (
 	Unchanged  Action = "unchanged"
 )
 
-// Change is what would become of one object.
+// Change is the effect on one object.
 type Change struct {
 	Action Action `json:"action"`
 	// Object is the object's name: Kind/namespace/name.
 	Object string `json:"object"`
-	// Fields are those that differ when the object would be configured.
+	// Fields are the changed fields of a configured object.
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// concurrency is how many objects the API is asked about at a time.
+// concurrency is the number of concurrent requests.
 const concurrency = 8
 
 const (
@@ -55,8 +55,8 @@ const (
 	manager = "kustomize-controller"
 )
 
-// Compare asks the API what applying a Kustomization's objects would change. The objects are changed: they get what is
-// applied with them. Deletions are those of the inventory in the Kustomization's status.
+// Compare returns what applying a Kustomization's objects would change, by dry runs. It adds labels to
+// the objects. Deletions are those of the inventory in the Kustomization's status.
 func Compare(ctx context.Context, api client.Client, owner *kustomizev1.Kustomization, objects []*unstructured.Unstructured) ([]Change, error) {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return nil, fmt.Errorf("prepare the objects: %w", err)
@@ -73,7 +73,7 @@ func Compare(ctx context.Context, api client.Client, owner *kustomizev1.Kustomiz
 			return nil
 		})
 	}
-	// The functions keep their errors, so that all are told.
+	// The functions store their errors, to report all of them.
 	_ = g.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Compare(ctx context.Context, api client.Client, owner *kustomizev1.Kustomiz
 	return append(changes, gone...), err
 }
 
-// built is what a build has, for questions whose answer depends on it.
+// built is the content of a build.
 type built struct {
 	ids        map[object.ObjMetadata]bool
 	namespaces map[string]bool
@@ -123,9 +123,9 @@ func (c *comparer) compare(ctx context.Context, u *unstructured.Unstructured) (C
 		if c.built.kinds[u.GroupVersionKind().GroupKind()] {
 			return change, nil
 		}
-		return change, fmt.Errorf("compare %s: this API has no kind %s of %s", change.Object, u.GetKind(), u.GetAPIVersion())
+		return change, fmt.Errorf("compare %s: the API does not serve the kind %s of %s", change.Object, u.GetKind(), u.GetAPIVersion())
 	case apierrors.IsNotFound(err) && c.built.namespaces[u.GetNamespace()]:
-		// Its namespace is of the same build.
+		// The build also creates its namespace.
 		return change, nil
 	case err != nil:
 		return change, fmt.Errorf("compare %s: %w", change.Object, err)
@@ -143,27 +143,33 @@ func (c *comparer) compare(ctx context.Context, u *unstructured.Unstructured) (C
 	return change, nil
 }
 
-// options are those with which a Kustomization is applied.
+// options returns the options of the controller.
 func (c *comparer) options() ssa.DiffOptions {
-	o := ssa.DiffOptions{
+	return ssa.DiffOptions{
 		Exclusions:           map[string]string{group + "/reconcile": "disabled", group + "/ssa": "Ignore"},
 		IfNotPresentSelector: map[string]string{group + "/ssa": "IfNotPresent"},
 		Force:                c.owner.Spec.Force,
 		ForceSelector:        map[string]string{group + "/force": "enabled"},
+		DriftIgnoreRules:     IgnoreRules(c.owner),
 	}
-	for _, rule := range c.owner.Spec.Ignore {
+}
+
+// IgnoreRules returns the rules of spec.ignore.
+func IgnoreRules(obj *kustomizev1.Kustomization) []jsondiff.IgnoreRule {
+	var rules []jsondiff.IgnoreRule
+	for _, rule := range obj.Spec.Ignore {
 		ignored := jsondiff.IgnoreRule{Paths: rule.Paths}
 		if t := rule.Target; t != nil {
 			ignored.Selector = &jsondiff.Selector{Group: t.Group, Version: t.Version, Kind: t.Kind, Name: t.Name, Namespace: t.Namespace,
 				AnnotationSelector: t.AnnotationSelector, LabelSelector: t.LabelSelector}
 		}
-		o.DriftIgnoreRules = append(o.DriftIgnoreRules, ignored)
+		rules = append(rules, ignored)
 	}
-	return o
+	return rules
 }
 
-// unmask puts the live values where the build has only masks, because it was not decrypted: whether they would change
-// cannot be told, and they shall not look as if.
+// unmask replaces masks of an encrypted build by the live values, because changes of these cannot be
+// detected.
 func (c *comparer) unmask(ctx context.Context, u *unstructured.Unstructured) error {
 	if !hasMask(u.Object) {
 		return nil
@@ -216,7 +222,7 @@ func unmasked(value, live any) any {
 	return value
 }
 
-// deletions are the objects of the inventory that the build has no more.
+// deletions returns the objects of the inventory that are not in the build.
 func (c *comparer) deletions(ctx context.Context) ([]Change, error) {
 	inventory := c.owner.Status.Inventory
 	if !c.owner.Spec.Prune || inventory == nil {
@@ -248,7 +254,7 @@ func (c *comparer) deletions(ctx context.Context) ([]Change, error) {
 	return gone, nil
 }
 
-// stays tells whether an object is not deleted although it is in no build any more: it says so, or it is another's.
+// stays reports whether an object is not pruned: it excludes itself, or has another owner.
 func (c *comparer) stays(live *metav1.PartialObjectMetadata) bool {
 	for _, marks := range []map[string]string{live.Labels, live.Annotations} {
 		if marks[group+"/prune"] == "disabled" || marks[group+"/reconcile"] == "disabled" {

@@ -1,21 +1,17 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff tells what applying a build would change.
+// Package diff shows what applying a build would change, before a commit.
 //
-// The nouns:
+// Nouns:
 //
-//   - A change is what would become of one object: it is created, configured,
-//     deleted, skipped or stays unchanged.
-//   - A field is a place in an object with its value before and after.
+//   - A change is the effect on one object: created, configured, deleted, skipped or unchanged.
+//   - A field is a path in an object with its value before and after.
 //
 // Invariants:
 //
-//   - The API itself is asked, by applying every object with server-side
-//     apply as a dry run, so that defaults, admission and the fields of others
-//     are what they would be.
+//   - The result is that of server-side apply as a dry run of the API, including defaults, admission
+//     and fields of other owners.
 //   - Nothing is changed.
-//   - Values of Secrets are never in an answer, only that they differ.
-//
-// The package decides nothing: it is for people who look before they commit.
+//   - The result contains no values of Secrets, only which ones differ.
 package diff

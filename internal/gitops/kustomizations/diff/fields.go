@@ -17,20 +17,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// Field is a place in an object where it differs. A value that is not there is nil.
+// Field is a changed field of an object. A missing value is nil.
 type Field struct {
 	Path   string `json:"path"`
 	Before any    `json:"before,omitempty"`
 	After  any    `json:"after,omitempty"`
 }
 
-// serverFields are those that the API sets.
+// serverFields are set by the API.
 var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid", "selfLink"}
 
-// lastApplied is kubectl's copy of an object, in which a Secret's values are readable.
+// lastApplied is kubectl's copy of an object, including a Secret's values.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Fields lists where two manifests of an object differ. Of Secrets it only tells which values do.
+// Fields lists the differences between two manifests of an object, with masked values of Secrets.
 func Fields(before, after *unstructured.Unstructured) []Field {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	if after.GetAPIVersion() == "v1" && after.GetKind() == "Secret" {
@@ -43,7 +43,7 @@ func Fields(before, after *unstructured.Unstructured) []Field {
 
 const mask = "***"
 
-// hide puts masks in the place of values, so that what was equal stays so.
+// hide masks values. Equal values have equal masks.
 func hide(before, after map[string]any, field string) {
 	was, _ := before[field].(map[string]any)
 	is, _ := after[field].(map[string]any)
@@ -63,7 +63,7 @@ func hide(before, after map[string]any, field string) {
 	}
 }
 
-// fieldsOf lists where two states of an object differ.
+// fieldsOf lists the differences between two states of an object.
 func fieldsOf(live, merged *unstructured.Unstructured) []Field {
 	for _, u := range []*unstructured.Unstructured{live, merged} {
 		unstructured.RemoveNestedField(u.Object, "status")
@@ -82,15 +82,11 @@ func differences(path string, before, after any) []Field {
 	from, isMap := before.(map[string]any)
 	to, isStill := after.(map[string]any)
 	if isMap && isStill {
-		keys := map[string]bool{}
-		for key := range from {
-			keys[key] = true
-		}
-		for key := range to {
-			keys[key] = true
-		}
+		all := map[string]any{}
+		maps.Copy(all, from)
+		maps.Copy(all, to)
 		var fields []Field
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
+		for _, key := range slices.Sorted(maps.Keys(all)) {
 			fields = append(fields, differences(path+"/"+strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1"), from[key], to[key])...)
 		}
 		return fields
@@ -107,7 +103,7 @@ func differences(path string, before, after any) []Field {
 	return []Field{{Path: path, Before: before, After: after}}
 }
 
-// Write writes a change for people. paint colours a text.
+// Write writes a change as text. paint colours it.
 func (c Change) Write(w io.Writer, paint func(action Action, text string) string) {
 	if c.Action == Unchanged || c.Action == Skipped {
 		return
@@ -133,7 +129,7 @@ func (c Change) Write(w io.Writer, paint func(action Action, text string) string
 	}
 }
 
-// lines is a value as people read it.
+// lines returns a value as lines of text.
 func lines(value any) []string {
 	if value == nil {
 		return nil
