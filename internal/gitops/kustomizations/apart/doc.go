@@ -1,21 +1,20 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apart asks a program of ours for something that is better not done in the server: because it may take all
-// memory there is, or because it links what the server should not.
+// Package apart runs Yuba's own programs for work that does not belong in the server: because it may
+// use any amount of memory, or because it links large libraries.
 //
-// The nouns:
+// Nouns:
 //
-//   - A process is one start of such a program, confined by yuba-sandbox: it reads no files but itself, has no environment,
-//     and calls nobody.
-//   - A message is a JSON value on its way through a pipe. Both sides are of one release and are started together, so
-//     messages have no version.
+//   - A process is one start of such a program, confined by yuba-sandbox: it has no files except
+//     itself, no environment and no network.
+//   - A message is a JSON value in a pipe. Both sides belong to one release, so messages have no version.
 //
 // Invariants:
 //
-//   - A process has at most [MaxMemory] and [MaxProcessor]. One that takes more is ended, and nothing else suffers.
+//   - A process that exceeds [MaxMemory] or [MaxProcessor] is ended, without harm to others.
 //   - Messages have at most [MaxMessage] bytes.
-//   - A process ends when its context does, and when the process that started it is gone.
+//   - A process ends with its context, and with the process that started it.
 //
-// It imports little, because the programs are started often.
+// The package imports little, because the programs are started often.
 package apart

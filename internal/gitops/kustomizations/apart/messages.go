@@ -10,8 +10,7 @@ import (
 	"io"
 )
 
-// MaxMessage is how many bytes one message may have: a file of 8 MiB in base64 fits, and so does every object that an
-// API takes.
+// MaxMessage limits one message in bytes. A file of 8 MiB in base64 fits, and every object of an API.
 const MaxMessage = 16 << 20
 
 // Send writes a message.
@@ -27,7 +26,7 @@ func Send(w io.Writer, message any) error {
 	return err
 }
 
-// Receive reads a message into a value. io.EOF says that the other side has closed the pipe.
+// Receive reads a message into a value. It returns io.EOF if the other side closed the pipe.
 func Receive(r io.Reader, into any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// ExceededError says that a process took more than processes may.
+// ExceededError says that a process exceeded a limit.
 type ExceededError struct {
-	// Program is what the process does, in a word.
+	// Program is the name of the process.
 	Program string
-	// Limit is what it took more of, in words.
+	// Limit is the limit in words.
 	Limit string
 }
 
-func (e *ExceededError) Error() string { return e.Program + " takes more than " + e.Limit }
+func (e *ExceededError) Error() string { return e.Program + " needs more than " + e.Limit }
 
-// Process is a program that answers. It is used by one goroutine.
+// Process is a running program. It is for one goroutine.
 type Process struct {
 	ctx    context.Context
 	name   string
@@ -35,10 +35,10 @@ type Process struct {
 	over   bool
 }
 
-// Finder finds a program that is installed with this one.
+// Finder finds a program of this installation.
 type Finder func(program string) (path string, err error)
 
-// Start starts a program, yuba-NAME, behind yuba-sandbox. The process lives until Close or until the context ends.
+// Start starts the program yuba-NAME in yuba-sandbox. It runs until Close, or until ctx ends.
 func Start(ctx context.Context, find Finder, name string) (*Process, error) {
 	sandbox, err := find("yuba-sandbox")
 	if err != nil {
@@ -48,7 +48,7 @@ func Start(ctx context.Context, find Finder, name string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It reads nothing but itself.
+	// It can only read itself.
 	cmd := exec.CommandContext(ctx, sandbox, "-background", "-rx", program, "--", program)
 	cmd.Env, cmd.Dir = []string{}, "/"
 	p := &Process{ctx: ctx, name: name, cmd: cmd, errors: &beginning{}}
@@ -68,7 +68,7 @@ func Start(ctx context.Context, find Finder, name string) (*Process, error) {
 	return p, nil
 }
 
-// Send sends a message. After an error the process is over.
+// Send sends a message. An error ends the process.
 func (p *Process) Send(message any) error {
 	if err := Send(p.in, message); err != nil {
 		return p.end(err)
@@ -76,7 +76,7 @@ func (p *Process) Send(message any) error {
 	return nil
 }
 
-// Receive waits for a message. After an error the process is over; an *ExceededError says that its limits ended it.
+// Receive waits for a message. An error ends the process; it is an *ExceededError after a limit.
 func (p *Process) Receive(into any) error {
 	if err := Receive(p.out, into); err != nil {
 		return p.end(err)
@@ -84,7 +84,7 @@ func (p *Process) Receive(into any) error {
 	return nil
 }
 
-// end says why a process does not answer any more.
+// end ends the process, and explains why it does not respond.
 func (p *Process) end(cause error) error {
 	p.Close()
 	state := p.cmd.ProcessState
@@ -98,8 +98,8 @@ func (p *Process) end(cause error) error {
 	case p.errors.has("larger than messages may be"):
 		return &ExceededError{p.name, fmt.Sprintf("%d MiB for one object", MaxMessage>>20)}
 	}
-	// Its own words may quote what it works on.
-	return fmt.Errorf("%s ended before it was done (%v): %w", p.name, p.ended, cause)
+	// Its own errors may quote its input.
+	return fmt.Errorf("%s ended too early (%v): %w", p.name, p.ended, cause)
 }
 
 // Close ends the process if it has not ended.
@@ -108,12 +108,12 @@ func (p *Process) Close() {
 		return
 	}
 	p.over = true
-	_ = p.in.Close()         // it may be gone
-	_ = p.cmd.Process.Kill() // nothing is left for it to do
+	_ = p.in.Close()         // it may have ended
+	_ = p.cmd.Process.Kill() // its work is done
 	p.ended = p.cmd.Wait()
 }
 
-// beginning keeps the first of what a process says.
+// beginning keeps the beginning of a process's output.
 type beginning struct{ bytes.Buffer }
 
 func (b *beginning) Write(p []byte) (int, error) {

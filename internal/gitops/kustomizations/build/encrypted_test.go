@@ -118,11 +118,11 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 		values Reader
 		want   string
 	}{
-		"with another key":           {tree, keySecret(other), ".yaml: it is encrypted for the age recipients " + identity.Recipient().String() + ", and Secret team/sops-age has the keys of " + other.Recipient().String()},
+		"with another key":           {tree, keySecret(other), ".yaml: it is encrypted for the age recipients " + identity.Recipient().String() + ", but Secret team/sops-age has the keys of " + other.Recipient().String()},
 		"without kustomize, either":  {plain, keySecret(other), "decrypt secret.yaml: it is encrypted for the age recipients " + identity.Recipient().String()},
-		"an object that was changed": {changed("secret.yaml", strings.Replace(tree["secret.yaml"], "name: secret", "name: other", 1)), keySecret(identity), "decrypt secret.yaml: its message authentication code is not that of its content"},
+		"an object that was changed": {changed("secret.yaml", strings.Replace(tree["secret.yaml"], "name: secret", "name: other", 1)), keySecret(identity), "decrypt secret.yaml: its message authentication code does not match its content"},
 		"a generator's that was changed": {changed("whole.yaml", strings.Replace(tree["whole.yaml"], "sops:", "more: x\nsops:", 1)), keySecret(identity),
-			"decrypt whole.yaml: its message authentication code is not that of its content"},
+			"decrypt whole.yaml: its message authentication code does not match its content"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

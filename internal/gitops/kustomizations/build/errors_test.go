@@ -162,7 +162,7 @@ func TestNothingIsFetched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := files(t, map[string]string{"kustomization.yaml": kustomization, "here.yaml": configMap, "t.yaml": transformer})
 			_, err := Build(t.Context(), Input{Object: spec(nil), Dir: dir, Strict: true})
-			if err == nil || !strings.Contains(err.Error(), "nothing is fetched") && !strings.Contains(err.Error(), "neither a file nor") {
+			if err == nil || !strings.Contains(err.Error(), "nothing else is fetched") && !strings.Contains(err.Error(), "must be a file or the configuration of a plugin") {
 				t.Errorf("error: %v", err)
 			}
 			if err != nil && strings.Contains(err.Error(), "hunter2") {

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// rule looks at the facts; ok is false when they are none of its business.
+// rule returns a decision; ok is false if it does not apply.
 type rule func(Facts) (d Decision, ok bool)
 
-// rules are asked in order, and the first that knows what to do is followed.
+// rules in order; the first one that applies counts.
 var rules = []rule{
-	// Whatever is wrong with it, an object that is deleted goes.
+	// Deletion proceeds despite other problems.
 	deleting,
-	// Who suspends wants nothing to happen.
 	suspended,
-	// What can never work needs no source.
+	// An invalid spec does not need a source.
 	invalid,
-	// Without a source nothing is known of what depends on its revision.
+	// Further facts depend on the source's revision.
 	sourceMissing,
 	inCircle,
-	// Only who is about to apply something has to wait: what is in place stays, whatever becomes of what it depends on.
+	// Dependencies block only the next apply.
 	dependencies,
 }
 
-// needs are why something has to be done, or nothing yet.
+// needs are the reasons to act, or to wait.
 var needs = []rule{
-	// A request is an order: it outruns every wait for time.
+	// A request overrides all delays.
 	requested,
 	changed,
 	failed,
@@ -93,7 +92,7 @@ func sourceMissing(f Facts) (Decision, bool) {
 			NextCheck: f.Now.Add(f.Kustomization.RetryInterval)}, true
 	case s.Revision == "":
 		return Decision{Verb: VerbWait, Reason: ReasonArtifactFailed,
-			Message: fmt.Sprintf("Source artifact not found: %s has none yet", s.Name)}, true
+			Message: fmt.Sprintf("Source artifact not found: %s does not have one yet", s.Name)}, true
 	}
 	return Decision{}, false
 }
@@ -102,8 +101,8 @@ func inCircle(f Facts) (Decision, bool) {
 	if len(f.Cycle) == 0 {
 		return Decision{}, false
 	}
-	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "These Kustomizations depend on each other in a circle, " +
-		"so none of them can be first: " + strings.Join(f.Cycle, " → ") + " → " + f.Cycle[0] + ". Remove one of the dependsOn"}, true
+	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "These Kustomizations depend on each other in a circle: " +
+		strings.Join(f.Cycle, " → ") + " → " + f.Cycle[0] + ". Remove one of the dependsOn"}, true
 }
 
 func dependencies(f Facts) (Decision, bool) {
@@ -113,17 +112,17 @@ func dependencies(f Facts) (Decision, bool) {
 	for _, d := range f.Dependencies {
 		if message := unready(d); message != "" {
 			return Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, Message: message,
-				// It is watched; an expression may depend on what is not.
+				// Dependencies are watched, but expressions may depend on more.
 				NextCheck: f.Now.Add(dependencyPause)}, true
 		}
 	}
 	return Decision{}, false
 }
 
-// dependencyPause is how soon dependencies are looked at again although nothing was heard of them. It costs no request.
+// dependencyPause is the interval of checks of dependencies. A check makes no request.
 const dependencyPause = 30 * time.Second
 
-// unready says why a dependency keeps what depends on it waiting; empty when it does not.
+// unready returns why a dependency is not ready; empty if it is.
 func unready(d Dependency) string {
 	switch {
 	case d.Denied:
@@ -152,8 +151,8 @@ func changed(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Reason: ReasonChanged}, a.Known && a.Key != a.WantedKey
 }
 
-// failed keeps the distance between attempts. A health check that failed is no failed attempt: it is looked at again when
-// an object changes, and all is tried again when the retry interval is over.
+// failed delays the next attempt. A failed health check is not a failed attempt: it is repeated when
+// an object changes, and after the retry interval.
 func failed(f Facts) (Decision, bool) {
 	a := f.Applied
 	switch {
@@ -162,7 +161,7 @@ func failed(f Facts) (Decision, bool) {
 	case a.Freed:
 		return Decision{Verb: VerbApply, Reason: ReasonFreed}, true
 	case a.Lasting && a.Dirty > 0:
-		// What is held back does not keep the rest from being as it should be.
+		// A held step does not prevent the correction of drift.
 		return Decision{}, false
 	case a.Lasting:
 		return Decision{Verb: VerbRest, Reason: ReasonFailedForGood}, true
@@ -177,8 +176,8 @@ func restarted(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Reason: ReasonRestarted, Full: true}, !f.Applied.Known
 }
 
-// driftsAtOnce is how many changes in a row are undone at once. Whoever changes the object again and again, perhaps another
-// controller, has to be met with more and more patience: there is no end to it.
+// driftsAtOnce is the number of consecutive drifts that are corrected at once. Afterwards delays grow:
+// another controller may change the object again and again.
 const driftsAtOnce = 5
 
 func drifted(f Facts) (Decision, bool) {
@@ -192,17 +191,17 @@ func drifted(f Facts) (Decision, bool) {
 			return Decision{Verb: VerbRest, Reason: ReasonDriftAgain, NextCheck: due}, true
 		}
 	}
-	return Decision{Verb: VerbApply, Reason: ReasonDrift, Message: fmt.Sprintf("%d objects are not as they were left", a.Dirty)}, true
+	return Decision{Verb: VerbApply, Reason: ReasonDrift, Message: fmt.Sprintf("%d objects were changed", a.Dirty)}, true
 }
 
-// intervalOver: what is not watched has to be looked at.
+// intervalOver applies everything at intervals if the cluster is not watched.
 func intervalOver(f Facts) (Decision, bool) {
 	k := f.Kustomization
 	return Decision{Verb: VerbApply, Reason: ReasonIntervalOver, Full: true},
 		!k.Watched && (!f.Health.Waiting || f.Health.Failed) && !f.Now.Before(f.Applied.At.Add(k.Interval))
 }
 
-// healthPause is how soon objects are looked at again that are not watched.
+// healthPause is the interval of checks of objects that are not watched.
 const healthPause = 5 * time.Second
 
 func health(f Facts) (Decision, bool) {

@@ -54,10 +54,10 @@ func TestDecide(t *testing.T) {
 			Decision{Verb: VerbWait, Reason: ReasonArtifactFailed, Message: "not found", NextCheck: in(10 * time.Minute)}},
 		"a source without an artifact: wait for it": {
 			settled(func(f *Facts) { f.Source.Revision = "" }),
-			Decision{Verb: VerbWait, Reason: ReasonArtifactFailed, Message: "Source artifact not found: GitRepository a/src has none yet"}},
+			Decision{Verb: VerbWait, Reason: ReasonArtifactFailed, Message: "Source artifact not found: GitRepository a/src does not have one yet"}},
 		"a circle is named": {
 			settled(func(f *Facts) { f.Cycle = []string{"a/x", "a/y"} }),
-			Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "These Kustomizations depend on each other in a circle, so none of them can be first: a/x → a/y → a/x. Remove one of the dependsOn"}},
+			Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "These Kustomizations depend on each other in a circle: a/x → a/y → a/x. Remove one of the dependsOn"}},
 		"a new revision before a dependency is ready: wait": {
 			settled(func(f *Facts) { f.Applied.WantedKey, f.Dependencies = "other", []Dependency{unready} }),
 			Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, Message: "dependency 'a/b' is not ready", NextCheck: in(30 * time.Second)}},
@@ -89,11 +89,11 @@ func TestDecide(t *testing.T) {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Lasting = true, true }), Decision{Verb: VerbRest, Reason: ReasonFailedForGood}},
 		"a lasting failure keeps nobody's changes": {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Lasting, f.Applied.Dirty = true, true, 1 }),
-			Decision{Verb: VerbApply, Reason: ReasonDrift, Message: "1 objects are not as they were left"}},
+			Decision{Verb: VerbApply, Reason: ReasonDrift, Message: "1 objects were changed"}},
 		"an object that others had is free: apply": {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Freed = true, true }), Decision{Verb: VerbApply, Reason: ReasonFreed}},
 		"somebody changed an object: apply": {
-			settled(func(f *Facts) { f.Applied.Dirty = 2 }), Decision{Verb: VerbApply, Reason: ReasonDrift, Message: "2 objects are not as they were left"}},
+			settled(func(f *Facts) { f.Applied.Dirty = 2 }), Decision{Verb: VerbApply, Reason: ReasonDrift, Message: "2 objects were changed"}},
 		"somebody changes an object again and again: patience": {
 			settled(func(f *Facts) { f.Applied.Dirty, f.Applied.Drifts, f.Applied.Drifted = 2, 8, now }),
 			Decision{Verb: VerbRest, Reason: ReasonDriftAgain, NextCheck: in(8 * time.Second)}},

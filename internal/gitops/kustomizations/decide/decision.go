@@ -12,21 +12,21 @@ import (
 type Verb string
 
 const (
-	// VerbRest: all is as it should be.
+	// VerbRest: nothing to do.
 	VerbRest Verb = "rest"
-	// VerbWait: something outside must happen first; it is watched or looked at again at NextCheck.
+	// VerbWait: wait for something else, which is watched or checked again at NextCheck.
 	VerbWait Verb = "wait"
-	// VerbFail: the Kustomization cannot go on before somebody changes it.
+	// VerbFail: the Kustomization must be changed.
 	VerbFail Verb = "fail"
-	// VerbApply: build, and apply what differs.
+	// VerbApply: build, and apply changed objects.
 	VerbApply Verb = "apply"
-	// VerbCheckHealth: look at the health of what was applied.
+	// VerbCheckHealth: check the health of the applied objects.
 	VerbCheckHealth Verb = "check-health"
-	// VerbDelete: remove what the deletion policy says and let the object go.
+	// VerbDelete: delete objects by the deletion policy, and remove the finalizer.
 	VerbDelete Verb = "delete"
 )
 
-// Reasons that decisions carry. Flux's words where it has one.
+// Reasons of decisions, if possible Flux's.
 const (
 	ReasonDeleted              = "Deleted"
 	ReasonSuspended            = "Suspended"
@@ -54,12 +54,12 @@ const (
 // Decision is one step for one Kustomization.
 type Decision struct {
 	Verb Verb
-	// Reason is a word for machines, Message a sentence for people.
+	// Reason is for machines, Message for people.
 	Reason  string
 	Message string
-	// Full asks for every object to be applied, also those that are as they were left.
+	// Full applies all objects, also unchanged ones.
 	Full bool
-	// NextCheck is when to look again even if nothing happens; zero means that only an event matters.
+	// NextCheck is when to decide again; zero if only an event changes the decision.
 	NextCheck time.Time
 }
 

@@ -1,26 +1,25 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decide says what should happen to a Kustomization next, and why.
+// Package decide decides what to do next with a Kustomization, and why.
 //
-// [Decide] is a pure function: [Facts] in, one [Decision] out. The facts are plain values, the time among them; there is
-// no client, clock, logger or randomness here, and a test lists this package's imports to keep it so. The package
-// kustomization gathers the facts, acts on the decision and records what came of it.
+// [Decide] is a pure function: [Facts] in, one [Decision] out. The facts include the time. The
+// package has no client, clock, logger or randomness, and a test checks its imports. Package
+// controller gathers the facts, acts, and records the result.
 //
-// # Words
+// Nouns:
 //
-//   - The key stands for everything that a build depends on: the object's generation, the source's artifact, the versions
-//     of the ConfigMaps and Secrets that it reads. Equal keys give equal builds.
-//   - An object is dirty when it is not as it was left: somebody changed or removed it.
-//   - A pass is an attempt to build and apply. A quiet one asks the API nothing.
+//   - The key is a digest of everything that a build depends on: the object's generation, the source's
+//     artifact, and the versions of the ConfigMaps and Secrets that it reads.
+//   - A dirty object was changed or removed since it was applied.
 //
-// # Laws
+// Invariants, which are tested with random facts:
 //
-// Whatever the facts, these hold (and are tested on random facts):
-//
-//   - Nothing is applied while the Kustomization is suspended or deleted, or before what it depends on is ready.
-//   - What failed is tried again when something changed or the retry interval is over, and not before.
-//   - What is as it was left is not applied again, unless somebody asked for it or the cluster cannot be watched.
-//   - Objects are pruned in great number only by confirmation of the very revision, or when the Kustomization is deleted.
-//   - A decision that waits for time says until when.
+//   - Nothing is applied while the Kustomization is suspended or deleted, or before its dependencies
+//     are ready.
+//   - A failed attempt is repeated only after a change or after the retry interval.
+//   - Unchanged objects are applied again only on request, or if the cluster is not watched.
+//   - Many objects are pruned only after confirmation of this revision, or on deletion of the
+//     Kustomization.
+//   - A decision that waits for time has a next check.
 package decide

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// Prune is a wish to remove what a build does not have any more.
+// Prune contains the facts about the pruning of objects.
 type Prune struct {
-	// Call is how the Kustomization is named on a command line.
+	// Call names the Kustomization on a command line.
 	Call     string
 	Revision string
-	// Confirmed is the revision whose pruning a person has confirmed.
+	// Confirmed is the revision whose pruning was confirmed.
 	Confirmed string
-	// Inventory is how many objects there were, Stale the names of those that are to go.
+	// Inventory is the number of objects, Stale the names of those to prune.
 	Inventory int
 	Stale     []string
 }
 
-// manyObjects is from how many objects on the removal of more than half needs a person: a wrong path or an emptied
-// directory removes all at once, and with a Terraform object its cloud resources may go.
+// manyObjects is the number of objects from which pruning more than half requires confirmation: a
+// wrong path or an empty directory would delete everything, even cloud resources of stacks.
 const manyObjects = 10
 
-// named is how many objects a message names.
+// named is the number of objects that a message names.
 const named = 5
 
-// ReasonPruneHeld is the reason of a Kustomization whose objects were not pruned.
+// ReasonPruneHeld is the reason for a held pruning.
 const ReasonPruneHeld = "PruneHeld"
 
-// HoldPrune says why the objects must not be pruned before a person has confirmed it; empty when they may.
+// HoldPrune returns why pruning requires confirmation; empty if it does not.
 func HoldPrune(p Prune) string {
 	stale := len(p.Stale)
 	if stale < manyObjects || 2*stale <= p.Inventory || p.Confirmed == p.Revision && p.Revision != "" {

@@ -89,8 +89,8 @@ func TestFilesThatWereChangedAreRefused(t *testing.T) {
 		"two files one behind the other":                       {file: file + "---\n" + only},
 		"one that is not encrypted behind it":                  {file: file + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"},
 		"not to be decrypted":                                  {file: strings.Replace(strings.Replace(file, "x: plain", "x: edited", 1), "    labels:", "    annotations:\n        kustomize.toolkit.fluxcd.io/decrypt: disabled\n    labels:", 1)},
-		"the rest edited":                                      {file: strings.Replace(file, "x: plain", "x: edited", 1), want: "its message authentication code is not that of its content"},
-		"a document taken away":                                {file: stream[:strings.Index(stream, "\n---\n")+1], want: "its message authentication code is not that of its content"},
+		"the rest edited":                                      {file: strings.Replace(file, "x: plain", "x: edited", 1), want: "its message authentication code does not match its content"},
+		"a document taken away":                                {file: stream[:strings.Index(stream, "\n---\n")+1], want: "its message authentication code does not match its content"},
 		"values exchanged":                                     {file: strings.NewReplacer(values[0], values[1], values[1], values[0]).Replace(file), want: "a value was changed or moved"},
 		"a value in plain text":                                {file: strings.Replace(file, values[0], "hunter3", 1), want: "a value that should be encrypted is not"},
 		"a section that is broken":                             {file: strings.Replace(file, "lastmodified: \"", "lastmodified: \"x", 1), want: `its section "sops" cannot be read`},
@@ -187,10 +187,10 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 		data   map[string][]byte
 		want   []string
 	}{
-		"another key": {one, agekey(other), []string{"it is encrypted for the age recipients " + wanted.Recipient().String() + ", and Secret team/sops-age has the keys of " + other.Recipient().String()}},
-		"no key":      {one, map[string][]byte{"key": []byte("x")}, []string{"Secret team/sops-age has no entry *.agekey"}},
+		"another key": {one, agekey(other), []string{"it is encrypted for the age recipients " + wanted.Recipient().String() + ", but Secret team/sops-age has the keys of " + other.Recipient().String()}},
+		"no key":      {one, map[string][]byte{"key": []byte("x")}, []string{"Secret team/sops-age does not have an entry *.agekey"}},
 		"keys of another kind": {one, map[string][]byte{"flux.asc": []byte("x"), "sops.vault-token": []byte("y")},
-			[]string{"no entry *.agekey; not used are flux.asc (an OpenPGP key), sops.vault-token (a token of Vault or OpenBao)"}},
+			[]string{"not have an entry *.agekey; not supported are flux.asc (an OpenPGP key), sops.vault-token (a token of Vault or OpenBao)"}},
 		"one of two shares": {[]sops.KeyGroup{sopstest.For(t, wanted), sopstest.For(t, second)}, agekey(wanted), []string{second.Recipient().String(), "in 2 groups of which 2 are needed"}},
 	}
 	for name, c := range cases {
@@ -212,7 +212,7 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = keysOf(t, agekey(wanted)).File(file, decrypt.YAML)
-		if err == nil || !strings.Contains(err.Error(), "it is encrypted for OpenPGP, and only age keys are used here") {
+		if err == nil || !strings.Contains(err.Error(), "it is encrypted for OpenPGP, but only age keys are supported") {
 			t.Errorf("error: %v", err)
 		}
 	})

@@ -1,25 +1,21 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decrypt opens what SOPS encrypted for age keys.
+// Package decrypt decrypts files and objects that SOPS encrypted for age keys.
 //
-// The nouns:
+// Nouns:
 //
 //   - Keys are the age identities of one Secret, its entries *.agekey.
-//   - A file is what sops wrote: YAML, JSON, dotenv, INI, or any bytes in an
-//     envelope of JSON.
-//   - An opener decrypts one file. [Program] does it in a process of yuba-sops, which alone links sops (see package
-//     sopsfile): sops brings the libraries of four clouds with it.
-//   - A recipient is the public half of an age key; a file names those that it
-//     was encrypted for.
+//   - A file is one that sops wrote: YAML, JSON, dotenv, INI, or any bytes in a JSON envelope.
+//   - An opener decrypts one file. [Program] does so in a process of yuba-sops, because sops links the
+//     libraries of four clouds (see package sopsfile).
+//   - A recipient is the public part of an age key. A file names its recipients.
 //
 // Invariants:
 //
-//   - A file whose message authentication code is not that of its content is
-//     refused. Objects that kustomize has changed since cannot be verified any
-//     more; their files were.
-//   - No error shows what was encrypted or a key. Keys and files reach the
-//     process through its standard input only.
+//   - A file whose message authentication code does not match its content is refused. Objects that
+//     kustomize has changed cannot be verified; their files were verified before.
+//   - Errors contain neither decrypted data nor keys. The process receives both from standard input.
 //
-// The package reads no files and no API: it works on bytes and on objects.
+// The package reads neither files nor the API.
 package decrypt

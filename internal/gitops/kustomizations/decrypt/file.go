@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Format is how a file is written.
+// Format is the format of a file.
 type Format int
 
 // The formats of sops.
@@ -26,17 +26,17 @@ const (
 	YAML
 )
 
-// String names a format for errors.
+// String returns the name for errors.
 func (f Format) String() string {
 	return [...]string{"binary", "dotenv", "INI", "JSON", "YAML"}[f]
 }
 
-// marker is what every file of a format has once sops has encrypted it.
+// marker is a part of every encrypted file of a format.
 func (f Format) marker() []byte {
 	return []byte([...]string{`"mac": "ENC[`, "sops_mac=ENC[", "[sops]", `"mac": "ENC[`, "mac: ENC["}[f])
 }
 
-// FormatOf is the format that a file's name, or an entry's, says it has.
+// FormatOf returns the format for the name of a file or an entry.
 func FormatOf(name string) Format {
 	if strings.HasSuffix(name, ".dockerconfigjson") {
 		return JSON
@@ -54,10 +54,10 @@ func FormatOf(name string) Format {
 	return Binary
 }
 
-// maxFile is how large a file may be that is decrypted, as with Flux.
+// maxFile limits encrypted files, as in Flux.
 const maxFile = 5 << 20
 
-// File opens a file, verified. What sops did not encrypt comes back as it is.
+// File decrypts and verifies a file. It returns files without encryption unchanged.
 func (k *Keys) File(data []byte, format Format) ([]byte, error) {
 	if !bytes.Contains(data, format.marker()) {
 		return data, nil
@@ -79,8 +79,7 @@ func (k *Keys) Verify(data []byte) error {
 	}
 	files, err := split(data)
 	if err != nil {
-		// kustomize, or who explains its failure, says it better.
-		return nil
+		return nil // kustomize will report it
 	}
 	for _, file := range files {
 		if _, err := k.open(file, YAML, YAML); err != nil {
@@ -90,8 +89,8 @@ func (k *Keys) Verify(data []byte) error {
 	return nil
 }
 
-// split takes a stream of documents apart into what sops encrypted at a time: documents that share a code. Documents
-// that are not encrypted, or are to stay so, are left out.
+// split splits a stream of documents by their authentication code: sops encrypted those with the same
+// code together. It omits documents that are not encrypted, or stay so.
 func split(data []byte) ([][]byte, error) {
 	var codes []string
 	groups := map[string][]*yaml.Node{}
@@ -136,7 +135,7 @@ func split(data []byte) ([][]byte, error) {
 	return files, nil
 }
 
-// scalar is the value at a path of keys; empty when there is none.
+// scalar returns the value at a path of keys; empty if there is none.
 func scalar(node *yaml.Node, keys ...string) string {
 	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
@@ -159,15 +158,14 @@ func scalar(node *yaml.Node, keys ...string) string {
 	return node.Value
 }
 
-// open decrypts and verifies a file and writes it in a format.
+// open decrypts and verifies a file, and converts it to a format.
 func (k *Keys) open(data []byte, from, to Format) ([]byte, error) {
 	return k.decrypted(data, from, to, true)
 }
 
-// decrypted decrypts a file.
 func (k *Keys) decrypted(data []byte, from, to Format, verify bool) ([]byte, error) {
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("it has %d bytes; at most %d are decrypted", len(data), maxFile)
+		return nil, fmt.Errorf("it has %d bytes; the limit for encrypted files is %d", len(data), maxFile)
 	}
 	return k.opener(Request{Data: data, From: from, To: to, Verify: verify, Keys: k.texts})
 }

@@ -19,7 +19,7 @@ const Provider = "sops"
 // KeyExtension marks the entries of a Secret that are age keys.
 const KeyExtension = ".agekey"
 
-// foreign are the entries of a Secret with which Flux decrypts and which are of no use here.
+// foreign are the keys of a Secret that Flux supports, but Yuba does not.
 var foreign = map[string]string{
 	".asc":         "an OpenPGP key",
 	".vault-token": "a token of Vault or OpenBao",
@@ -29,13 +29,13 @@ var foreign = map[string]string{
 	".hckms":       "credentials of Huawei Cloud KMS",
 }
 
-// Keys open what was encrypted for them.
+// Keys decrypt files and objects.
 type Keys struct {
 	texts  KeyTexts
 	opener Opener
 }
 
-// NewKeys reads the keys among a Secret's data. from names the Secret in errors; empty when the Kustomization names none.
+// NewKeys reads the keys in a Secret's data. from names the Secret in errors; empty if there is none.
 func NewKeys(from string, data map[string][]byte, opener Opener) (*Keys, error) {
 	k := &Keys{texts: KeyTexts{From: from}, opener: opener}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -47,8 +47,8 @@ func NewKeys(from string, data map[string][]byte, opener Opener) (*Keys, error) 
 			continue
 		}
 		if _, err := age.ParseIdentities(bytes.NewReader(data[name])); err != nil {
-			// The parser's own words may quote the key.
-			return nil, fmt.Errorf("keys of spec.decryption: entry %q of %s is not a list of age identities, lines that begin with AGE-SECRET-KEY-; plugins' identities are not read",
+			// The parser's error may quote the key.
+			return nil, fmt.Errorf("keys of spec.decryption: entry %q of %s is not a list of age identities, lines that begin with AGE-SECRET-KEY-; identities of plugins are not supported",
 				name, from)
 		}
 		k.texts.Age = append(k.texts.Age, data[name])

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// MaskText stands for what is encrypted in objects that are shown to people, as flux shows them.
+// MaskText replaces encrypted values in displayed objects, as in flux.
 const MaskText = "**SOPS**"
 
 // maskData is MaskText as an entry of a Secret's data.
 var maskData = base64.StdEncoding.EncodeToString([]byte(MaskText))
 
-// IsMask tells whether a value stands for one that is encrypted.
+// IsMask reports whether a value is a mask.
 func IsMask(value any) bool { return value == MaskText || value == maskData }
 
-// Mask replaces what sops encrypted in an object with MaskText, and takes sops' section out. It changes the object.
+// Mask replaces encrypted values of an object by MaskText, and removes sops' section. It changes the
+// object.
 func Mask(object map[string]any) {
 	secret := object["kind"] == "Secret"
 	if Encrypted(object) {
@@ -44,7 +45,7 @@ func Mask(object map[string]any) {
 	}
 }
 
-// masked is a value with every text that sops encrypted replaced.
+// masked returns a value with masks for encrypted texts.
 func masked(value any, text string) any {
 	switch value := value.(type) {
 	case string:

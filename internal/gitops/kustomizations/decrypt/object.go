@@ -21,8 +21,8 @@ const (
 	disabled    = "disabled"
 )
 
-// Object opens an object: one that sops encrypted, or a Secret with entries that it encrypted. It tells whether there was
-// something to open. The object is replaced, not changed in part, so that a failure leaves it as it was.
+// Object decrypts an object: an encrypted one, or a Secret with encrypted entries. It reports whether
+// it decrypted anything. It does not change its argument.
 func (k *Keys) Object(object map[string]any) (map[string]any, bool, error) {
 	switch {
 	case Disabled(object):
@@ -36,7 +36,7 @@ func (k *Keys) Object(object map[string]any) (map[string]any, bool, error) {
 	return object, false, nil
 }
 
-// Disabled tells whether an object is to stay encrypted.
+// Disabled reports whether an object stays encrypted.
 func Disabled(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -44,14 +44,14 @@ func Disabled(object map[string]any) bool {
 	return strings.EqualFold(value, disabled)
 }
 
-// Encrypted tells whether sops encrypted an object as a file.
+// Encrypted reports whether an object is an encrypted file.
 func Encrypted(object map[string]any) bool {
 	section, _ := object["sops"].(map[string]any)
 	code, _ := section["mac"].(string)
 	return code != ""
 }
 
-// whole opens an object that was a file. kustomize has changed it since, so that its code says nothing any more.
+// whole decrypts an object that was a file. Its code is not valid any more: kustomize changed it.
 func (k *Keys) whole(object map[string]any) (map[string]any, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -63,12 +63,12 @@ func (k *Keys) whole(object map[string]any) (map[string]any, error) {
 	}
 	opened := map[string]any{}
 	if err := utiljson.Unmarshal(plain, &opened); err != nil {
-		return nil, fmt.Errorf("what was encrypted is no object")
+		return nil, fmt.Errorf("the decrypted data is not an object")
 	}
 	return opened, nil
 }
 
-// entries opens those of a Secret's entries that are files of sops.
+// entries decrypts the encrypted entries of a Secret.
 func (k *Keys) entries(object map[string]any) (map[string]any, bool, error) {
 	data, _ := object["data"].(map[string]any)
 	var opened map[string]any
@@ -76,8 +76,7 @@ func (k *Keys) entries(object map[string]any) (map[string]any, bool, error) {
 		encoded, _ := data[name].(string)
 		file, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			// The API says better what is wrong with it.
-			continue
+			continue // the API will report it
 		}
 		from, encrypted := formatOfContent(file)
 		if !encrypted {
@@ -108,7 +107,7 @@ func (k *Keys) entries(object map[string]any) (map[string]any, bool, error) {
 	return object, true, nil
 }
 
-// formatOfContent finds the format of an encrypted file without a name.
+// formatOfContent returns the format of an encrypted file without a name.
 func formatOfContent(data []byte) (Format, bool) {
 	for _, format := range []Format{Dotenv, INI, YAML, JSON} {
 		if bytes.Contains(data, format.marker()) {
@@ -118,7 +117,7 @@ func formatOfContent(data []byte) (Format, bool) {
 	return Binary, false
 }
 
-// envelope tells a JSON file from bytes that are in an envelope of JSON: beside sops' own section it has "data" only.
+// envelope distinguishes a JSON file from bytes in a JSON envelope, which has only "data" and "sops".
 func envelope(file []byte) Format {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(file, &fields) == nil && len(fields) == 2 && fields["data"] != nil && fields["sops"] != nil {

@@ -16,38 +16,39 @@ type Opener func(Request) ([]byte, error)
 // Request is a file to decrypt.
 type Request struct {
 	Data []byte `json:"data"`
-	// From is how the file is written, To how its plain text is wanted.
+	// From is the file's format, To that of the result.
 	From Format `json:"from"`
 	To   Format `json:"to"`
-	// Verify says that the file is as sops wrote it, so that its message authentication code must be right.
+	// Verify requires a valid message authentication code. Only unchanged files have one.
 	Verify bool     `json:"verify,omitempty"`
 	Keys   KeyTexts `json:"keys"`
 }
 
 // KeyTexts are the keys of a Secret.
 type KeyTexts struct {
-	// From names the Secret in errors; empty when there is none.
+	// From names the Secret in errors; empty if there is none.
 	From string `json:"from,omitempty"`
 	// Age are entries with age identities.
 	Age [][]byte `json:"age,omitempty"`
-	// Foreign are the names of entries that are keys of another sort.
+	// Foreign are the names of entries with other keys.
 	Foreign []string `json:"foreign,omitempty"`
 }
 
-// Answer is a decrypted file, or why there is none.
+// Answer is a decrypted file, or an error.
 type Answer struct {
 	Plain []byte `json:"plain,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// Program opens files in a process of yuba-sops, which starts with the first file. It is used by one goroutine.
+// Program decrypts in a process of yuba-sops, which starts with the first file. It is for one
+// goroutine.
 type Program struct {
 	ctx     context.Context
 	find    apart.Finder
 	process *apart.Process
 }
 
-// NewProgram prepares the opening of files. find finds the programs yuba-sops and yuba-sandbox.
+// NewProgram returns a program. find finds yuba-sops and yuba-sandbox.
 func NewProgram(ctx context.Context, find apart.Finder) *Program {
 	return &Program{ctx: ctx, find: find}
 }
@@ -55,7 +56,7 @@ func NewProgram(ctx context.Context, find apart.Finder) *Program {
 // Open implements Opener.
 func (p *Program) Open(r Request) ([]byte, error) {
 	if p.process == nil && p.find == nil {
-		return nil, errors.New("nothing is decrypted here")
+		return nil, errors.New("decryption is not available here")
 	}
 	if p.process == nil {
 		process, err := apart.Start(p.ctx, p.find, "sops")

@@ -1,20 +1,20 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize runs kustomize: here, or in a process of its own.
+// Package kustomize runs kustomize in this process, or in a separate one.
 //
-// The nouns:
+// Nouns:
 //
-//   - A tree is a file system with what is built. kustomize only reads it.
-//   - A process is the program yuba-kustomize, started for one build. It has no files, no environment and no network
-//     that it would use: it asks for every file, and answers with objects.
-//   - An object is what kustomize made, as JSON.
+//   - A tree is a file system with the input. kustomize only reads it.
+//   - A process is the program yuba-kustomize for one build. It has no files, environment or network:
+//     it requests every file, and returns objects.
+//   - An object is one of kustomize's results, as JSON.
 //
 // Invariants:
 //
-//   - Objects that a process makes are those that this process would make, in the same order and byte for byte.
-//   - What a process may answer is bounded; package apart bounds the rest.
+//   - A separate process returns the same objects as this one, byte for byte and in the same order.
+//   - The results of a process are limited; package apart limits its resources.
 //
-// The package knows nothing of Kustomizations, of limits of trees, of encryption: whoever serves the tree sees to that.
-// It imports little, because the program is started often.
+// The package does not know Kustomizations, limits of trees, and encryption; that is up to the tree. It
+// imports little, because the program is started often.
 package kustomize

@@ -1,14 +1,14 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sopsfile decrypts files as sops writes them.
+// Package sopsfile decrypts files of sops.
 //
-// It links sops, and with it the libraries of every cloud whose keys sops knows, whether they are used or not. Therefore
-// only the program yuba-sops links this package; the server asks that program through package decrypt.
+// It links sops, and thereby the libraries of all clouds that sops supports. Therefore only the program
+// yuba-sops links this package; the server uses that program through package decrypt.
 //
 // Invariants:
 //
-//   - The keys are those of a request and no others: no environment, no home directory, no SSH key, no agent and no
-//     plugin of this machine is asked, and nothing is called over a network.
-//   - No error shows what was encrypted, or a key.
+//   - Only the keys of a request are used: no environment, home directory, SSH key, agent or plugin of
+//     this machine, and no network.
+//   - Errors contain neither decrypted data nor keys.
 package sopsfile

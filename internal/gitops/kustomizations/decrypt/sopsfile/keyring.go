@@ -22,10 +22,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 )
 
-// maxDataKey is far above what sops encrypts with a recipient: 32 bytes, or a share of them.
+// maxDataKey is far above the size of data keys: 32 bytes, or a share of them.
 const maxDataKey = 1 << 10
 
-// keyring answers sops with the keys of a request.
+// keyring is a key service of sops with the keys of a request.
 type keyring struct {
 	decrypt.KeyTexts
 	identities []age.Identity
@@ -52,10 +52,10 @@ func newKeyring(texts decrypt.KeyTexts) (*keyring, error) {
 	return k, nil
 }
 
-// errNoKey is the answer for every key that is none of ours; explain tells the user more.
+// errNoKey is replaced by explain.
 var errNoKey = errors.New("no key for it")
 
-// Decrypt answers sops' question for one share of a data key.
+// Decrypt decrypts one share of a data key.
 func (k *keyring) Decrypt(_ context.Context, req *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
 	if _, ok := req.GetKey().GetKeyType().(*keyservice.Key_AgeKey); !ok || len(k.identities) == 0 {
 		return nil, errNoKey
@@ -71,15 +71,14 @@ func (k *keyring) Decrypt(_ context.Context, req *keyservice.DecryptRequest) (*k
 	return &keyservice.DecryptResponse{Plaintext: key}, nil
 }
 
-// Encrypt refuses: this side only opens.
+// Encrypt is not supported.
 func (k *keyring) Encrypt(context.Context, *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
-	return nil, errors.New("nothing is encrypted here")
+	return nil, errors.New("encryption is not supported")
 }
 
-// dataKey opens the key with which a file's values are encrypted.
+// dataKey decrypts the key of a file's values.
 func (k *keyring) dataKey(metadata *sops.Metadata) ([]byte, error) {
-	// sops is handed a fresh copy of the question: it would otherwise take a data key that it remembers.
-	metadata.DataKey = nil
+	metadata.DataKey = nil // or sops would return it
 	key, err := metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(k)}, nil)
 	if err != nil {
 		return nil, k.explain(metadata)
@@ -87,7 +86,7 @@ func (k *keyring) dataKey(metadata *sops.Metadata) ([]byte, error) {
 	return key, nil
 }
 
-// explain says which keys a file wants and which there are.
+// explain compares the keys that a file needs with the given ones.
 func (k *keyring) explain(metadata *sops.Metadata) error {
 	var recipients, others []string
 	for _, group := range metadata.KeyGroups {
@@ -101,7 +100,7 @@ func (k *keyring) explain(metadata *sops.Metadata) error {
 	}
 	recipients, others = unique(recipients), unique(others)
 	if len(recipients) == 0 {
-		return fmt.Errorf("it is encrypted for %s, and only age keys are used here; add an age recipient with \"sops rotate --add-age\"", listed(others, "nobody"))
+		return fmt.Errorf("it is encrypted for %s, but only age keys are supported; add an age recipient with \"sops rotate --add-age\"", listed(others, "nobody"))
 	}
 	wanted := "it is encrypted for the age recipients " + strings.Join(recipients, ", ")
 	if len(metadata.KeyGroups) > 1 {
@@ -109,18 +108,18 @@ func (k *keyring) explain(metadata *sops.Metadata) error {
 	}
 	switch {
 	case k.From == "":
-		return fmt.Errorf("%s, and spec.decryption.secretRef names no Secret with a key", wanted)
+		return fmt.Errorf("%s, but spec.decryption.secretRef does not name a Secret with a key", wanted)
 	case len(k.identities) == 0:
 		unused := ""
 		if len(k.Foreign) > 0 {
-			unused = "; not used are " + strings.Join(k.Foreign, ", ")
+			unused = "; not supported are " + strings.Join(k.Foreign, ", ")
 		}
-		return fmt.Errorf("%s, and %s has no entry *%s%s", wanted, k.From, decrypt.KeyExtension, unused)
+		return fmt.Errorf("%s, but %s does not have an entry *%s%s", wanted, k.From, decrypt.KeyExtension, unused)
 	}
-	return fmt.Errorf("%s, and %s has the keys of %s", wanted, k.From, listed(k.recipients, "none of them"))
+	return fmt.Errorf("%s, but %s has the keys of %s", wanted, k.From, listed(k.recipients, "none of them"))
 }
 
-// kindOf says in words what a key is that is no age key.
+// kindOf returns the name of a key other than age.
 func kindOf(key keys.MasterKey) string {
 	names := map[string]string{
 		"pgp": "OpenPGP", "kms": "AWS KMS", "gcp_kms": "Google Cloud KMS", "azure_kv": "Azure Key Vault",
@@ -133,7 +132,7 @@ func kindOf(key keys.MasterKey) string {
 	return kind
 }
 
-// mostNamed is how many recipients an error names: files choose them, and messages are kept in statuses.
+// mostNamed limits the recipients in an error, which becomes part of a status.
 const mostNamed = 10
 
 func unique(names []string) []string {

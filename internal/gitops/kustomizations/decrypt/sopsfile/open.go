@@ -25,14 +25,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// sops logs values that it takes for comments; nothing of it is to be in our log.
+// sops logs encrypted comments; do not log them.
 func init() {
 	for _, logger := range logging.Loggers {
 		logger.SetOutput(io.Discard)
 	}
 }
 
-// Serve is what the program does: it opens the files that it is sent, until in ends.
+// Serve decrypts received files until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	for in := bufio.NewReader(in); ; {
 		var r decrypt.Request
@@ -41,23 +41,23 @@ func Serve(in io.Reader, out io.Writer) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("receive what is to be decrypted: %w", err)
+			return fmt.Errorf("receive a file: %w", err)
 		}
 		var answer decrypt.Answer
 		if answer.Plain, err = Open(r); err != nil {
 			answer = decrypt.Answer{Error: err.Error()}
 		}
 		if err := apart.Send(out, answer); err != nil {
-			return fmt.Errorf("send what was decrypted: %w", err)
+			return fmt.Errorf("send a decrypted file: %w", err)
 		}
 	}
 }
 
-// Open decrypts a file. What sops makes of hostile files may be a panic.
+// Open decrypts a file. sops may panic on hostile files.
 func Open(r decrypt.Request) (plain []byte, err error) {
 	defer func() {
 		if recover() != nil {
-			plain, err = nil, fmt.Errorf("what is encrypted is not %s file as sops writes it", diagnostic.WithArticle(r.From.String()))
+			plain, err = nil, fmt.Errorf("it is not %s file of sops", diagnostic.WithArticle(r.From.String()))
 		}
 	}()
 	ring, err := newKeyring(r.Keys)
@@ -66,8 +66,8 @@ func Open(r decrypt.Request) (plain []byte, err error) {
 	}
 	tree, err := storeOf(r.From).LoadEncryptedFile(r.Data)
 	if err != nil {
-		// sops' words may quote the file.
-		return nil, fmt.Errorf("what is encrypted is not %s file as sops writes it: its section \"sops\" cannot be read", diagnostic.WithArticle(r.From.String()))
+		// The error of sops may quote the file.
+		return nil, fmt.Errorf("it is not %s file of sops: its section \"sops\" cannot be read", diagnostic.WithArticle(r.From.String()))
 	}
 	key, err := ring.dataKey(&tree.Metadata)
 	if err != nil {
@@ -84,12 +84,12 @@ func Open(r decrypt.Request) (plain []byte, err error) {
 	}
 	plain, err = storeOf(r.To).EmitPlainFile(tree.Branches)
 	if err != nil {
-		return nil, fmt.Errorf("what was encrypted as %s cannot be written as %s", r.From, r.To)
+		return nil, fmt.Errorf("the decrypted %s cannot be converted to %s", r.From, r.To)
 	}
 	return plain, nil
 }
 
-// storeOf reads and writes a format. sops' own configuration files are not read.
+// storeOf returns sops' reader and writer of a format, without its configuration files.
 func storeOf(f decrypt.Format) sops.Store {
 	c := config.NewStoresConfig()
 	switch f {
@@ -106,7 +106,7 @@ func storeOf(f decrypt.Format) sops.Store {
 	}
 }
 
-// explainValue says why values could not be decrypted. sops' own words quote values that are not encrypted.
+// explainValue explains why values could not be decrypted. Errors of sops quote plain values.
 func explainValue(err error) error {
 	if strings.Contains(err.Error(), "does not match sops' data format") {
 		return errors.New("a value that should be encrypted is not; edit such files with \"sops edit\" only")
@@ -114,12 +114,12 @@ func explainValue(err error) error {
 	return errors.New("a value was changed or moved after it was encrypted; edit such files with \"sops edit\" only")
 }
 
-// verified compares the code that a file has with that of its content.
+// verified compares the code in a file with that of its content.
 func verified(metadata sops.Metadata, key []byte, code string) error {
 	stored, err := aes.NewCipher().Decrypt(metadata.MessageAuthenticationCode, key, metadata.LastModified.Format(time.RFC3339))
 	if err != nil || stored != code {
-		return errors.New("its message authentication code is not that of its content: it was changed after it was encrypted, " +
-			"and \"sops decrypt\" refuses it, too; edit such files with \"sops edit\", or encrypt them with --mac-only-encrypted so that the rest may be edited by hand")
+		return errors.New("its message authentication code does not match its content: it was changed after it was encrypted, " +
+			"and \"sops decrypt\" refuses it, too; edit such files with \"sops edit\", or encrypt them with --mac-only-encrypted to edit the rest manually")
 	}
 	return nil
 }
