@@ -139,7 +139,7 @@ func TestARemoteClusterIsReachedByItsKubeconfig(t *testing.T) {
 		s.KubeConfig = &meta.KubeConfigReference{SecretRef: &meta.SecretKeyReference{Name: "remote"}}
 		s.Interval.Duration, s.Wait = time.Second, true
 	})
-	if message := w.failing("app", "ReconciliationFailed"); !strings.Contains(message, "Secret "+w.namespace+"/remote does not exist") {
+	if message := w.failing("app", "ReconciliationFailed"); !strings.Contains(message, "Secret "+w.namespace+"/remote of spec.kubeConfig does not exist") {
 		t.Errorf("it says: %s", message)
 	}
 	w.must(w.c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "remote"},

@@ -92,9 +92,11 @@ func (d *Dispatcher) read(ctx context.Context, provider *notificationv1beta3.Pro
 		if err != nil {
 			return t, err
 		}
-		if proxy, err = readProxy(secret.Data); err != nil {
-			return t, err
+		u, err := secrets.ProxyURLFromSecret(ctx, secret)
+		if err != nil { // the error may contain the address with a password
+			return t, later("spec.proxySecretRef: the Secret needs an address with http://, https:// or socks5://, and username and password as separate keys")
 		}
+		proxy = u.String()
 	}
 	if t.Address == "" {
 		return t, later("the Provider has no address: set spec.address, or the key address of the Secret in spec.secretRef")
@@ -154,21 +156,6 @@ func readHeaders(text []byte) (map[string]string, error) {
 		return nil, later("spec.secretRef: the key headers names more than %d headers", maxHeaders)
 	}
 	return headers, nil
-}
-
-// readProxy reads a proxy's Secret: address, username and password.
-func readProxy(data map[string][]byte) (string, error) {
-	u, err := parseProxy(string(data["address"]))
-	if err != nil {
-		return "", err
-	}
-	if u == nil {
-		return "", later("spec.proxySecretRef: the Secret has no address")
-	}
-	if name, ok := data["username"]; ok {
-		u.User = url.UserPassword(string(name), string(data["password"]))
-	}
-	return u.String(), nil
 }
 
 // parseProxy parses a proxy's address. Errors do not contain it: it may contain a password.

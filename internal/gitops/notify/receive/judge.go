@@ -4,6 +4,7 @@
 package receive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,8 +50,7 @@ func judge(obj *notificationv1.Receiver, secret *corev1.Secret, mapper apimeta.R
 		return stall(meta.InvalidCELExpressionReason, "Reconciliation failed terminally due to configuration error: spec.resourceFilter: %v", err), nil
 	}
 	targets, unserved, err := readTargets(obj, mapper, crossNamespace)
-	var wrong *wrongError
-	if errors.As(err, &wrong) {
+	if wrong := (*wrongError)(nil); errors.As(err, &wrong) {
 		return stall(wrong.reason, "%s", wrong.message), nil
 	}
 	if err != nil {
@@ -110,10 +110,7 @@ var groups = map[string]string{
 func readTargets(obj *notificationv1.Receiver, mapper apimeta.RESTMapper, crossNamespace bool) (targets []target, unserved []string, err error) {
 	for i, resource := range obj.Spec.Resources {
 		field := fmt.Sprintf("spec.resources[%d]", i)
-		t := target{namespace: obj.Namespace, name: resource.Name, labels: resource.MatchLabels}
-		if resource.Namespace != "" {
-			t.namespace = resource.Namespace
-		}
+		t := target{namespace: cmp.Or(resource.Namespace, obj.Namespace), name: resource.Name, labels: resource.MatchLabels}
 		if t.namespace != obj.Namespace && !crossNamespace {
 			return nil, nil, &wrongError{acl.AccessDeniedReason, fmt.Sprintf("%s: can't access '%s/%s/%s', cross-namespace references have been blocked; --allow-cross-namespace of the server allows them",
 				field, resource.Kind, t.namespace, resource.Name)}

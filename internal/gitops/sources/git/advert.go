@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // maxAdvert limits all references together, in bytes: about 600 000 references.
@@ -30,7 +32,7 @@ const noRefs = "capabilities^{}"
 // readAdvert reads references. It returns errEmpty without any; then the caller must check that the
 // server sends nothing else, see ended.
 func readAdvert(r io.Reader) (*advert, error) {
-	limited := &limitedReader{r: r, left: maxAdvert, err: tooBig("its references have more than %d bytes", maxAdvert)}
+	limited := &upstream.LimitedReader{R: r, Left: maxAdvert, Exceeded: tooBig("its references have more than %d bytes", maxAdvert)}
 	given := &advert{refs: map[string]plumbing.Hash{}, peeled: map[string]plumbing.Hash{}, caps: capability.NewList()}
 	line, err := readLine(limited)
 	if errors.Is(err, io.EOF) {

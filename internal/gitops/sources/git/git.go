@@ -4,6 +4,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"time"
@@ -78,8 +79,7 @@ type Options struct {
 	// MaxObject limits the files of a repository; 128 MiB. Unpacking needs a multiple of it in
 	// memory.
 	MaxObject int64
-	// MaxTree and MaxEntries limit a checkout: the bytes of all files, 4 GiB, and their number, 200
-	// 000.
+	// MaxTree and MaxEntries limit a checkout: all files in bytes, 4 GiB, and their number, 200 000.
 	MaxTree    int64
 	MaxEntries int64
 	// Parallel is the number of packs that are unpacked or checked out concurrently; 2. It limits
@@ -92,18 +92,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	set := func(field *int64, value int64) {
-		if *field <= 0 {
-			*field = value
-		}
-	}
-	set(&o.MaxPack, 1<<30)
-	set(&o.MaxObject, 128<<20)
-	set(&o.MaxTree, 4<<30)
-	set(&o.MaxEntries, 200_000)
-	if o.Parallel <= 0 {
-		o.Parallel = 2
-	}
+	o.MaxPack = cmp.Or(o.MaxPack, 1<<30)
+	o.MaxObject = cmp.Or(o.MaxObject, 128<<20)
+	o.MaxTree = cmp.Or(o.MaxTree, 4<<30)
+	o.MaxEntries = cmp.Or(o.MaxEntries, 200_000)
+	o.Parallel = cmp.Or(o.Parallel, 2)
 	if o.News == nil {
 		o.News = func(string) {}
 	}

@@ -116,10 +116,15 @@ func (m *mirror) touch() {
 // Collect removes mirrors that were not used for longer than idle, then least recently used ones
 // until at most maxBytes are on disk; 0 means no limit. It returns the bytes left. Mirrors in use
 // stay, and removed ones are fetched again when needed.
-func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int64) (int64, error) {
+func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int64) (total int64, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("collect mirrors of git repositories: %w", err)
+		}
+	}()
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
-		return 0, fmt.Errorf("collect mirrors of git repositories: %w", err)
+		return 0, err
 	}
 	type kept struct {
 		name  string
@@ -127,14 +132,13 @@ func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int6
 		bytes int64
 	}
 	var all []kept
-	var total int64
 	for _, entry := range entries {
 		if !entry.IsDir() {
 			continue
 		}
 		one := kept{name: entry.Name(), used: m.lastUsed(entry)}
 		if one.bytes, err = size(ctx, filepath.Join(m.dir, one.name)); err != nil {
-			return total, fmt.Errorf("collect mirrors of git repositories: %w", err)
+			return total, err
 		}
 		total += one.bytes
 		all = append(all, one)
@@ -146,7 +150,7 @@ func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int6
 		}
 		removed, err := m.remove(one.name)
 		if err != nil {
-			return total, fmt.Errorf("collect mirrors of git repositories: %w", err)
+			return total, err
 		}
 		if removed {
 			total -= one.bytes

@@ -139,20 +139,27 @@ func (o *objects) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, wrongRef("the reference is a tag of a tag of a tag")
 }
 
-// headerHash returns the hash in a header of a commit or tag.
-func headerHash(content []byte, name string) (plumbing.Hash, error) {
+// header returns the first header of a commit or tag with a name; empty if there is none.
+func header(content []byte, name string) string {
 	for line := range bytes.Lines(content) {
-		if len(bytes.TrimSpace(line)) == 0 {
+		text := strings.TrimSuffix(string(line), "\n")
+		if text == "" {
 			break
 		}
-		if text, is := strings.CutPrefix(string(line), name+" "); is {
-			text = strings.TrimSuffix(text, "\n")
-			if hash := plumbing.NewHash(text); hash.String() == text {
-				return hash, nil
-			}
+		if value, is := strings.CutPrefix(text, name+" "); is {
+			return value
 		}
 	}
-	return plumbing.ZeroHash, fmt.Errorf("%w: a commit or tag does not say its %s", errNotGit, name)
+	return ""
+}
+
+// headerHash returns the hash in a header of a commit or tag.
+func headerHash(content []byte, name string) (plumbing.Hash, error) {
+	text := header(content, name)
+	if hash := plumbing.NewHash(text); hash.String() == text {
+		return hash, nil
+	}
+	return plumbing.ZeroHash, fmt.Errorf("%w: a commit or tag lacks its %s", errNotGit, name)
 }
 
 // root returns the hash of a commit's tree.

@@ -36,7 +36,7 @@ func (s *store) receive(ctx context.Context, r io.Reader, thin bool, limits pack
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	limited := &limitedReader{r: r, left: limits.bytes, err: tooBig("more than %d MiB would have to be fetched", limits.bytes>>20)}
+	limited := &upstream.LimitedReader{R: r, Left: limits.bytes, Exceeded: tooBig("more than %d MiB would have to be fetched", limits.bytes>>20)}
 	if _, err := io.Copy(f, contextReader{ctx, limited}); err != nil {
 		return err
 	}

@@ -183,19 +183,11 @@ func splitTag(content []byte) signed {
 
 // committed returns the time of a commit.
 func committed(content []byte) (time.Time, error) {
-	for line := range bytes.Lines(content) {
-		text := strings.TrimSuffix(string(line), "\n")
-		if text == "" {
-			break
-		}
-		if strings.HasPrefix(text, "committer ") {
-			fields := strings.Fields(text[strings.LastIndex(text, ">")+1:])
-			if len(fields) > 0 {
-				if seconds, err := strconv.ParseInt(fields[0], 10, 64); err == nil {
-					return time.Unix(seconds, 0), nil
-				}
-			}
-		}
+	committer := header(content, "committer")
+	at, _, _ := strings.Cut(strings.TrimSpace(committer[strings.LastIndex(committer, ">")+1:]), " ")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: a commit lacks its time", errNotGit)
 	}
-	return time.Time{}, fmt.Errorf("%w: a commit does not say when it was made", errNotGit)
+	return time.Unix(seconds, 0), nil
 }

@@ -216,27 +216,6 @@ func readLine(r io.Reader) ([]byte, error) {
 	return line, nil
 }
 
-// limitedReader fails with err after a number of bytes.
-type limitedReader struct {
-	r    io.Reader
-	left int64
-	err  error
-}
-
-func (l *limitedReader) Read(b []byte) (int, error) {
-	if l.left < 0 {
-		return 0, l.err
-	}
-	if int64(len(b)) > l.left+1 {
-		b = b[:l.left+1]
-	}
-	n, err := l.r.Read(b)
-	if l.left -= int64(n); l.left < 0 {
-		return n, l.err
-	}
-	return n, err
-}
-
 // contextReader fails when its context ends.
 type contextReader struct {
 	ctx context.Context

@@ -32,20 +32,29 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	// Errors are not content.
 	if request.Context().Value(isContent{}) == nil || response.StatusCode < 200 || response.StatusCode > 299 {
-		response.Body = &limitedBody{response.Body, b.limit, b.limit}
+		exceeded := &archive.LimitError{What: "the size of a response in bytes", Limit: b.limit}
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{&LimitedReader{R: response.Body, Left: b.limit, Exceeded: exceeded}, response.Body}
 	}
 	return response, nil
 }
 
-type limitedBody struct {
-	io.ReadCloser
-	left, limit int64
+// LimitedReader fails with Exceeded if there are more than Left bytes.
+type LimitedReader struct {
+	R        io.Reader
+	Left     int64
+	Exceeded error
 }
 
-func (l *limitedBody) Read(p []byte) (int, error) {
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, &archive.LimitError{What: "the size of a response in bytes", Limit: l.limit}
+func (l *LimitedReader) Read(p []byte) (int, error) {
+	if l.Left < 0 {
+		return 0, l.Exceeded
+	}
+	n, err := l.R.Read(p[:min(int64(len(p)), l.Left+1)])
+	if l.Left -= int64(n); l.Left < 0 {
+		return n, l.Exceeded
 	}
 	return n, err
 }
