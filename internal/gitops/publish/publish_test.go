@@ -22,8 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
-// tree writes files with the modes that a umask of 022 gives; names that end with ! can be
-// executed.
+// tree writes files with the modes of umask 022; names that end with ! are executable.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +65,7 @@ func every(t *testing.T, dir string, visit func(path string, info os.FileInfo)) 
 	}
 }
 
-// contents are the files below a directory.
+// contents returns the files below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -101,7 +100,7 @@ var program = map[string]string{
 	"main.tf": "resource \"null_resource\" \"a\" {}", "modules/net/net.tf": "# net", "scripts/run.sh!": "#!/bin/sh\n", "a.txt": "",
 }
 
-func TestWhatIsPushedIsWhatFluxPushes(t *testing.T) {
+func TestPushIsEquivalentToFlux(t *testing.T) {
 	registry := ocitest.New(t)
 	dir := tree(t, program)
 	pushed := push(t, registry.URL("app")+":1.0.0", PushOptions{Path: dir})
@@ -113,7 +112,7 @@ func TestWhatIsPushedIsWhatFluxPushes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, digest, _ := strings.Cut(name, "@"); digest != pushed.Digest {
-		t.Errorf("Flux makes %s of it, we make %s", digest, pushed.Digest)
+		t.Errorf("Flux's digest is %s, ours is %s", digest, pushed.Digest)
 	}
 	want := Pushed{URL: registry.URL("app") + "@" + pushed.Digest, Repository: registry.Host() + "/app", Tag: "1.0.0", Digest: pushed.Digest,
 		Files: 4, Size: pushed.Size}
@@ -129,11 +128,11 @@ func TestWhatIsPushedIsWhatFluxPushes(t *testing.T) {
 		t.Errorf("Flux reads source %q, revision %q", meta.Source, meta.Revision)
 	}
 	if diff := cmp.Diff(program, contents(t, out)); diff != "" {
-		t.Errorf("what Flux unpacks (-want +got):\n%s", diff)
+		t.Errorf("the files that Flux unpacks (-want +got):\n%s", diff)
 	}
 }
 
-func TestTheDigestTellsOfNothingButTheContent(t *testing.T) {
+func TestTheDigestDependsOnlyOnTheContent(t *testing.T) {
 	registry := ocitest.New(t)
 	first := push(t, registry.URL("app")+":a", PushOptions{Path: tree(t, program)})
 	other := tree(t, program)
@@ -150,7 +149,7 @@ func TestTheDigestTellsOfNothingButTheContent(t *testing.T) {
 	}
 	dated := push(t, registry.URL("app")+":c", PushOptions{Path: other, Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)})
 	if dated.Digest == first.Digest {
-		t.Error("the time that was asked for is not in it")
+		t.Error("the annotation lacks the given time")
 	}
 	list, err := List(context.Background(), registry.URL("app"), ListOptions{Pattern: "^c$"})
 	if err != nil || len(list) != 1 || list[0].Created != "2026-01-02T03:04:05Z" {
@@ -158,7 +157,7 @@ func TestTheDigestTellsOfNothingButTheContent(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPushed(t *testing.T) {
+func TestExcludedFiles(t *testing.T) {
 	registry := ocitest.New(t)
 	dir := tree(t, map[string]string{"main.tf": "m", "deploy/a.yaml": "a", "logo.png": "p", ".git/config": "secret", ".gitignore": "x",
 		"terraform.tfstate": "secret", "sub/terraform.tfstate.backup": "secret", "sub/.terraform/modules/x": "x", "sub/crash.log": "secret"})
@@ -183,13 +182,13 @@ func TestWhatIsNotPushed(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(c.ignore) < 2 && !cmp.Equal(pushed.Links, []string{"link.tf"}) && c.ignore == nil {
-				t.Errorf("links left out: %q", pushed.Links)
+				t.Errorf("excluded links: %q", pushed.Links)
 			}
 		})
 	}
 	_, err := Push(context.Background(), registry.URL("app")+":1", PushOptions{Path: dir, Ignore: []string{"*"}})
 	if err == nil || !strings.Contains(err.Error(), "no file that is not ignored") {
-		t.Errorf("of nothing: %v", err)
+		t.Errorf("an empty directory: %v", err)
 	}
 }
 
@@ -198,7 +197,7 @@ func TestOneFileAndAStream(t *testing.T) {
 	push(t, registry.URL("app")+":file", PushOptions{Path: filepath.Join(tree(t, map[string]string{"x.yaml": "kind: X"}), "x.yaml")})
 	stream := push(t, registry.URL("app")+":stream", PushOptions{Stream: strings.NewReader("kind: Y")})
 	if again := push(t, registry.URL("app")+":again", PushOptions{Stream: strings.NewReader("kind: Y")}); again.Digest != stream.Digest {
-		t.Error("the same stream makes another digest")
+		t.Error("equal streams have different digests")
 	}
 	for tag, want := range map[string]map[string]string{"file": {"x.yaml": "kind: X"}, "stream": {"manifest.yaml": "kind: Y"}} {
 		out := filepath.Join(t.TempDir(), "out")
@@ -211,16 +210,16 @@ func TestOneFileAndAStream(t *testing.T) {
 	}
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsReported(t *testing.T) {
 	registry := ocitest.New(t)
 	var sent, all atomic.Int64
 	pushed := push(t, registry.URL("app")+":1", PushOptions{Path: tree(t, program), Progress: func(s, a int64) { sent.Store(s); all.Store(a) }})
 	if sent.Load() < pushed.Size || all.Load() != sent.Load() {
-		t.Errorf("told %d of %d, the layer has %d", sent.Load(), all.Load(), pushed.Size)
+		t.Errorf("the progress is %d of %d, the layer has %d", sent.Load(), all.Load(), pushed.Size)
 	}
 	registry.SetFault(ocitest.Answer(403))
 	if _, err := Push(context.Background(), registry.URL("app")+":1", PushOptions{Path: tree(t, program), Progress: func(int64, int64) {}}); err == nil {
-		t.Error("the refusal of the registry is lost")
+		t.Error("the registry's error was lost")
 	}
 }
 
@@ -241,7 +240,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("a bad tag: %v", err)
 	}
 	if _, err := Tag(context.Background(), registry.URL("app")+":9", []string{"x"}, Access{}); !IsNotFound(err) {
-		t.Errorf("an artifact that is not there: %v", err)
+		t.Errorf("a missing artifact: %v", err)
 	}
 	if _, err := Push(context.Background(), pushed.URL, PushOptions{Path: "."}); err == nil || !strings.Contains(err.Error(), "name a tag") {
 		t.Errorf("pushed to a digest: %v", err)
@@ -281,11 +280,11 @@ func TestList(t *testing.T) {
 		})
 	}
 	if _, err := List(context.Background(), registry.URL("nope"), ListOptions{}); !IsNotFound(err) {
-		t.Errorf("a repository that is not there: %v", err)
+		t.Errorf("a missing repository: %v", err)
 	}
 	for _, o := range []ListOptions{{Range: "latest!"}, {Pattern: "("}} {
 		if _, err := List(context.Background(), registry.URL("team/app"), o); err == nil {
-			t.Errorf("%+v is taken", o)
+			t.Errorf("%+v was accepted", o)
 		}
 	}
 }
@@ -299,7 +298,7 @@ func TestCredentials(t *testing.T) {
 		_, err := Push(context.Background(), ref, PushOptions{Path: dir, Access: Access{Credentials: credentials}})
 		switch {
 		case err == nil:
-			t.Errorf("%s are let in", name)
+			t.Errorf("%s were accepted", name)
 		case !strings.Contains(err.Error(), "docker login") || strings.Contains(err.Error(), "wr0ng"):
 			t.Errorf("%s: %v", name, err)
 		}
@@ -317,16 +316,16 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatNobodyVouchesFor(t *testing.T) {
+func TestUntrustedCertificates(t *testing.T) {
 	registry := ocitest.New(t, ocitest.TLS())
 	dir := tree(t, program)
 	if _, err := Push(context.Background(), registry.URL("app")+":1", PushOptions{Path: dir}); err == nil {
-		t.Error("it is trusted")
+		t.Error("the certificate was accepted")
 	}
 	push(t, registry.URL("app")+":1", PushOptions{Path: dir, Access: Access{Insecure: true}})
 }
 
-func TestWhatIsNoReference(t *testing.T) {
+func TestReferencesThatAreInvalid(t *testing.T) {
 	for ref, want := range map[string]string{
 		"registry.example.com/app:1":               "must begin with oci://",
 		"oci://registry.example.com/App:1":         "repository can only contain",
@@ -341,13 +340,13 @@ func TestWhatIsNoReference(t *testing.T) {
 	}
 }
 
-func TestManyBytesStayBounded(t *testing.T) {
+func TestArchivesAreLimited(t *testing.T) {
 	var sink bytes.Buffer
 	b := &bounded{w: &sink, n: 1<<30 - 3}
 	if _, err := b.Write([]byte("abc")); err != nil {
 		t.Errorf("the last bytes: %v", err)
 	}
 	if _, err := b.Write([]byte("d")); err == nil {
-		t.Error("one more is taken")
+		t.Error("a further byte was accepted")
 	}
 }

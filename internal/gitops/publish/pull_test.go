@@ -25,7 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
-func TestWhatFluxPushedIsPulled(t *testing.T) {
+func TestArtifactsOfFluxArePulled(t *testing.T) {
 	registry := ocitest.New(t)
 	digest := registry.PushTree(t, "app", "1.0.0", tree(t, program))
 	out := filepath.Join(t.TempDir(), "deep", "out")
@@ -43,7 +43,7 @@ func TestWhatFluxPushedIsPulled(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreThereStay(t *testing.T) {
+func TestExistingFilesStay(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, "app", "1", ocitest.Files{"main.tf": "theirs"})
 	mine := tree(t, map[string]string{"main.tf": "mine"})
@@ -55,14 +55,14 @@ func TestFilesThatAreThereStay(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := Pull(context.Background(), registry.URL("app")+":1", filepath.Join(mine, "main.tf"), Access{}); err == nil {
-		t.Error("a file is taken for a directory")
+		t.Error("a file was accepted as a directory")
 	}
 	if _, err := Pull(context.Background(), registry.URL("app")+":2", t.TempDir(), Access{}); !IsNotFound(err) {
-		t.Errorf("an artifact that is not there: %v", err)
+		t.Errorf("a missing artifact: %v", err)
 	}
 }
 
-// put makes an artifact of a layer as it is.
+// put pushes an artifact with an unchanged layer.
 func put(t *testing.T, registry *ocitest.Registry, layer []byte) {
 	t.Helper()
 	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), static.NewLayer(layer, oci.CanonicalContentMediaType))
@@ -114,16 +114,16 @@ func TestHostileArtifacts(t *testing.T) {
 			above := t.TempDir()
 			_, err := Pull(context.Background(), registry.URL("app")+":1", filepath.Join(above, "out"), Access{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want something about %q", err, c.want)
+				t.Errorf("the error is %v, want one with %q", err, c.want)
 			}
 			if left, _ := os.ReadDir(above); len(left) > 0 {
-				t.Errorf("it leaves %v behind", left)
+				t.Errorf("files remain: %v", left)
 			}
 		})
 	}
 }
 
-func TestALayerThatIsNotTheOneThatWasNamed(t *testing.T) {
+func TestALayerWithAnotherDigest(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, "app", "1", ocitest.Files{"main.tf": "# the real one"})
 	other := packed(t, tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Size: 3})
@@ -136,9 +136,9 @@ func TestALayerThatIsNotTheOneThatWasNamed(t *testing.T) {
 	})
 	out := filepath.Join(t.TempDir(), "out")
 	if _, err := Pull(context.Background(), registry.URL("app")+":1", out, Access{}); err == nil {
-		t.Error("it is taken")
+		t.Error("the layer was accepted")
 	}
 	if _, err := os.Stat(out); err == nil {
-		t.Error("what was not verified can be seen")
+		t.Error("files appeared before their verification")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-func TestAnUpstreamThatIsAway(t *testing.T) {
+func TestUnavailableUpstream(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
 	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
@@ -34,8 +34,7 @@ func TestAnUpstreamThatIsAway(t *testing.T) {
 			t.Fatalf("it found %s", found.Revision)
 		}
 	}
-	// Whoever wants to know now asks. What was found before that is no answer any more, and others
-	// are not let ask at once.
+	// A fresh look queries the upstream. Its failure replaces the earlier result, and others share it.
 	fails(Want{Ref: old.Ref})
 	for range 100 {
 		fails(old)
@@ -47,6 +46,6 @@ func TestAnUpstreamThatIsAway(t *testing.T) {
 	server.SetFault(nil)
 	look(t, m, up, Want{Ref: old.Ref})
 	if diff := cmp.Diff([]string{m.Key(up)}, news); diff != "" {
-		t.Error("that it answers again is news", diff)
+		t.Error("no news that it responds again", diff)
 	}
 }

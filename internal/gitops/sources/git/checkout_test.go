@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// rawTree commits a tree that git itself would not make.
+// rawTree commits a tree that git itself would not create.
 func rawTree(t *testing.T, r *gittest.Repository, entries []treeEntry) {
 	t.Helper()
 	var content []byte
@@ -32,7 +32,7 @@ func rawTree(t *testing.T, r *gittest.Repository, entries []treeEntry) {
 	r.Git(t, "update-ref", "refs/heads/main", commit)
 }
 
-func TestCheckoutKeepsWhatATreeHas(t *testing.T) {
+func TestCheckoutIsComplete(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
 	for name, target := range map[string]string{
@@ -97,7 +97,7 @@ func TestSparseCheckout(t *testing.T) {
 	wantFailure(t, missing.Fetch(patient(t), t.TempDir()), ReasonOperation, `"gone"`, "sparseCheckout")
 	_, err := m.Look(patient(t), up, Want{Ref: main.Ref, Sparse: []string{"a/../../etc"}})
 	if failure := wantFailure(t, err, ReasonOperation, "outside"); !failure.Stalled {
-		t.Error("it is tried again")
+		t.Error("the failure is not stalled")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestHostileTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := object("hash-object", "-w", target)
-	// From the disk, since git does not hand out all of these.
+	// From the disk, because git does not serve all of these.
 	m := open(t, Options{FileDirs: []string{r.Tree()}})
 	for name, c := range map[string]struct {
 		entries []treeEntry
@@ -141,7 +141,7 @@ func TestHostileTrees(t *testing.T) {
 			dir := t.TempDir()
 			err := found.Fetch(patient(t), dir)
 			if c.word == "" {
-				// The link leads out of the tree, so that there is none in the directory's way.
+				// The link leads out of the tree and is excluded, so it does not conflict with the directory.
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +184,7 @@ func TestSubmodules(t *testing.T) {
 	other := gittest.New(t)
 	inner := server.Repository(t, "inner")
 	inner.Commit(t, "first", gittest.Files{"inner.tf": "inner"})
-	// The commit is none that a branch or a tag names.
+	// No branch or tag names this commit.
 	lib := server.Repository(t, "lib")
 	lib.Commit(t, "first", gittest.Files{"lib.tf": "old"})
 	lib.Git(t, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", inner.Path(), "deep/inner")
@@ -208,7 +208,7 @@ func TestSubmodules(t *testing.T) {
 	without := look(t, m, up, main)
 	with := look(t, m, up, Want{Ref: main.Ref, Submodules: true})
 	if without.ContentKey == with.ContentKey {
-		t.Error("the trees with and without submodules have one key")
+		t.Error("the trees with and without submodules have equal keys")
 	}
 	modules := app.Git(t, "show", "HEAD:.gitmodules") + "\n"
 	if diff := cmp.Diff(map[string]string{"main.tf": "one", "lib": "/", "away": "/", ".gitmodules": modules}, fetched(t, without)); diff != "" {
@@ -231,7 +231,7 @@ func TestSubmodules(t *testing.T) {
 	wantFailure(t, look(t, open(t, Options{MaxEntries: 1}), up, Want{Ref: main.Ref, Submodules: true}).Fetch(patient(t), t.TempDir()), ReasonOperation, "too big")
 }
 
-// setURL says where a submodule comes from.
+// setURL sets the URL of a submodule.
 func setURL(t *testing.T, r *gittest.Repository, name, at string) {
 	t.Helper()
 	r.Git(t, "config", "--file", ".gitmodules", "submodule."+name+".url", at)

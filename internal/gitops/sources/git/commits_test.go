@@ -16,8 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// TestCommits asks for commits that no reference names, of servers that give out any commit and of
-// those that do not.
+// TestCommits requests commits that no reference names, from servers that allow it and others.
 func TestCommits(t *testing.T) {
 	server := gittest.New(t, gittest.SSH())
 	key := map[string][]byte{"identity": server.Authorize(t), "known_hosts": server.KnownHosts()}
@@ -68,7 +67,7 @@ func TestCommits(t *testing.T) {
 					t.Errorf("the file of %+v is %q, want %q", want.ref, got, want.file)
 				}
 			}
-			// What comes later is fetched with its history, too, where it was needed.
+			// Later commits are fetched in the same way.
 			r.Commit(t, "sixth", gittest.Files{"main.tf": "later"})
 			later := r.Head(t)
 			r.Commit(t, "seventh", gittest.Files{"main.tf": "last"})
@@ -97,8 +96,7 @@ func TestPullRequestsAndNames(t *testing.T) {
 	wantFailure(t, look(t, m, Upstream{URL: r.URL()}, Want{Ref: Ref{Tag: "file"}}).Fetch(patient(t), t.TempDir()), ReasonOperation, "not a commit")
 }
 
-// TestVersionsOfTheSameRank checks that of versions that differ in nothing but their build the
-// youngest commit wins.
+// TestVersionsOfTheSameRank checks that the youngest commit wins if only the build metadata differ.
 func TestVersionsOfTheSameRank(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
@@ -119,8 +117,8 @@ func TestVersionsOfTheSameRank(t *testing.T) {
 	}
 }
 
-// TestBranchesThatMoveMeanwhile checks that what a look found and is gone when it is fetched is
-// told, and looked at anew.
+// TestBranchesThatMoveMeanwhile checks that a commit that disappears between look and fetch is an
+// error, and that the next look is a new one.
 func TestBranchesThatMoveMeanwhile(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
@@ -134,14 +132,14 @@ func TestBranchesThatMoveMeanwhile(t *testing.T) {
 	r.Commit(t, "instead", gittest.Files{"main.tf": "instead"})
 	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "does not give out the commit")
 	if got := server.Counts("central"); got.Fetches != 0 {
-		t.Errorf("the server was asked %+v, want no fetch: least of all one of all history", got)
+		t.Errorf("the requests are %+v, want no fetch, in particular none with the whole history", got)
 	}
 	if got := fetched(t, look(t, m, up, want)); got["main.tf"] != "instead" {
 		t.Errorf("the tree is %v", got)
 	}
 }
 
-// TestServersThatCannotLeaveOutHistory changes a letter of what a server says it can do.
+// TestServersThatCannotLeaveOutHistory changes a letter in the server's capabilities.
 func TestServersThatCannotLeaveOutHistory(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)
@@ -167,6 +165,6 @@ func TestServersThatCannotLeaveOutHistory(t *testing.T) {
 	r.Commit(t, "second", gittest.Files{"x": "y"})
 	wantOne(t, look(t, m, up, main))
 	if got := server.Counts("central"); got.Fetches != 2 || got.Clones != 1 {
-		t.Errorf("the server was asked %+v, want a clone and a fetch", got)
+		t.Errorf("the requests are %+v, want a clone and a fetch", got)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-func TestDamagedMirrorsAreClonedAnew(t *testing.T) {
+func TestDamagedMirrorsAreClonedAgain(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
 	files := gittest.Files{"main.tf": "one", "big": noise(200 << 10), "dir/x": "y"}
@@ -55,7 +55,7 @@ func TestDamagedMirrorsAreClonedAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The machine is started anew.
+			// The machine restarts.
 			if m, err = Open(m.dir, Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestDamagedMirrorsAreClonedAnew(t *testing.T) {
 	}
 }
 
-// kindOf tells what a file of a mirror is.
+// kindOf returns the kind of a mirror's file.
 func kindOf(path string) string {
 	switch {
 	case strings.Contains(path, "/tips/"):
@@ -125,7 +125,7 @@ func cut(after int, then func()) gittest.Fault {
 	}
 }
 
-// fetchingOf is the fetch that goes on, if one does.
+// fetchingOf returns the running fetch, if any.
 func fetchingOf(m *Mirrors) *fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "stopped sending")
 	m.idle = idleLimit
 
-	// Who waits gives up while the pack comes; that ends the fetch, since nobody else waits.
+	// The only caller gives up during the transfer, which ends the fetch.
 	ended := make(chan struct{})
 	var begun atomic.Bool
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -174,18 +174,18 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("the fetch goes on, though nobody waits for it")
+		t.Fatal("the fetch continues without callers")
 	}
 	if !begun.Load() {
 		t.Error("nothing was fetched")
 	}
 
-	// The fetch that nobody waits for clears its own traces away before the next one leaves some.
+	// Wait until the cancelled fetch has removed its temporary files.
 	if f := fetchingOf(m); f != nil {
 		<-f.done
 	}
 
-	// The machine dies in the middle of a fetch: what it left is cleared away.
+	// The machine crashes during a fetch: the next fetch removes the remains.
 	dir := filepath.Join(m.dir, found.Upstream, "shallow", "tmp")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -200,11 +200,11 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 	}
 	wantOne(t, look(t, m, up, main))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
-		t.Errorf("what an interrupted fetch left is still there: %v, %v", left, err)
+		t.Errorf("the remains of an interrupted fetch still exist: %v, %v", left, err)
 	}
 }
 
-func TestWhoGivesUpKeepsNobodyWaiting(t *testing.T) {
+func TestACallerThatGivesUpDoesNotDelayOthers(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)
 	m := open(t, Options{})
@@ -249,7 +249,7 @@ func waitUntil(t *testing.T, done func() bool) {
 	deadline := time.Now().Add(time.Minute)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatal("it does not happen")
+			t.Fatal("the condition did not become true")
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -274,11 +274,11 @@ func TestCollect(t *testing.T) {
 		t.Errorf("%d of %d bytes are kept, %v; want one mirror less", left, total, err)
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, found[0].Upstream)); !os.IsNotExist(err) {
-		t.Error("the mirror that was not used for the longest time is there")
+		t.Error("the least recently used mirror still exists")
 	}
-	// What was removed is fetched anew.
+	// A removed mirror is fetched again.
 	wantOne(t, found[0])
-	// After a restart the directories tell when they were used.
+	// After a restart, the directories contain the time of the last use.
 	if m, err = Open(m.dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -290,17 +290,17 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, found[1].Upstream)); !os.IsNotExist(err) {
-		t.Error("the mirror that nobody used for two days is there")
+		t.Error("a mirror that was not used for two days still exists")
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, found[2].Upstream)); err != nil {
-		t.Error("a mirror that was used today is gone")
+		t.Error("a mirror that was used today is missing")
 	}
 	if left, err := m.Collect(patient(t), 0, 0); err != nil || left != 0 {
 		t.Errorf("%d bytes are kept, %v", left, err)
 	}
 }
 
-func TestStoresBeginAnewAfterManyFetches(t *testing.T) {
+func TestStoresAreReplacedAfterManyFetches(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)
 	m := open(t, Options{})
@@ -322,7 +322,7 @@ func TestStoresBeginAnewAfterManyFetches(t *testing.T) {
 	r.Commit(t, "second", gittest.Files{"x": "y"})
 	wantOne(t, look(t, m, up, main))
 	if got := server.Counts("central"); got.Clones != 1 {
-		t.Errorf("the server was asked %+v, want a clone", got)
+		t.Errorf("the requests are %+v, want a clone", got)
 	}
 	if tips, err := s.tips(); err != nil || len(tips) != 1 {
 		t.Errorf("there are %d marks, %v", len(tips), err)

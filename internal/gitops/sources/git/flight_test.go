@@ -27,14 +27,14 @@ func TestAPanicEndsOneOperation(t *testing.T) {
 	wantFailure(t, explain("look at", Upstream{URL: "https://h/x"}, err), ReasonOperation, "This is a bug in Yuba")
 }
 
-func TestAFlightThatNobodyWaitsForEnds(t *testing.T) {
+func TestAFlightWithoutCallersIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := launch(time.Hour, func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	if !f.join() {
-		t.Fatal("nobody can join")
+		t.Fatal("joining failed")
 	}
 	cancel()
 	if err := f.wait(ctx); !errors.Is(err, context.Canceled) {
@@ -42,7 +42,7 @@ func TestAFlightThatNobodyWaitsForEnds(t *testing.T) {
 	}
 	select {
 	case <-f.done:
-		t.Error("it ended, though somebody waits")
+		t.Error("it ended despite a waiting caller")
 	default:
 	}
 	if err := f.wait(ctx); !errors.Is(err, context.Canceled) {
@@ -50,7 +50,7 @@ func TestAFlightThatNobodyWaitsForEnds(t *testing.T) {
 	}
 	<-f.done
 	if f.join() {
-		t.Error("somebody joined what was given up")
+		t.Error("joining a cancelled operation succeeded")
 	}
 	limited := launch(time.Millisecond, func(ctx context.Context) error {
 		<-ctx.Done()
@@ -61,7 +61,7 @@ func TestAFlightThatNobodyWaitsForEnds(t *testing.T) {
 	}
 }
 
-// TestManyReferencesAreFetchedTogether has everybody want another version of one repository.
+// TestManyReferencesAreFetchedTogether requests many versions of one repository concurrently.
 func TestManyReferencesAreFetchedTogether(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
@@ -116,11 +116,11 @@ func TestManyReferencesAreFetchedTogether(t *testing.T) {
 	close(release)
 	group.Wait()
 	if got := server.Counts("central"); got.Lookups != 1 || got.Fetches != 2 {
-		t.Errorf("the server was asked %+v, want one look and two fetches: the first one, and one for all others", got)
+		t.Errorf("the requests are %+v, want one look and two fetches: the first one, and one for all others", got)
 	}
 }
 
-// TestOneBadReferenceFailsForItselfAlone has one of those who share a fetch want what is not there.
+// TestOneBadReferenceFailsForItselfAlone requests a missing object in a shared fetch.
 func TestOneBadReferenceFailsForItselfAlone(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)

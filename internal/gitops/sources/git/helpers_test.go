@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// open opens mirrors in a directory of their own.
+// open opens mirrors in a new directory.
 func open(t *testing.T, options Options) *Mirrors {
 	t.Helper()
 	m, err := Open(t.TempDir(), options)
@@ -26,7 +26,7 @@ func open(t *testing.T, options Options) *Mirrors {
 	return m
 }
 
-// patient is a context that ends before the test run is ended.
+// patient returns a context that ends before the timeout of the test run.
 func patient(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -34,7 +34,7 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-// look looks, and fails the test if there is nothing.
+// look looks, and fails the test after an error.
 func look(t *testing.T, m *Mirrors, up Upstream, want Want) *Found {
 	t.Helper()
 	found, err := m.Look(patient(t), up, want)
@@ -44,8 +44,7 @@ func look(t *testing.T, m *Mirrors, up Upstream, want Want) *Found {
 	return found
 }
 
-// fetched is the tree that was found: names and contents, links as "-> target", directories that
-// are empty as "/".
+// fetched returns the fetched tree: names and contents, links as "-> target", empty directories as "/".
 func fetched(t *testing.T, found *Found) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,8 +94,8 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return tree
 }
 
-// wantFailure checks that an error is one for a source's status, has a reason and words, and tells
-// no secret.
+// wantFailure checks that an error is a failure for a source's status with a reason and words, and
+// without secrets.
 func wantFailure(t *testing.T, err error, reason string, words ...string) *archive.FetchError {
 	t.Helper()
 	var failure *archive.FetchError
@@ -108,12 +107,12 @@ func wantFailure(t *testing.T, err error, reason string, words ...string) *archi
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("the message does not say %q: %v", word, err)
+			t.Errorf("the message does not contain %q: %v", word, err)
 		}
 	}
 	for _, secret := range []string{"s3cret", "PRIVATE KEY"} {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the message tells a secret: %v", err)
+			t.Errorf("the message contains a secret: %v", err)
 		}
 	}
 	return failure

@@ -103,10 +103,10 @@ func TestRepositoriesOnDiskStayWhereTheyAreAllowed(t *testing.T) {
 	}
 	_, err := open(t, Options{}).Look(patient(t), Upstream{URL: "file://" + r.Path()}, main)
 	if failure := wantFailure(t, err, ReasonOperation, "--file-sources"); !failure.Stalled {
-		t.Error("it is tried again")
+		t.Error("the failure is not stalled")
 	}
 
-	// A repository that borrows objects from one outside, and one whose files are links to others.
+	// A repository with alternates outside, and one whose files are links.
 	borrower := filepath.Join(allowed, "borrower")
 	r.Git(t, "clone", "--quiet", "--bare", "--shared", r.Path(), borrower)
 	_, err = m.Look(patient(t), Upstream{URL: "file://" + borrower}, main)

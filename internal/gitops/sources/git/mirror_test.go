@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-func TestHundredLookersCauseOneLookAndOneClone(t *testing.T) {
+func TestAHundredCallersCauseOneLookAndOneClone(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
 	head := r.Commit(t, "first", gittest.Files{"main.tf": "one"})
@@ -45,17 +45,17 @@ func TestHundredLookersCauseOneLookAndOneClone(t *testing.T) {
 	}
 	together()
 	if diff := cmp.Diff(gittest.Counts{Lookups: 1, Fetches: 1, Clones: 1}, server.Counts("central")); diff != "" {
-		t.Errorf("the first time (-want +got):\n%s", diff)
+		t.Errorf("the first look (-want +got):\n%s", diff)
 	}
 	together()
 	if diff := cmp.Diff(gittest.Counts{Lookups: 1, Fetches: 1, Clones: 1}, server.Counts("central")); diff != "" {
-		t.Errorf("while the look is young (-want +got):\n%s", diff)
+		t.Errorf("a shared look (-want +got):\n%s", diff)
 	}
 	head = r.Commit(t, "second", gittest.Files{"main.tf": "two"})
 	look(t, m, up, Want{Ref: Ref{Branch: "main"}})
 	together()
 	if diff := cmp.Diff(gittest.Counts{Lookups: 2, Fetches: 2, Clones: 1}, server.Counts("central")); diff != "" {
-		t.Errorf("after a commit that somebody asked for (-want +got):\n%s", diff)
+		t.Errorf("after a commit and a fresh look (-want +got):\n%s", diff)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestFailuresAreShared(t *testing.T) {
 		group.Go(func() {
 			_, err := m.Look(patient(t), up, want)
 			if err == nil {
-				t.Error("there is an answer")
+				t.Error("the look succeeded")
 			}
 		})
 	}
@@ -99,25 +99,25 @@ func TestFailuresAreShared(t *testing.T) {
 	close(release)
 	group.Wait()
 	if asked.Load() != 1 {
-		t.Errorf("the server was asked %d times by those who asked together", asked.Load())
+		t.Errorf("concurrent callers caused %d requests", asked.Load())
 	}
 	mirror.mu.Lock()
 	mirror.failedAt = time.Now().Add(time.Hour)
 	mirror.mu.Unlock()
 	if _, err := m.Look(patient(t), up, want); err == nil || asked.Load() != 1 {
-		t.Errorf("who comes right after is told %v, and the server was asked %d times", err, asked.Load())
+		t.Errorf("the next caller got %v after %d requests", err, asked.Load())
 	}
-	// Who asks for a look now gets one.
+	// A fresh look causes a request.
 	server.SetFault(nil)
 	look(t, m, up, main)
 	look(t, m, up, want)
-	// What was given up is no failure of the upstream.
+	// A cancelled look is not a failure of the upstream.
 	stalled := make(chan struct{})
 	server.SetFault(gittest.Stall(stalled))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Look(ctx, up, main); err == nil {
-		t.Error("there is an answer")
+		t.Error("the look succeeded")
 	}
 	waitUntil(t, func() bool {
 		mirror.mu.Lock()
@@ -128,7 +128,7 @@ func TestFailuresAreShared(t *testing.T) {
 	defer mirror.mu.Unlock()
 	close(stalled)
 	if mirror.failed != nil {
-		t.Errorf("it is remembered that %v", mirror.failed)
+		t.Errorf("the mirror remembers the failure %v", mirror.failed)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFetchesAreIncremental(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"big": big, "main.tf": "one"}, fetched(t, look(t, m, up, want))); diff != "" {
 		t.Fatal(diff)
 	}
-	// From here on the large file would be more than there may be.
+	// From here on, the limit is smaller than the large file.
 	m.options.MaxPack = 100 << 10
 	first := r.Head(t)
 	for _, content := range []string{"two", "three", "four"} {
@@ -167,11 +167,11 @@ func TestFetchesAreIncremental(t *testing.T) {
 		t.Errorf("after a force push (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(gittest.Counts{Lookups: 5, Fetches: 5, Clones: 1}, server.Counts("central")); diff != "" {
-		t.Errorf("what was asked of the server (-want +got):\n%s", diff)
+		t.Errorf("the requests (-want +got):\n%s", diff)
 	}
 }
 
-func TestNewsAreTold(t *testing.T) {
+func TestNewsAreReported(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "central")
 	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
@@ -182,24 +182,24 @@ func TestNewsAreTold(t *testing.T) {
 	before := look(t, m, up, Want{Ref: Ref{Tag: "v1"}})
 	look(t, m, up, Want{Ref: Ref{Tag: "v1"}})
 	if len(news) != 0 {
-		t.Errorf("there are news before anything changed: %v", news)
+		t.Errorf("news before any change: %v", news)
 	}
 	head := r.Commit(t, "second", gittest.Files{"main.tf": "two"})
 	r.Tag(t, "v1")
-	// Somebody who follows the branch looks; who follows the tag is told.
+	// A look at the branch also reports news to the users of the tag.
 	look(t, m, up, Want{Ref: Ref{Branch: "main"}})
 	if diff := cmp.Diff([]string{before.Upstream}, news); diff != "" || before.Upstream != m.Key(up) {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
 	after := look(t, m, up, Want{Ref: Ref{Tag: "v1"}, MaxAge: time.Hour})
 	if after.Revision != "v1@sha1:"+head {
-		t.Errorf("the tag moved, and the revision is %s", after.Revision)
+		t.Errorf("after the tag moved, the revision is %s", after.Revision)
 	}
 	if got := server.Counts("central"); got.Lookups != 3 || got.Fetches != 0 {
-		t.Errorf("the server was asked %+v, want three looks", got)
+		t.Errorf("the requests are %+v, want three looks", got)
 	}
 	if before.ContentKey == after.ContentKey {
-		t.Error("two trees have one key")
+		t.Error("two trees have equal keys")
 	}
 }
 
@@ -215,7 +215,7 @@ func TestLooksAreNotRememberedForMissingReferences(t *testing.T) {
 	}
 }
 
-func TestOthersCredentialsAreAnotherMirror(t *testing.T) {
+func TestOtherCredentialsUseAnotherMirror(t *testing.T) {
 	m := open(t, Options{})
 	keys := map[string]bool{}
 	for _, up := range []Upstream{
@@ -230,10 +230,10 @@ func TestOthersCredentialsAreAnotherMirror(t *testing.T) {
 		}
 		keys[m.Key(up)] = true
 		if other := open(t, Options{}); m.Key(up) == other.Key(up) {
-			t.Error("the name of a mirror can be guessed elsewhere")
+			t.Error("the name of a mirror does not depend on the salt")
 		}
 		if again, err := Open(m.dir, Options{}); err != nil || m.Key(up) != again.Key(up) {
-			t.Errorf("the name of a mirror changes: %v", err)
+			t.Errorf("the name of a mirror changed: %v", err)
 		}
 	}
 }

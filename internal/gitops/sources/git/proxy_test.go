@@ -93,7 +93,7 @@ func TestSSHThroughAProxy(t *testing.T) {
 	waitUntil(t, func() bool { return through.Load() == 2 })
 }
 
-// socks is as much of a SOCKS 5 proxy as one connection needs.
+// socks is a minimal SOCKS 5 proxy for one connection.
 func socks(client net.Conn) error {
 	begin := make([]byte, 2)
 	if _, err := io.ReadFull(client, begin); err != nil {

@@ -30,7 +30,7 @@ func TestResolve(t *testing.T) {
 	}
 	cases := map[string]struct {
 		ref  Ref
-		want string // revisions, or what the error says
+		want string // revisions, or a part of the error
 		fail bool
 	}{
 		"without anything: the branch master":                   {Ref{}, "master@sha1:2", false},
@@ -66,7 +66,7 @@ func TestResolve(t *testing.T) {
 			if c.fail {
 				var missing *upstream.Problem
 				if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.want) {
-					t.Fatalf("the error is %v, want one that says %q", err, c.want)
+					t.Fatalf("the error is %v, want one with %q", err, c.want)
 				}
 				return
 			}
@@ -116,7 +116,7 @@ func TestSubmoduleOf(t *testing.T) {
 				}
 			}
 			if got != c.url {
-				t.Errorf("it is %q, want %q", got, c.url)
+				t.Errorf("the URL is %q, want %q", got, c.url)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ import (
 
 var main = Want{Ref: Ref{Branch: "main"}}
 
-// commitTo makes a repository with one commit.
+// commitTo creates a repository with one commit.
 func commitTo(t *testing.T, server *gittest.Server) *gittest.Repository {
 	t.Helper()
 	r := server.Repository(t, "central")
@@ -96,7 +96,7 @@ func TestSSH(t *testing.T) {
 	}
 	wantOne(t, found)
 	if got := server.Counts("central"); got.Clones != 1 || got.Fetches != 2 {
-		t.Errorf("the server was asked %+v, want one clone and one fetch after it", got)
+		t.Errorf("the requests are %+v, want one clone and then one fetch", got)
 	}
 
 	with := func(name, value string) Upstream {
@@ -185,7 +185,7 @@ func TestServersThatFail(t *testing.T) {
 	wantFailure(t, err, ReasonOperation, "timeout")
 	server.SetFault(nil)
 	wantOne(t, look(t, m, up, main))
-	// What goes wrong while fetching leaves nothing behind that is trusted.
+	// A failed fetch leaves nothing that later ones trust.
 	r.Commit(t, "second", gittest.Files{"x": "y"})
 	found := look(t, m, up, main)
 	server.SetFault(garbage("application/x-git-upload-pack-result"))
@@ -194,7 +194,7 @@ func TestServersThatFail(t *testing.T) {
 	wantOne(t, found)
 }
 
-// endless says something, and then something else until it is hung up on.
+// endless sends a beginning, and then repeats something until the connection is closed.
 func endless(begin, more string) gittest.Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
@@ -210,8 +210,8 @@ func sendForever(w io.Writer, begin, more string) {
 	}
 }
 
-// Over ssh, too, a server that goes on has no empty repository. An empty one ends when it is told
-// that nothing is wanted.
+// Over ssh, too, a server that keeps sending does not have an empty repository. One with an empty
+// repository stops after an empty request.
 func TestServersThatGoOnOverSSH(t *testing.T) {
 	server := gittest.New(t, gittest.SSH())
 	server.Repository(t, "central")
@@ -266,11 +266,11 @@ func TestRepositoriesThatMove(t *testing.T) {
 	wantOne(t, look(t, m, Upstream{URL: strings.Replace(r.URL(), "/central", "/old/central", 1), Secret: secret}, main))
 	wantOne(t, look(t, m, Upstream{URL: strings.Replace(r.URL(), "/central", "/away/central", 1), Secret: secret}, main))
 	if value := seen.Load(); value != nil {
-		t.Error("the other host was shown the credentials")
+		t.Error("the credentials were sent to the other host")
 	}
 }
 
-func TestPathsWithWhatURLsEscape(t *testing.T) {
+func TestPathsWithEscapedCharacters(t *testing.T) {
 	server := gittest.New(t)
 	r := server.Repository(t, "my team/it's 100%")
 	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
@@ -318,7 +318,7 @@ func TestURLsThatCannotBeUsed(t *testing.T) {
 	for _, at := range []string{"", "x", "git@host:path", "ftp://h/x", "https:///x", "file://host/x", "file://relative", "https://h:x/", "git://h/x", "ext::sh -c true"} {
 		_, err := m.Look(patient(t), Upstream{URL: at}, main)
 		if failure := wantFailure(t, err, ReasonURL); !failure.Stalled {
-			t.Errorf("%q is tried again", at)
+			t.Errorf("the failure of %q is not stalled", at)
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

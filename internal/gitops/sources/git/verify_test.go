@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// pgpKey makes a key: who signs with it, its public half, and its name.
+// pgpKey creates a key, and returns its signer, its public part, and its name.
 func pgpKey(t *testing.T, name string) (signature.Signer, []byte, string) {
 	t.Helper()
 	entity, err := openpgp.NewEntity(name, "", name+"@example.com", nil)
@@ -44,7 +44,7 @@ func pgpKey(t *testing.T, name string) (signature.Signer, []byte, string) {
 	return signer, public.Bytes(), entity.PrimaryKey.KeyIdString()
 }
 
-// object writes an object as it is and returns its name.
+// object writes an object unchanged, and returns its hash.
 func object(t *testing.T, r *gittest.Repository, kind, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "object")
@@ -63,7 +63,7 @@ func sign(t *testing.T, by signature.Signer, payload string) string {
 	return strings.TrimSuffix(string(signed), "\n")
 }
 
-// signCommit signs what is checked out and returns the name of the signed commit.
+// signCommit signs the current commit, and returns the hash of the signed one.
 func signCommit(t *testing.T, r *gittest.Repository, by signature.Signer) string {
 	t.Helper()
 	payload := r.Git(t, "cat-file", "commit", "HEAD") + "\n"
@@ -72,7 +72,7 @@ func signCommit(t *testing.T, r *gittest.Repository, by signature.Signer) string
 	return object(t, r, "commit", signed)
 }
 
-// signTag makes a tag for a commit; an empty signer leaves it unsigned.
+// signTag creates a tag for a commit, without a signature if the signer is empty.
 func signTag(t *testing.T, r *gittest.Repository, name, commit string, by signature.Signer) {
 	t.Helper()
 	payload := fmt.Sprintf("object %s\ntype commit\ntag %s\ntagger Test <test@example.com> 1700000000 +0000\n\nrelease\n", commit, name)
@@ -161,7 +161,7 @@ func TestVerify(t *testing.T) {
 			}
 			for _, word := range c.words {
 				if !strings.Contains(found.Verified, word) {
-					t.Errorf("it says %q, which does not say %q", found.Verified, word)
+					t.Errorf("the result %q does not contain %q", found.Verified, word)
 				}
 			}
 			wantOne(t, found)
@@ -169,7 +169,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyWhatGitSigns has git itself sign, with what else it writes into commits and tags.
+// TestVerifyWhatGitSigns uses signatures of git, with all headers that it writes.
 func TestVerifyWhatGitSigns(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)
@@ -196,7 +196,7 @@ func TestVerifyWhatGitSigns(t *testing.T) {
 	for _, ref := range []Ref{{Tag: "inner"}, {Tag: "v1.0.0"}} {
 		found := look(t, m, Upstream{URL: r.URL()}, Want{Ref: ref, Verify: &Verify{Mode: "TagAndHEAD", Keys: keys}})
 		if strings.Count(found.Verified, ssh.FingerprintSHA256(public)) != 2 {
-			t.Errorf("%+v: it says %q", ref, found.Verified)
+			t.Errorf("%+v: the result is %q", ref, found.Verified)
 		}
 	}
 }
@@ -207,14 +207,14 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		tag := splitTag(content)
 		if !bytes.Equal(append(bytes.Clone(tag.payload), tag.signature...), content) {
-			t.Error("a tag has lost something")
+			t.Error("a part of a tag is missing")
 		}
 		commit, err := splitCommit(content)
 		if err == nil && len(commit.payload)+len(commit.signature) > len(content) {
-			t.Error("a commit has got something")
+			t.Error("a commit has an additional part")
 		}
 		if _, err := headerHash(content, "tree"); err == nil && !bytes.Contains(content, []byte("tree ")) {
-			t.Error("a hash came from nowhere")
+			t.Error("the hash is not in the commit")
 		}
 	})
 }

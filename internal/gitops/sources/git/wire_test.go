@@ -45,7 +45,7 @@ func TestAnswers(t *testing.T) {
 	cases := map[string]struct {
 		answer  string
 		shallow bool
-		want    string // what is in the pack, or what the error says
+		want    string // the pack, or a part of the error
 		fail    bool
 	}{
 		"a pack as it is":                   {"0008NAK\n" + pack, false, pack, false},
@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 			}
 			if c.fail {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Fatalf("the error is %v, want one that says %q", err, c.want)
+					t.Fatalf("the error is %v, want one with %q", err, c.want)
 				}
 				return
 			}
@@ -116,17 +116,16 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte, shallow bool) {
 		if r, err := openPack(bytes.NewReader(answer), shallow); err == nil {
 			if n, err := io.Copy(io.Discard, r); err == nil && n > int64(len(answer)) {
-				t.Error("there is more than was said")
+				t.Error("the result is larger than the input")
 			}
 		}
 		if given, err := readAdvert(bytes.NewReader(answer)); err == nil && len(given.refs) == 0 {
-			t.Error("there are no references, and no error")
+			t.Error("neither references nor an error")
 		}
 	})
 }
 
-// FuzzPacks gives a store packs of strangers: nothing gets into it under a name that is not its
-// own.
+// FuzzPacks adds hostile packs to a store: every object must match its hash.
 func FuzzPacks(f *testing.F) {
 	server := gittest.New(f)
 	r := server.Repository(f, "central")
@@ -161,7 +160,7 @@ func FuzzPacks(f *testing.F) {
 		err = all.ForEach(func(one plumbing.EncodedObject) error {
 			_, content, err := o.read(one.Hash(), 1<<20)
 			if err == nil && plumbing.ComputeHash(one.Type(), content) != one.Hash() {
-				t.Errorf("%s is not what its name says", one.Hash())
+				t.Errorf("%s does not match its hash", one.Hash())
 			}
 			return nil
 		})

@@ -54,13 +54,12 @@ func TestBasicAuthentication(t *testing.T) {
 		_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Credentials = "1.0.0", c }), false)
 		wantFailure(t, err, reasonPull, false, "401 Unauthorized: the credentials of spec.secretRef")
 		if err != nil && strings.Contains(err.Error(), "wrong-password") {
-			t.Errorf("%s: the error has the password", sentence)
+			t.Errorf("%s: the error contains the password", sentence)
 		}
 	}
 }
 
-// tokens is a registry that wants a token, and the server that gives it to who says the right
-// password.
+// tokens is a registry that requires a token, with the server that issues it for a password.
 func tokens(t *testing.T, registry *ocitest.Registry) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +71,7 @@ func tokens(t *testing.T, registry *ocitest.Registry) {
 		fmt.Fprint(w, `{"token":"the-token","expires_in":300}`)
 	}))
 	t.Cleanup(server.Close)
-	// Registries may name other servers by name only, not by a private address.
+	// Registries may redirect to host names, but not to private addresses.
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +95,7 @@ func TestTokenAuthentication(t *testing.T) {
 			r.Insecure, r.Credentials = true, credentials(t, registry.Host(), "reader", password)
 		}), false)
 		if (err == nil) != ok {
-			t.Errorf("with the password %s: %v", password, err)
+			t.Errorf("password %s: %v", password, err)
 		}
 	}
 }
@@ -128,8 +127,8 @@ func TestTLS(t *testing.T) {
 	wantFailure(t, err, reasonAuthentication, false, "ca.crt does not contain a certificate in PEM")
 }
 
-func TestCertificatesAreNotTalkedAway(t *testing.T) {
-	// Who sits between answers plainly, and hopes for a password.
+func TestCertificatesRequireTLS(t *testing.T) {
+	// A machine in between answers with HTTP, to receive the password.
 	registry := ocitest.New(t)
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
 	certificate, _ := selfSigned(t)
@@ -139,14 +138,13 @@ func TestCertificatesAreNotTalkedAway(t *testing.T) {
 	_, err := New().Look(t.Context(), r, false)
 	wantFailure(t, err, reasonPull, false, "")
 	if got := registry.Counts(app); got != (ocitest.Counts{}) {
-		t.Errorf("it was asked plainly: %+v", got)
+		t.Errorf("requests without TLS: %+v", got)
 	}
 	r.Insecure = true
 	look(t, New(), r, false)
 }
 
-// Registries keep their blobs elsewhere. Who is asked over TLS may not send on to somebody who is
-// not.
+// Registries redirect to servers for blobs, but not from TLS to a server without it.
 func TestARedirectionOutOfTLSIsNotFollowed(t *testing.T) {
 	registry := ocitest.New(t, ocitest.TLS())
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
@@ -189,18 +187,18 @@ func TestARedirectionOutOfTLSIsNotFollowed(t *testing.T) {
 			}
 			if test.problem == "" {
 				if err != nil || asked.Load() == 0 {
-					t.Errorf("error %v, asked %d times", err, asked.Load())
+					t.Errorf("error %v after %d requests", err, asked.Load())
 				}
 				return
 			}
 			if err == nil || !strings.Contains(err.Error(), test.problem) || asked.Load() != 0 {
-				t.Errorf("error %v, want %q; asked %d times", err, test.problem, asked.Load())
+				t.Errorf("error %v, want %q; %d requests", err, test.problem, asked.Load())
 			}
 		})
 	}
 }
 
-// proxy passes connections and requests on, and counts them.
+// proxy forwards and counts connections and requests.
 func proxy(t *testing.T, target string) (*url.URL, *atomic.Int32) {
 	t.Helper()
 	used := &atomic.Int32{}
@@ -262,7 +260,7 @@ func TestAProxy(t *testing.T) {
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
 	through, used := proxy(t, registry.Host())
 	r := wanted(registry, func(r *Repository) {
-		// Only the proxy knows what is behind this name.
+		// Only the proxy can resolve this name.
 		r.URL = "oci://registry.invalid/" + app
 		r.Access.Proxy, r.Access.SkipVerify = through, true
 	})
@@ -273,7 +271,7 @@ func TestAProxy(t *testing.T) {
 	_, err := New().Look(t.Context(), r, false)
 	wantFailure(t, err, reasonPull, false, "")
 	if err != nil && strings.Contains(err.Error(), "wrong-password") {
-		t.Error("the error has the password")
+		t.Error("the error contains the password")
 	}
 }
 
@@ -312,7 +310,7 @@ func TestAClientCertificate(t *testing.T) {
 	look(t, New(), r, false)
 }
 
-func TestWhoseCredentialsCount(t *testing.T) {
+func TestWhichCredentialsAreUsed(t *testing.T) {
 	var c Credentials
 	for _, document := range []string{
 		`{"auths":{"ghcr.io":{"username":"host"},"ghcr.io/team":{"username":"path"},"ghcr.io/team/app":{"username":"deep"}}}`,

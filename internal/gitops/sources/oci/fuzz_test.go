@@ -14,8 +14,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// FuzzSignatures: whatever is found beside an artifact, none of it is by a key whose owner has
-// signed nothing.
+// FuzzSignatures checks that no input is a valid signature of a key that has not signed anything.
 func FuzzSignatures(f *testing.F) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -44,7 +43,7 @@ func FuzzSignatures(f *testing.F) {
 	})
 }
 
-// FuzzDockerConfig: no document panics, and none is quoted in an error.
+// FuzzDockerConfig checks that no document causes a panic, or is quoted in an error.
 func FuzzDockerConfig(f *testing.F) {
 	f.Add(string(dockerConfig("ghcr.io", "user", "hunter2")))
 	f.Add(`{"auths":{"x":{"auth":"hunter2"}}}`)

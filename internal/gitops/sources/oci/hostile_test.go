@@ -29,7 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
-// targz packs files in the order given: name, content, name, content.
+// targz packs files in the given order: name, content, name, content.
 func targz(t *testing.T, pairs ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -47,7 +47,7 @@ func targz(t *testing.T, pairs ...string) []byte {
 	return out.Bytes()
 }
 
-// pushLayers publishes an artifact of layers: media type, content, media type, content.
+// pushLayers pushes an artifact with layers: media type, content, media type, content.
 func pushLayers(t *testing.T, registry *ocitest.Registry, tag string, pairs ...string) v1.Hash {
 	t.Helper()
 	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
@@ -75,7 +75,7 @@ func pushImage(t *testing.T, registry *ocitest.Registry, tag string, image v1.Im
 
 const layerType = "application/vnd.example.layer.v1.tar+gzip"
 
-func TestTheLayerThatIsSelected(t *testing.T) {
+func TestSelectedLayers(t *testing.T) {
 	registry := ocitest.New(t)
 	first, second := targz(t, "a", "first"), targz(t, "a", "second")
 	pushLayers(t, registry, "latest", layerType, string(first), "application/x.other+gzip", string(second), "application/x.text", "plain")
@@ -100,7 +100,7 @@ func TestTheLayerThatIsSelected(t *testing.T) {
 	}
 }
 
-func TestAnIndexStandsForItsManifestForLinux(t *testing.T) {
+func TestTheManifestForLinuxOfAnIndexIsUsed(t *testing.T) {
 	registry := ocitest.New(t)
 	var children []mutate.IndexAddendum
 	for _, platform := range []v1.Platform{{OS: "windows", Architecture: "amd64"}, {OS: "linux", Architecture: "amd64"}} {
@@ -149,7 +149,7 @@ func TestARegistryThatLies(t *testing.T) {
 			artifact, err := New().Look(t.Context(), wanted(registry, nil), false)
 			if c.message == "" {
 				if err != nil || artifact.Revision != "latest@"+digest.String() {
-					t.Errorf("it is not asked for the manifest instead: %v", err)
+					t.Errorf("the manifest was not read instead: %v", err)
 				}
 				return
 			}
@@ -176,7 +176,7 @@ func TestARegistryThatLies(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-				t.Errorf("a part of the tree was left: %v %v", left, err)
+				t.Errorf("a part of the tree remains: %v %v", left, err)
 			}
 			if packed, err := artifact.Archive(t.Context()); err == nil {
 				if _, err := io.ReadAll(packed); !errors.As(err, &failed) || failed.Reason != reasonPull {
@@ -188,7 +188,7 @@ func TestARegistryThatLies(t *testing.T) {
 	}
 }
 
-// lyingHead answers which digest a tag has.
+// lyingHead answers with a wrong digest of a tag.
 func lyingHead(digest string) ocitest.Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Docker-Content-Digest", digest)
@@ -196,7 +196,7 @@ func lyingHead(digest string) ocitest.Fault {
 	}
 }
 
-func TestALayerThatIsTooMuch(t *testing.T) {
+func TestTooLargeLayers(t *testing.T) {
 	registry := ocitest.New(t)
 	bomb := targz(t, "zeros", strings.Repeat("\x00", 64<<20))
 	pushLayers(t, registry, "bomb", layerType, string(bomb))
@@ -223,7 +223,7 @@ func TestALayerThatIsTooMuch(t *testing.T) {
 				}
 				err = artifact.Fetch(t.Context(), dir)
 				if left, _ := os.ReadDir(parent); len(left) != 1 {
-					t.Errorf("left behind: %v", left)
+					t.Errorf("files remain: %v", left)
 				}
 				wantFailure(t, err, reasonLayer, false, c.message)
 				return
@@ -284,7 +284,7 @@ func TestTagsInPages(t *testing.T) {
 	wantFailure(t, err, reasonRead, false, "the size of a response in bytes")
 }
 
-func TestAnnotationsThatAreTooMany(t *testing.T) {
+func TestTooManyAnnotations(t *testing.T) {
 	registry := ocitest.New(t)
 	image, err := mutate.Append(mutate.MediaType(empty.Image, types.OCIManifestSchema1), mutate.Addendum{Layer: static.NewLayer(targz(t, "a", "a"), layerType)})
 	if err != nil {
@@ -294,7 +294,7 @@ func TestAnnotationsThatAreTooMany(t *testing.T) {
 		"large": strings.Repeat("x", maxMetadata), "org.opencontainers.image.source": "https://example.com",
 	}).(v1.Image)
 	if !ok {
-		t.Fatal("no image")
+		t.Fatal("the artifact is not an image")
 	}
 	pushImage(t, registry, "latest", annotated)
 	client := New()
@@ -305,6 +305,6 @@ func TestAnnotationsThatAreTooMany(t *testing.T) {
 	registry.Reset()
 	look(t, client, wanted(registry, nil), false)
 	if registry.Counts(app).Manifests == 0 {
-		t.Error("a manifest of that size is remembered")
+		t.Error("a manifest of this size is remembered")
 	}
 }

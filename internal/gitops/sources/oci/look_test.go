@@ -40,7 +40,7 @@ func look(t *testing.T, client *Client, r *Repository, fresh bool) *Artifact {
 	return artifact
 }
 
-// files fetches an artifact and reads its tree.
+// files fetches an artifact, and returns its tree.
 func files(t *testing.T, artifact *Artifact) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tree")
@@ -65,7 +65,7 @@ func files(t *testing.T, artifact *Artifact) map[string]string {
 	return found
 }
 
-// wantFailure checks that an error is one for a source's status.
+// wantFailure checks that an error is a failure for a source's status.
 func wantFailure(t *testing.T, err error, reason string, stalled bool, message string) {
 	t.Helper()
 	var failed *archive.FetchError
@@ -74,7 +74,7 @@ func wantFailure(t *testing.T, err error, reason string, stalled bool, message s
 	}
 }
 
-func TestWhatReferencesName(t *testing.T) {
+func TestReferences(t *testing.T) {
 	registry := ocitest.New(t)
 	digests := map[string]string{}
 	for _, tag := range []string{"latest", "1.0.0", "1.2.3", "1.10.0", "v1.9.0", "2.0.0-rc.1", "2.0.0-rc.2", "2", "nonsense", "1.2.3-debug"} {
@@ -106,7 +106,7 @@ func TestWhatReferencesName(t *testing.T) {
 		r.Digest, r.SemVer = digests["1.0.0"], "2.x"
 	}), false)
 	if artifact.Revision != digests["1.0.0"] {
-		t.Errorf("a digest wins over a range and stands for itself: %s", artifact.Revision)
+		t.Errorf("a digest does not override a range: %s", artifact.Revision)
 	}
 	want := map[string]string{
 		"org.opencontainers.image.created": "1970-01-01T00:00:00Z", "org.opencontainers.image.source": "https://example.com/" + app,
@@ -117,7 +117,7 @@ func TestWhatReferencesName(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeLookedFor(t *testing.T) {
+func TestInvalidReferences(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, app, "1.0.0", ocitest.Files{"a": "a"})
 	for sentence, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestWhatCannotBeLookedFor(t *testing.T) {
 			_, err := New().Look(t.Context(), wanted(registry, c.change), false)
 			wantFailure(t, err, c.reason, c.stalled, c.message)
 			if err != nil && strings.Contains(err.Error(), "hunter2") {
-				t.Error("the error has the password")
+				t.Error("the error contains the password")
 			}
 		})
 	}
@@ -167,17 +167,17 @@ func TestLooksAreCheap(t *testing.T) {
 	}
 	all.Wait()
 	if got := registry.Counts(app); got.Manifests != 2 || got.Blobs != 0 {
-		t.Errorf("a hundred first looks cost %+v, want one for the digest and one for the manifest", got)
+		t.Errorf("a hundred first looks caused %+v, want one request for the digest and one for the manifest", got)
 	}
 	registry.Reset()
 	look(t, client, r, true)
 	if got := registry.Counts(app); got.Manifests != 1 {
-		t.Errorf("a look that finds nothing new costs %+v", got)
+		t.Errorf("a look without news caused %+v", got)
 	}
 	registry.Reset()
 	look(t, client, wanted(registry, func(r *Repository) { r.SemVer = "1.x" }), true)
 	if got := registry.Counts(app); got.Lists != 1 {
-		t.Errorf("a range costs %+v", got)
+		t.Errorf("a range caused %+v", got)
 	}
 	digest := registry.Push(t, app, "pinned", ocitest.Files{"a": "pinned"})
 	pinned := wanted(registry, func(r *Repository) { r.Digest = digest; r.MaxAge = 0 })
@@ -186,7 +186,7 @@ func TestLooksAreCheap(t *testing.T) {
 	look(t, client, pinned, true) // what a digest names never changes
 }
 
-func TestOthersCredentialsShareNoLook(t *testing.T) {
+func TestOtherCredentialsDoNotShareLooks(t *testing.T) {
 	registry := ocitest.New(t, ocitest.BasicAuth("reader", "secret"))
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
 	client := New()
@@ -198,7 +198,7 @@ func TestOthersCredentialsShareNoLook(t *testing.T) {
 		r.Credentials.entries = append(r.Credentials.entries, r.Credentials.entries...)
 	}), false)
 	if first.ContentKey == second.ContentKey {
-		t.Error("a tree that was fetched with other credentials would be given away")
+		t.Error("trees of different credentials have equal keys")
 	}
 }
 
@@ -209,18 +209,18 @@ func TestAMovedTagIsFollowed(t *testing.T) {
 	before := look(t, client, r, false)
 	two := registry.Push(t, app, "stable", ocitest.Files{"a": "2"})
 	if remembered := look(t, client, r, false); remembered.Revision != "stable@"+one {
-		t.Errorf("an answer that is young enough was not remembered: %s", remembered.Revision)
+		t.Errorf("a young answer was not reused: %s", remembered.Revision)
 	}
 	after := look(t, client, r, true)
 	if after.Revision != "stable@"+two || after.ContentKey == before.ContentKey {
 		t.Errorf("revision %s, want stable@%s", after.Revision, two)
 	}
 	if diff := cmp.Diff(map[string]string{"a": "1"}, files(t, before)); diff != "" {
-		t.Errorf("what was found before is still what is fetched: %s", diff)
+		t.Errorf("an earlier artifact cannot be fetched any more: %s", diff)
 	}
 	registry.Tag(t, app, "stable", "other")
 	if other := look(t, client, wanted(registry, func(r *Repository) { r.Tag = "other" }), false); other.ContentKey != after.ContentKey {
-		t.Error("two tags of one artifact are two trees")
+		t.Error("two tags of one artifact have different keys")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestAFetchThatFailsIsFollowedByALook(t *testing.T) {
 	wantFailure(t, before.Fetch(t.Context(), t.TempDir()), reasonPull, false, "404")
 	registry.SetFault(nil)
 	if after := look(t, client, r, false); after.Revision != "latest@"+moved {
-		t.Errorf("what is gone was remembered: %s", after.Revision)
+		t.Errorf("a deleted artifact was remembered: %s", after.Revision)
 	}
 }
 

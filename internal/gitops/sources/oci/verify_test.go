@@ -37,7 +37,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
-// selfSigned is a certificate and its key, in PEM.
+// selfSigned returns a certificate and its key, in PEM.
 func selfSigned(t *testing.T) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,7 +53,7 @@ func selfSigned(t *testing.T) (certificate, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 }
 
-// signer signs as cosign does.
+// signer signs like cosign.
 type signer struct {
 	signature.Signer
 	public []byte
@@ -111,12 +111,12 @@ func (s *signer) verification(t *testing.T, more ...*signer) *Verification {
 	return v
 }
 
-// simple is the document that cosign signs.
+// simple returns the document that cosign signs.
 func simple(digest v1.Hash) []byte {
 	return fmt.Appendf(nil, `{"critical":{"identity":{"docker-reference":"elsewhere/x"},"image":{"docker-manifest-digest":"%s"},"type":"cosign container image signature"},"optional":null}`, digest)
 }
 
-// classicSignature is a payload and what is said to be its signature.
+// classicSignature is a payload and its presumed signature.
 type classicSignature struct{ payload, sig []byte }
 
 func pushClassic(t *testing.T, registry *ocitest.Registry, digest v1.Hash, signatures ...classicSignature) {
@@ -134,7 +134,7 @@ func pushClassic(t *testing.T, registry *ocitest.Registry, digest v1.Hash, signa
 	pushImage(t, registry, digest.Algorithm+"-"+digest.Hex+".sig", image)
 }
 
-// statement is what the bundles of newer versions of cosign sign.
+// statement returns the signed content of bundles of newer versions of cosign.
 func statement(predicate string, digest v1.Hash) []byte {
 	return fmt.Appendf(nil, `{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%s"},"annotations":{}}],"predicateType":"%s","predicate":{}}`, digest.Hex, predicate)
 }
@@ -149,7 +149,7 @@ func bundleOf(payloadType string, payload, sig []byte) []byte {
 		base64.StdEncoding.EncodeToString(payload), payloadType, base64.StdEncoding.EncodeToString(sig))
 }
 
-// pushBundle leaves a bundle beside an artifact, as an OCI referrer.
+// pushBundle pushes a bundle as an OCI referrer of an artifact.
 func pushBundle(t *testing.T, registry *ocitest.Registry, subject v1.Hash, bundle []byte) {
 	t.Helper()
 	const bundleType = bundlePrefix + ".v0.3+json"
@@ -160,7 +160,7 @@ func pushBundle(t *testing.T, registry *ocitest.Registry, subject v1.Hash, bundl
 	}
 	referring, ok := mutate.Subject(image, v1.Descriptor{MediaType: types.OCIManifestSchema1, Digest: subject}).(v1.Image)
 	if !ok {
-		t.Fatal("no image")
+		t.Fatal("the artifact is not an image")
 	}
 	digest, err := referring.Digest()
 	if err != nil {
@@ -223,7 +223,7 @@ func TestSignaturesByKeysOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestWhatSigstoresOwnLibrarySignsCounts(t *testing.T) {
+func TestSignaturesOfSigstoresLibraryCount(t *testing.T) {
 	s := ecdsaSigner(t)
 	for format, push := range map[string]func(*ocitest.Registry, v1.Hash){
 		"classic": func(r *ocitest.Registry, d v1.Hash) {
@@ -336,18 +336,18 @@ func TestTheRightSignatureAmongOthers(t *testing.T) {
 	wantFailure(t, err, reasonVerification, false, "none of the")
 	registry.Reset()
 	if _, err := New().Look(t.Context(), verified, false); err == nil {
-		t.Error("verified")
+		t.Error("the artifact was verified")
 	}
 	if blobs := registry.Counts(app).Blobs; blobs > maxSignatures {
 		t.Errorf("%d signatures were downloaded", blobs)
 	}
-	// Bundles of strangers hide no classic signature.
+	// Bundles of others do not hide a classic signature.
 	pushBundle(t, registry, digest, stranger.bundle(t, inTotoPayload, statement(signPredicate, digest)))
 	pushClassic(t, registry, digest, right)
 	look(t, New(), verified, false)
 }
 
-func TestASignatureThatWasFoundIsNotLookedForAgain(t *testing.T) {
+func TestAFoundSignatureIsRemembered(t *testing.T) {
 	good, stranger := ecdsaSigner(t), ecdsaSigner(t)
 	registry := ocitest.New(t)
 	digest := pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "a")))
@@ -358,9 +358,9 @@ func TestASignatureThatWasFoundIsNotLookedForAgain(t *testing.T) {
 	registry.Reset()
 	look(t, client, verified, true)
 	if got := registry.Counts(app); got.Blobs != 0 || got.Manifests != 1 {
-		t.Errorf("it cost %+v", got)
+		t.Errorf("the second look caused %+v", got)
 	}
-	// Other keys, and another artifact, are another matter.
+	// Other keys and artifacts require another search.
 	_, err := client.Look(t.Context(), wanted(registry, func(r *Repository) { r.Verify = stranger.verification(t) }), false)
 	wantFailure(t, err, reasonVerification, false, "")
 	pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "moved")))
@@ -368,7 +368,7 @@ func TestASignatureThatWasFoundIsNotLookedForAgain(t *testing.T) {
 	wantFailure(t, err, reasonVerification, false, "is not signed")
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
 		t.Fatal(err)

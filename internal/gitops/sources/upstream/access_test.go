@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-func TestIdentitiesTellAccessesApart(t *testing.T) {
+func TestIdentitiesDistinguishAccesses(t *testing.T) {
 	proxy := &url.URL{Scheme: "http", Host: "proxy"}
 	accesses := map[string]Access{
 		"nothing":                  {},
@@ -34,16 +34,16 @@ func TestIdentitiesTellAccessesApart(t *testing.T) {
 	for name, access := range accesses {
 		id := access.Identity("part")
 		if other, taken := seen[id]; taken {
-			t.Errorf("%s and %s have one identity", name, other)
+			t.Errorf("%s and %s have equal identities", name, other)
 		}
 		seen[id] = name
 		if id != access.Identity("part") || id == access.Identity("pa", "rt") || id == access.Identity() {
-			t.Errorf("%s: the identity does not follow the parts", name)
+			t.Errorf("%s: the identity does not depend on the parts", name)
 		}
 	}
 }
 
-func TestTransportSaysWhatIsWrongWithCertificates(t *testing.T) {
+func TestTransportExplainsInvalidCertificates(t *testing.T) {
 	for want, access := range map[string]Access{
 		"ca.crt does not contain a certificate": {CA: []byte("not PEM")},
 		"tls.crt and tls.key":                   {Certificate: []byte("not PEM")},

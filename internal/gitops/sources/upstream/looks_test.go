@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// counter answers with how often it was asked; gate, if there is one, holds each answer back.
+// counter answers with the number of its calls; gate, if set, delays each answer.
 type counter struct {
 	mu   sync.Mutex
 	n    int
@@ -58,10 +58,10 @@ func TestLooksAreSharedAndRemembered(t *testing.T) {
 		}
 	}
 	if n, err := looks.Look(t.Context(), "another key", patient, upstream.ask); n != 2 || err != nil {
-		t.Errorf("another key was given answer %d, %v", n, err)
+		t.Errorf("another key got answer %d, %v", n, err)
 	}
 	if n, err := looks.Look(t.Context(), "key", Options{Timeout: time.Hour}, upstream.ask); n != 3 || err != nil {
-		t.Errorf("an answer too old was given: %d, %v", n, err)
+		t.Errorf("an expired answer was reused: %d, %v", n, err)
 	}
 }
 
@@ -86,11 +86,11 @@ func TestAFreshLookBeginsAfterAsking(t *testing.T) {
 	waitFor(t, func() bool { looks.mu.Lock(); defer looks.mu.Unlock(); return looks.entries["key"].next != nil })
 	close(upstream.gate)
 	if n := <-old; n != 1 {
-		t.Errorf("who asked first was given answer %d", n)
+		t.Errorf("the first caller got answer %d", n)
 	}
 	for range 10 {
 		if n := <-fresh; n < 2 {
-			t.Errorf("who asked for a fresh look was given answer %d", n)
+			t.Errorf("a fresh look got answer %d", n)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestFailuresAndPanicsAreNotRemembered(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesDoesNotEndALook(t *testing.T) {
+func TestACallerThatGivesUpDoesNotEndALook(t *testing.T) {
 	var looks Looks[int]
 	upstream := &counter{gate: make(chan struct{})}
 	ctx, leave := context.WithCancel(t.Context())
@@ -157,7 +157,7 @@ func waitFor(t *testing.T, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen in a minute")
+			t.Fatal("the condition did not become true in a minute")
 		}
 	}
 }
