@@ -268,9 +268,9 @@ func Fingerprint(ctx context.Context, in Input, artifact string) (string, error)
 		parts = append(parts, vars)
 	}
 	if d := spec.Decryption; d != nil && d.SecretRef != nil && in.Values != nil && !in.KeepEncrypted {
-		data, err := in.Values.Secret(ctx, in.Object.Namespace, d.SecretRef.Name)
+		data, err := in.keyData(ctx)
 		if err != nil {
-			return "", fmt.Errorf("keys of spec.decryption: read Secret %s/%s: %w", in.Object.Namespace, d.SecretRef.Name, err)
+			return "", err
 		}
 		parts = append(parts, data)
 	}

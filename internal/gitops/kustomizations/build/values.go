@@ -120,10 +120,19 @@ func (in Input) keys(ctx context.Context, opener decrypt.Opener) (*decrypt.Keys,
 	if spec.SecretRef == nil {
 		return decrypt.NewKeys("", nil, opener)
 	}
-	name := spec.SecretRef.Name
-	data, err := in.Values.Secret(ctx, in.Object.Namespace, name)
+	data, err := in.keyData(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("keys of spec.decryption: read Secret %s/%s: %w", in.Object.Namespace, name, err)
+		return nil, err
 	}
-	return decrypt.NewKeys("Secret "+in.Object.Namespace+"/"+name, data, opener)
+	return decrypt.NewKeys("Secret "+in.Object.Namespace+"/"+spec.SecretRef.Name, data, opener)
+}
+
+// keyData reads the Secret of spec.decryption.
+func (in Input) keyData(ctx context.Context) (map[string][]byte, error) {
+	namespace, name := in.Object.Namespace, in.Object.Spec.Decryption.SecretRef.Name
+	data, err := in.Values.Secret(ctx, namespace, name)
+	if err != nil {
+		return nil, fmt.Errorf("keys of spec.decryption: read Secret %s/%s: %w", namespace, name, err)
+	}
+	return data, nil
 }

@@ -5,8 +5,6 @@ package bucket
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -158,13 +156,9 @@ func (s *azureStore) list(ctx context.Context, prefix string, visit func(object)
 
 func (s *azureStore) open(ctx context.Context, o object) (content, error) {
 	etag := azcore.ETag(o.etag)
-	c, err := s.get(ctx, o.key, &blob.DownloadStreamOptions{AccessConditions: &blob.AccessConditions{
+	return unlessChanged(s.get(ctx, o.key, &blob.DownloadStreamOptions{AccessConditions: &blob.AccessConditions{
 		ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &etag},
-	}})
-	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusNotFound {
-		return content{}, errors.Join(errChanged, err)
-	}
-	return c, err
+	}}))
 }
 
 func (s *azureStore) peek(ctx context.Context, key string) (content, error) {

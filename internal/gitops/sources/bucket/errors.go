@@ -60,6 +60,14 @@ func statusOf(err error) int {
 	return 0
 }
 
+// unlessChanged replaces the error of an object that has changed since it was listed.
+func unlessChanged(c content, err error) (content, error) {
+	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusNotFound {
+		return content{}, errors.Join(errChanged, err)
+	}
+	return c, err
+}
+
 // explain describes a failed request in our own words.
 func explain(err error) string {
 	var (

@@ -163,10 +163,7 @@ func (s *googleStore) page(ctx context.Context, query url.Values, visit func(obj
 // open reads the listed content: that of a generation never changes.
 func (s *googleStore) open(ctx context.Context, o object) (content, error) {
 	body, err := s.media(ctx, o.key, url.Values{"generation": {o.generation}})
-	if statusOf(err) == http.StatusNotFound {
-		return content{}, errors.Join(errChanged, err)
-	}
-	return content{body, o.etag}, err
+	return unlessChanged(content{body, o.etag}, err)
 }
 
 func (s *googleStore) peek(ctx context.Context, key string) (content, error) {

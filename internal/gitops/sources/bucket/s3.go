@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"regexp"
 	"strings"
 
@@ -91,11 +90,7 @@ func (s *s3Store) list(ctx context.Context, prefix string, visit func(object) er
 }
 
 func (s *s3Store) open(ctx context.Context, o object) (content, error) {
-	c, err := s.get(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &o.key, IfMatch: aws.String(`"` + o.etag + `"`)})
-	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusNotFound {
-		return content{}, errors.Join(errChanged, err)
-	}
-	return c, err
+	return unlessChanged(s.get(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &o.key, IfMatch: aws.String(`"` + o.etag + `"`)}))
 }
 
 func (s *s3Store) peek(ctx context.Context, key string) (content, error) {

@@ -55,15 +55,18 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	// The server's address may have changed since the push.
 	url := e.ArchiveURL("externalartifacts", req.NamespacedName, a.Digest)
-	whose := originOf(a.URL, url)
-	if whose == foreign {
+	path, ownPath := behindAddress(a.URL), behindAddress(url)
+	own := path == ownPath
+	// URLs of an earlier Yuba did not name a store: they are own if the store has the archive.
+	earlier, _, named := strings.Cut(ownPath, "&store=")
+	if !own && (!named || path != earlier) {
 		return ctrl.Result{}, nil
 	}
 	present, err := e.packs.present(ctx, a.Digest, false)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read the archive of ExternalArtifact %s: %w", req.NamespacedName, err)
 	}
-	if whose == unsaid && !present {
+	if !own && !present {
 		return ctrl.Result{}, nil
 	}
 	before := o.DeepCopy()
@@ -75,47 +78,21 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), reconciling.ChangeOf(before)); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err)))
 	}
-	is := conditions.Of(&o, meta.ReadyCondition)
-	if is == conditions.Of(before, meta.ReadyCondition) {
-		return ctrl.Result{RequeueAfter: externalEvery}, nil
+	if is := conditions.Of(&o, meta.ReadyCondition); is != conditions.Of(before, meta.ReadyCondition) {
+		severity := corev1.EventTypeNormal
+		if !present {
+			severity = corev1.EventTypeWarning
+		}
+		e.Events.Eventf(&o, nil, severity, is.Reason, "Verify", "%s", is.Message)
 	}
-	severity := corev1.EventTypeNormal
-	if !present {
-		severity = corev1.EventTypeWarning
-	}
-	e.Events.Eventf(&o, nil, severity, is.Reason, "Verify", "%s", is.Message)
 	return ctrl.Result{RequeueAfter: externalEvery}, nil
 }
 
-// origin says who serves an archive.
-type origin int
-
-const (
-	// foreign archives are served by others.
-	foreign origin = iota
-	// own archives are served by this server.
-	own
-	// unsaid archives are from an earlier Yuba, whose URLs did not name a store. They are own if
-	// the store has them.
-	unsaid
-)
-
-// originOf compares the URL of an archive with the one that this server would create, ignoring the
-// address, which may have changed.
-func originOf(url, want string) origin {
-	behindAddress := func(url string) string {
-		_, rest, _ := strings.Cut(url, "://")
-		_, rest, _ = strings.Cut(rest, "/")
-		return rest
-	}
-	url, want = behindAddress(url), behindAddress(want)
-	if url == want {
-		return own
-	}
-	if earlier, _, ok := strings.Cut(want, "&store="); ok && url == earlier {
-		return unsaid
-	}
-	return foreign
+// behindAddress returns a URL without the server's address, which may have changed.
+func behindAddress(url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	_, rest, _ = strings.Cut(rest, "/")
+	return rest
 }
 
 // tell sets Ready, unless another controller has set it.
