@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
-	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -264,8 +264,8 @@ func brokenManifestIsShown(t *testing.T, l *landscape) {
 
 func outageIsSurvived(t *testing.T, l *landscape) {
 	before := l.runs(t)
-	l.git.SetFault(gittest.Unreachable)
-	l.registry.SetFault(ocitest.Unreachable)
+	l.git.SetFault(faulttest.Unreachable)
+	l.registry.SetFault(faulttest.Unreachable)
 	l.ring(t, stageB)
 	key := client.ObjectKey{Namespace: stageB, Name: "central"}
 	var repository sourcev1.GitRepository

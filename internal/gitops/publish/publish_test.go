@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/crane"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
@@ -217,7 +218,7 @@ func TestProgressIsReported(t *testing.T) {
 	if sent.Load() < pushed.Size || all.Load() != sent.Load() {
 		t.Errorf("the progress is %d of %d, the layer has %d", sent.Load(), all.Load(), pushed.Size)
 	}
-	registry.SetFault(ocitest.Answer(403))
+	registry.SetFault(faulttest.Answer(403))
 	if _, err := Push(context.Background(), registry.URL("app")+":1", PushOptions{Path: tree(t, program), Progress: func(int64, int64) {}}); err == nil {
 		t.Error("the registry's error was lost")
 	}

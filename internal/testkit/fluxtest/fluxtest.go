@@ -1,12 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fluxtest gives tests the definitions of kinds that Flux itself publishes, in the versions whose Go types the
-// program is compiled against. They come from Flux's modules, through the module proxy, and are never copied into the
-// repository.
+// Package fluxtest provides Flux's own CustomResourceDefinitions in the versions of go.mod. They come
+// from Flux's modules through the module proxy, and are not copied to the repository.
 //
-// The module of notification-controller is not published in a way that the proxy serves: for its kinds there are only the
-// definitions that "make generate" makes of its Go types.
+// The proxy does not serve the module of notification-controller. Its definitions are those that "make
+// generate" generates from its Go types.
 package fluxtest
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// controllers are those whose definitions are published as part of their modules.
+// controllers publish definitions in their modules.
 var controllers = []string{"github.com/fluxcd/source-controller", "github.com/fluxcd/kustomize-controller"}
 
-// Definitions returns Flux's own CustomResourceDefinitions by the names of their files.
+// Definitions returns Flux's CustomResourceDefinitions by file name.
 func Definitions(t testing.TB) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// conversation listens to what a client and git say to each other: a fetch is what ends with a pack, and a clone is a fetch
-// by a client that never said that it has something.
+// conversation observes a client and git: a fetch ends with a pack, and a clone is a fetch by a client
+// that did not name any objects.
 type conversation struct {
 	server     *Server
 	repository string
@@ -21,14 +21,14 @@ type conversation struct {
 	packed bool
 }
 
-// said hears the client.
+// said observes the client.
 func (c *conversation) said(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.has = c.has || bytes.Contains(p, []byte("have "))
 }
 
-// answered hears git, piece by piece.
+// answered observes git, piece by piece.
 func (c *conversation) answered(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *conversation) answered(p []byte) {
 	})
 }
 
-// over notes the time when what was said was a fetch.
+// over records the time of a fetch.
 func (c *conversation) over() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *conversation) over() {
 	}
 }
 
-// listener is a writer that only hears.
+// listener is a writer that calls a function.
 type listener func(p []byte)
 
 func (l listener) Write(p []byte) (int, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,14 +132,14 @@ func TestServerFails(t *testing.T) {
 	s := gittest.New(t)
 	r := s.Repository(t, "central")
 	r.Commit(t, "first", gittest.Files{"x": "y"})
-	for name, fault := range map[string]gittest.Fault{"unreachable": gittest.Unreachable, "broken": gittest.Answer(http.StatusBadGateway)} {
+	for name, fault := range map[string]faulttest.Fault{"unreachable": faulttest.Unreachable, "broken": faulttest.Answer(http.StatusBadGateway)} {
 		s.SetFault(fault)
 		if out, err := git(t, t.TempDir(), nil, "ls-remote", r.URL()); err == nil {
 			t.Errorf("%s: it answers: %s", name, out)
 		}
 	}
 	release := make(chan struct{})
-	s.SetFault(gittest.Stall(release))
+	s.SetFault(faulttest.Stall(release))
 	close(release)
 	must(t, t.TempDir(), nil, "ls-remote", r.URL())
 	s.SetFault(nil)

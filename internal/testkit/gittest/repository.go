@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// Files is what a commit holds beside what was there: a path, with slashes, and its content. Absent removes a file.
+// Files are the changed files of a commit: paths, with slashes, and contents. Absent removes a file.
 type Files map[string]string
 
-// Absent as a file's content removes the file.
+// Absent is the content of a removed file.
 const Absent = "\x00absent"
 
-// Repository is a repository of a server, and its work tree. Its methods are for one test at a time.
+// Repository is a repository of a server with a work tree. It is for one test at a time.
 type Repository struct {
 	server     *Server
 	name, tree string
 }
 
-// Repository makes an empty repository whose branch will be main.
+// Repository creates an empty repository with the branch main.
 func (s *Server) Repository(t T, name string) *Repository {
 	t.Helper()
 	r := &Repository{server: s, name: name, tree: filepath.Join(s.dir, "trees", name)}
 	for _, dir := range []string{s.bare(name), r.tree} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatalf("make repository %s: %v", name, err)
+			t.Fatalf("create repository %s: %v", name, err)
 		}
 	}
 	r.run(t, s.bare(name), "init", "--quiet", "--bare", "--initial-branch=main")
-	// Clients may ask for a commit by its name, for part of the history and for part of the objects, as the large hosts allow.
+	// Like large hosts, allow requests for any commit, and for parts of the objects.
 	for _, setting := range []string{"uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"} {
 		r.run(t, s.bare(name), "config", setting, "true")
 	}
@@ -43,16 +43,16 @@ func (s *Server) Repository(t T, name string) *Repository {
 	return r
 }
 
-// URL is where the repository is served over HTTP.
+// URL returns the repository's HTTP URL.
 func (r *Repository) URL() string { return r.server.URL(r.name) }
 
-// Path is the bare repository's directory, for file:// URLs.
+// Path returns the bare repository's directory, for file:// URLs.
 func (r *Repository) Path() string { return r.server.bare(r.name) }
 
-// Tree is the work tree's directory.
+// Tree returns the work tree's directory.
 func (r *Repository) Tree() string { return r.tree }
 
-// Git runs git in the work tree and returns what it printed.
+// Git runs git in the work tree, and returns its output.
 func (r *Repository) Git(t T, args ...string) string {
 	t.Helper()
 	return r.run(t, r.tree, args...)
@@ -70,7 +70,7 @@ func (r *Repository) run(t T, dir string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// Commit writes the files, commits everything in the work tree, publishes the branch and returns the commit's name.
+// Commit writes the files, commits the work tree, pushes the branch, and returns the commit's hash.
 func (r *Repository) Commit(t T, message string, files Files) string {
 	t.Helper()
 	for name, content := range files {
@@ -94,7 +94,7 @@ func (r *Repository) Commit(t T, message string, files Files) string {
 	return r.Head(t)
 }
 
-// CommitTree makes the work tree equal to a directory, and commits and publishes that.
+// CommitTree replaces the work tree by a directory, commits it, and pushes the branch.
 func (r *Repository) CommitTree(t T, message, dir string) string {
 	t.Helper()
 	r.Git(t, "rm", "-r", "--quiet", "--force", "--ignore-unmatch", ".")
@@ -117,21 +117,21 @@ func (r *Repository) CommitTree(t T, message, dir string) string {
 	return r.Commit(t, message, files)
 }
 
-// Push publishes what the work tree has checked out, whatever was published before, and all tags.
+// Push pushes the current branch, with force, and all tags.
 func (r *Repository) Push(t T) {
 	t.Helper()
 	r.Git(t, "push", "--quiet", "--force", "origin", "HEAD:refs/heads/"+r.Branch(t))
 	r.Git(t, "push", "--quiet", "--force", "--tags", "origin")
 }
 
-// Tag names what is checked out, moves the tag if there is one of that name, and publishes it.
+// Tag tags the current commit, with force, and pushes the tag.
 func (r *Repository) Tag(t T, name string) {
 	t.Helper()
 	r.Git(t, "tag", "--force", name)
 	r.Push(t)
 }
 
-// Switch checks a branch out, makes it if there is none, and publishes it.
+// Switch checks out a branch, creates it if needed, and pushes it.
 func (r *Repository) Switch(t T, branch string) {
 	t.Helper()
 	if r.Git(t, "branch", "--list", branch) == "" {
@@ -142,19 +142,19 @@ func (r *Repository) Switch(t T, branch string) {
 	r.Push(t)
 }
 
-// Rewind goes back to a commit, as before a force push: what is committed next replaces what came after it.
+// Rewind resets the branch to a commit; the next commit replaces later ones.
 func (r *Repository) Rewind(t T, commit string) {
 	t.Helper()
 	r.Git(t, "reset", "--quiet", "--hard", commit)
 }
 
-// Branch is the branch that is checked out.
+// Branch returns the current branch.
 func (r *Repository) Branch(t T) string {
 	t.Helper()
 	return r.Git(t, "symbolic-ref", "--short", "HEAD")
 }
 
-// Head is the name of the commit that is checked out.
+// Head returns the hash of the current commit.
 func (r *Repository) Head(t T) string {
 	t.Helper()
 	return r.Git(t, "rev-parse", "HEAD")

@@ -12,50 +12,53 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 )
 
-// T is what the package needs of a test; benchmarks, which are none, bring their own.
+// T is the part of testing.T that the package needs; benchmarks outside of tests have their own.
 type T interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// Option changes how a server is started.
+// Option configures a server.
 type Option func(*Server)
 
-// BasicAuth lets only those in who say this name and password.
+// BasicAuth requires a name and a password.
 func BasicAuth(username, password string) Option {
 	return func(s *Server) { s.username, s.password = username, password }
 }
 
-// BearerToken lets only those in who say this token.
+// BearerToken requires a token.
 func BearerToken(token string) Option {
 	return func(s *Server) { s.token = token }
 }
 
-// TLS serves HTTPS with a certificate that only CA vouches for.
+// TLS serves HTTPS with a certificate of the authority CA.
 func TLS() Option {
 	return func(s *Server) { s.tls = true }
 }
 
-// SSH serves ssh, too, with a fresh host key; SSHURL, HostKey and Authorize belong to it.
+// SSH also serves ssh, with a new host key; see SSHURL, KnownHosts and Authorize.
 func SSH() Option {
 	return func(s *Server) { s.ssh = &sshServer{} }
 }
 
-// Counts is what clients asked a server for.
+// Counts are numbers of requests.
 type Counts struct {
-	// Lookups: how often somebody asked for the references, as git ls-remote does and as every fetch begins.
+	// Lookups counts requests for references, as by git ls-remote and before every fetch.
 	Lookups int
-	// Fetches: how often objects were asked for, clones included.
+	// Fetches counts requests for objects, including clones.
 	Fetches int
-	// Clones: the fetches by somebody who had nothing yet.
+	// Clones counts fetches of clients without objects.
 	Clones int
 }
 
-// Server is a git server.
+// Server is a git server. Its faults affect HTTP.
 type Server struct {
+	faulttest.Switch
 	dir, username, password, token string
 	tls                            bool
 	http                           *httptest.Server
@@ -63,7 +66,6 @@ type Server struct {
 	ssh                            *sshServer
 
 	mu      sync.Mutex
-	fault   Fault
 	counts  map[string]Counts
 	fetched map[string]time.Time
 }
@@ -73,7 +75,7 @@ func New(t T, options ...Option) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gittest-")
 	if err != nil {
-		t.Fatalf("make a directory for the git server: %v", err)
+		t.Fatalf("create a directory for the git server: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a temporary directory
 	s := &Server{dir: dir, counts: map[string]Counts{}, fetched: map[string]time.Time{}}
@@ -93,22 +95,22 @@ func New(t T, options ...Option) *Server {
 	return s
 }
 
-// URL is where a repository is served over HTTP, without credentials.
+// URL returns the HTTP URL of a repository, without credentials.
 func (s *Server) URL(repository string) string { return s.http.URL + "/" + repository + ".git" }
 
-// CA is the certificate, in PEM, that vouches for a server with TLS.
+// CA returns the certificate authority of a server with TLS, in PEM.
 func (s *Server) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
 }
 
-// Counts tells what was asked of a repository since the last Reset, over any protocol.
+// Counts returns the requests for a repository since the last Reset, over all protocols.
 func (s *Server) Counts(repository string) Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts[repository]
 }
 
-// Fetched is when the last fetch of a repository over HTTP had been answered in full.
+// Fetched returns when the last response to a fetch over HTTP was complete.
 func (s *Server) Fetched(repository string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +124,7 @@ func (s *Server) Reset() {
 	s.counts = map[string]Counts{}
 }
 
-// repositoryName is what a repository is called here, of the path that a client calls it.
+// repositoryName returns the name of a repository for a client's path.
 func repositoryName(path string) string { return strings.TrimSuffix(strings.Trim(path, "/"), ".git") }
 
 func (s *Server) count(repository string, change func(*Counts)) {
@@ -138,7 +140,7 @@ func (s *Server) bare(repository string) string {
 	return filepath.Join(s.dir, "served", repository+".git")
 }
 
-// environment is what git runs with: nothing of the person or machine that runs the tests.
+// environment returns git's environment, without settings of the user and the machine.
 func (s *Server) environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "LC_ALL=C",

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshServer runs git upload-pack for those whose key it knows.
+// sshServer runs git upload-pack for clients with an admitted key.
 type sshServer struct {
 	listener net.Listener
 	config   *ssh.ServerConfig
@@ -29,16 +29,16 @@ type sshServer struct {
 	conns    map[net.Conn]bool
 }
 
-// Authorize makes a key pair, lets its owner in and returns the private key in PEM.
+// Authorize creates and admits a key pair, and returns the private key in PEM.
 func (s *Server) Authorize(t T) []byte {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		t.Fatalf("make an ssh key: %v", err)
+		t.Fatalf("create an ssh key: %v", err)
 	}
 	key, err := ssh.NewPublicKey(public)
 	if err != nil {
-		t.Fatalf("make an ssh key: %v", err)
+		t.Fatalf("create an ssh key: %v", err)
 	}
 	block, err := ssh.MarshalPrivateKey(private, "")
 	if err != nil {
@@ -50,12 +50,12 @@ func (s *Server) Authorize(t T) []byte {
 	return pem.EncodeToMemory(block)
 }
 
-// SSHURL is where a repository is served over ssh.
+// SSHURL returns the ssh URL of a repository.
 func (s *Server) SSHURL(repository string) string {
 	return fmt.Sprintf("ssh://git@%s/%s.git", s.ssh.listener.Addr(), repository)
 }
 
-// KnownHosts is the line of a known_hosts file that tells the server's host key.
+// KnownHosts returns the line of a known_hosts file with the server's host key.
 func (s *Server) KnownHosts() []byte {
 	host, port, _ := net.SplitHostPort(s.ssh.listener.Addr().String()) //nolint:errcheck // a listener's address has both
 	return []byte(fmt.Sprintf("[%s]:%s %s", host, port, ssh.MarshalAuthorizedKey(s.ssh.host)))
@@ -134,7 +134,7 @@ func (h *sshServer) converse(s *Server, conn net.Conn) {
 	}
 }
 
-// session runs the one command that the protocol knows: exec, with its words as ssh sends them.
+// session runs the one command of the protocol, exec.
 func (h *sshServer) session(s *Server, channel ssh.Channel, requests <-chan *ssh.Request) {
 	defer channel.Close() //nolint:errcheck // the client may be gone
 	var protocol string
@@ -162,7 +162,7 @@ func (h *sshServer) session(s *Server, channel ssh.Channel, requests <-chan *ssh
 	}
 }
 
-// SetTalk has the server over ssh talk in git's place, until the function returns; nil repairs it.
+// SetTalk replaces git over ssh by a function; nil restores git.
 func (s *Server) SetTalk(talk func(io.ReadWriter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Server) uploadPack(line, protocol string, channel ssh.Channel) uint32 {
 		command.Env = append(command.Env, "GIT_PROTOCOL="+protocol)
 	}
 	command.Stdout, command.Stderr = io.MultiWriter(listener(c.answered), channel), channel.Stderr()
-	// Not command.Stdin: the client's side may stay open after git has said everything, and Wait would wait for it.
+	// Not command.Stdin: Wait would wait for the client, which may keep its side open.
 	in, err := command.StdinPipe()
 	if err != nil {
 		return 1

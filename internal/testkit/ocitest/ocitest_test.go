@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 
 	"github.com/fluxcd/pkg/oci"
@@ -66,7 +67,7 @@ func TestRegistryAdmitsOnlyWhoKnowsTheSecret(t *testing.T) {
 func TestRegistryFails(t *testing.T) {
 	r := ocitest.New(t)
 	r.Push(t, "x", "1", ocitest.Files{"a": "b"})
-	for name, fault := range map[string]ocitest.Fault{"unreachable": ocitest.Unreachable, "broken": ocitest.Answer(http.StatusForbidden)} {
+	for name, fault := range map[string]faulttest.Fault{"unreachable": faulttest.Unreachable, "broken": faulttest.Answer(http.StatusForbidden)} {
 		r.SetFault(fault)
 		if _, err := crane.Digest(r.Host()+"/x:1", crane.Insecure); err == nil {
 			t.Errorf("%s: it answers", name)

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/crane"
 )
 
-// Files is what an artifact holds: a path, with slashes, and its content.
+// Files are the files of an artifact: paths, with slashes, and contents.
 type Files map[string]string
 
-// Push publishes files as an artifact, as "flux push artifact" does, and returns its digest: sha256:….
+// Push pushes files as an artifact, like "flux push artifact", and returns its digest: sha256:….
 func (r *Registry) Push(t T, repository, tag string, files Files) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ocitest-")
@@ -38,11 +38,11 @@ func (r *Registry) Push(t T, repository, tag string, files Files) string {
 	return r.PushTree(t, repository, tag, dir)
 }
 
-// PushTree publishes a directory as an artifact, as "flux push artifact" does, and returns its digest: sha256:….
+// PushTree pushes a directory as an artifact, like "flux push artifact", and returns its digest.
 func (r *Registry) PushTree(t T, repository, tag, dir string) string {
 	t.Helper()
 	meta := oci.Metadata{Source: "https://example.com/" + repository, Revision: tag + "@sha1:0000000000000000000000000000000000000000",
-		// Equal files make equal artifacts.
+		// Equal files have equal artifacts.
 		Created: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	name, err := oci.NewClient(r.Options()).Push(context.Background(), r.Host()+"/"+repository+":"+tag, dir, oci.WithPushMetadata(meta))
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *Registry) PushTree(t T, repository, tag, dir string) string {
 	return digest
 }
 
-// Tag gives what one tag names another name, and moves that name if there is one.
+// Tag adds another tag to an artifact, or moves it.
 func (r *Registry) Tag(t T, repository, from, to string) {
 	t.Helper()
 	if _, err := oci.NewClient(r.Options()).Tag(context.Background(), r.Host()+"/"+repository+":"+from, to); err != nil {
@@ -60,7 +60,7 @@ func (r *Registry) Tag(t T, repository, from, to string) {
 	}
 }
 
-// Options let go-containerregistry in; requests made with them are not counted.
+// Options give go-containerregistry access. Requests with them are not counted.
 func (r *Registry) Options() []crane.Option {
 	options := []crane.Option{crane.WithUserAgent(ours), crane.WithTransport(r.transport())}
 	if !r.tls {

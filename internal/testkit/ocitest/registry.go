@@ -14,50 +14,48 @@ import (
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 )
 
-// T is what the package needs of a test; benchmarks, which are none, bring their own.
+// T is the part of testing.T that the package needs; benchmarks outside of tests have their own.
 type T interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// Option changes how a registry is started.
+// Option configures a registry.
 type Option func(*Registry)
 
-// BasicAuth lets only those in who say this name and password.
+// BasicAuth requires a name and a password.
 func BasicAuth(username, password string) Option {
 	return func(r *Registry) { r.username, r.password = username, password }
 }
 
-// TLS serves HTTPS with a certificate that only CA vouches for; without it the registry is an insecure one.
+// TLS serves HTTPS with a certificate of the authority CA; the default is HTTP.
 func TLS() Option {
 	return func(r *Registry) { r.tls = true }
 }
 
-// Counts is what clients asked a registry for.
+// Counts are numbers of requests.
 type Counts struct {
-	// Lists: how often somebody asked which tags there are.
+	// Lists counts requests for tags.
 	Lists int
-	// Manifests: how often a manifest was asked for, whether all of it or only its digest.
+	// Manifests counts requests for manifests and their digests.
 	Manifests int
-	// Blobs: how often a layer or a configuration was downloaded.
+	// Blobs counts downloads of layers and configurations.
 	Blobs int
 }
 
-// Fault answers a request in the registry's place; it returns false to let the registry answer. It stays until SetFault is
-// called again.
-type Fault func(w http.ResponseWriter, r *http.Request) bool
-
-// Registry is an OCI registry.
+// Registry is an OCI registry. Faults do not affect Push and Tag.
 type Registry struct {
+	faulttest.Switch
 	username, password string
 	tls                bool
 	http               *httptest.Server
 
 	mu     sync.Mutex
-	fault  Fault
 	counts map[string]Counts
 }
 
@@ -84,44 +82,18 @@ func New(t T, options ...Option) *Registry {
 	return r
 }
 
-// Host is the registry's address, without a scheme.
+// Host returns the registry's address, without a scheme.
 func (r *Registry) Host() string { return r.http.Listener.Addr().String() }
 
-// URL is a repository as an OCIRepository names it: oci://127.0.0.1:…/repository.
+// URL returns the URL of a repository: oci://127.0.0.1:…/repository.
 func (r *Registry) URL(repository string) string { return "oci://" + r.Host() + "/" + repository }
 
-// CA is the certificate, in PEM, that vouches for a registry with TLS.
+// CA returns the certificate authority of a registry with TLS, in PEM.
 func (r *Registry) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.http.Certificate().Raw})
 }
 
-// SetFault breaks the registry; nil repairs it. It does not reach Push and Tag.
-func (r *Registry) SetFault(f Fault) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fault = f
-}
-
-// Unreachable is a registry that ends every connection without an answer.
-func Unreachable(w http.ResponseWriter, _ *http.Request) bool {
-	if hijacker, ok := w.(http.Hijacker); ok {
-		if conn, _, err := hijacker.Hijack(); err == nil {
-			conn.Close() //nolint:errcheck // ending it is the point
-			return true
-		}
-	}
-	panic(http.ErrAbortHandler)
-}
-
-// Answer is a registry that answers every request with this status.
-func Answer(status int) Fault {
-	return func(w http.ResponseWriter, _ *http.Request) bool {
-		w.WriteHeader(status)
-		return true
-	}
-}
-
-// Counts tells what was asked about a repository since the last Reset.
+// Counts returns the requests for a repository since the last Reset.
 func (r *Registry) Counts(repository string) Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,10 +109,7 @@ func (r *Registry) Reset() {
 
 func (r *Registry) serve(w http.ResponseWriter, req *http.Request, inner http.Handler) {
 	mine := strings.HasPrefix(req.UserAgent(), ours)
-	r.mu.Lock()
-	fault := r.fault
-	r.mu.Unlock()
-	if fault != nil && !mine && fault(w, req) {
+	if !mine && r.Answered(w, req) {
 		return
 	}
 	username, password, _ := req.BasicAuth()

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sopstest encrypts files for tests as the command sops does, with its own library.
+// Package sopstest encrypts files for tests with the library of the command sops.
 package sopstest
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/getsops/sops/v3/stores/yaml"
 )
 
-// Options say how a file is encrypted.
+// Options configure the encryption.
 type Options struct {
-	// Format is one of yaml, json, dotenv, ini and binary; yaml when it is empty.
+	// Format is yaml, json, dotenv, ini or binary; the default is yaml.
 	Format string
-	// Groups are the keys; who has one key of each group can open the file.
+	// Groups are groups of keys; decryption requires one key of each group.
 	Groups []sops.KeyGroup
-	// Regex says which keys' values are encrypted; all are when it is empty.
+	// Regex matches the keys of encrypted values; the default is all.
 	Regex string
-	// OnlyEncrypted leaves what is not encrypted out of the message authentication code.
+	// OnlyEncrypted excludes plain values from the message authentication code.
 	OnlyEncrypted bool
 }
 
-// Identity is a new key.
+// Identity returns a new key.
 func Identity(t testing.TB) *age.X25519Identity {
 	t.Helper()
 	identity, err := age.GenerateX25519Identity()
@@ -42,7 +42,7 @@ func Identity(t testing.TB) *age.X25519Identity {
 	return identity
 }
 
-// For is a group with the keys of all identities, each of which opens the file.
+// For returns a group with the keys of all identities.
 func For(t testing.TB, identities ...*age.X25519Identity) sops.KeyGroup {
 	t.Helper()
 	var group sops.KeyGroup
@@ -56,7 +56,7 @@ func For(t testing.TB, identities ...*age.X25519Identity) sops.KeyGroup {
 	return group
 }
 
-// Store reads and writes a format.
+// Store returns the reader and writer of a format.
 func Store(format string) sops.Store {
 	c := config.NewStoresConfig()
 	switch format {

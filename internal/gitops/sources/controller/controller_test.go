@@ -22,6 +22,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -275,7 +276,7 @@ func TestALostArchiveWithoutUpstreamIsNotAdvertised(t *testing.T) {
 	if err := s.blobs.Delete(t.Context(), "artifacts/sha256/"+strings.TrimPrefix(o.Status.Artifact.Digest, "sha256:")); err != nil {
 		t.Fatal(err)
 	}
-	server.SetFault(gittest.Answer(http.StatusBadGateway))
+	server.SetFault(faulttest.Answer(http.StatusBadGateway))
 	s.request(o, "now")
 	s.awaitFailure(o, sourcev1.GitOperationFailedReason)
 	if o.Status.Artifact != nil || conditions.Of(o, sourcev1.ArtifactInStorageCondition).Type != "" {

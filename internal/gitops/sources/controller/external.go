@@ -55,18 +55,15 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	// The server's address may have changed since the push.
 	url := e.ArchiveURL("externalartifacts", req.NamespacedName, a.Digest)
-	path, ownPath := behindAddress(a.URL), behindAddress(url)
-	own := path == ownPath
-	// URLs of an earlier Yuba did not name a store: they are own if the store has the archive.
-	earlier, _, named := strings.Cut(ownPath, "&store=")
-	if !own && (!named || path != earlier) {
+	own, unsaid := isOurs(a.URL, url)
+	if !own && !unsaid {
 		return ctrl.Result{}, nil
 	}
 	present, err := e.packs.present(ctx, a.Digest, false)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read the archive of ExternalArtifact %s: %w", req.NamespacedName, err)
 	}
-	if !own && !present {
+	if unsaid && !present {
 		return ctrl.Result{}, nil
 	}
 	before := o.DeepCopy()
@@ -86,6 +83,14 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		e.Events.Eventf(&o, nil, severity, is.Reason, "Verify", "%s", is.Message)
 	}
 	return ctrl.Result{RequeueAfter: externalEvery}, nil
+}
+
+// isOurs reports whether this server serves the archive of a URL; want is its own URL. unsaid is a
+// URL of an earlier Yuba, without a store: the archive is ours if our store has it.
+func isOurs(url, want string) (own, unsaid bool) {
+	path, ownPath := behindAddress(url), behindAddress(want)
+	earlier, _, named := strings.Cut(ownPath, "&store=")
+	return path == ownPath, named && path == earlier
 }
 
 // behindAddress returns a URL without the server's address, which may have changed.

@@ -72,18 +72,18 @@ func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
 
 func TestWhoseAnArchiveIs(t *testing.T) {
 	const want = "https://yuba.test/archives/live?digest=sha256:0&store=mine"
-	for url, is := range map[string]origin{
-		want: own,
-		"http://old.test:1/archives/live?digest=sha256:0&store=mine":    own,
-		"http://old.test:1/archives/live?digest=sha256:0":               unsaid,
-		"http://old.test:1/archives/live?digest=sha256:1":               foreign,
-		"http://old.test:1/archives/another?digest=sha256:0":            foreign,
-		"https://yuba.test/archives/live?digest=sha256:0&store=another": foreign,
-		"https://yuba.test/archives/live":                               foreign,
-		"":                                                              foreign,
+	for url, is := range map[string]struct{ own, unsaid bool }{
+		want: {own: true},
+		"http://old.test:1/archives/live?digest=sha256:0&store=mine":    {own: true},
+		"http://old.test:1/archives/live?digest=sha256:0":               {unsaid: true},
+		"http://old.test:1/archives/live?digest=sha256:1":               {},
+		"http://old.test:1/archives/another?digest=sha256:0":            {},
+		"https://yuba.test/archives/live?digest=sha256:0&store=another": {},
+		"https://yuba.test/archives/live":                               {},
+		"":                                                              {},
 	} {
-		if got := originOf(url, want); got != is {
-			t.Errorf("%q: %d, want %d", url, got, is)
+		if own, unsaid := isOurs(url, want); own != is.own || unsaid != is.unsaid {
+			t.Errorf("%q: own %t, unsaid %t; want %+v", url, own, unsaid, is)
 		}
 	}
 }

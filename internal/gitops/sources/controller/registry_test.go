@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
@@ -95,7 +96,7 @@ func TestALayerIsCopiedAsItIs(t *testing.T) {
 	if got := s.tree(o); got["main.tf"] != "one" || got["pic.png"] != "p" {
 		t.Error(got)
 	}
-	registry.SetFault(ocitest.Answer(http.StatusBadGateway))
+	registry.SetFault(faulttest.Answer(http.StatusBadGateway))
 	s.request(o, "now")
 	s.await(o, "it fails", func() bool { return conditions.Of(o, sourcev1.FetchFailedCondition).Status == metav1.ConditionTrue })
 	if o.Status.Artifact == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -109,7 +110,7 @@ func change(kind string, how func([]byte) []byte) func(*testing.T, string, fs.Di
 }
 
 // cut is a server whose packs end after some bytes.
-func cut(after int, then func()) gittest.Fault {
+func cut(after int, then func()) faulttest.Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost {
 			return false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -113,7 +114,7 @@ func TestFailuresAreShared(t *testing.T) {
 	look(t, m, up, want)
 	// A cancelled look is not a failure of the upstream.
 	stalled := make(chan struct{})
-	server.SetFault(gittest.Stall(stalled))
+	server.SetFault(faulttest.Stall(stalled))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Look(ctx, up, main); err == nil {

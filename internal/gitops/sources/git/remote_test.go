@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -145,13 +146,13 @@ func TestServersThatFail(t *testing.T) {
 	m := open(t, Options{})
 	up := Upstream{URL: r.URL()}
 	for name, c := range map[string]struct {
-		fault gittest.Fault
+		fault faulttest.Fault
 		word  string
 	}{
-		"it ends connections":    {gittest.Unreachable, "closed without a response"},
-		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "502 Bad Gateway"},
-		"it knows no repository": {gittest.Answer(http.StatusNotFound), "the repository does not exist"},
-		"it is no git server":    {gittest.Answer(http.StatusOK), "not from a git server"},
+		"it ends connections":    {faulttest.Unreachable, "closed without a response"},
+		"it is out of order":     {faulttest.Answer(http.StatusBadGateway), "502 Bad Gateway"},
+		"it knows no repository": {faulttest.Answer(http.StatusNotFound), "the repository does not exist"},
+		"it is no git server":    {faulttest.Answer(http.StatusOK), "not from a git server"},
 		"it redirects to itself": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, r.URL.String(), http.StatusFound)
 			return true
@@ -178,7 +179,7 @@ func TestServersThatFail(t *testing.T) {
 	}
 	release := make(chan struct{})
 	defer close(release)
-	server.SetFault(gittest.Stall(release))
+	server.SetFault(faulttest.Stall(release))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := m.Look(ctx, up, main)
@@ -195,7 +196,7 @@ func TestServersThatFail(t *testing.T) {
 }
 
 // endless sends a beginning, and then repeats something until the connection is closed.
-func endless(begin, more string) gittest.Fault {
+func endless(begin, more string) faulttest.Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 		sendForever(w, begin, more)
@@ -226,7 +227,7 @@ func TestServersThatGoOnOverSSH(t *testing.T) {
 	}
 }
 
-func garbage(kind string) gittest.Fault {
+func garbage(kind string) faulttest.Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", kind)
 		for range 100 {

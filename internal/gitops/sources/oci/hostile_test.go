@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
@@ -127,7 +128,7 @@ func TestARegistryThatLies(t *testing.T) {
 	registry := ocitest.New(t)
 	digest := pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "right")))
 	wrong := targz(t, "a", "wrong")
-	answer := func(what string, content []byte) ocitest.Fault {
+	answer := func(what string, content []byte) faulttest.Fault {
 		return func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, what) {
 				return false
@@ -137,7 +138,7 @@ func TestARegistryThatLies(t *testing.T) {
 		}
 	}
 	for sentence, c := range map[string]struct {
-		fault   ocitest.Fault
+		fault   faulttest.Fault
 		message string
 	}{
 		"another manifest":           {answer("/manifests/sha256:", []byte(`{"schemaVersion":2}`)), "the registry sent other content: its digest is sha256:"},
@@ -189,7 +190,7 @@ func TestARegistryThatLies(t *testing.T) {
 }
 
 // lyingHead answers with a wrong digest of a tag.
-func lyingHead(digest string) ocitest.Fault {
+func lyingHead(digest string) faulttest.Fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Docker-Content-Digest", digest)
 		return r.Method == http.MethodHead
@@ -236,7 +237,7 @@ func TestTooLargeLayers(t *testing.T) {
 func TestTagsInPages(t *testing.T) {
 	registry := ocitest.New(t)
 	digest := registry.Push(t, app, "1.0.99", ocitest.Files{"a": "a"})
-	page := func(link func(n int) string) ocitest.Fault {
+	page := func(link func(n int) string) faulttest.Fault {
 		return func(w http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasSuffix(r.URL.Path, "/tags/list") {
 				return false

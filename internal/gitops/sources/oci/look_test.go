@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
@@ -182,7 +183,7 @@ func TestLooksAreCheap(t *testing.T) {
 	digest := registry.Push(t, app, "pinned", ocitest.Files{"a": "pinned"})
 	pinned := wanted(registry, func(r *Repository) { r.Digest = digest; r.MaxAge = 0 })
 	look(t, client, pinned, false)
-	registry.SetFault(ocitest.Unreachable)
+	registry.SetFault(faulttest.Unreachable)
 	look(t, client, pinned, true) // what a digest names never changes
 }
 
@@ -230,7 +231,7 @@ func TestAFetchThatFailsIsFollowedByALook(t *testing.T) {
 	registry.Push(t, app, "latest", ocitest.Files{"a": "1"})
 	before := look(t, client, r, false)
 	moved := registry.Push(t, app, "latest", ocitest.Files{"a": "2"})
-	registry.SetFault(ocitest.Answer(http.StatusNotFound)) // as when the registry has collected what no tag names
+	registry.SetFault(faulttest.Answer(http.StatusNotFound)) // as when the registry has collected what no tag names
 	wantFailure(t, before.Fetch(t.Context(), t.TempDir()), reasonPull, false, "404")
 	registry.SetFault(nil)
 	if after := look(t, client, r, false); after.Revision != "latest@"+moved {
@@ -266,10 +267,10 @@ func TestARegistryThatIsBrokenForAWhile(t *testing.T) {
 		return failures >= 0
 	})
 	look(t, New(), wanted(registry, nil), false)
-	registry.SetFault(ocitest.Answer(http.StatusInternalServerError))
+	registry.SetFault(faulttest.Answer(http.StatusInternalServerError))
 	_, err := New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "the registry answers 500")
-	registry.SetFault(ocitest.Answer(http.StatusTooManyRequests))
+	registry.SetFault(faulttest.Answer(http.StatusTooManyRequests))
 	_, err = New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "too many requests")
 }
