@@ -59,26 +59,22 @@ func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, explain("pull", from, err)
 	}
-	if err := extract(ctx, from, image, target); err != nil {
+	if len(manifest.Layers) == 0 {
+		return Artifact{}, fmt.Errorf("pull %s: the artifact does not have a layer to unpack", from.Name())
+	}
+	if err := extract(ctx, from, image, manifest.Layers[0].Digest, target); err != nil {
 		return Artifact{}, err
 	}
 	return describe(oci.OCIRepositoryPrefix+from.Name(), digest.String(), manifest.Annotations), nil
 }
 
-// extract unpacks the first layer. The directory appears only after its digest is verified.
-func extract(ctx context.Context, from name.Reference, image v1.Image, target string) error {
-	layers, err := image.Layers()
+// extract unpacks a layer. The directory appears only after its digest is verified.
+func extract(ctx context.Context, from name.Reference, image v1.Image, digest v1.Hash, target string) error {
+	layer, err := image.LayerByDigest(digest)
 	if err != nil {
 		return explain("pull", from, err)
 	}
-	if len(layers) == 0 {
-		return fmt.Errorf("pull %s: the artifact does not have a layer to unpack", from.Name())
-	}
-	digest, err := layers[0].Digest()
-	if err != nil {
-		return explain("pull", from, err)
-	}
-	content, err := layers[0].Compressed()
+	content, err := layer.Compressed()
 	if err != nil {
 		return explain("pull", from, err)
 	}

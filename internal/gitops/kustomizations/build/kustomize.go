@@ -4,6 +4,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -133,15 +134,9 @@ func (t *tree) manifests() ([]string, error) {
 
 // add adds the fields of the Kustomization to the kustomization of the directory.
 func (t *tree) add(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) error {
-	if spec.TargetNamespace != "" {
-		kus.Namespace = spec.TargetNamespace
-	}
-	if spec.NamePrefix != "" {
-		kus.NamePrefix = spec.NamePrefix
-	}
-	if spec.NameSuffix != "" {
-		kus.NameSuffix = spec.NameSuffix
-	}
+	kus.Namespace = cmp.Or(spec.TargetNamespace, kus.Namespace)
+	kus.NamePrefix = cmp.Or(spec.NamePrefix, kus.NamePrefix)
+	kus.NameSuffix = cmp.Or(spec.NameSuffix, kus.NameSuffix)
 	for _, patch := range spec.Patches {
 		added := kustypes.Patch{Patch: patch.Patch}
 		if target := patch.Target; target != nil {
@@ -185,9 +180,7 @@ func addImages(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec)
 			kus.Images = append(kus.Images, kustypes.Image{Name: image.Name, NewName: image.NewName, NewTag: image.NewTag, Digest: image.Digest})
 			continue
 		}
-		if image.NewName != "" {
-			kus.Images[at].NewName = image.NewName
-		}
+		kus.Images[at].NewName = cmp.Or(image.NewName, kus.Images[at].NewName)
 		if image.NewTag != "" || image.Digest != "" {
 			kus.Images[at].NewTag, kus.Images[at].Digest = image.NewTag, image.Digest
 		}

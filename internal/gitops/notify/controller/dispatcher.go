@@ -109,14 +109,8 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 // finish dispatches the last events, waits for running attempts, and stores waiting deliveries.
 func (d *Dispatcher) finish(ctx context.Context) {
 	d.queues.close()
-	for {
-		select {
-		case e := <-d.in:
-			d.dispatch(ctx, e)
-			continue
-		default:
-		}
-		break
+	for len(d.in) > 0 { // nothing else receives
+		d.dispatch(ctx, <-d.in)
 	}
 	d.queues.workers.Wait()
 	for _, q := range d.queues.list() {

@@ -113,10 +113,8 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 // annotations, and a queue many of its events.
 func bounded(all map[string]string) map[string]string {
 	names := slices.Sorted(maps.Keys(all))
-	if len(names) > maxMetadata {
-		for _, name := range names[maxMetadata:] {
-			delete(all, name)
-		}
+	for _, name := range names[min(len(names), maxMetadata):] {
+		delete(all, name)
 	}
 	for name, value := range all {
 		all[name] = brief.Fit(value, maxValue)
