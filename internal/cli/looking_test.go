@@ -136,11 +136,11 @@ func TestWhatIsHeldBackIsConfirmed(t *testing.T) {
 	if err := c.Get(context.Background(), key, &root); err != nil {
 		t.Fatal(err)
 	}
-	root.Status.Conditions = condition(metav1.ConditionFalse, "PruneHeld", "20 of 30 objects are not in it any more")
+	root.Status.Conditions = condition(metav1.ConditionFalse, "PruneHeld", "pruning 20 of 30 objects requires confirmation")
 	if err := c.Status().Update(context.Background(), &root); err != nil {
 		t.Fatal(err)
 	}
-	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, "PruneHeld", "20 of 30 objects are not in it any more"), commit)
+	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, "PruneHeld", "pruning 20 of 30 objects requires confirmation"), commit)
 	yuba(t, ns, "reconcile", "ks", "root").want(t, ui.ExitWaiting, "", "20 of 30 objects", "yuba reconcile kustomization "+ns+"/root --confirm-prune")
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionTrue, "ReconciliationSucceeded", "Applied"), commit)
 	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, ui.ExitOK, commit+"\n")

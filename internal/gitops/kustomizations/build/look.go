@@ -150,7 +150,7 @@ func (l *look) directory(dir, file, field, entry string, above []string) error {
 	real, err := l.t.real(path)
 	switch {
 	case filepath.IsAbs(entry):
-		return l.refuse(file, entry, fmt.Sprintf("%s: %q is an absolute path; want one relative to the kustomization", field, entry))
+		return l.refuse(file, entry, fmt.Sprintf("%s: %q is an absolute path; it must be relative to the kustomization", field, entry))
 	case errors.Is(err, errOutside):
 		return l.refuse(file, entry, fmt.Sprintf("%s: %q leads out of the artifact", field, entry))
 	case err != nil || !l.t.isDir(path):

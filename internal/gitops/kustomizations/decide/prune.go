@@ -41,7 +41,7 @@ func HoldPrune(p Prune) string {
 	if len(list) > named {
 		list, more = list[:named], fmt.Sprintf(" and %d more", len(list)-named)
 	}
-	return fmt.Sprintf("Applied revision: %s, but %d of %d objects are not in it any more, and none of them was removed: %s%s. "+
-		"If they are to go, confirm it for this revision:\n    yuba kubectl annotate kustomization %s yuba.dev/confirm-prune=%s --overwrite",
+	return fmt.Sprintf("Applied revision: %s, but pruning %d of %d objects requires confirmation: %s%s. Confirm it for this revision:\n"+
+		"    yuba kubectl annotate kustomization %s yuba.dev/confirm-prune=%s --overwrite",
 		p.Revision, stale, p.Inventory, strings.Join(list, ", "), more, p.Call, p.Revision)
 }

@@ -68,7 +68,7 @@ func (b *Bucket) read(ctx context.Context, s store) (*index, error) {
 	return x, x.check()
 }
 
-// ignored reads the patterns of excluded objects. Other than for repositories, the default is none.
+// ignored reads the patterns of excluded objects. Unlike for repositories, the default is none.
 func (b *Bucket) ignored(ctx context.Context, s store) (gitignore.Matcher, error) {
 	var patterns []gitignore.Pattern
 	file, err := s.peek(ctx, sourceignore.IgnoreFile)
