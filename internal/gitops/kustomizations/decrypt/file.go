@@ -62,7 +62,7 @@ func (k *Keys) File(data []byte, format Format) ([]byte, error) {
 	if !bytes.Contains(data, format.marker()) {
 		return data, nil
 	}
-	return k.open(data, format, format)
+	return k.open(data, format, format, true)
 }
 
 // Verify checks the message authentication codes of the encrypted documents in a file of objects, YAML or JSON.
@@ -74,7 +74,7 @@ func (k *Keys) Verify(data []byte) error {
 		if !bytes.Contains(data, []byte(`"sops"`)) {
 			return nil
 		}
-		_, err := k.open(data, JSON, JSON)
+		_, err := k.open(data, JSON, JSON, true)
 		return err
 	}
 	files, err := split(data)
@@ -82,7 +82,7 @@ func (k *Keys) Verify(data []byte) error {
 		return nil // kustomize will report it
 	}
 	for _, file := range files {
-		if _, err := k.open(file, YAML, YAML); err != nil {
+		if _, err := k.open(file, YAML, YAML, true); err != nil {
 			return err
 		}
 	}
@@ -158,12 +158,8 @@ func scalar(node *yaml.Node, keys ...string) string {
 	return node.Value
 }
 
-// open decrypts and verifies a file, and converts it to a format.
-func (k *Keys) open(data []byte, from, to Format) ([]byte, error) {
-	return k.decrypted(data, from, to, true)
-}
-
-func (k *Keys) decrypted(data []byte, from, to Format, verify bool) ([]byte, error) {
+// open decrypts a file, and converts it to a format.
+func (k *Keys) open(data []byte, from, to Format, verify bool) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("it has %d bytes; the limit for encrypted files is %d", len(data), maxFile)
 	}

@@ -57,7 +57,7 @@ func (k *Keys) whole(object map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write it as JSON: %w", err)
 	}
-	plain, err := k.decrypted(data, JSON, JSON, false)
+	plain, err := k.open(data, JSON, JSON, false)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (k *Keys) entries(object map[string]any) (map[string]any, bool, error) {
 		case to == Binary:
 			to = from
 		}
-		plain, err := k.open(file, from, to)
+		plain, err := k.open(file, from, to, true)
 		if err != nil {
 			return nil, false, fmt.Errorf("entry %q: %w", name, err)
 		}

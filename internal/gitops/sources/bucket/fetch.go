@@ -100,8 +100,7 @@ func (d *download) all(ctx context.Context, objects []object) error {
 	return err
 }
 
-// belongsToOthers reports whether a file is never packed, so it need not be downloaded: states
-// contain secrets.
+// belongsToOthers reports whether a file, such as a state, is never packed.
 func belongsToOthers(key string) bool {
 	for name := key; name != "."; name = path.Dir(name) {
 		if archive.NeverPacked(name) {

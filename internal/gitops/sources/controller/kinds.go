@@ -108,15 +108,17 @@ func secretNames(refs ...*meta.LocalObjectReference) []string {
 	return names
 }
 
+func lookOf[O Object](up Upstream[O]) func(ctx context.Context, o Object, fresh bool) (*Found, error) {
+	return func(ctx context.Context, o Object, fresh bool) (*Found, error) { return up.Look(ctx, o.(O), fresh) }
+}
+
 // gitRepositories is the kind GitRepository.
 func gitRepositories(up Upstream[*sourcev1.GitRepository]) *kind {
 	return &kind{
 		name: sourcev1.GitRepositoryKind, plural: "gitrepositories", new: func() Object { return &sourcev1.GitRepository{} },
 		list:   func() client.ObjectList { return &sourcev1.GitRepositoryList{} },
 		stored: "stored artifact for revision '%s'", failed: sourcev1.GitOperationFailedReason, sourceIgnore: true,
-		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
-			return up.Look(ctx, o.(*sourcev1.GitRepository), fresh)
-		},
+		look: lookOf(up),
 		view: func(o Object) view {
 			g := o.(*sourcev1.GitRepository)
 			return view{url: g.Spec.URL, suspended: g.Spec.Suspend, timeout: timeoutOf(g.Spec.Timeout), ignore: g.Spec.Ignore, proxy: g.Spec.ProxySecretRef, include: g.Spec.Include,
@@ -157,9 +159,7 @@ func ociRepositories(up Upstream[*sourcev1.OCIRepository]) *kind {
 		name: sourcev1.OCIRepositoryKind, plural: "ocirepositories", new: func() Object { return &sourcev1.OCIRepository{} },
 		list:   func() client.ObjectList { return &sourcev1.OCIRepositoryList{} },
 		stored: "stored artifact for digest '%s'", failed: sourcev1.OCIPullFailedReason, sourceIgnore: true, spreads: true,
-		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
-			return up.Look(ctx, o.(*sourcev1.OCIRepository), fresh)
-		},
+		look: lookOf(up),
 		view: func(o Object) view {
 			r := o.(*sourcev1.OCIRepository)
 			return view{url: r.Spec.URL, suspended: r.Spec.Suspend, timeout: timeoutOf(r.Spec.Timeout), ignore: r.Spec.Ignore, proxy: r.Spec.ProxySecretRef,
@@ -194,9 +194,7 @@ func buckets(up Upstream[*sourcev1.Bucket]) *kind {
 		name: sourcev1.BucketKind, plural: "buckets", new: func() Object { return &sourcev1.Bucket{} },
 		list:   func() client.ObjectList { return &sourcev1.BucketList{} },
 		stored: "stored artifact: revision '%s'", failed: sourcev1.BucketOperationFailedReason, spreads: true,
-		look: func(ctx context.Context, o Object, fresh bool) (*Found, error) {
-			return up.Look(ctx, o.(*sourcev1.Bucket), fresh)
-		},
+		look: lookOf(up),
 		view: func(o Object) view {
 			b := o.(*sourcev1.Bucket)
 			u := url.URL{Scheme: cmp.Or(b.Spec.Provider, sourcev1.BucketProviderGeneric), Host: b.Spec.Endpoint, Path: "/" + b.Spec.BucketName}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,7 +138,7 @@ func (r *reconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("source-"+strings.ToLower(r.kind.name)).
-		For(r.kind.new(), builder.WithPredicates(worthALook())).
+		For(r.kind.new(), builder.WithPredicates(reconciling.Triggers())).
 		WatchesRawSource(ctrlsource.Channel(r.ended, &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.those(indexSecrets), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WithOptions(reconciling.Options(workers))
@@ -169,15 +168,6 @@ func (r *reconciler) those(index string) handler.EventHandler {
 		}
 		return requests
 	})
-}
-
-// worthALook ignores changes of the status only, which these controllers write themselves.
-func worthALook() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, _ := meta.ReconcileAnnotationValue(e.ObjectOld.GetAnnotations())
-		is, _ := meta.ReconcileAnnotationValue(e.ObjectNew.GetAnnotations())
-		return was != is || e.ObjectNew.GetDeletionTimestamp() != nil
-	}})
 }
 
 // artifactChanged matches new and changed artifacts.
