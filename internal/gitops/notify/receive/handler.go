@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,12 +188,7 @@ func (r *Receivers) choose(ctx context.Context, e *entry, header http.Header, bo
 }
 
 func (e *entry) filters() bool {
-	for _, t := range e.targets {
-		if t.filter.expression != nil {
-			return true
-		}
-	}
-	return e.filter.expression != nil
+	return e.filter.expression != nil || slices.ContainsFunc(e.targets, func(t target) bool { return t.filter.expression != nil })
 }
 
 // match returns the objects of one resource. It reads them only for labels and expressions.

@@ -158,15 +158,11 @@ var revision = regexp.MustCompile(`^(?:.*[@/])?(?:sha1:)?([0-9a-f]{40})$`)
 
 // Commit returns the commit of an event. Other revisions, such as digests, do not have one.
 func Commit(e eventv1.Event) (string, bool) {
-	text, ok := e.GetRevision()
-	if !ok {
-		return "", false
+	text, _ := e.GetRevision()
+	if match := revision.FindStringSubmatch(text); match != nil {
+		return match[1], true
 	}
-	match := revision.FindStringSubmatch(text)
-	if match == nil {
-		return "", false
-	}
-	return match[1], true
+	return "", false
 }
 
 // repository is a repository's https://host and owner/name.

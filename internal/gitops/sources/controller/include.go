@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -97,15 +98,9 @@ func includesItself(ctx context.Context, reader client.Reader, self types.Namesp
 
 // differ reports whether the artifacts differ from those in the status.
 func differ(now, status []*meta.Artifact) bool {
-	if len(now) != len(status) {
-		return true
-	}
-	for i := range now {
-		if status[i] == nil || now[i].Digest != status[i].Digest || now[i].Revision != status[i].Revision {
-			return true
-		}
-	}
-	return false
+	return !slices.EqualFunc(now, status, func(a, b *meta.Artifact) bool {
+		return b != nil && a.Digest == b.Digest && a.Revision == b.Revision
+	})
 }
 
 // maxIncluded limits all includes of an object together: bytes, unless the limits of archives are
