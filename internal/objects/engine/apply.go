@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/yuba-dev/yuba/internal/objects/claims"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // Request asks for a batch of objects to be applied.
@@ -112,31 +113,41 @@ func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapp
 		if mapping, err := mapper.RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version); err == nil && isRoot(mapping) {
 			u.SetNamespace("")
 		}
-		id := idOf(u)
+		id := owned.IDOf(u)
 		if seen[id] {
 			return fmt.Errorf("%s is there twice", Name(id))
 		}
 		seen[id] = true
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
-		switch s := (ssa.SortableUnstructureds{a, b}); {
-		case s.Less(0, 1):
-			return -1
-		case s.Less(1, 0):
-			return 1
-		}
-		return 0
+		return inOrder(owned.IDOf(a), owned.IDOf(b))
 	})
 	return nil
+}
+
+// inOrder compares by kind: an object is applied after those that it may need, and deleted before
+// them.
+func inOrder(a, b ID) int {
+	switch s := (ssa.SortableMetas{a, b}); {
+	case s.Less(0, 1):
+		return -1
+	case s.Less(1, 0):
+		return 1
+	}
+	return 0
 }
 
 // RefsOf names prepared objects for an inventory.
 func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, len(objects))
 	for _, u := range objects {
-		refs = append(refs, Ref{ID: idOf(u), Version: u.GroupVersionKind().Version})
+		refs = append(refs, refOf(u))
 	}
 	return refs
+}
+
+func refOf(u *unstructured.Unstructured) Ref {
+	return Ref{ID: owned.IDOf(u), Version: u.GroupVersionKind().Version}
 }
 
 // Apply applies prepared objects in stages: definitions and namespaces, classes, everything else.
@@ -145,7 +156,7 @@ func (e *Engine) Apply(ctx context.Context, c *Cluster, req Request) (*Report, e
 	r := &Report{}
 	wanted := map[claims.Place]bool{}
 	for _, u := range req.Objects {
-		wanted[c.Place(idOf(u))] = true
+		wanted[c.Place(owned.IDOf(u))] = true
 	}
 	// It no longer waits for objects that are not in the batch any more.
 	e.claims.Want(req.Owner, func(at claims.Place) bool { return wanted[at] })

@@ -6,11 +6,18 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/ssa/utils"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	// definitionTimeout is how long the API may take to serve a kind that was just defined.
+	definitionTimeout = 30 * time.Second
+	pollEvery         = 20 * time.Millisecond
 )
 
 // awaitDefinitions waits until the API serves the kinds that were just defined. found says whether
@@ -24,18 +31,17 @@ func awaitDefinitions(ctx context.Context, c *Cluster, items []*item) (bool, err
 			continue
 		}
 		found = true
-		for !established(it.result) {
-			live := &unstructured.Unstructured{}
-			live.SetGroupVersionKind(it.manifest.GroupVersionKind())
-			if err := c.Client.Get(ctx, client.ObjectKey{Name: it.id.Name}, live); err != nil {
-				return found, fmt.Errorf("%s: look whether the API serves what it defines: %w", Name(it.id), err)
+		err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (done bool, err error) {
+			if !established(it.result) {
+				it.result, err = c.read(ctx, it.manifest)
 			}
-			it.result = live
-			select {
-			case <-ctx.Done():
-				return found, fmt.Errorf("%s: the API does not serve what it defines; kubectl describe crd %s says why", Name(it.id), it.id.Name)
-			case <-time.After(20 * time.Millisecond):
-			}
+			return err == nil && established(it.result), err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return found, fmt.Errorf("%s: the API does not serve the kind; kubectl describe crd %s says why", Name(it.id), it.id.Name)
+		case err != nil:
+			return found, fmt.Errorf("%s: check whether the API serves the kind: %w", Name(it.id), err)
 		}
 	}
 	return found, nil
@@ -45,14 +51,9 @@ func established(u *unstructured.Unstructured) bool {
 	if u == nil {
 		return false
 	}
-	list, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
-	if err != nil {
-		return false
-	}
-	for _, c := range list {
-		if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
-			return true
-		}
-	}
-	return false
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions") //nolint:errcheck // malformed conditions say nothing
+	return slices.ContainsFunc(list, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == "Established" && m["status"] == "True"
+	})
 }

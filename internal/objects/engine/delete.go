@@ -5,11 +5,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/fluxcd/pkg/ssa"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,15 +58,7 @@ func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.P
 // kinds.
 func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref) (*Removal, error) {
 	refs = slices.Clone(refs)
-	slices.SortStableFunc(refs, func(a, b Ref) int {
-		switch s := (ssa.SortableMetas{a.ID, b.ID}); {
-		case s.Less(0, 1):
-			return 1
-		case s.Less(1, 0):
-			return -1
-		}
-		return 0
-	})
+	slices.SortStableFunc(refs, func(a, b Ref) int { return inOrder(b.ID, a.ID) })
 	r := &Removal{}
 	var errs []error
 	for start := 0; start < len(refs); {
@@ -80,10 +70,7 @@ func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref
 		errs = append(errs, e.deleteKind(ctx, c, owner, refs[start:end], r)...)
 		start = end
 	}
-	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], fmt.Errorf("and %d more objects", more))
-	}
-	return r, errors.Join(errs...)
+	return r, joined(errs, "objects")
 }
 
 func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs []Ref, r *Removal) []error {
@@ -113,7 +100,7 @@ func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs [
 		}
 		e.owners.Freed(e.claims.Release(c.Place(ref.ID), owner))
 	}
-	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return errs
 }
 
 func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref) (Fate, error) {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // The API quotes values of Secrets; conditions must not.
@@ -23,7 +25,7 @@ func TestErrorsShowNothingOfSecrets(t *testing.T) {
 	}
 	for entry, says := range map[string]func(*unstructured.Unstructured, error) string{
 		"a batch": func(u *unstructured.Unstructured, err error) string {
-			return refused(&item{manifest: u, id: idOf(u)}, "dry-run failed", err).Error()
+			return refused(&item{manifest: u, id: owned.IDOf(u)}, "dry-run failed", err).Error()
 		},
 		"a single write": func(u *unstructured.Unstructured, err error) string {
 			return (&writing{Write: Write{Manifest: u}, cluster: &Cluster{}}).explain(err).Error()

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/objects/claims"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // item is one object of a batch.
@@ -44,7 +45,7 @@ type item struct {
 	print  Print
 }
 
-func (it *item) ref() Ref { return Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version} }
+func (it *item) ref() Ref { return refOf(it.manifest) }
 
 func (it *item) outcome() Outcome {
 	return Outcome{
@@ -59,9 +60,9 @@ func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*it
 	if err := s.scope(u); err != nil {
 		return nil, err
 	}
-	it := &item{manifest: u, id: idOf(u)}
+	it := &item{manifest: u, id: owned.IDOf(u)}
 	var err error
-	if it.digest, err = digestOf(u); err != nil {
+	if it.digest, err = owned.Digest(u); err != nil {
 		return nil, err
 	}
 	if left, ok := s.req.Known[it.id]; ok {
@@ -102,14 +103,14 @@ func (s *stage) scope(u *unstructured.Unstructured) error {
 	gvk := u.GroupVersionKind()
 	mapping, err := s.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		return fmt.Errorf("%s: %w", Name(idOf(u)), err)
+		return fmt.Errorf("%s: %w", Name(owned.IDOf(u)), err)
 	}
 	if isRoot(mapping) {
 		u.SetNamespace("")
 		return nil
 	}
 	if u.GetNamespace() == "" {
-		return fmt.Errorf("%s namespace not specified: set its metadata.namespace or spec.targetNamespace of the Kustomization", Name(idOf(u)))
+		return fmt.Errorf("%s namespace not specified: set its metadata.namespace or spec.targetNamespace of the Kustomization", Name(owned.IDOf(u)))
 	}
 	return nil
 }
@@ -237,7 +238,7 @@ func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options 
 // generations.
 func (s *stage) noChange(it *item) bool {
 	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
-		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !s.policy().needsCleanup(it)
+		it.live.GetGeneration() == it.tried.GetGeneration() && owned.Marks(it.live) == owned.Marks(it.tried) && !s.policy().needsCleanup(it)
 }
 
 // kubectl begins the names of kubectl's field managers.

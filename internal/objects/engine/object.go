@@ -4,10 +4,12 @@
 package engine
 
 import (
-	"crypto/sha256"
+	"context"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/metadata"
 
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
@@ -65,17 +67,25 @@ func PrintOf(o metav1.Object) Print { return owned.PrintOf(o) }
 // Older tells whether a version of an object is from before another.
 func Older(version, than string) bool { return owned.Older(version, than) }
 
-func marks(o metav1.Object) [sha256.Size]byte { return owned.Marks(o) }
-
-func digestOf(u *unstructured.Unstructured) ([sha256.Size]byte, error) { return owned.Digest(u) }
-
-func idOf(u *unstructured.Unstructured) ID { return owned.IDOf(u) }
-
 // OwnerOf returns the owner that an object's labels name; ok is false without them.
 func (p *Policy) OwnerOf(o metav1.Object) (owner Owner, ok bool) {
 	labels := o.GetLabels()
 	owner = Owner{Namespace: labels[p.labelNamespace()], Name: labels[p.labelName()]}
 	return owner, owner.Name != "" && owner.Namespace != ""
+}
+
+// NewWatch returns a watch of the objects whose labels name an owner. Its informers end with ctx.
+// changed is called for every change of an owned object, with nil when it is gone; it must not
+// block.
+func (p *Policy) NewWatch(ctx context.Context, client metadata.Interface, mapper meta.RESTMapper,
+	changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)) *Watch {
+	return owned.NewWatch(ctx, owned.Options{Metadata: client, Mapper: mapper, Selector: p.labelName(), Changed: changed,
+		Owners: func(_ ID, o metav1.Object) []Owner {
+			if owner, ok := p.OwnerOf(o); ok {
+				return []Owner{owner}
+			}
+			return nil
+		}})
 }
 
 func (p *Policy) ownedBy(o metav1.Object, owner Owner) bool {

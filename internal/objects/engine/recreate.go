@@ -11,6 +11,7 @@ import (
 
 	ssaerrors "github.com/fluxcd/pkg/ssa/errors"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -46,20 +47,13 @@ func (s *stage) remove(ctx context.Context, it *item) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
-	for {
+	err = wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
 		_, err := s.cluster.Metadata(ctx, it.ref())
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("immutable field detected; the object is being deleted so that it can be made anew, and its finalizers (%s) take their time",
-				strings.Join(live.Finalizers, ", "))
-		case err != nil:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("immutable field detected; the object is being deleted so that it can be made anew, and its finalizers (%s) take their time",
+			strings.Join(live.Finalizers, ", "))
 	}
+	return err
 }

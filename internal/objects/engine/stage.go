@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // stage is one stage of a batch.
@@ -94,15 +96,17 @@ func (s *stage) each(ctx context.Context, items []*item, do func(context.Context
 		})
 	}
 	_ = g.Wait()
+	return joined(errs, "objects")
+}
+
+// joined joins errors, and only counts those after the first few.
+func joined(errs []error, what string) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], fmt.Errorf("and %d more objects", more))
+		errs = append(errs[:maxErrors], fmt.Errorf("and %d more %s", more, what))
 	}
 	return errors.Join(errs...)
 }
-
-// definitionTimeout is how long the API may take to serve a kind that was just defined.
-const definitionTimeout = 30 * time.Second
 
 // follow watches the kinds of the stage. The error names those that the API does not serve.
 func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured) error {
@@ -122,7 +126,10 @@ func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured
 	if s.defined && meta.IsNoMatchError(err) {
 		ctx, cancel := context.WithTimeout(ctx, definitionTimeout)
 		defer cancel()
-		_ = waitFor(ctx, func() bool { err = try(); return !meta.IsNoMatchError(err) })
+		_ = wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
+			err = try()
+			return !meta.IsNoMatchError(err), nil
+		})
 	}
 	if meta.IsNoMatchError(err) {
 		return s.unserved(objects, err)
@@ -148,17 +155,14 @@ func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error 
 		}
 		seen[gvk.GroupKind()] = true
 		if _, err := s.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
-			errs = append(errs, fmt.Errorf("%s dry-run failed: %w", Name(idOf(u)), err))
+			errs = append(errs, fmt.Errorf("%s dry-run failed: %w", Name(owned.IDOf(u)), err))
 		}
 	}
 	if len(errs) == 0 {
 		// It was defined in the meantime.
 		return fmt.Errorf("ask the API for its kinds: %w", err)
 	}
-	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], fmt.Errorf("and %d more kinds", more))
-	}
-	return errors.Join(errs...)
+	return joined(errs, "kinds")
 }
 
 // giveUp releases the claim on an object that was not created.

@@ -173,8 +173,7 @@ func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
 
 // look finds out whose the object is, and takes it if it may be taken.
 func (w *writing) look(ctx context.Context) error {
-	gvk := w.Manifest.GroupVersionKind()
-	m, err := w.cluster.Metadata(ctx, Ref{ID: owned.IDOf(w.Manifest), Version: gvk.Version})
+	m, err := w.cluster.Metadata(ctx, refOf(w.Manifest))
 	if apierrors.IsNotFound(err) {
 		w.exists, w.standing = false, Standing{}
 		return nil

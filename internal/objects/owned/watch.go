@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/metadata"
@@ -104,8 +105,11 @@ func NewWatch(ctx context.Context, opts Options) *Watch {
 	return &Watch{base: ctx, opts: opts, kinds: map[schema.GroupKind]*followed{}}
 }
 
-// syncTimeout is how long the first list of a kind may take.
-const syncTimeout = 30 * time.Second
+const (
+	// syncTimeout is how long the first list of a kind may take.
+	syncTimeout = 30 * time.Second
+	pollEvery   = 5 * time.Millisecond
+)
 
 // Follow makes sure that kinds are watched for an owner, and returns when all that there is of them is known. The error is an
 // *UnwatchedError; the kinds that it does not name are watched.
@@ -137,7 +141,9 @@ func (w *Watch) Follow(ctx context.Context, owner Owner, kinds map[schema.GroupK
 
 // await waits until all objects of a kind are known, or until there is no use in waiting.
 func (f *followed) await(ctx context.Context) error {
-	err := waitFor(ctx, func() bool { return f.informer.HasSynced() || f.refused() })
+	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
+		return f.informer.HasSynced() || f.refused(), nil
+	})
 	if err == nil && f.informer.HasSynced() {
 		return nil
 	}
@@ -358,18 +364,4 @@ func (w *Watch) AsLeft(id ID, left Print) bool {
 		return Older(known, left.Version)
 	}
 	return Older(now.ResourceVersion, left.Version) || left.Same(PrintOf(now))
-}
-
-// waitFor asks until it is so.
-func waitFor(ctx context.Context, so func() bool) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
