@@ -13,10 +13,10 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// field is where a stack names the plan that is approved.
+// field is the field with the id of the approved plan.
 var field = []string{"spec", "approvePlan"}
 
-// annotations are what approving, rejecting and asking for plans write beside the field.
+// annotations are written beside the field by approving, rejecting and requesting plans.
 var annotations = []string{infrav1.AnnotationApproved, infrav1.AnnotationRejected, infrav1.AnnotationReconcile, infrav1.AnnotationReplan,
 	infrav1.AnnotationAdoptState, infrav1.AnnotationAcknowledged}
 
@@ -25,8 +25,8 @@ func isStack(u *unstructured.Unstructured) bool {
 	return kind.Group == infrav1.GroupVersion.Group && kind.Kind == infrav1.Kind
 }
 
-// Concerns tells whether a manifest has an empty approvePlan, so that the live object has to be looked at before the
-// manifest is applied to it.
+// Concerns reports whether a manifest has an empty approvePlan, so that applying it depends on the live
+// object.
 func Concerns(manifest *unstructured.Unstructured) bool {
 	if !isStack(manifest) {
 		return false
@@ -35,7 +35,7 @@ func Concerns(manifest *unstructured.Unstructured) bool {
 	return found && err == nil && value == infrav1.ApprovePlanManual
 }
 
-// Of returns the id of the plan that the live object approves; empty for none, and for a nil object.
+// Of returns the id of the plan that the live object approves; empty for none or a nil object.
 func Of(live *unstructured.Unstructured) string {
 	if value := valueOf(live); !isMode(value) {
 		return value
@@ -43,8 +43,8 @@ func Of(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Omit returns what is to be applied or merged over the live object, nil for none, of a manifest that [Concerns] is true
-// for: the manifest without the field, unless the live object has a mode that is to end.
+// Omit returns the manifest to apply to the live object, nil for none, if [Concerns] is true: without
+// the field, unless that ends a mode of the live object.
 func Omit(manifest, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if isMode(valueOf(live)) {
 		return manifest
@@ -54,8 +54,8 @@ func Omit(manifest, live *unstructured.Unstructured) *unstructured.Unstructured 
 	return u
 }
 
-// CarryOver returns what is to replace the live object: a manifest that names no plan and no mode gets the plan that the
-// live object approves, and any manifest what people asked of the stack by annotations.
+// CarryOver returns the manifest to replace the live object with: with the plan that the live object
+// approves, unless it names a plan or a mode, and with the requests in its annotations.
 func CarryOver(manifest, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if !isStack(manifest) || live == nil {
 		return manifest
@@ -84,8 +84,8 @@ func CarryOver(manifest, live *unstructured.Unstructured) *unstructured.Unstruct
 // Manager owns approvals on behalf of people whose own field manager would lose them.
 const Manager = "yuba-approval"
 
-// Enforcer is the field manager that applies approvePlan from a manifest, and sets it back when somebody changes it; empty for
-// none.
+// Enforcer returns the field manager that applies approvePlan from a manifest, and so resets it when
+// somebody changes it; empty for none.
 func Enforcer(live metav1.Object) string {
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != Manager && owns(entry.FieldsV1) {
@@ -95,7 +95,7 @@ func Enforcer(live metav1.Object) string {
 	return ""
 }
 
-// OwnedBy tells whether a field manager whose name begins so owns approvePlan.
+// OwnedBy reports whether a field manager with that prefix owns approvePlan.
 func OwnedBy(live metav1.Object, manager string) bool {
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource == "" && strings.HasPrefix(entry.Manager, manager) && owns(entry.FieldsV1) {
@@ -127,7 +127,7 @@ func valueOf(u *unstructured.Unstructured) string {
 	return value
 }
 
-// isMode tells modes from ids of plans.
+// isMode distinguishes modes from ids of plans.
 func isMode(value string) bool {
 	return value == infrav1.ApprovePlanAuto || value == infrav1.ApprovePlanDisable || strings.HasPrefix(value, infrav1.ApprovePlanReplanPrefix)
 }

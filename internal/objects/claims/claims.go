@@ -17,23 +17,23 @@ type Place struct {
 	ID      owned.ID
 }
 
-// Force says whether an object is taken from its holder.
+// Force decides whether an object is taken from its holder.
 type Force int
 
-// Never waits for the holder, Always takes the object. Once takes it unless the owner lost it to force itself: two owners that
-// both insist must not take it from each other forever.
+// Never waits for the holder, Always takes the object. Once takes it unless the owner lost it to
+// force, so that two owners do not take it from each other forever.
 const (
 	Never Force = iota
 	Once
 	Always
 )
 
-// Bid is what an owner brings forward when it takes an object.
+// Bid is an owner's claim on an object.
 type Bid struct {
-	// Labelled is the owner whom the object itself names, if that one still counts on it; else nil.
+	// Labelled is the owner that the object itself names, if that one still wants it; else nil.
 	Labelled *owned.Owner
 	Force    Force
-	// Exists tells whether an owner is still there.
+	// Exists reports whether an owner still exists.
 	Exists func(owned.Owner) bool
 }
 
@@ -47,9 +47,9 @@ func (s *set) add(owner owned.Owner) {
 }
 
 type claim struct {
-	// holder has the object, released had it and gave it up for those who wait.
+	// holder has the object; released had it and gave it up for waiting owners.
 	holder, released owned.Owner
-	// waiting would have it, robbed lost it to force.
+	// waiting owners want it, robbed ones lost it to force.
 	waiting, robbed set
 }
 
@@ -57,16 +57,17 @@ type claim struct {
 type Book struct {
 	mu     sync.Mutex
 	claims map[Place]*claim
-	// of are the claims that each owner has to do with: it holds them or waits.
+	// of are the claims that each owner holds or waits for.
 	of map[owned.Owner]map[Place]*claim
 }
 
-// New makes an empty book.
+// New returns an empty book.
 func New() *Book {
 	return &Book{claims: map[Place]*claim{}, of: map[owned.Owner]map[Place]*claim{}}
 }
 
-// Take gives an object to an owner. It returns the holder when there is one whom it is not taken from: the owner waits then.
+// Take gives an object to an owner. If another one keeps it, Take returns that one, and the owner
+// waits.
 func (b *Book) Take(at Place, owner owned.Owner, bid Bid) (holder *owned.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +101,8 @@ func (b *Book) Take(at Place, owner owned.Owner, bid Bid) (holder *owned.Owner) 
 	return nil
 }
 
-// Release gives an object up, or stops waiting for it. It returns those who wait for an object that the owner held.
+// Release gives an object up, or stops waiting for it. It returns the owners that wait for an object
+// that the owner held.
 func (b *Book) Release(at Place, owner owned.Owner) (heirs []owned.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,14 +126,14 @@ func (b *Book) release(at Place, owner owned.Owner) (heirs []owned.Owner) {
 	return heirs
 }
 
-// leave forgets that an owner has to do with a claim.
+// leave removes an owner from a claim.
 func (b *Book) leave(at Place, owner owned.Owner) {
 	if delete(b.of[owner], at); len(b.of[owner]) == 0 {
 		delete(b.of, owner)
 	}
 }
 
-// Heirs are those who wait for an object that the owner, or nobody, holds.
+// Heirs are the owners that wait for an object that the owner, or nobody, holds.
 func (b *Book) Heirs(at Place, owner owned.Owner) []owned.Owner {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +144,7 @@ func (b *Book) Heirs(at Place, owner owned.Owner) []owned.Owner {
 	return slices.Collect(maps.Keys(c.waiting))
 }
 
-// Free tells whether no other owner holds an object.
+// Free reports whether no other owner holds an object.
 func (b *Book) Free(at Place, owner owned.Owner) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +152,7 @@ func (b *Book) Free(at Place, owner owned.Owner) bool {
 	return c == nil || c.holder == owner || c.holder == (owned.Owner{})
 }
 
-// Want stops waiting for all other objects. Those that the owner holds it keeps.
+// Want stops waiting for all other objects, and keeps those that the owner holds.
 func (b *Book) Want(owner owned.Owner, wanted func(Place) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +163,7 @@ func (b *Book) Want(owner owned.Owner, wanted func(Place) bool) {
 	}
 }
 
-// Keep releases all other objects, and returns those who wait for one of them.
+// Keep releases all other objects, and returns the owners that wait for one of them.
 func (b *Book) Keep(owner owned.Owner, wanted func(Place) bool) []owned.Owner {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,7 +178,7 @@ func (b *Book) Keep(owner owned.Owner, wanted func(Place) bool) []owned.Owner {
 	return slices.Collect(maps.Keys(heirs))
 }
 
-// Forget releases all that an owner holds or waits for, and returns those who wait for one of its objects.
+// Forget releases all objects of an owner, and returns the owners that wait for one of them.
 func (b *Book) Forget(owner owned.Owner) []owned.Owner {
 	return b.Keep(owner, func(Place) bool { return false })
 }

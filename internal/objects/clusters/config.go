@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// maxKubeconfig is how large a kubeconfig may be; a Secret may have a mebibyte.
+	// maxKubeconfig limits a kubeconfig; a Secret may have a mebibyte.
 	maxKubeconfig = 256 << 10
-	// timeout bounds one request to a remote cluster.
+	// timeout limits one request to a remote cluster.
 	timeout     = 30 * time.Second
 	dialTimeout = 10 * time.Second
-	// maxAnswer is what is read of one answer of a remote cluster, which whoever wrote the kubeconfig may own. The largest
-	// are lists of the kinds that an API has.
+	// maxAnswer limits a response: the author of the kubeconfig may control the cluster. The largest
+	// ones list an API's kinds.
 	maxAnswer = 32 << 20
 )
 
-// bounded sends requests to one server only, and limits what is read of every answer.
+// bounded sends requests to one server only, and limits responses.
 type bounded struct {
 	server *url.URL
 	inner  http.RoundTripper
@@ -38,7 +38,7 @@ type bounded struct {
 
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme != b.server.Scheme || request.URL.Host != b.server.Host {
-		// The credentials are put onto every request, those after a redirection too.
+		// Redirected requests carry the credentials, too.
 		return nil, ErrRedirected
 	}
 	response, err := b.inner.RoundTrip(request)
@@ -48,8 +48,8 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// ErrRedirected is the error of a request that the remote cluster sent elsewhere. It does not say where.
-var ErrRedirected = errors.New("the remote cluster redirects to another server, and credentials go to none but the one that the kubeconfig names")
+// ErrRedirected says that the remote cluster redirected a request. It does not say where.
+var ErrRedirected = errors.New("the remote cluster redirects to another server; refusing to send credentials to a server that the kubeconfig does not name")
 
 type boundedBody struct {
 	io.ReadCloser
@@ -59,12 +59,13 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left < 0 {
-		return 0, fmt.Errorf("the remote cluster's answer has more than %d bytes", maxAnswer)
+		return 0, fmt.Errorf("the remote cluster's response has more than %d bytes", maxAnswer)
 	}
 	return n, err
 }
 
-// Kubeconfig finds the kubeconfig in a Secret, as Flux does: under the key that is named, else value, else value.yaml.
+// Kubeconfig returns the kubeconfig in a Secret, as Flux does: under the named key, else value, else
+// value.yaml.
 func Kubeconfig(secret *corev1.Secret, key string) ([]byte, error) {
 	keys := []string{key}
 	if key == "" {
@@ -81,12 +82,12 @@ func Kubeconfig(secret *corev1.Secret, key string) ([]byte, error) {
 	return nil, fmt.Errorf("the Secret %s/%s has no kubeconfig under %q", secret.Namespace, secret.Name, keys)
 }
 
-// Config reads a kubeconfig that somebody put into a Secret. It must not make this server run a program, read its files, or
-// act without knowing whom it talks to. Errors do not quote it.
+// Config parses a kubeconfig from a Secret. It refuses programs, files of this server, and servers that
+// cannot be verified. Errors do not quote it.
 func Config(content []byte) (*rest.Config, error) {
 	parsed, err := clientcmd.Load(content)
 	if err != nil {
-		return nil, errors.New("the kubeconfig is not one that can be read")
+		return nil, errors.New("the kubeconfig is invalid")
 	}
 	if err := harmless(parsed); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func Config(content []byte) (*rest.Config, error) {
 	}
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, errors.New("the kubeconfig's server is no URL that begins with https://")
+		return nil, errors.New("the kubeconfig's server is not a URL that begins with https://")
 	}
 	if server.Scheme != "https" {
 		return nil, errors.New("the kubeconfig's server is not https; refusing to send credentials in clear text: " +
@@ -109,22 +110,22 @@ func Config(content []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-// harmless refuses what a kubeconfig of a stranger must not have.
+// harmless refuses programs, files, and unverified servers.
 func harmless(c *clientcmdapi.Config) error {
 	for name, u := range c.AuthInfos {
 		switch {
 		case u.Exec != nil || u.AuthProvider != nil:
-			return fmt.Errorf("the kubeconfig's user %q gets its credentials from a program, and this server runs none: put a token or a certificate into it", name)
+			return fmt.Errorf("the kubeconfig's user %q gets its credentials from a program, which this server does not run: put a token or a certificate into it", name)
 		case u.ClientCertificate != "" || u.ClientKey != "" || u.TokenFile != "":
-			return fmt.Errorf("the kubeconfig's user %q names files, and this server reads none: put their contents into it (kubectl config view --flatten)", name)
+			return fmt.Errorf("the kubeconfig's user %q names files, which this server does not read: put their contents into it (kubectl config view --flatten)", name)
 		}
 	}
 	for name, k := range c.Clusters {
 		switch {
 		case k.CertificateAuthority != "":
-			return fmt.Errorf("the kubeconfig's cluster %q names a file, and this server reads none: put its content into it (kubectl config view --flatten)", name)
+			return fmt.Errorf("the kubeconfig's cluster %q names a file, which this server does not read: put its content into it (kubectl config view --flatten)", name)
 		case k.InsecureSkipTLSVerify:
-			return fmt.Errorf("the kubeconfig's cluster %q is not to be verified (insecure-skip-tls-verify), and credentials go to nobody unknown: put its certificate authority into certificate-authority-data", name)
+			return fmt.Errorf("the kubeconfig's cluster %q is not verified (insecure-skip-tls-verify); refusing to send credentials: put its certificate authority into certificate-authority-data", name)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func TestAnswersOfRemoteClustersAreBounded(t *testing.T) {
 		}
 		_, err = io.Copy(io.Discard, response.Body)
 		response.Body.Close()
-		if (err != nil) != fails || fails && !strings.Contains(err.Error(), "the remote cluster's answer has more than") {
+		if (err != nil) != fails || fails && !strings.Contains(err.Error(), "the remote cluster's response has more than") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// CredentialsError says that a kubeconfig has a certificate or key that cannot be read.
+// CredentialsError says that a certificate or key of a kubeconfig is invalid.
 type CredentialsError struct{ error }
 
 func (e *CredentialsError) Unwrap() error { return e.error }
 
-// Open makes a client for the cluster of a kubeconfig, and what knows its kinds. The error is a *CredentialsError when it is
-// the kubeconfig's.
+// Open returns a client and a mapper for the cluster of a kubeconfig. It returns a *CredentialsError if
+// the kubeconfig is wrong.
 func Open(config *rest.Config, scheme *runtime.Scheme) (client.Client, meta.RESTMapper, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

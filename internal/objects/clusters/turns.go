@@ -10,8 +10,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// Turns limit how many owners use remote clusters at a time: slow clusters must not hold up everybody else. An owner that gets
-// no place waits in a queue and is called when one is free. The place of a called owner is kept until it enters or yields.
+// Turns limit how many owners use remote clusters at a time, so that slow clusters do not delay all
+// others. Other owners wait in a queue; a called one keeps its place until it enters or yields.
 type Turns struct {
 	limit int
 
@@ -21,10 +21,10 @@ type Turns struct {
 	called map[owned.Owner]bool
 }
 
-// NewTurns lets so many in at a time.
+// NewTurns returns turns for that many owners at a time.
 func NewTurns(limit int) *Turns { return &Turns{limit: limit, called: map[owned.Owner]bool{}} }
 
-// Enter asks for a place, to be given back with Exit. An owner that gets none waits in the queue.
+// Enter requests a place, to be returned with Exit. Without one the owner waits in the queue.
 func (t *Turns) Enter(owner owned.Owner) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,10 +39,11 @@ func (t *Turns) Enter(owner owned.Owner) bool {
 	return false
 }
 
-// free counts the places that nobody has or was called to. While owners wait there is none: see call.
+// free counts the places that are neither taken nor kept for a called owner. While owners wait there
+// is none: see call.
 func (t *Turns) free() int { return t.limit - t.inside - len(t.called) }
 
-// Exit gives a place back, and returns the owners to call.
+// Exit returns a place. The caller must call the returned owners.
 func (t *Turns) Exit() []owned.Owner {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +51,7 @@ func (t *Turns) Exit() []owned.Owner {
 	return t.call()
 }
 
-// Yield says that an owner needs no place any more, and returns the owners to call instead.
+// Yield says that an owner no longer needs a place. The caller must call the returned owners instead.
 func (t *Turns) Yield(owner owned.Owner) []owned.Owner {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// From manyNew new objects of a kind in a namespace on, the engine lists what exists instead of
-	// trying each: a dry run costs about as much as an apply.
+	// From manyNew new objects of a kind in a namespace on, the engine lists the existing ones instead
+	// of trying each: a dry run costs about as much as an apply.
 	manyNew = 20
 	// Namespaces with more objects of a kind than this are not listed.
 	listPage, listPages = 1000, 10
@@ -25,8 +25,7 @@ type heap struct {
 	namespace string
 }
 
-// findAbsent marks items that do not exist, where many are new. Without the right to list them,
-// each is tried.
+// findAbsent marks items that do not exist, where many are new. It tries each if it may not list.
 func (s *stage) findAbsent(ctx context.Context, items []*item) {
 	if s.cluster.Watch == nil {
 		return

@@ -25,8 +25,7 @@ type Request struct {
 	Owner Owner
 	// Objects are prepared manifests. The engine may change them.
 	Objects []*unstructured.Unstructured
-	// Known is what earlier reports said. Objects that are as they were left are skipped, unless Full
-	// is true.
+	// Known are earlier outcomes. Unless Full is true, objects that are as they were left are skipped.
 	Known map[ID]Applied
 	Full  bool
 	// Force recreates objects with immutable fields, and takes objects from other owners.
@@ -35,12 +34,12 @@ type Request struct {
 	Ignore []jsondiff.IgnoreRule
 }
 
-// Applied is what the caller has to remember of an object.
+// Applied is what the caller must remember of an object.
 type Applied struct {
 	// Digest stands for the manifest, Print for the object as it was left.
 	Digest [sha256.Size]byte
 	Print  Print
-	// Skipped is true when the object was left alone because it, or its manifest, asks for that.
+	// Skipped is true if the object was not applied because it, or its manifest, asks for that.
 	Skipped bool
 }
 
@@ -100,8 +99,8 @@ func (r *Report) Changed() []string {
 	return lines
 }
 
-// Prepare makes objects what is applied: normalized, labelled with their owner, in the order of
-// their kinds. The error names an object that cannot be applied at all.
+// Prepare normalizes objects, labels them with their owner, and orders them by kind. The error names
+// an object that cannot be applied at all.
 func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return err
@@ -115,7 +114,7 @@ func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapp
 		}
 		id := owned.IDOf(u)
 		if seen[id] {
-			return fmt.Errorf("%s is there twice", Name(id))
+			return fmt.Errorf("%s occurs twice", Name(id))
 		}
 		seen[id] = true
 	}
@@ -158,7 +157,7 @@ func (e *Engine) Apply(ctx context.Context, c *Cluster, req Request) (*Report, e
 	for _, u := range req.Objects {
 		wanted[c.Place(owned.IDOf(u))] = true
 	}
-	// It no longer waits for objects that are not in the batch any more.
+	// The owner no longer waits for other objects.
 	e.claims.Want(req.Owner, func(at claims.Place) bool { return wanted[at] })
 	defined := false
 	for _, objects := range stages(req.Objects) {

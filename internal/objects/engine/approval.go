@@ -26,7 +26,7 @@ func (s *stage) keepApproval(ctx context.Context, it *item) error {
 		switch {
 		case apierrors.IsNotFound(err):
 		case apierrors.IsForbidden(err):
-			return nil // it may be allowed to apply it all the same; then the manifest counts as it is
+			return nil // the owner may be allowed to apply it nevertheless, with the manifest unchanged
 		case err != nil:
 			return fmt.Errorf("%s query failed: %w", Name(it.id), err)
 		}
@@ -40,8 +40,8 @@ func (s *stage) keepApproval(ctx context.Context, it *item) error {
 	return nil
 }
 
-// shareApproval makes Yuba an owner of the approval beside kubectl: Flux's library takes kubectl's
-// fields over and then drops them. If the object changes in the meantime, the next attempt retries.
+// shareApproval makes Yuba a second owner of the approval, because Flux's library takes over
+// kubectl's fields and then drops them. If the object changes meanwhile, the next attempt retries.
 func (s *stage) shareApproval(ctx context.Context, live *unstructured.Unstructured) error {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"approvePlan": approval.Of(live)}}}
 	u.SetGroupVersionKind(live.GroupVersionKind())

@@ -22,23 +22,22 @@ import (
 type Cluster struct {
 	// Key tells the clusters of all owners apart; empty for the API that this server belongs to.
 	Key string
-	// Client has the rights of those for whom the objects are written.
+	// Client has the rights of the owner.
 	Client client.Client
 	Mapper meta.RESTMapper
 	// Own reads with all rights; nil where the server has none.
 	Own client.Reader
 	// Watch follows the owned objects; nil when the cluster is not watched.
 	Watch *Watch
-	// Explain returns an error of the API as it may be shown; nil shows it as it is. Errors in our own
-	// words, which quote nothing of an API, are [OwnWords].
+	// Explain returns an error of the API as it may be shown; nil changes nothing. Errors that quote
+	// nothing of an API are [OwnWords].
 	Explain func(error) error
 }
 
 const (
-	// concurrency is how many requests of one batch are on their way to a remote cluster at a time, as
-	// many as Flux has.
+	// concurrency is the number of concurrent requests of a batch to a remote cluster, as in Flux.
 	concurrency = 4
-	// ownConcurrency is the same for our own API, which writes to disk what arrives together.
+	// ownConcurrency is that for our own API, which syncs concurrent writes to disk together.
 	ownConcurrency = 12
 )
 

@@ -17,7 +17,7 @@ import (
 
 // Removal is the result of a deletion.
 type Removal struct {
-	Deleted, Going, Kept, Handed []Ref
+	Deleted, Going []Ref
 	// Failed could not be deleted.
 	Failed []Ref
 }
@@ -31,7 +31,7 @@ const (
 	// Deleted: it was deleted now. Going: it had been deleted before, and has finalizers.
 	Deleted
 	Going
-	// Released: it stays, and is nobody's any more.
+	// Released: it stays, without an owner.
 	Released
 	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to another
 	// owner that waits for it.
@@ -93,10 +93,6 @@ func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs [
 			r.Deleted = append(r.Deleted, ref)
 		case fates[i] == Going:
 			r.Going = append(r.Going, ref)
-		case fates[i] == Kept:
-			r.Kept = append(r.Kept, ref)
-		case fates[i] == Handed:
-			r.Handed = append(r.Handed, ref)
 		}
 		e.owners.Freed(e.claims.Release(c.Place(ref.ID), owner))
 	}
@@ -114,10 +110,10 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 			return Gone, nil // it was never applied: without the right to read it nobody has written it
 		}
 	}
-	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+	if isGone(err) {
 		return Gone, nil
-	case err != nil:
+	}
+	if err != nil {
 		return Gone, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 	}
 	if !e.policy.ownedBy(live, owner) || e.policy.stays(live) {
@@ -139,14 +135,15 @@ func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []
 	for _, ref := range refs {
 		live, err := c.Metadata(ctx, ref)
 		switch {
-		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		case isGone(err):
 		case err != nil:
 			return nil, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
-		default:
-			if e.policy.ownedBy(live, owner) && !e.policy.stays(live) {
-				left = append(left, ref)
-			}
+		case e.policy.ownedBy(live, owner) && !e.policy.stays(live):
+			left = append(left, ref)
 		}
 	}
 	return left, nil
 }
+
+// isGone is also true for objects of a kind that is no longer served.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

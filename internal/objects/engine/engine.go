@@ -9,10 +9,9 @@ import (
 
 // Owners tells the engine about the owners of one kind. Passes call it at the same time.
 type Owners interface {
-	// Exists tells whether an owner still exists. When that cannot be found out, it does: nothing is
-	// taken away by mistake.
+	// Exists reports whether an owner still exists. In doubt it does, so that nothing is taken from it.
 	Exists(owner Owner) bool
-	// Counts tells whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
+	// Counts reports whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
 	Counts(owner Owner, id ID) bool
 	// Freed wakes owners: an object that they wait for may be free.
 	Freed(owners []Owner)
@@ -31,13 +30,12 @@ func New(policy Policy, owners Owners) *Engine {
 	return &Engine{policy: policy, owners: owners, claims: claims.New()}
 }
 
-// Keep releases the claims of an owner on all objects but the wanted ones, and wakes those that
-// wait for them.
+// Keep releases an owner's claims on all objects but the wanted ones, and wakes owners that wait.
 func (e *Engine) Keep(owner Owner, wanted func(claims.Place) bool) {
 	e.owners.Freed(e.claims.Keep(owner, wanted))
 }
 
-// Free tells whether no other owner has claimed an object.
+// Free reports whether no other owner has claimed an object.
 func (e *Engine) Free(at claims.Place, owner Owner) bool { return e.claims.Free(at, owner) }
 
 // Forget drops the claims of an owner that is gone.

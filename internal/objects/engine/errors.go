@@ -18,20 +18,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// OwnWords is an error in words of our own, which quotes nothing that an API answered.
+// OwnWords is an error of Yuba that quotes nothing of an API's response.
 type OwnWords interface {
 	error
 	OwnWords()
 }
 
-// IsConflict tells whether an error says that somebody else has an object.
+// IsConflict reports whether an error says that somebody else has an object.
 func IsConflict(err error) bool {
 	var c *ConflictError
 	return errors.As(err, &c)
 }
 
-// quotes tells whether an error may quote a Secret, as the API does with values, and which fields
-// it is about.
+// quotes reports whether an error may quote a Secret, and which fields it concerns.
 func quotes(manifest *unstructured.Unstructured, err error) (fields string, secret bool) {
 	var own OwnWords
 	if !utils.IsSecret(manifest) || apierrors.IsForbidden(err) || errors.As(err, &own) ||
@@ -64,8 +63,7 @@ func refused(it *item, what string, err error) error {
 	return fmt.Errorf("%s %s: %w", Name(it.id), what, err)
 }
 
-// explain says why a single object could not be written. Unlike [refused] it does not name the
-// object: the caller tells of each by itself.
+// explain says why a single object could not be written. Unlike [refused] it does not name it.
 func (w *writing) explain(err error) error {
 	if IsConflict(err) {
 		return err
@@ -85,8 +83,7 @@ func (w *writing) explain(err error) error {
 	return errors.New("the API did not answer as it should; " + notShown)
 }
 
-// definite tells whether the API said that it did not carry a write out. After a timeout or a lost
-// connection it may have.
+// definite reports whether the API certainly did not carry out a write. After a timeout it may have.
 func definite(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -96,8 +93,7 @@ func definite(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// conflictingFields are the fields of others that an apply would change; none when an error is
-// about something else.
+// conflictingFields are the fields of others that an apply would change; none for other errors.
 func conflictingFields(err error) []metav1.StatusCause {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -112,10 +108,10 @@ func conflictingFields(err error) []metav1.StatusCause {
 	return fields
 }
 
-// maxManagers is how many fields of others a message names.
+// maxManagers limits the fields that a message names.
 const maxManagers = 5
 
-// managersOf names those who own the fields that an apply would change.
+// managersOf names the owners of the fields that an apply would change.
 func managersOf(err error) string {
 	var names []string
 	for _, cause := range conflictingFields(err) {

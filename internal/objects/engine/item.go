@@ -25,13 +25,13 @@ type item struct {
 	manifest *unstructured.Unstructured
 	id       ID
 	digest   [sha256.Size]byte
-	// left is what is remembered of it; live its metadata as the watch has it.
+	// left is its last known outcome; live its metadata in the watch.
 	left *Applied
 	live *metav1.PartialObjectMetadata
 	// tried is the answer to the dry run; existed whether the object existed then.
 	tried   *unstructured.Unstructured
 	existed bool
-	// absent is true when it is known not to exist without a dry run.
+	// absent is true if it is known not to exist, without a dry run.
 	absent bool
 	// thorough asks for Flux's library, which takes over kubectl's fields and honours ignored ones.
 	thorough bool
@@ -39,7 +39,7 @@ type item struct {
 	installed bool
 	// action is what was done; empty until then.
 	action ssa.Action
-	// maybe is true when a write failed and the API may have carried it out all the same.
+	// maybe is true if a write failed that the API may have carried out nevertheless.
 	maybe  bool
 	result *unstructured.Unstructured
 	print  Print
@@ -55,7 +55,7 @@ func (it *item) outcome() Outcome {
 	}
 }
 
-// classify says what has to be done with an object; nil when another owner has it.
+// classify decides what to do with an object; it returns nil if another owner has it.
 func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*item, error) {
 	if err := s.scope(u); err != nil {
 		return nil, err
@@ -166,9 +166,8 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	return holder, nil
 }
 
-// mayWrite asks the API whether an object of another owner may be written at all. An owner without
-// that right neither takes the object nor waits for it: the holder would not prune it, for an heir
-// that can do nothing with it.
+// mayWrite asks the API whether the owner may write another owner's object. Without that right it
+// must not wait for the object, because the holder would not prune it then.
 func (s *stage) mayWrite(ctx context.Context, it *item) error {
 	if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
 		return refused(it, "dry-run failed", err)
@@ -234,7 +233,7 @@ func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options 
 	return s.cluster.apply(ctx, u, options...)
 }
 
-// noChange tells whether an apply would change nothing. A dry run shows that only for kinds with
+// noChange reports whether an apply would change nothing, which a dry run shows only for kinds with
 // generations.
 func (s *stage) noChange(it *item) bool {
 	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
@@ -255,7 +254,7 @@ func (p *Policy) takenOver() []ssa.FieldManager {
 	}
 }
 
-// needsCleanup tells whether kubectl or an old Flux has left fields or annotations on the object.
+// needsCleanup reports whether kubectl or an old Flux has left fields or annotations on the object.
 func (p *Policy) needsCleanup(it *item) bool {
 	if says(it.manifest, p.keySSA(), valueMerge) || says(it.tried, p.keySSA(), valueMerge) {
 		return false

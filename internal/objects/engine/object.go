@@ -14,23 +14,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// Policy is how the owners of one kind mark and treat objects. Its words stand in the API: they
+// Policy is how the owners of one kind mark and treat objects. Its texts are in the API, so they
 // never change.
 type Policy struct {
 	// Kind is what messages call an owner: Kustomization.
 	Kind string
 	// Manager is the field manager of everything that is written.
 	Manager string
-	// Group begins the labels GROUP/name and GROUP/namespace, which name the owner of an object that
-	// [Engine.Apply] wrote, and the annotations ssa, reconcile, prune and force, by which people say
-	// how the object is to be treated, as with Flux.
+	// Group is the prefix of the labels name and namespace, which name the owner of an object that
+	// [Engine.Apply] wrote, and of Flux's annotations for users: ssa, reconcile, prune and force.
 	Group string
 }
 
 const (
-	// keyInstalled is on the kinds that this server brings along. Deleting one deletes all objects of
-	// the kind: an owner with the definitions of another version must neither change them nor, when it
-	// loses them, delete them.
+	// keyInstalled is on the kinds that this server installs. No owner may change or delete them, for
+	// example with definitions of another version: all objects of the kind would go with one.
 	keyInstalled = "yuba.dev/installed-from"
 
 	valueDisabled, valueEnabled                = "disabled", "enabled"
@@ -58,13 +56,13 @@ type (
 	Watch = owned.Watch
 )
 
-// Name is how people read an object's name: Kind/namespace/name.
+// Name returns Kind/namespace/name, for people.
 func Name(id ID) string { return owned.Name(id) }
 
 // PrintOf is an object's print.
 func PrintOf(o metav1.Object) Print { return owned.PrintOf(o) }
 
-// Older tells whether a version of an object is from before another.
+// Older reports whether a version of an object precedes another.
 func Older(version, than string) bool { return owned.Older(version, than) }
 
 // OwnerOf returns the owner that an object's labels name; ok is false without them.
@@ -102,21 +100,20 @@ func (p *Policy) setOwner(u *unstructured.Unstructured, owner Owner) {
 	u.SetLabels(labels)
 }
 
-// says tells whether a label or an annotation of an object has a value.
+// says reports whether a label or an annotation of an object has a value.
 func says(o metav1.Object, key, value string) bool {
 	return o.GetAnnotations()[key] == value || o.GetLabels()[key] == value
 }
 
-// excluded tells whether an object is maintained manually, as it or its manifest says, or by the
-// server itself.
+// excluded reports whether people (or the server itself) maintain an object.
 func (p *Policy) excluded(o metav1.Object) bool {
 	return says(o, p.keyReconcile(), valueDisabled) || says(o, p.keySSA(), valueIgnore) || installed(o)
 }
 
-// stays tells whether an object must not be pruned.
+// stays reports whether an object must not be pruned.
 func (p *Policy) stays(o metav1.Object) bool {
 	return says(o, p.keyPrune(), valueDisabled) || p.excluded(o)
 }
 
-// installed tells whether the server itself installed an object.
+// installed reports whether the server itself installed an object.
 func installed(o metav1.Object) bool { return o.GetAnnotations()[keyInstalled] != "" }

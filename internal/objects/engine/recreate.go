@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// recreatable tells whether the object has to be recreated to become what its manifest says, and
-// whether force allows that. An invalid manifest is no reason to delete an object: the API must
-// accept it for a new one.
+// recreatable reports whether only recreating the object helps, and force allows that. An invalid
+// manifest must not delete an object, so the API must accept it for a new one.
 func (s *stage) recreatable(ctx context.Context, it *item, err error) bool {
 	if !ssaerrors.IsImmutableError(err) || !(s.forced(it) || it.live != nil && says(it.live, s.policy().keyForce(), valueEnabled)) {
 		return false
@@ -31,7 +30,7 @@ func (s *stage) recreatable(ctx context.Context, it *item, err error) bool {
 // removeTimeout is how long a pass waits for the deletion of an object that is recreated.
 const removeTimeout = 5 * time.Second
 
-// remove deletes an object that is to be recreated, and waits a moment until it is gone.
+// remove deletes an object before it is recreated, and waits a moment until it is gone.
 func (s *stage) remove(ctx context.Context, it *item) error {
 	live, err := s.cluster.Metadata(ctx, it.ref())
 	if apierrors.IsNotFound(err) {
@@ -52,7 +51,7 @@ func (s *stage) remove(ctx context.Context, it *item) error {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("immutable field detected; the object is being deleted so that it can be made anew, and its finalizers (%s) take their time",
+		return fmt.Errorf("immutable field detected; the object is being deleted to recreate it, and waits for its finalizers (%s)",
 			strings.Join(live.Finalizers, ", "))
 	}
 	return err

@@ -143,8 +143,8 @@ func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured
 	return s.cluster.Watch.Follow(ctx, s.req.Owner, kinds)
 }
 
-// unserved names the kinds that the API does not serve, each with its first object. It keeps their
-// order, so that each attempt has the same message.
+// unserved names the kinds that the API does not serve, each with its first object, in their order:
+// each attempt has the same message.
 func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error {
 	seen := map[schema.GroupKind]bool{}
 	var errs []error
@@ -159,7 +159,7 @@ func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error 
 		}
 	}
 	if len(errs) == 0 {
-		// It was defined in the meantime.
+		// Meanwhile it was defined.
 		return fmt.Errorf("ask the API for its kinds: %w", err)
 	}
 	return joined(errs, "kinds")

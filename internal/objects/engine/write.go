@@ -45,8 +45,7 @@ type Ownership interface {
 	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and changes
 	// nothing else.
 	Adopt(live, manifest metav1.Object) map[string]any
-	// References are the owner references of the manifest, and those of the object that are none of
-	// our owners'.
+	// References are the owner references of the manifest, and those of the object to other owners.
 	References(live, manifest metav1.Object) []metav1.OwnerReference
 }
 
@@ -54,7 +53,7 @@ type Ownership interface {
 type Standing struct {
 	// Mine: it is the owner's. Marked: it says so exactly as the manifest does.
 	Mine, Marked bool
-	// Made: it was created once, and is not to be written again.
+	// Made: it was created once, and must not be written again.
 	Made bool
 }
 
@@ -84,30 +83,27 @@ type Write struct {
 	// Ignore returns a manifest without the fields of a live object that others may change; nil when
 	// they may change none.
 	Ignore func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Live is the object as the watch has it; nil when it has none. Left says that it exists all the
-	// same, as it was left.
+	// Live is the object in the watch; nil for none. Left says that it exists nevertheless, as it was
+	// left.
 	Live *metav1.PartialObjectMetadata
 	Left bool
 	// Was is the uid of the object that was the owner's when it was last seen; empty for none.
 	Was types.UID
-	// First is called when the object is claimed, and before it is written; nil for nothing. Its
-	// errors are returned as they are.
+	// First is called between claim and write; nil for nothing. Write returns its errors unchanged.
 	First func(context.Context) error
 }
 
 // ConflictError says that somebody else has an object.
 type ConflictError struct {
 	Holder string
-	// Claimed: the holder is another owner of this engine, which may not have written the object yet.
-	// It is worth a new attempt as soon as [Engine.Free] says so.
+	// Claimed: the holder is another owner of this engine. Try again once [Engine.Free] says so.
 	Claimed bool
 }
 
 func (e *ConflictError) Error() string { return "it belongs to " + e.Holder }
 
-// Write writes one object, and returns it as the API answers. It asks the API nothing about an
-// object that it knows to be the owner's. The error is a *ConflictError when somebody else has the
-// object; it quotes nothing of a Secret.
+// Write writes one object, and returns it as the API answers. If it knows that the object is the
+// owner's, it does not read it first. It returns a *ConflictError if somebody else has the object.
 func (e *Engine) Write(ctx context.Context, c *Cluster, req Write) (*unstructured.Unstructured, error) {
 	w := &writing{Write: req, cluster: c, manager: e.policy.Manager}
 	if w.Live != nil {
@@ -137,8 +133,7 @@ type writing struct {
 	Write
 	cluster *Cluster
 	manager string
-	// exists is true when the object is known to be there; standing is what it says about its owner
-	// then.
+	// exists is true if the object is known to exist; standing is then what it says about its owner.
 	exists   bool
 	standing Standing
 }
@@ -213,18 +208,15 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	if err != nil {
 		return nil, err
 	}
-	switch w.Strategy {
-	case Merge:
-		return w.merge(ctx, manifest)
-	case Replace:
-		return w.replace(ctx, manifest)
-	}
 	u := manifest.DeepCopy()
+	if w.Strategy == Merge || w.Strategy == Replace {
+		return w.change(ctx, u)
+	}
 	options := []client.PatchOption{client.FieldOwner(w.manager)}
 	switch {
 	case !w.exists:
-		// An object that does not exist has no version. If somebody has created it, the API refuses the
-		// apply, and nothing is mixed with theirs. That saves a request for each new object.
+		// If somebody has created the object, the API refuses this version. That saves a request for
+		// each new object.
 		u.SetResourceVersion(noVersion)
 	case w.standing.Mine || w.Force:
 		options = append(options, client.ForceOwnership)
@@ -271,21 +263,33 @@ func (w *writing) read(ctx context.Context) (*unstructured.Unstructured, error) 
 	return live, nil
 }
 
-// merge patches the object, or creates it.
-func (w *writing) merge(ctx context.Context, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	u := manifest.DeepCopy()
+// change creates, merges or replaces the object.
+func (w *writing) change(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if !w.exists {
-		return w.create(ctx, u)
+		return u, w.cluster.Client.Create(ctx, u, client.FieldOwner(w.manager))
 	}
 	live, err := w.read(ctx)
 	if err != nil {
 		return nil, err
 	}
+	references := w.Ownership.References(live, u)
+	if w.Strategy == Merge {
+		return w.merge(ctx, u, references)
+	}
+	u = approval.CarryOver(u, live)
+	u.SetResourceVersion(live.GetResourceVersion())
+	u.SetUID(live.GetUID())
+	u.SetFinalizers(live.GetFinalizers())
+	u.SetOwnerReferences(references)
+	return u, w.cluster.Client.Update(ctx, u, client.FieldOwner(w.manager))
+}
+
+func (w *writing) merge(ctx context.Context, u *unstructured.Unstructured, references []metav1.OwnerReference) (*unstructured.Unstructured, error) {
 	kind := types.MergePatchType
 	if clientgoscheme.Scheme.Recognizes(u.GroupVersionKind()) {
 		kind = types.StrategicMergePatchType
-	} else if refs := w.Ownership.References(live, manifest); len(refs) > 0 {
-		u.SetOwnerReferences(refs) // a merge patch replaces lists
+	} else if len(references) > 0 {
+		u.SetOwnerReferences(references) // a merge patch replaces lists
 	}
 	u.SetFinalizers(nil)
 	content, err := json.Marshal(u.Object)
@@ -293,26 +297,4 @@ func (w *writing) merge(ctx context.Context, manifest *unstructured.Unstructured
 		return nil, err
 	}
 	return u, w.cluster.Client.Patch(ctx, u, client.RawPatch(kind, content), client.FieldOwner(w.manager))
-}
-
-// replace puts the manifest in the object's place, or creates it.
-func (w *writing) replace(ctx context.Context, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	u := manifest.DeepCopy()
-	if !w.exists {
-		return w.create(ctx, u)
-	}
-	live, err := w.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	u = approval.CarryOver(u, live)
-	u.SetResourceVersion(live.GetResourceVersion())
-	u.SetUID(live.GetUID())
-	u.SetFinalizers(live.GetFinalizers())
-	u.SetOwnerReferences(w.Ownership.References(live, manifest))
-	return u, w.cluster.Client.Update(ctx, u, client.FieldOwner(w.manager))
-}
-
-func (w *writing) create(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return u, w.cluster.Client.Create(ctx, u, client.FieldOwner(w.manager))
 }

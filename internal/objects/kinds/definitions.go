@@ -19,8 +19,8 @@ import (
 // Definition is the kind of definitions of custom kinds.
 var Definition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definitions watches the names of the custom kinds of an API. It begins with the first kind that
-// the API lacks, so that those who wait for a kind are told when it is defined.
+// definitions watches the names of an API's custom kinds, so that owners that wait for a kind are woken
+// when it is defined. It begins with the first kind that the API lacks.
 type definitions struct {
 	// base ends it.
 	base     context.Context
@@ -60,7 +60,7 @@ func (d *definitions) follow() {
 		})
 		errTrouble := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 			if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-				stop() // without the right to watch, the kinds are asked for now and then
+				stop() // without the right to watch, owners poll
 				return
 			}
 			cache.DefaultWatchErrorHandler(ctx, r, err)

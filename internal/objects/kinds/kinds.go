@@ -23,16 +23,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
 
-// Options are the ways to an API.
+// Options configure the access to an API.
 type Options struct {
 	Mapper meta.RESTMapper
 	Client client.Reader
-	// Metadata watches definitions; nil for nobody, and then Changed is never called.
+	// Metadata watches definitions; if it is nil, Changed is never called.
 	Metadata metadata.Interface
-	// Changed is called with the group of a definition that is new or has changed. A kind is served a
-	// moment after that.
+	// Changed is called with the group of a new or changed definition, a moment before it is served.
 	Changed func(group string)
-	// Explain returns an error of the API as it may be shown; nil shows it as it is.
+	// Explain returns an error of the API as it may be shown; nil changes nothing.
 	Explain func(error) error
 }
 
@@ -42,14 +41,13 @@ type Kinds struct {
 	definitions *definitions
 
 	mu sync.Mutex
-	// unserved are kinds that the API did not have when it was asked last.
+	// unserved are kinds that the API lacked when it was last asked.
 	unserved map[schema.GroupVersionKind]missing
-	// statusless are kinds whose objects never have a status; known are those of which that was found
-	// out.
+	// statusless are kinds whose objects never have a status; known are those that were checked.
 	statusless, known map[schema.GroupKind]bool
 }
 
-// New makes the kinds of an API. ctx ends the watch of its definitions.
+// New returns the kinds of an API. ctx ends the watch of its definitions.
 func New(ctx context.Context, o Options) *Kinds {
 	k := &Kinds{Options: o, unserved: map[schema.GroupVersionKind]missing{}, statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}}
 	if o.Metadata != nil {
@@ -65,10 +63,10 @@ func (k *Kinds) explain(err error) error {
 	return k.Explain(err)
 }
 
-// unservedFor is how long an answer counts that a kind is not served: asking costs requests.
+// unservedFor is how long the answer counts that a kind is not served.
 const unservedFor = 30 * time.Second
 
-// Forget forgets what is known of the kinds of a group.
+// Forget drops everything known about the kinds of a group.
 func (k *Kinds) Forget(group string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,10 +74,10 @@ func (k *Kinds) Forget(group string) {
 	maps.DeleteFunc(k.known, func(kind schema.GroupKind, _ bool) bool { return kind.Group == group })
 }
 
-// missing is a kind that an API has not, or not in that version.
+// missing is a kind that an API lacks, or lacks in that version.
 type missing struct {
 	asked time.Time
-	// instead is a version in which it has the kind; empty when it has it in none.
+	// instead is a version in which it has the kind; empty for none.
 	instead string
 }
 
@@ -102,9 +100,8 @@ func (m missing) err(gvk schema.GroupVersionKind) error {
 	return &OtherVersionError{gvk, m.instead}
 }
 
-// Serves tells whether the API serves a kind, and whether its objects have no namespaces. The error
-// is an *OtherVersionError when it serves the kind in another version only: such objects must not
-// go to another cluster.
+// Serves reports whether the API serves a kind, and whether its objects have no namespaces. It returns
+// an *OtherVersionError for another version: such objects must not go to another cluster.
 func (k *Kinds) Serves(gvk schema.GroupVersionKind, now time.Time) (served, root bool, err error) {
 	k.mu.Lock()
 	m, none := k.unserved[gvk]
@@ -127,7 +124,7 @@ func (k *Kinds) Serves(gvk schema.GroupVersionKind, now time.Time) (served, root
 	return true, mapping.Scope.Name() == meta.RESTScopeNameRoot, nil
 }
 
-// lacks takes note that the API has not a kind in a version; other is how it has it, if at all.
+// lacks records that the API lacks a kind in a version; other is another version of it, if any.
 func (k *Kinds) lacks(gvk schema.GroupVersionKind, other *meta.RESTMapping, now time.Time) error {
 	m := missing{asked: now}
 	if other != nil {
@@ -140,8 +137,8 @@ func (k *Kinds) lacks(gvk schema.GroupVersionKind, other *meta.RESTMapping, now 
 	return m.err(gvk)
 }
 
-// ServedAs is a kind in a version that the API serves: the recorded one may be gone by now. The
-// error is a NoMatch when it serves none.
+// ServedAs returns a kind in a version that the API serves, because the recorded one may be gone. The
+// error is a NoMatch if it serves none.
 func (k *Kinds) ServedAs(gvk schema.GroupVersionKind) (schema.GroupVersionKind, error) {
 	mapping, err := k.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
@@ -153,7 +150,7 @@ func (k *Kinds) ServedAs(gvk schema.GroupVersionKind) (schema.GroupVersionKind, 
 	return mapping.GroupVersionKind, nil
 }
 
-// NotFound tells whether the API has not found a kind: the whole path, not an object in it.
+// NotFound reports whether the API did not find a kind: the whole path, not an object in it.
 func NotFound(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -162,7 +159,7 @@ func NotFound(err error) bool {
 	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
-// Defines tells whether the API has the definition of a kind, although it may not serve it now.
+// Defines reports whether the API has the definition of a kind, which it may not serve now.
 func (k *Kinds) Defines(ctx context.Context, gvk schema.GroupVersionKind) bool {
 	mapping, err := k.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -175,8 +172,8 @@ func (k *Kinds) Defines(ctx context.Context, gvk schema.GroupVersionKind) bool {
 	return err == nil || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)
 }
 
-// Learn finds out whether objects of kinds, given with their versions, have a status.
-// [Kinds.Readiness] needs to know.
+// Learn finds out whether objects of kinds, given with their versions, have a status, for
+// [Kinds.Readiness].
 func (k *Kinds) Learn(ctx context.Context, list map[schema.GroupKind]string) {
 	for kind, version := range list {
 		k.mu.Lock()
@@ -194,9 +191,9 @@ func (k *Kinds) Learn(ctx context.Context, list map[schema.GroupKind]string) {
 		err = k.Client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
 			_ = k.explain(err)
-			continue // it is asked again
+			continue // it will be asked again
 		}
-		// Without a definition that we may read, the kind is taken to have a status.
+		// Without a readable definition, assume a status.
 		none := err == nil && !definesStatus(definition, version)
 		k.mu.Lock()
 		k.known[kind], k.statusless[kind] = true, none
@@ -204,7 +201,7 @@ func (k *Kinds) Learn(ctx context.Context, list map[schema.GroupKind]string) {
 	}
 }
 
-// Readiness says how an object is.
+// Readiness returns the readiness of an object.
 func (k *Kinds) Readiness(u *unstructured.Unstructured) ready.Readiness {
 	kind := u.GroupVersionKind().GroupKind()
 	if ready.Plain(kind) {
@@ -213,10 +210,10 @@ func (k *Kinds) Readiness(u *unstructured.Unstructured) ready.Readiness {
 	k.mu.Lock()
 	statusless := k.statusless[kind]
 	k.mu.Unlock()
-	return ready.OfKind(u, statusless)
+	return ready.Of(u, statusless)
 }
 
-// definesStatus tells whether a definition's objects have a status.
+// definesStatus reports whether a definition's objects have a status.
 func definesStatus(definition *unstructured.Unstructured, version string) bool {
 	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	if err != nil {
@@ -227,13 +224,13 @@ func definesStatus(definition *unstructured.Unstructured, version string) bool {
 		if !ok || v["name"] != version {
 			continue
 		}
-		if _, has, _ := unstructured.NestedMap(v, "subresources", "status"); has { //nolint:errcheck // what is malformed has none
+		if _, has, _ := unstructured.NestedMap(v, "subresources", "status"); has { //nolint:errcheck // malformed: none
 			return true
 		}
-		if _, has, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", "status"); has { //nolint:errcheck // what is malformed has none
+		if _, has, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", "status"); has { //nolint:errcheck // malformed: none
 			return true
 		}
-		open, _, _ := unstructured.NestedBool(v, "schema", "openAPIV3Schema", "x-kubernetes-preserve-unknown-fields") //nolint:errcheck // what is malformed is closed
+		open, _, _ := unstructured.NestedBool(v, "schema", "openAPIV3Schema", "x-kubernetes-preserve-unknown-fields") //nolint:errcheck // malformed: closed
 		return open
 	}
 	return true

@@ -1,20 +1,21 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owned follows objects that somebody made and keeps, and tells whether they are as they were left.
+// Package owned watches the objects that an owner wrote, and reports whether somebody changed them.
 //
 // The nouns:
 //
-//   - An owner is whoever made objects: a Kustomization, a tenant. The owned objects say so themselves, by a label.
-//   - A watch follows the metadata of all owned objects of one API, one informer for each kind that somebody has objects of.
-//   - A look is the little that a watch keeps of an object besides its metadata, where somebody wants to know more.
-//   - A print is what tells whether somebody changed an object: its generation, labels and annotations, or its version
-//     where the kind counts no generations. Changes of the status leave it as it is.
+//   - An owner is an object that owns others: a Kustomization, a Tenant. Owned objects name it in a
+//     label.
+//   - A watch follows the metadata of all owned objects of an API, with one informer for each kind.
+//   - A look is what a watch keeps of an object besides its metadata, for kinds that need more.
+//   - A print identifies an object's content: its generation, labels and annotations, or its version
+//     for kinds without generations. Changes of the status do not change it.
 //
 // Invariants:
 //
-//   - Contents of objects are not kept: a watch has metadata and looks.
-//   - Who has objects of a kind hears of every change; a kind that nobody has objects of is not watched.
+//   - A watch keeps metadata and looks, not the contents of objects.
+//   - Owners of a kind get every change. A kind without owners is not watched.
 //   - Asking a watch costs no request.
 //
 // The package writes nothing, and does not know what owners want.

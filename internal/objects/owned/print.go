@@ -7,7 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/fluxcd/cli-utils/pkg/object"
@@ -20,7 +21,7 @@ import (
 // ID names an object.
 type ID = object.ObjMetadata
 
-// Owner names whoever made an object.
+// Owner names an object that owns others.
 type Owner = types.NamespacedName
 
 // Ref is an object of an inventory: its name and the version of its kind.
@@ -29,7 +30,7 @@ type Ref struct {
 	Version string
 }
 
-// Name is how people read an object's name: Kind/namespace/name.
+// Name returns Kind/namespace/name, for people.
 func Name(id ID) string { return utils.FmtObjMetadata(id) }
 
 // IDOf names an object.
@@ -37,33 +38,28 @@ func IDOf(u *unstructured.Unstructured) ID {
 	return ID{GroupKind: u.GroupVersionKind().GroupKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Print tells whether an object was changed.
+// Print identifies an object's content.
 type Print struct {
 	UID        types.UID
 	Generation int64
-	// Marks stands for labels and annotations.
+	// Marks is the digest of labels and annotations.
 	Marks [sha256.Size]byte
 	// Version orders two prints of an object.
 	Version  string
 	Deleting bool
 }
 
-// PrintOf is an object's print.
+// PrintOf returns an object's print.
 func PrintOf(o metav1.Object) Print {
 	return Print{UID: o.GetUID(), Generation: o.GetGeneration(), Marks: Marks(o), Version: o.GetResourceVersion(),
 		Deleting: o.GetDeletionTimestamp() != nil}
 }
 
-// Marks stands for an object's labels and annotations.
+// Marks returns the digest of an object's labels and annotations.
 func Marks(o metav1.Object) [sha256.Size]byte {
 	h := sha256.New()
 	for _, m := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
-		keys := make([]string, 0, len(m))
-		for k := range m {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
 			fmt.Fprintf(h, "%d:%s%d:%s", len(k), k, len(m[k]), m[k])
 		}
 		h.Write([]byte{0})
@@ -71,7 +67,7 @@ func Marks(o metav1.Object) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Same tells whether nobody has changed the object between two prints, its status aside.
+// Same reports whether nobody changed the object between two prints, except for its status.
 func (p Print) Same(q Print) bool {
 	if p.UID != q.UID || p.Marks != q.Marks || p.Deleting != q.Deleting {
 		return false
@@ -82,17 +78,17 @@ func (p Print) Same(q Print) bool {
 	return p.Version == q.Version
 }
 
-// Older tells whether a version of an object is from before another. Versions of one API are numbers that grow.
+// Older reports whether a version of an object precedes another. An API's versions are numbers that
+// increase.
 func Older(version, than string) bool {
 	a, errA := strconv.ParseUint(version, 10, 64)
 	b, errB := strconv.ParseUint(than, 10, 64)
 	return errA == nil && errB == nil && a < b
 }
 
-// Digest stands for a manifest.
+// Digest returns the digest of a manifest.
 func Digest(u *unstructured.Unstructured) ([sha256.Size]byte, error) {
-	// Keys of maps are sorted.
-	content, err := json.Marshal(u.Object)
+	content, err := json.Marshal(u.Object) // with sorted keys
 	if err != nil {
 		return [sha256.Size]byte{}, fmt.Errorf("%s: %w", utils.FmtUnstructured(u), err)
 	}

@@ -26,23 +26,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Options say what a watch follows, and who hears of it.
+// Options configure a watch.
 type Options struct {
-	// Metadata reads the API's metadata. Objects reads whole objects; it is needed where Look is.
+	// Metadata reads the API's metadata, Objects whole objects; only Look needs the latter.
 	Metadata metadata.Interface
 	Objects  dynamic.Interface
 	Mapper   meta.RESTMapper
-	// Selector is the labels that owned objects have, and no others.
+	// Selector selects the owned objects by label.
 	Selector string
-	// Owners says whom an object belongs to, or concerns.
+	// Owners returns the owners that an object belongs to, or concerns.
 	Owners func(id ID, o metav1.Object) []Owner
-	// Changed is told of every change, now being nil when the object is gone or does not concern the owner any more. It must
-	// not block.
+	// Changed is called for every change; now is nil if the object is gone or no longer concerns the
+	// owner. It must not block.
 	Changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)
-	// Look gives for a kind what makes a look of an object; nil for kinds whose metadata are all that matters. It must not
-	// keep the object.
+	// Look returns the function that makes a look of an object of a kind, without keeping the object;
+	// nil for kinds of which only metadata matter.
 	Look func(kind schema.GroupKind) func(*unstructured.Unstructured) any
-	// WithOwnerReferences keeps the owner references, which Owners may ask for.
+	// WithOwnerReferences keeps the owner references, for Owners.
 	WithOwnerReferences bool
 }
 
@@ -62,24 +62,24 @@ type followed struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
 	users    map[Owner]bool
-	// trouble is why it could not be listed or watched when that was tried last.
+	// trouble is the last error of listing or watching it.
 	trouble atomic.Pointer[error]
 }
 
-// refused tells whether an API will not list a kind, however often it is asked. What was defined a moment ago it may not
-// find yet.
+// refused reports whether the API will never list a kind. NotFound does not count: the kind may have
+// been defined a moment ago.
 func (f *followed) refused() bool {
 	at := f.trouble.Load()
 	return at != nil && (apierrors.IsForbidden(*at) || apierrors.IsMethodNotSupported(*at))
 }
 
-// outdated tells whether a kind is followed in a version that the API has no more, and there is another one.
+// outdated reports whether a kind is watched in a version that the API no longer has.
 func (f *followed) outdated(version string) bool {
 	at := f.trouble.Load()
 	return f.version != version && at != nil && apierrors.IsNotFound(*at)
 }
 
-// UnwatchedError says which kinds could not be watched, and why.
+// UnwatchedError lists the kinds that could not be watched.
 type UnwatchedError struct{ Kinds map[schema.GroupKind]error }
 
 func (e *UnwatchedError) Error() string {
@@ -91,27 +91,27 @@ func (e *UnwatchedError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap lets errors be told apart.
+// Unwrap returns the errors of all kinds.
 func (e *UnwatchedError) Unwrap() []error { return slices.Collect(maps.Values(e.Kinds)) }
 
-// kept is an object of which more than the metadata is known.
+// kept is an object with its look.
 type kept struct {
 	metav1.PartialObjectMetadata
 	look any
 }
 
-// NewWatch makes a watch whose informers end with ctx.
+// NewWatch returns a watch whose informers end with ctx.
 func NewWatch(ctx context.Context, opts Options) *Watch {
 	return &Watch{base: ctx, opts: opts, kinds: map[schema.GroupKind]*followed{}}
 }
 
 const (
-	// syncTimeout is how long the first list of a kind may take.
+	// syncTimeout limits the first list of a kind.
 	syncTimeout = 30 * time.Second
 	pollEvery   = 5 * time.Millisecond
 )
 
-// Follow makes sure that kinds are watched for an owner, and returns when all that there is of them is known. The error is an
+// Follow watches kinds for an owner, and returns when all their objects are known. It returns an
 // *UnwatchedError; the kinds that it does not name are watched.
 func (w *Watch) Follow(ctx context.Context, owner Owner, kinds map[schema.GroupKind]string) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
@@ -139,7 +139,7 @@ func (w *Watch) Follow(ctx context.Context, owner Owner, kinds map[schema.GroupK
 	return nil
 }
 
-// await waits until all objects of a kind are known, or until there is no use in waiting.
+// await waits until all objects of a kind are known, or never will be.
 func (f *followed) await(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
 		return f.informer.HasSynced() || f.refused(), nil
@@ -148,7 +148,7 @@ func (f *followed) await(ctx context.Context) error {
 		return nil
 	}
 	if trouble := f.trouble.Load(); trouble != nil {
-		return fmt.Errorf("the API has not listed them: %w", *trouble)
+		err = *trouble
 	}
 	return fmt.Errorf("the API has not listed them: %w", err)
 }
@@ -208,7 +208,7 @@ func (w *Watch) looker(kind schema.GroupKind) func(*unstructured.Unstructured) a
 	return w.opts.Look(kind)
 }
 
-// shrink keeps what prints are made of, and the look. What it made it leaves as it is.
+// shrink keeps metadata for prints, and the look. It may see its own result again.
 func (w *Watch) shrink(kind schema.GroupKind) cache.TransformFunc {
 	look := w.looker(kind)
 	return func(o any) (any, error) {
@@ -232,14 +232,14 @@ func (w *Watch) strip(m *metav1.ObjectMeta) {
 	}
 }
 
-// metadataOf copies what is kept of an object's metadata.
+// metadataOf copies the kept parts of an object's metadata.
 func metadataOf(u *unstructured.Unstructured) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 		Generation: u.GetGeneration(), CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
 		Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences()}
 }
 
-// metadataIn is the metadata of what an informer keeps; nil when it is something else.
+// metadataIn returns the metadata of an informer's object; nil for others.
 func metadataIn(o any) *metav1.PartialObjectMetadata {
 	switch o := o.(type) {
 	case *metav1.PartialObjectMetadata:
@@ -274,7 +274,7 @@ func (w *Watch) handler(kind schema.GroupKind) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { tell(o, false) },
 		UpdateFunc: func(old, now any) {
-			// Who lost the object has to hear of it, too.
+			// An owner that lost the object must learn that, too.
 			id, before, _ := owners(old)
 			_, after, _ := owners(now)
 			for _, owner := range before {
@@ -288,7 +288,7 @@ func (w *Watch) handler(kind schema.GroupKind) cache.ResourceEventHandler {
 	}
 }
 
-// Keep says that an owner has objects of these kinds only. What nobody has is watched no longer.
+// Keep stops watching all other kinds for an owner.
 func (w *Watch) Keep(owner Owner, kinds map[schema.GroupKind]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,7 +315,7 @@ func (w *Watch) drop(owner Owner, kind schema.GroupKind, f *followed) {
 	}
 }
 
-// find returns what is kept of an object, and how far its kind is known; nil when there is none.
+// find returns a kept object, nil for none, and the version up to which its kind is known.
 func (w *Watch) find(id ID) (o any, known string) {
 	w.mu.Lock()
 	f := w.kinds[id.GroupKind]
@@ -327,8 +327,7 @@ func (w *Watch) find(id ID) (o any, known string) {
 	if id.Namespace != "" {
 		key = id.Namespace + "/" + id.Name
 	}
-	// Not what the informer has heard of last: that may not have reached its store, and what is missing there would look
-	// deleted.
+	// The informer's last version may not be in its store yet; a new object would look deleted.
 	known = f.informer.GetStore().LastStoreSyncResourceVersion()
 	o, ok, err := f.informer.GetStore().GetByKey(key)
 	if err != nil || !ok {
@@ -337,14 +336,14 @@ func (w *Watch) find(id ID) (o any, known string) {
 	return o, known
 }
 
-// Get returns the metadata of an owned object, and how far its kind is known; nil when there is none. It must not be
-// changed.
+// Get returns the metadata of an owned object, nil for none, and the version up to which its kind is
+// known. Do not change it.
 func (w *Watch) Get(id ID) (m *metav1.PartialObjectMetadata, known string) {
 	o, known := w.find(id)
 	return metadataIn(o), known
 }
 
-// Look returns the metadata of an owned object and the look at it; nil when there is none. They must not be changed.
+// Look returns the metadata of an owned object and its look; nil for none. Do not change them.
 func (w *Watch) Look(id ID) (m *metav1.PartialObjectMetadata, look any) {
 	o, _ := w.find(id)
 	if k, ok := o.(*kept); ok {
@@ -353,8 +352,8 @@ func (w *Watch) Look(id ID) (m *metav1.PartialObjectMetadata, look any) {
 	return metadataIn(o), look
 }
 
-// AsLeft tells whether an object is as a print says. What the watch has not heard of yet is taken as it was left: it will
-// be told.
+// AsLeft reports whether an object still has a print. If the watch does not know that version yet, it
+// assumes so, and Changed follows.
 func (w *Watch) AsLeft(id ID, left Print) bool {
 	now, known := w.Get(id)
 	if known == "" {

@@ -4,10 +4,12 @@
 package ready
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ofCondition is the rule of kinds that are ready when a condition of theirs is true.
+// ofCondition is the rule of kinds that are ready when that condition is true.
 func ofCondition(name string) func(o *unstructured.Unstructured) Readiness {
 	return func(o *unstructured.Unstructured) Readiness {
 		all, _ := conditionsOf(o)
@@ -18,16 +20,15 @@ func ofCondition(name string) func(o *unstructured.Unstructured) Readiness {
 	}
 }
 
-// ofFalse says what a condition says that is not true.
+// ofFalse describes a condition that is not true.
 func ofFalse(name string, c condition, there bool) Readiness {
 	if !there {
 		return waiting(ReasonNoConditions, "it has no condition %s yet", name)
 	}
-	return Readiness{Reason: or(c.reason, ReasonProgressing), Message: short(or(c.message, "its condition "+name+" is "+or(c.status, "Unknown")))}
+	return Readiness{Reason: cmp.Or(c.reason, ReasonProgressing), Message: short(cmp.Or(c.message, "its condition "+name+" is "+cmp.Or(c.status, "Unknown")))}
 }
 
-// ofBuiltin: kinds of Kubernetes that have conditions at all have them by the time that they are there for somebody, and most
-// have none. Those whose conditions matter have rules.
+// ofBuiltin: most builtin kinds have no conditions. Those whose conditions matter have rules.
 func ofBuiltin(o *unstructured.Unstructured) Readiness {
 	all, _ := conditionsOf(o)
 	if c, there := all["Ready"]; there && c.status != statusTrue {
@@ -36,7 +37,7 @@ func ofBuiltin(o *unstructured.Unstructured) Readiness {
 	return isReady
 }
 
-// ofCustom: the condition Ready is true, and about the object as it is.
+// ofCustom: the condition Ready is true for the present generation.
 func ofCustom(o *unstructured.Unstructured, statusless bool) Readiness {
 	all, there := conditionsOf(o)
 	switch {
@@ -59,11 +60,11 @@ func ofCustom(o *unstructured.Unstructured, statusless bool) Readiness {
 	return ofFalse("Ready", c, there)
 }
 
-// ofStalled: that there is no use in trying again says Stalled, what went wrong says Ready, as a rule.
+// ofStalled: usually the condition Ready describes the failure, and Stalled only that it is permanent.
 func ofStalled(stalled, c condition) Readiness {
 	message := stalled.message
 	if c.status == "False" && c.message != "" {
 		message = c.message
 	}
-	return failed(or(stalled.reason, c.reason), or(message, c.message))
+	return failed(cmp.Or(stalled.reason, c.reason), cmp.Or(message, c.message))
 }

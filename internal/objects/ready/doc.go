@@ -1,23 +1,24 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ready tells from an object alone whether it is what its manifest says, so that others that build on it can be made.
+// Package ready tells from an object alone whether it is what its manifest says, so that objects that
+// depend on it can be created.
 //
 // Nouns:
 //
-//   - Ready: what the object says of its present generation is that it is there for others.
+//   - Ready: according to its status, the present generation can be used by others.
 //   - Failed: it will not be ready unless somebody changes something.
-//   - A kind of Kubernetes: one of the groups that every cluster serves. Their rules are known, and a kind of theirs that says
-//     nothing of itself is ready once it is there.
-//   - A custom kind: any other. It is ready when its condition Ready says so. One that says nothing yet is not ready: its
-//     controller may not have seen it. Only who knows that the kind has no status can say otherwise.
+//   - A builtin kind is of a group that every cluster serves. Its rules are known; if it reports
+//     nothing, it is ready once it exists.
+//   - A custom kind is any other. It is ready if its condition Ready is true. Without conditions it is
+//     not: its controller may not have seen it, unless the caller knows that it has no status.
 //
 // Invariants:
 //
-//   - What an object said of an older generation does not count.
+//   - A status about an older generation does not count.
 //   - An object that is being deleted is not ready.
-//   - A stack is ready when it was applied, not when a plan of it waits.
-//   - Ready and Failed exclude each other; what is not ready has a reason and a message.
+//   - A stack is ready when it was applied, not when its plan waits.
+//   - Ready and Failed exclude each other. An object that is not ready has a reason and a message.
 //
 // The package does not know how long an object has been on its way.
 package ready

@@ -4,39 +4,42 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Readiness is how an object stands.
+// Readiness is the readiness of an object.
 type Readiness struct {
 	Ready, Failed bool
-	// Reason is one word, Message a sentence without its full stop. They are empty when the object is ready.
+	// Reason is one word, Message a sentence without its full stop; empty if the object is ready.
 	Reason, Message string
 }
 
-// The reasons of objects that are not ready, beside those that their own conditions give.
+// The reasons of objects that are not ready, besides those of their own conditions.
 const (
 	// ReasonTerminating: it is being deleted.
 	ReasonTerminating = "Terminating"
-	// ReasonNotObserved: its controller has not looked at its present generation.
+	// ReasonNotObserved: its controller has not seen its present generation.
 	ReasonNotObserved = "NotObserved"
-	// ReasonNoConditions: nobody has said anything of it yet.
+	// ReasonNoConditions: its controller has not reported anything.
 	ReasonNoConditions = "NoConditions"
 	// ReasonProgressing: it is on its way.
 	ReasonProgressing = "Progressing"
 	// ReasonFailed: it has failed.
 	ReasonFailed = "Failed"
-	// ReasonScaledToZero: nothing of it is to run, so that it serves nobody.
+	// ReasonScaledToZero: it has no Pods, so it serves nobody.
 	ReasonScaledToZero = "ScaledToZero"
-	// ReasonSuspended: somebody has stopped work on it.
+	// ReasonSuspended: somebody suspended it.
 	ReasonSuspended = "Suspended"
 	// ReasonPlanPending: a plan of a stack waits for approval.
 	ReasonPlanPending = "PlanPending"
-	// ReasonNeverApplies: a stack makes plans only.
+	// ReasonNeverApplies: a stack only makes plans.
 	ReasonNeverApplies = "NeverApplies"
 	// ReasonNotApplied: a stack was not applied yet.
 	ReasonNotApplied = "NotApplied"
@@ -51,7 +54,7 @@ var plain = map[schema.GroupKind]bool{
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
 }
 
-// Plain tells whether objects of a kind are ready as soon as they exist.
+// Plain reports whether objects of a kind are ready as soon as they exist.
 func Plain(kind schema.GroupKind) bool { return plain[kind] }
 
 var isReady = Readiness{Ready: true}
@@ -61,14 +64,11 @@ func waiting(reason, format string, args ...any) Readiness {
 }
 
 func failed(reason, message string) Readiness {
-	return Readiness{Failed: true, Reason: or(reason, ReasonFailed), Message: short(or(message, "it has failed"))}
+	return Readiness{Failed: true, Reason: cmp.Or(reason, ReasonFailed), Message: short(cmp.Or(message, "it has failed"))}
 }
 
-// Of tells how an object stands. A custom kind that says nothing of itself is not ready.
-func Of(o *unstructured.Unstructured) Readiness { return OfKind(o, false) }
-
-// OfKind tells how an object stands whose kind is known to have a status or, statusless, to have none.
-func OfKind(o *unstructured.Unstructured, statusless bool) Readiness {
+// Of returns the readiness of an object. statusless says that its kind is known to have no status.
+func Of(o *unstructured.Unstructured, statusless bool) Readiness {
 	if o.GetDeletionTimestamp() != nil {
 		return waiting(ReasonTerminating, "it is being deleted")
 	}
@@ -82,8 +82,8 @@ func OfKind(o *unstructured.Unstructured, statusless bool) Readiness {
 	return ofCustom(o, statusless)
 }
 
-// rules are for kinds that say in a way of their own how they stand. All other kinds of Kubernetes are ready when they are
-// there, unless they have a condition Ready.
+// rules are for kinds with a status of their own. All other builtin kinds are ready when they exist,
+// unless they have a condition Ready.
 var rules = map[schema.GroupKind]func(o *unstructured.Unstructured) Readiness{
 	{Group: "", Kind: "Namespace"}:                                    ofPhase("Active"),
 	{Group: "", Kind: "PersistentVolumeClaim"}:                        ofClaim,
@@ -101,7 +101,7 @@ var rules = map[schema.GroupKind]func(o *unstructured.Unstructured) Readiness{
 	{Group: "infra.contrib.fluxcd.io", Kind: "Terraform"}:             ofStack,
 }
 
-// builtin are the groups that every cluster serves itself. Others end in k8s.io, too.
+// builtin are the groups that every cluster serves. Custom ones may end in k8s.io, too.
 var builtin = map[string]bool{
 	"": true, "apps": true, "batch": true, "autoscaling": true, "policy": true, "extensions": true, "admissionregistration.k8s.io": true,
 	"apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "authentication.k8s.io": true, "authorization.k8s.io": true, "certificates.k8s.io": true,
@@ -109,14 +109,14 @@ var builtin = map[string]bool{
 	"node.k8s.io": true, "rbac.authorization.k8s.io": true, "resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true,
 }
 
-// condition is what an object says of one aspect of itself.
+// condition is a condition of an object.
 type condition struct {
 	status, reason, message string
-	// generation is what it is about, 0 when it does not say.
+	// generation is its observed generation; 0 if unknown.
 	generation int64
 }
 
-// conditionsOf are an object's conditions by their types; there is false when it has none.
+// conditionsOf returns an object's conditions by type; there is false if it has none.
 func conditionsOf(o *unstructured.Unstructured) (all map[string]condition, there bool) {
 	list, _ := field(o.Object, "status", "conditions").([]any)
 	all = make(map[string]condition, len(list))
@@ -132,40 +132,28 @@ func conditionsOf(o *unstructured.Unstructured) (all map[string]condition, there
 	return all, len(all) > 0
 }
 
-// observed tells whether what is said about a generation is about the object as it is. Who does not say is believed.
+// observed reports whether a status is about the present generation. Without a generation it counts.
 func observed(o *unstructured.Unstructured, generation int64, said bool) bool {
 	return !said || generation >= o.GetGeneration()
 }
 
 func notObserved(o *unstructured.Unstructured) Readiness {
-	return waiting(ReasonNotObserved, "its controller has not looked at generation %d yet", o.GetGeneration())
+	return waiting(ReasonNotObserved, "its controller has not seen generation %d yet", o.GetGeneration())
 }
 
-// statusObserved tells whether the status is about the object as it is; demanded says that a status that does not say so is not.
+// statusObserved reports whether the status is about the present generation; if demanded, it must say
+// so.
 func statusObserved(o *unstructured.Unstructured, demanded bool) bool {
 	said := field(o.Object, "status", "observedGeneration") != nil
 	return observed(o, integer(o.Object, "status", "observedGeneration"), said || demanded)
 }
 
-// shortest is how much of a message is kept; statuses have many of them.
-const shortest = 300
+// longest limits a message, because statuses have many of them.
+const longest = 300
 
-func short(message string) string {
-	message = strings.TrimSpace(message)
-	if runes := []rune(message); len(runes) > shortest {
-		return string(runes[:shortest-1]) + "…"
-	}
-	return message
-}
+func short(message string) string { return brief.Cut(strings.TrimSpace(message), longest) }
 
-func or(one, other string) string {
-	if one != "" {
-		return one
-	}
-	return other
-}
-
-// field is what stands in objects in objects, and nil where there is no such thing.
+// field returns the value at a path of names; nil if there is none.
 func field(object map[string]any, names ...string) any {
 	var value any = object
 	for _, name := range names {
@@ -183,7 +171,7 @@ func text(object map[string]any, names ...string) string {
 	return out
 }
 
-// integer is a number as JSON and as Go's own types have it.
+// integer returns a number in any of the types that decoders use.
 func integer(object map[string]any, names ...string) int64 {
 	switch v := field(object, names...).(type) {
 	case int64:
@@ -198,7 +186,7 @@ func integer(object map[string]any, names ...string) int64 {
 	return 0
 }
 
-// integerOr is a number with a default.
+// integerOr returns a number, or a default.
 func integerOr(object map[string]any, otherwise int64, names ...string) int64 {
 	if field(object, names...) == nil {
 		return otherwise
@@ -208,7 +196,7 @@ func integerOr(object map[string]any, otherwise int64, names ...string) int64 {
 
 func truth(object map[string]any, names ...string) bool { return field(object, names...) == true }
 
-// some tells whether there is a list with something in it.
+// some reports whether a list has elements.
 func some(object map[string]any, names ...string) bool {
 	list, _ := field(object, names...).([]any)
 	return len(list) > 0

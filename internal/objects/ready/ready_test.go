@@ -44,7 +44,7 @@ func verdicts(t *testing.T, kind string, table map[string]string) {
 	apiVersion, name, _ := strings.Cut(kind, " ")
 	for in, want := range table {
 		text := "{apiVersion: " + apiVersion + ", kind: " + name + ", " + strings.TrimPrefix(strings.ReplaceAll(in, "\t", " "), "{")
-		if diff := cmp.Diff(want, of(Of(object(t, text)))); diff != "" {
+		if diff := cmp.Diff(want, of(Of(object(t, text), false))); diff != "" {
 			t.Errorf("%s %s\n%s", kind, in, diff)
 		}
 	}
@@ -103,27 +103,27 @@ func TestKindsOfKubernetes(t *testing.T) {
 
 func TestWorkloads(t *testing.T) {
 	verdicts(t, "apps/v1 Deployment", map[string]string{
-		`{metadata: {generation: 1}}`: "NotObserved: its controller has not looked at generation 1 yet",
-		`{metadata: {generation: 2}, status: {observedGeneration: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1}}`:                                           "NotObserved: its controller has not looked at generation 2 yet",
+		`{metadata: {generation: 1}}`: "NotObserved: its controller has not seen generation 1 yet",
+		`{metadata: {generation: 2}, status: {observedGeneration: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1}}`:                                           "NotObserved: its controller has not seen generation 2 yet",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1}}`:                                           "ready",
 		`{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, replicas: 4, updatedReplicas: 2, readyReplicas: 3, availableReplicas: 3}}`:         "Progressing: 2 of 3 Pods are of the present template",
 		`{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, updatedReplicas: 3, readyReplicas: 2, availableReplicas: 2}}`:                      "Progressing: 2 of 3 Pods are ready",
 		`{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 1}}`:                      "Progressing: 1 of 3 Pods are available",
 		`{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3}}`:                      "ready",
-		`{metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`:                                                                                  "ScaledToZero: spec.replicas is 0, so that nothing of it runs",
+		`{metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`:                                                                                  "ScaledToZero: spec.replicas is 0, so it has no Pods",
 		`{metadata: {generation: 1}, status: {observedGeneration: 1, conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: stuck}]}}`: "failed: ProgressDeadlineExceeded: stuck",
 		`{metadata: {generation: 1}, status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: over quota}]}}`:      "FailedCreate: over quota",
 	})
 	verdicts(t, "apps/v1 StatefulSet", map[string]string{
-		`{metadata: {generation: 1}}`: "NotObserved: its controller has not looked at generation 1 yet",
+		`{metadata: {generation: 1}}`: "NotObserved: its controller has not seen generation 1 yet",
 		`{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2}}`:                                                                       "ready",
 		`{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, updatedReplicas: 1, readyReplicas: 2, availableReplicas: 2}}`:                                                                       "Progressing: 1 of 2 Pods are of the present template",
 		`{metadata: {generation: 1}, spec: {replicas: 2, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}, status: {observedGeneration: 1, updatedReplicas: 1, readyReplicas: 2, availableReplicas: 2}}`: "ready",
 		`{metadata: {generation: 1}, spec: {replicas: 2, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, updatedReplicas: 0, readyReplicas: 2, availableReplicas: 2}}`:                                     "ready",
-		`{metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`:                                                                                                                                   "ScaledToZero: spec.replicas is 0, so that nothing of it runs",
+		`{metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`:                                                                                                                                   "ScaledToZero: spec.replicas is 0, so it has no Pods",
 	})
 	verdicts(t, "apps/v1 DaemonSet", map[string]string{
-		`{metadata: {generation: 1}, status: {observedGeneration: 1}}`: "ScaledToZero: no node is to run it, so that nothing of it runs",
+		`{metadata: {generation: 1}, status: {observedGeneration: 1}}`: "ScaledToZero: no node matches, so it has no Pods",
 		`{metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, currentNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: 2, numberAvailable: 2}}`: "ready",
 		`{metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, currentNumberScheduled: 1}}`:                                                                "Progressing: 1 of 2 Pods are scheduled",
 		`{metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, currentNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: 1, numberAvailable: 1}}`: "Progressing: 1 of 2 Pods are ready",
@@ -149,9 +149,9 @@ func TestCustomKinds(t *testing.T) {
 		`{status: {conditions: []}}`:                               "NoConditions: it has no conditions yet",
 		`{status: {conditions: [{type: Synced, status: "True"}]}}`: "NoConditions: it has no condition Ready yet",
 		`{metadata: {generation: 7}, status: {conditions: [{type: Ready, status: "True"}]}}`:                                           "ready",
-		`{metadata: {generation: 7}, status: {observedGeneration: 6, conditions: [{type: Ready, status: "True"}]}}`:                    "NotObserved: its controller has not looked at generation 7 yet",
+		`{metadata: {generation: 7}, status: {observedGeneration: 6, conditions: [{type: Ready, status: "True"}]}}`:                    "NotObserved: its controller has not seen generation 7 yet",
 		`{metadata: {generation: 7}, status: {observedGeneration: 7, conditions: [{type: Ready, status: "True"}]}}`:                    "ready",
-		`{metadata: {generation: 7}, status: {conditions: [{type: Ready, status: "True", observedGeneration: 6}]}}`:                    "NotObserved: its controller has not looked at generation 7 yet",
+		`{metadata: {generation: 7}, status: {conditions: [{type: Ready, status: "True", observedGeneration: 6}]}}`:                    "NotObserved: its controller has not seen generation 7 yet",
 		`{status: {conditions: [{type: Ready, status: "False", reason: Creating, message: soon}]}}`:                                    "Creating: soon",
 		`{status: {conditions: [{type: Ready, status: Unknown}]}}`:                                                                     "Progressing: its condition Ready is Unknown",
 		`{status: {conditions: [{type: Ready, status: "False", reason: R, message: m}, {type: Stalled, status: "True"}]}}`:             "failed: R: m",
@@ -170,10 +170,10 @@ func TestKindsWithoutStatus(t *testing.T) {
 		`{apiVersion: example.org/v1, kind: Plan}`: "ready",
 		`{apiVersion: example.org/v1, kind: Plan, status: {conditions: [{type: Ready, status: "False", reason: Not}]}}`:               "Not: its condition Ready is False",
 		`{apiVersion: example.org/v1, kind: Plan, metadata: {deletionTimestamp: "2026-01-02T03:04:05Z"}}`:                             "Terminating: it is being deleted",
-		`{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}}`:                                                          "NotObserved: its controller has not looked at generation 1 yet",
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}}`:                                                          "NotObserved: its controller has not seen generation 1 yet",
 		`{apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, metadata: {generation: 1}, status: {observedGeneration: 1}}`: "NoConditions: it has no condition Ready yet",
 	} {
-		if got := of(OfKind(object(t, in), true)); got != want {
+		if got := of(Of(object(t, in), true)); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
@@ -182,15 +182,15 @@ func TestKindsWithoutStatus(t *testing.T) {
 func TestStacks(t *testing.T) {
 	const ok = `{type: Ready, status: "True", observedGeneration: 2}`
 	verdicts(t, "infra.contrib.fluxcd.io/v1alpha2 Terraform", map[string]string{
-		`{metadata: {generation: 1}, status: {observedGeneration: -1}}`: "NotObserved: its controller has not looked at generation 1 yet",
-		`{metadata: {generation: 1}}`:                                   "NotObserved: its controller has not looked at generation 1 yet",
-		`{metadata: {generation: 2}, status: {observedGeneration: 1, lastAppliedRevision: r, conditions: [{type: Ready, status: "True", observedGeneration: 1}]}}`:                                                                                "NotObserved: its controller has not looked at generation 2 yet",
-		`{metadata: {generation: 2}, status: {observedGeneration: 2, lastAppliedRevision: r, conditions: [{type: Ready, status: "True", observedGeneration: 1}]}}`:                                                                                "NotObserved: its controller has not looked at generation 2 yet",
+		`{metadata: {generation: 1}, status: {observedGeneration: -1}}`: "NotObserved: its controller has not seen generation 1 yet",
+		`{metadata: {generation: 1}}`:                                   "NotObserved: its controller has not seen generation 1 yet",
+		`{metadata: {generation: 2}, status: {observedGeneration: 1, lastAppliedRevision: r, conditions: [{type: Ready, status: "True", observedGeneration: 1}]}}`:                                                                                "NotObserved: its controller has not seen generation 2 yet",
+		`{metadata: {generation: 2}, status: {observedGeneration: 2, lastAppliedRevision: r, conditions: [{type: Ready, status: "True", observedGeneration: 1}]}}`:                                                                                "NotObserved: its controller has not seen generation 2 yet",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, lastAppliedRevision: r, conditions: [` + ok + `]}}`:                                                                                                                          "ready",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, inventory: {entries: [{"n": a, "t": b, id: c}]}, conditions: [` + ok + `]}}`:                                                                                                 "ready",
-		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [` + ok + `]}}`:                                                                                                                                                  "NotApplied: the stack is planned, and was not applied yet",
+		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [` + ok + `]}}`:                                                                                                                                                  "NotApplied: the stack is planned, but not applied yet",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [` + ok + `, {type: Plan, status: "False", reason: TerraformPlannedNoChanges}]}}`:                                                                                "ready",
-		`{metadata: {generation: 2}, spec: {writeOutputsToSecret: {name: o}}, status: {observedGeneration: 2, conditions: [` + ok + `, {type: Plan, status: "False", reason: TerraformPlannedNoChanges}]}}`:                                       "NotApplied: the stack is planned, and was not applied yet",
+		`{metadata: {generation: 2}, spec: {writeOutputsToSecret: {name: o}}, status: {observedGeneration: 2, conditions: [` + ok + `, {type: Plan, status: "False", reason: TerraformPlannedNoChanges}]}}`:                                       "NotApplied: the stack is planned, but not applied yet",
 		`{metadata: {generation: 2, name: vpc, namespace: a}, status: {observedGeneration: 2, lastAppliedRevision: r, plan: {pending: plan-1}, conditions: [{type: Ready, status: Unknown}]}}`:                                                    "PlanPending: the plan plan-1 waits for approval; approve it with yuba approve vpc -n a",
 		`{metadata: {generation: 2, name: vpc, namespace: a}, status: {observedGeneration: 2, lastAppliedRevision: r, plan: {pending: plan-1}, conditions: [` + ok + `]}}`:                                                                        "PlanPending: the plan plan-1 waits for approval; approve it with yuba approve vpc -n a",
 		`{metadata: {generation: 2}, spec: {planOnly: true}, status: {observedGeneration: 2, conditions: [` + ok + `]}}`:                                                                                                                          "NeverApplies: the stack only makes plans: spec.planOnly is true, or spec.approvePlan is disable",
@@ -198,8 +198,8 @@ func TestStacks(t *testing.T) {
 		`{metadata: {generation: 2}, spec: {destroy: true}, status: {observedGeneration: 2, conditions: [` + ok + `]}}`:                                                                                                                           "ready",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: "False", reason: TFExecPlanFailed, message: broken}]}}`:                                                                                   "TFExecPlanFailed: broken",
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: "False", reason: TFExecPlanFailed, message: broken}, {type: Stalled, status: "True", reason: RetryLimitReached, message: three times}]}}`: "failed: RetryLimitReached: broken",
-		`{metadata: {generation: 1, name: vpc, namespace: a}, spec: {suspend: true}}`:                                                                                                                                                             "Suspended: spec.suspend is true; go on with yuba resume vpc -n a",
-		`{metadata: {generation: 2, name: vpc, namespace: a}, spec: {suspend: true}, status: {observedGeneration: 2}}`:                                                                                                                            "Suspended: spec.suspend is true; go on with yuba resume vpc -n a",
+		`{metadata: {generation: 1, name: vpc, namespace: a}, spec: {suspend: true}}`:                                                                                                                                                             "Suspended: spec.suspend is true; resume it with yuba resume vpc -n a",
+		`{metadata: {generation: 2, name: vpc, namespace: a}, spec: {suspend: true}, status: {observedGeneration: 2}}`:                                                                                                                            "Suspended: spec.suspend is true; resume it with yuba resume vpc -n a",
 		`{metadata: {generation: 2}, spec: {suspend: true}, status: {observedGeneration: 2, lastAppliedRevision: r, conditions: [` + ok + `]}}`:                                                                                                   "ready",
 		`{metadata: {generation: 2, deletionTimestamp: "2026-01-02T03:04:05Z"}, status: {observedGeneration: 2, lastAppliedRevision: r, conditions: [` + ok + `]}}`:                                                                               "Terminating: it is being deleted",
 	})
@@ -214,7 +214,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		`{apiVersion: v1, kind: Namespace, status: {phase: ` + long + `}}`,
 		`{apiVersion: example.org/v1, kind: X, status: {conditions: [{type: Stalled, status: "True", message: ` + long + `}]}}`,
 	} {
-		if r := Of(object(t, in)); len([]rune(r.Message)) != shortest || !strings.HasSuffix(r.Message, "…") {
+		if r := Of(object(t, in), false); len([]rune(r.Message)) != longest+1 || !strings.HasSuffix(r.Message, "…") {
 			t.Errorf("%d characters: %s", len([]rune(r.Message)), r.Message)
 		}
 	}
@@ -240,7 +240,7 @@ func FuzzOf(f *testing.F) {
 			o.Object[name] = value
 		}
 		for _, statusless := range []bool{false, true} {
-			switch r := OfKind(o, statusless); {
+			switch r := Of(o, statusless); {
 			case r.Ready && r != isReady, !r.Ready && (r.Reason == "" || r.Message == ""), r.Ready && r.Failed:
 				t.Errorf("%s %s with %s and %s: %+v", apiVersion, kind, spec, status, r)
 			}

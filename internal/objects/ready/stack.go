@@ -9,15 +9,15 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// ofStack: the condition Ready is also true of a stack whose plan found nothing to do, so that what was applied is asked for,
-// too; there are no outputs before. A stack that is to be destroyed is ready when that is done.
+// ofStack: the condition Ready is also true for a plan without changes, so the stack must have been
+// applied, too: it has no outputs before. A stack with spec.destroy is ready when that is done.
 func ofStack(o *unstructured.Unstructured) Readiness {
 	all, _ := conditionsOf(o)
 	c, told := all[infrav1.ConditionReady]
 	suspended := truth(o.Object, "spec", "suspend") && c.status != statusTrue
 	if !statusObserved(o, true) || !observed(o, c.generation, c.generation != 0) {
 		if truth(o.Object, "spec", "suspend") {
-			return ofSuspended(o) // nobody looks at it, and waiting for that would have no end
+			return ofSuspended(o) // its controller will never see that generation
 		}
 		return notObserved(o)
 	}
@@ -37,16 +37,15 @@ func ofStack(o *unstructured.Unstructured) Readiness {
 	case truth(o.Object, "spec", "planOnly") || text(o.Object, "spec", "approvePlan") == infrav1.ApprovePlanDisable:
 		return waiting(ReasonNeverApplies, "the stack only makes plans: spec.planOnly is true, or spec.approvePlan is disable")
 	}
-	return waiting(ReasonNotApplied, "the stack is planned, and was not applied yet")
+	return waiting(ReasonNotApplied, "the stack is planned, but not applied yet")
 }
 
 func ofSuspended(o *unstructured.Unstructured) Readiness {
-	return waiting(ReasonSuspended, "spec.suspend is true; go on with yuba resume %s -n %s", o.GetName(), o.GetNamespace())
+	return waiting(ReasonSuspended, "spec.suspend is true; resume it with yuba resume %s -n %s", o.GetName(), o.GetNamespace())
 }
 
-// applied tells whether what the stack manages was made: something was applied (controllers before ours wrote one of the two),
-// or a plan found that there was nothing to, as where a state was there before the stack, and its outputs were read and written if
-// they are to be.
+// applied reports whether the stack's resources exist: it was applied (tofu-controller writes one of
+// the two fields), or a plan found no changes, as with an adopted state, and its outputs are written.
 func applied(o *unstructured.Unstructured, plan condition) bool {
 	if text(o.Object, "status", "lastAppliedRevision") != "" || some(o.Object, "status", "inventory", "entries") {
 		return true

@@ -21,10 +21,10 @@ func TestFieldsOfStacks(t *testing.T) {
 		want   string
 	}{
 		"applied":                    {func(*infrav1.Terraform) {}, "ready"},
-		"changed since":              {func(s *infrav1.Terraform) { s.Generation++ }, "NotObserved: its controller has not looked at generation 4 yet"},
+		"changed since":              {func(s *infrav1.Terraform) { s.Generation++ }, "NotObserved: its controller has not seen generation 4 yet"},
 		"a plan waits":               {func(s *infrav1.Terraform) { s.Status.Plan.Pending = "plan-1" }, "PlanPending: the plan plan-1 waits for approval; approve it with yuba approve vpc -n a"},
-		"stopped before it was made": {func(s *infrav1.Terraform) { s.Spec.Suspend, s.Status = true, infrav1.TerraformStatus{} }, "Suspended: spec.suspend is true; go on with yuba resume vpc -n a"},
-		"never applied":              {func(s *infrav1.Terraform) { s.Status.LastAppliedRevision = "" }, "NotApplied: the stack is planned, and was not applied yet"},
+		"stopped before it was made": {func(s *infrav1.Terraform) { s.Spec.Suspend, s.Status = true, infrav1.TerraformStatus{} }, "Suspended: spec.suspend is true; resume it with yuba resume vpc -n a"},
+		"never applied":              {func(s *infrav1.Terraform) { s.Status.LastAppliedRevision = "" }, "NotApplied: the stack is planned, but not applied yet"},
 		"an inventory": {func(s *infrav1.Terraform) {
 			s.Status.LastAppliedRevision, s.Status.Inventory = "", &infrav1.ResourceInventory{Entries: []infrav1.ResourceRef{{Name: "a", Type: "b", Identifier: "c"}}}
 		}, "ready"},
@@ -41,7 +41,7 @@ func TestFieldsOfStacks(t *testing.T) {
 			s.Status.LastAppliedRevision = ""
 			s.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "outputs"}
 			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPlan, Status: metav1.ConditionFalse, Reason: infrav1.ReasonPlannedNoChanges})
-		}, "NotApplied: the stack is planned, and was not applied yet"},
+		}, "NotApplied: the stack is planned, but not applied yet"},
 		"nothing to do, and outputs that were there": {func(s *infrav1.Terraform) {
 			s.Status.LastAppliedRevision, s.Status.OutputsDigest = "", "sha256:o"
 			s.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "outputs"}
@@ -64,7 +64,7 @@ func TestFieldsOfStacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, of(Of(&unstructured.Unstructured{Object: fields}))); diff != "" {
+			if diff := cmp.Diff(test.want, of(Of(&unstructured.Unstructured{Object: fields}, false))); diff != "" {
 				t.Error(diff)
 			}
 		})

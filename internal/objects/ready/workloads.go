@@ -4,18 +4,20 @@
 package ready
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const statusTrue = "True"
 
-// count is a number that a workload has to reach.
+// count is a number that a workload must reach.
 type count struct {
 	name       string
 	have, want int64
 }
 
-// reached is whether all of them are, and which is not.
+// reached returns the first count that is not reached.
 func reached(counts ...count) Readiness {
 	for _, c := range counts {
 		if c.have != c.want {
@@ -25,20 +27,21 @@ func reached(counts ...count) Readiness {
 	return isReady
 }
 
-// replicas is how many Pods there are to be. None at all serve nobody, and whoever builds on them would fail.
+// replicas returns the desired number of Pods. A status about another generation, or a workload
+// without Pods, is not ready whatever they are.
 func replicas(o *unstructured.Unstructured) (int64, Readiness) {
+	if !statusObserved(o, true) {
+		return 0, notObserved(o)
+	}
 	want := integerOr(o.Object, 1, "spec", "replicas")
 	if want == 0 {
-		return 0, waiting(ReasonScaledToZero, "spec.replicas is 0, so that nothing of it runs")
+		return 0, waiting(ReasonScaledToZero, "spec.replicas is 0, so it has no Pods")
 	}
 	return want, isReady
 }
 
-// ofDeployment: all Pods are of the present template, and serve. Those of an older one are gone from the numbers by then.
+// ofDeployment: all Pods have the present template and serve. The numbers no longer include older ones.
 func ofDeployment(o *unstructured.Unstructured) Readiness {
-	if !statusObserved(o, true) {
-		return notObserved(o)
-	}
 	want, r := replicas(o)
 	if !r.Ready {
 		return r
@@ -50,15 +53,12 @@ func ofDeployment(o *unstructured.Unstructured) Readiness {
 	status := func(name string) int64 { return integer(o.Object, "status", name) }
 	r = reached(count{"of the present template", status("updatedReplicas"), want}, count{"ready", status("readyReplicas"), want}, count{"available", status("availableReplicas"), want})
 	if c := all["ReplicaFailure"]; !r.Ready && c.status == statusTrue {
-		return Readiness{Reason: or(c.reason, "ReplicaFailure"), Message: short(or(c.message, r.Message))}
+		return Readiness{Reason: cmp.Or(c.reason, "ReplicaFailure"), Message: short(cmp.Or(c.message, r.Message))}
 	}
 	return r
 }
 
 func ofReplicaSet(o *unstructured.Unstructured) Readiness {
-	if !statusObserved(o, true) {
-		return notObserved(o)
-	}
 	want, r := replicas(o)
 	if !r.Ready {
 		return r
@@ -66,11 +66,8 @@ func ofReplicaSet(o *unstructured.Unstructured) Readiness {
 	return reached(count{"ready", integer(o.Object, "status", "readyReplicas"), want}, count{"available", integer(o.Object, "status", "availableReplicas"), want})
 }
 
-// ofStatefulSet: Pods below a partition, and all with the strategy OnDelete, are of an older template on purpose.
+// ofStatefulSet: Pods below a partition, and all with the strategy OnDelete, keep an older template.
 func ofStatefulSet(o *unstructured.Unstructured) Readiness {
-	if !statusObserved(o, true) {
-		return notObserved(o)
-	}
 	want, r := replicas(o)
 	if !r.Ready {
 		return r
@@ -91,7 +88,7 @@ func ofDaemonSet(o *unstructured.Unstructured) Readiness {
 	status := func(name string) int64 { return integer(o.Object, "status", name) }
 	want := status("desiredNumberScheduled")
 	if want == 0 {
-		return waiting(ReasonScaledToZero, "no node is to run it, so that nothing of it runs")
+		return waiting(ReasonScaledToZero, "no node matches, so it has no Pods")
 	}
 	updated := status("updatedNumberScheduled")
 	if text(o.Object, "spec", "updateStrategy", "type") == "OnDelete" {
@@ -101,7 +98,7 @@ func ofDaemonSet(o *unstructured.Unstructured) Readiness {
 		count{"ready", status("numberReady"), want}, count{"available", status("numberAvailable"), want})
 }
 
-// ofJob: it is complete, or as many of its Pods have succeeded as it asks for and nobody has written that down yet.
+// ofJob: it is complete, or enough Pods have succeeded and the condition is not written yet.
 func ofJob(o *unstructured.Unstructured) Readiness {
 	all, _ := conditionsOf(o)
 	if all["Complete"].status == statusTrue {
@@ -132,11 +129,11 @@ func ofPod(o *unstructured.Unstructured) Readiness {
 		return failed(text(o.Object, "status", "reason"), text(o.Object, "status", "message"))
 	default:
 		c := all["Ready"]
-		return Readiness{Reason: or(c.reason, ReasonProgressing), Message: short(or(c.message, "its phase is "+or(phase, "unknown")))}
+		return Readiness{Reason: cmp.Or(c.reason, ReasonProgressing), Message: short(cmp.Or(c.message, "its phase is "+cmp.Or(phase, "unknown")))}
 	}
 }
 
-// ofService: one that is to have an address from outside has it.
+// ofService: a load balancer needs an address.
 func ofService(o *unstructured.Unstructured) Readiness {
 	if text(o.Object, "spec", "type") == "LoadBalancer" && !some(o.Object, "status", "loadBalancer", "ingress") {
 		return waiting(ReasonProgressing, "its load balancer has no address yet")
@@ -144,7 +141,7 @@ func ofService(o *unstructured.Unstructured) Readiness {
 	return isReady
 }
 
-// ofIngress: many controllers never write an address, so that having something to serve is enough.
+// ofIngress: many controllers never write an address, so rules are enough.
 func ofIngress(o *unstructured.Unstructured) Readiness {
 	if some(o.Object, "status", "loadBalancer", "ingress") || some(o.Object, "spec", "rules") || field(o.Object, "spec", "defaultBackend") != nil {
 		return isReady
@@ -159,11 +156,11 @@ func ofClaim(o *unstructured.Unstructured) Readiness {
 	return ofPhase("Bound")(o)
 }
 
-// ofPhase is the rule of kinds whose status.phase has to have a value.
+// ofPhase is the rule of kinds that are ready in one status.phase.
 func ofPhase(want string) func(o *unstructured.Unstructured) Readiness {
 	return func(o *unstructured.Unstructured) Readiness {
 		if phase := text(o.Object, "status", "phase"); phase != want {
-			return waiting(ReasonProgressing, "its phase is %s, not %s", or(phase, "unknown"), want)
+			return waiting(ReasonProgressing, "its phase is %s, not %s", cmp.Or(phase, "unknown"), want)
 		}
 		return isReady
 	}
