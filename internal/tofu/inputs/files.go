@@ -4,11 +4,12 @@
 package inputs
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 	corev1 "k8s.io/api/core/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -102,24 +103,5 @@ func (r *resolver) settingsFrom(field string, from *infrav1.BackendConfigsRefere
 
 // quoteHCL quotes a text as an HCL literal.
 func quoteHCL(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, c := range text {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c < ' ' || c == 0x7f:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		case (c == '$' || c == '%') && strings.HasPrefix(text[i+1:], "{"):
-			b.WriteRune(c)
-			b.WriteRune(c)
-		default:
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }

@@ -19,8 +19,11 @@ type Call struct {
 }
 
 // Local reports whether the called module is in the same source.
-func (c Call) Local() bool {
-	return strings.HasPrefix(c.Source, "./") || strings.HasPrefix(c.Source, "../")
+func (c Call) Local() bool { return below(c.Source) }
+
+// below reports whether a module's source is a path relative to its caller.
+func below(source string) bool {
+	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../")
 }
 
 var callSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}}
@@ -77,7 +80,7 @@ func (r *CallReader) readOnce(dir string, root bool) (calls map[string]Call, err
 		return nil, err
 	}
 	primary, override := selectFiles(files)
-	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	p := newParser()
 	calls = map[string]Call{}
 	for i, name := range slices.Concat(primary, override) {
 		file := p.parse(name, files[name])

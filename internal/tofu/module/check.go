@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -96,16 +96,11 @@ func isTypeOf(name string, values map[string]json.RawMessage) bool {
 }
 
 func undeclared(m *Module, values map[string]json.RawMessage) []string {
-	var names []string
-	for name := range values {
+	var warnings []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if m.Variables[name] == nil && !isTypeOf(name, values) {
-			names = append(names, name)
+			warnings = append(warnings, fmt.Sprintf("the module does not declare a variable %q; its value is not used", name))
 		}
-	}
-	sort.Strings(names)
-	warnings := make([]string, len(names))
-	for i, name := range names {
-		warnings[i] = fmt.Sprintf("the module does not declare a variable %q; its value is not used", name)
 	}
 	return warnings
 }
@@ -206,16 +201,9 @@ func decode(raw json.RawMessage) (cty.Value, error) {
 	if wild := tooWildJSON(raw); wild != "" {
 		return cty.NilVal, errors.New("its value is " + wild)
 	}
-	if !json.Valid(raw) {
+	var value ctyjson.SimpleJSONValue
+	if !json.Valid(raw) || value.UnmarshalJSON(raw) != nil {
 		return cty.NilVal, errors.New("its value is not valid JSON")
 	}
-	ty, err := ctyjson.ImpliedType(raw)
-	if err != nil {
-		return cty.NilVal, errors.New("its value is not valid JSON")
-	}
-	value, err := ctyjson.Unmarshal(raw, ty)
-	if err != nil {
-		return cty.NilVal, errors.New("its value is not valid JSON")
-	}
-	return value, nil
+	return value.Value, nil
 }

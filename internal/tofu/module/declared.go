@@ -5,6 +5,7 @@ package module
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,7 +89,7 @@ func blocksOf(files map[string][]byte) (blocks hcl.Blocks) {
 	}()
 	primary, override := selectFiles(files)
 	for _, name := range slices.Concat(primary, override) {
-		p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+		p := newParser()
 		file := p.parse(name, files[name])
 		if file == nil || file.Body == nil {
 			continue
@@ -105,23 +106,7 @@ func blocksOf(files map[string][]byte) (blocks hcl.Blocks) {
 
 // labelled reports whether a block's labels are valid names: they are shown to people.
 func labelled(block *hcl.Block) bool {
-	for _, label := range block.Labels {
-		if !isIdentifier(label) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(block.Labels, func(label string) bool { return !identifier.MatchString(label) })
 }
 
-func isIdentifier(text string) bool {
-	if text == "" || len(text) > 255 {
-		return false
-	}
-	for i, c := range text {
-		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return true
-}
+var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,254}$`)

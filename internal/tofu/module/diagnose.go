@@ -5,7 +5,9 @@ package module
 
 import (
 	"bytes"
-	"sort"
+	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hcled"
@@ -26,16 +28,10 @@ func (p *parser) list() diagnostic.List {
 	for _, d := range p.diags {
 		list = append(list, p.convert(d))
 	}
-	sort.SliceStable(list, func(i, j int) bool {
-		if list[i].File != list[j].File {
-			return list[i].File < list[j].File
-		}
-		return list[i].Line < list[j].Line
+	slices.SortStableFunc(list, func(a, b diagnostic.Diagnostic) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	if len(list) > maxDiagnostics {
-		list = list[:maxDiagnostics]
-	}
-	return list
+	return list[:min(len(list), maxDiagnostics)]
 }
 
 func (p *parser) convert(d *hcl.Diagnostic) diagnostic.Diagnostic {

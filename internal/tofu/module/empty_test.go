@@ -3,16 +3,13 @@
 
 package module
 
-import (
-	"testing"
-	"testing/fstest"
-)
+import "testing"
 
 func TestWhichVariablesTakeTheEmptyString(t *testing.T) {
 	for declared, want := range map[string]bool{
 		"string": true, "any": true, "number": false, "bool": false, "list(string)": false, "object({a=string})": false,
 	} {
-		m, diags := Read(fstest.MapFS{"main.tf": {Data: []byte(`variable "v" { type = ` + declared + ` }`)}}, ".")
+		m, diags := Parse(map[string][]byte{"main.tf": []byte(`variable "v" { type = ` + declared + ` }`)})
 		if len(diags) > 0 {
 			t.Fatal(diags)
 		}

@@ -6,7 +6,7 @@ package module
 import (
 	"fmt"
 	"maps"
-	"sort"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
@@ -92,11 +92,4 @@ func (m *Module) WithAssigned(names map[string]Position) *Module {
 }
 
 // VariableNames returns the names of the declared variables, sorted.
-func (m *Module) VariableNames() []string {
-	names := make([]string, 0, len(m.Variables))
-	for name := range m.Variables {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func (m *Module) VariableNames() []string { return slices.Sorted(maps.Keys(m.Variables)) }

@@ -5,6 +5,7 @@ package module
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ var (
 
 // Parse parses a module from its files, by name. It ignores files that are not configuration.
 func Parse(files map[string][]byte) (m *Module, list diagnostic.List) {
-	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	p := newParser()
 	defer func() {
 		if r := recover(); r != nil {
 			m, list = empty(), complain("Configuration cannot be read",
@@ -58,8 +59,10 @@ func Parse(files map[string][]byte) (m *Module, list diagnostic.List) {
 		p.file(name, files[name], true)
 	}
 	p.finishVariables()
-	for _, name := range assigning(files) {
-		p.assignments(name, files[name])
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if assigns(name) {
+			p.assignments(name, files[name])
+		}
 	}
 	if len(p.module.Files) == 0 {
 		return p.module, complain("No configuration files",
@@ -75,6 +78,10 @@ type parser struct {
 	variables map[string]*draft
 	diags     hcl.Diagnostics
 	kept      int
+}
+
+func newParser() *parser {
+	return &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
 }
 
 // maxKept limits the source whose syntax trees, which are much larger, are kept until the end. They
@@ -116,7 +123,7 @@ func (p *parser) blocks(file *hcl.File, override bool) {
 
 // Assignments parses a .tfvars or .tfvars.json file: the variables that it sets, and its errors.
 func Assignments(name string, src []byte) (names map[string]Position, list diagnostic.List) {
-	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	p := newParser()
 	defer func() {
 		if r := recover(); r != nil {
 			names, list = nil, complain("Values cannot be read",
@@ -164,10 +171,9 @@ func (p *parser) parse(name string, src []byte) *hcl.File {
 		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	}
 	p.diags = append(p.diags, diags...)
+	p.files[name] = &hcl.File{Bytes: src}
 	if p.kept += len(src); file != nil && p.kept <= maxKept {
 		p.files[name] = file
-	} else {
-		p.files[name] = &hcl.File{Bytes: src}
 	}
 	return file
 }

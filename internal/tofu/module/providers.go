@@ -133,7 +133,7 @@ func (r *providerReader) walk(dir, key string, depth int) {
 		source := m.calls[name]
 		place := strings.TrimPrefix(key+"."+name, ".")
 		inner := path.Join(dir, source)
-		if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") {
+		if !below(source) {
 			installed, there := r.installed[place]
 			if !there {
 				r.needs.Remote = true
@@ -185,7 +185,7 @@ func (r *providerReader) module(dir string, root bool) *moduleProviders {
 		return m
 	}
 	primary, override := selectFiles(files)
-	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	p := newParser()
 	for _, name := range slices.Concat(primary, override) {
 		file := p.parse(name, files[name])
 		if file == nil || p.diags.HasErrors() {

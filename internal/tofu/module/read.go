@@ -5,11 +5,11 @@ package module
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -36,65 +36,17 @@ func assigns(name string) bool {
 		strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
 }
 
-// assigning returns the files with values, sorted.
-func assigning(files map[string][]byte) []string {
-	var names []string
-	for name := range files {
-		if assigns(name) {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names
-}
-
 // extension returns the extension that makes a file configuration.
 func extension(name string) string {
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
 		return ""
 	}
-	for _, ext := range []string{".tf.json", ".tofu.json", ".tf", ".tofu"} {
-		if strings.HasSuffix(name, ext) {
-			return ext
-		}
+	extensions := []string{".tf.json", ".tofu.json", ".tf", ".tofu"}
+	if i := slices.IndexFunc(extensions, func(ext string) bool { return strings.HasSuffix(name, ext) }); i >= 0 {
+		return extensions[i]
 	}
 	return ""
-}
-
-// Read reads the module in directory dir of fsys ("." for its root). The list contains its errors;
-// the module contains everything that could be read.
-//
-// Open an untrusted tree with [os.OpenRoot], whose FS does not follow links out of it.
-func Read(fsys fs.FS, dir string) (*Module, diagnostic.List) {
-	dir = path.Clean(dir)
-	entries, err := fs.ReadDir(fsys, dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return empty(), complain("No such directory", fmt.Sprintf("The source does not contain the directory %q. Check spec.path.", dir))
-	case err != nil:
-		return empty(), complain("Directory cannot be read", fmt.Sprintf("Reading the module's directory %q: %v.", dir, err))
-	}
-	files := map[string][]byte{}
-	total := 0
-	for _, entry := range entries {
-		name := entry.Name()
-		if entry.IsDir() || !IsConfigFile(name) {
-			continue
-		}
-		if len(files) == maxFiles {
-			return empty(), complain("Too many files", fmt.Sprintf("The module has more than %d configuration files.", maxFiles))
-		}
-		content, err := readFile(fsys, path.Join(dir, name))
-		if err != nil {
-			return empty(), complain("File cannot be read", fmt.Sprintf("Reading %s: %v.", name, err))
-		}
-		files[name] = content
-		if total += len(content); total > maxTotalSize {
-			return empty(), complain("Module too large", fmt.Sprintf("The module's files have more than %d MiB.", maxTotalSize>>20))
-		}
-	}
-	return Parse(files)
 }
 
 // readFile reads one byte more than allowed, so that Parse notices.
@@ -122,9 +74,9 @@ func complain(summary, detail string) diagnostic.List {
 }
 
 // selectFiles divides a module's files into primary and override files, and drops .tf files that
-// are replaced by .tofu files.
+// are replaced by .tofu files. Both lists are sorted.
 func selectFiles(files map[string][]byte) (primary, override []string) {
-	for name := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		ext := extension(name)
 		if ext == "" {
 			continue
@@ -141,7 +93,5 @@ func selectFiles(files map[string][]byte) (primary, override []string) {
 			primary = append(primary, name)
 		}
 	}
-	sort.Strings(primary)
-	sort.Strings(override)
 	return primary, override
 }

@@ -51,7 +51,7 @@ func readDir(dir string, files map[string][]byte) (d *dirReads) {
 		}
 	}()
 	v := &visitor{dir: dir, reads: &dirReads{variables: map[string]Position{}}, locals: map[string][]hclsyntax.Expression{}, called: map[string]bool{},
-		parser: &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}}
+		parser: newParser()}
 	var bodies []*hclsyntax.Body
 	size, configured := 0, false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -249,7 +249,7 @@ func (v *visitor) module(block *hclsyntax.Block) {
 
 // isLocal reports whether a module's source is certainly a directory of the same source.
 func isLocal(source string) bool {
-	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
+	local := below(source) || source == "." || source == ".."
 	return local && !strings.ContainsAny(source, "?\\\x00") && !strings.Contains(source, "//")
 }
 

@@ -131,7 +131,7 @@ func (r *requirer) module(dir string, root bool) (*moduleParts, error) {
 		return nil, unclear(dir, "it has no configuration files")
 	}
 	p := &partsReader{dir: dir, elements: map[string]bool{}, calls: map[string]string{},
-		parser: &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}}
+		parser: newParser()}
 	for _, name := range slices.Concat(primary, override) {
 		// An override changes single resources, so their identity matters.
 		if err := p.file(name, files[name], len(override) > 0); err != nil {
@@ -177,12 +177,8 @@ func (r *requirer) files(dir string, root bool) (map[string][]byte, error) {
 }
 
 func testsModule(name string) bool {
-	for _, ext := range []string{".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"},
+		func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
 // partsReader collects the relevant parts of one directory. They are a set: order and number do not
@@ -292,8 +288,7 @@ func (p *partsReader) call(src []byte, block *hclsyntax.Block) error {
 	if !ok {
 		return unclear(p.dir, "the source of the module %q is computed", name)
 	}
-	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../")
-	if !local || strings.ContainsAny(source, "?\\\x00") || strings.Contains(source, "//") {
+	if !below(source) || !isLocal(source) {
 		return unclear(p.dir, "the module %q is remote", name)
 	}
 	if _, twice := p.calls[name]; twice {

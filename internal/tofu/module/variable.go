@@ -5,7 +5,8 @@ package module
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -37,20 +38,13 @@ func (p *parser) variable(block *hcl.Block, override bool) {
 	case !override:
 		p.duplicate("variable", name, position(d.block.DefRange), block)
 	default:
-		for key, attr := range content.Attributes {
-			d.attrs[key] = attr
-		}
+		maps.Copy(d.attrs, content.Attributes)
 	}
 }
 
 // finishVariables decodes the variables after all files were read.
 func (p *parser) finishVariables() {
-	names := make([]string, 0, len(p.variables))
-	for name := range p.variables {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(p.variables)) {
 		d := p.variables[name]
 		if !d.base {
 			r := d.block.DefRange

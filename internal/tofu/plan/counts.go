@@ -18,6 +18,22 @@ type Counts struct {
 	Forget  int `json:"forget,omitempty"`
 }
 
+// count adds one action, which is not a replacement.
+func (c *Counts) count(a Action) {
+	switch a {
+	case Create:
+		c.Add++
+	case Update:
+		c.Change++
+	case Delete:
+		c.Destroy++
+	case Forget:
+		c.Forget++
+	case Import:
+		c.Import++
+	}
+}
+
 // Zero reports whether all counts are zero. A plan that only moves resources or changes outputs
 // counts nothing, but has changes.
 func (c Counts) Zero() bool { return c == Counts{} }

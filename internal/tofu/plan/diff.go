@@ -6,19 +6,19 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 // differ writes the difference of two values, one indented line for each part. A nil value is
 // absent.
 type differ struct {
 	painter
-	b        strings.Builder
+	strings.Builder
 	replaces [][]any
 }
-
-func (d *differ) String() string { return d.b.String() }
 
 // op is the sign at the beginning of a line.
 type op string
@@ -30,20 +30,12 @@ const (
 	changed op = "~"
 )
 
-func (d *differ) sign(o op) string {
-	switch o {
-	case added:
-		return d.paint("+", greenCode)
-	case removed:
-		return d.paint("-", redCode)
-	case changed:
-		return d.paint("~", yellowCode)
-	}
-	return " "
-}
+var opColors = map[op]string{added: greenCode, removed: redCode, changed: yellowCode}
+
+func (d *differ) sign(o op) string { return d.paint(string(o), opColors[o]) }
 
 func (d *differ) line(indent string, o op, text string) {
-	d.b.WriteString(strings.TrimRight(indent+d.sign(o)+" "+text, " ") + "\n")
+	d.WriteString(strings.TrimRight(indent+d.sign(o)+" "+text, " ") + "\n")
 }
 
 // attributes writes a whole object: both sides, or one that is added or removed. Null attributes
@@ -85,16 +77,11 @@ func present(v *Value) map[string]Value {
 // members writes the members of two objects. Equal ones are only counted, except those that
 // identify the object.
 func (d *differ) members(before, after map[string]Value, indent string, path []any) {
-	names := keys(before)
-	for name := range after {
-		if _, both := before[name]; !both {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
+	both := maps.Clone(before)
+	maps.Copy(both, after)
 	var shown []string
 	width, hidden := 0, 0
-	for _, name := range names {
+	for _, name := range keys(both) {
 		b, inBefore := before[name]
 		a, inAfter := after[name]
 		if inBefore && inAfter && b.Equal(a) && !(len(path) == 0 && path != nil && (name == "id" || name == "name")) {
@@ -108,16 +95,18 @@ func (d *differ) members(before, after map[string]Value, indent string, path []a
 		head := fmt.Sprintf("%-*s = ", width, key(name))
 		d.pair(head, pointer(before, name), pointer(after, name), indent, within(path, name), "")
 	}
-	if hidden > 0 {
-		d.line(indent, same, d.hidden(hidden, "attribute"))
-	}
+	d.hidden(&hidden, "attribute", indent)
 }
 
-func (d *differ) hidden(n int, what string) string {
-	if n != 1 {
+// hidden writes the number of unchanged items since the last shown one, and resets it.
+func (d *differ) hidden(n *int, what, indent string) {
+	if *n > 1 {
 		what += "s"
 	}
-	return d.paint(fmt.Sprintf("# (%d unchanged %s hidden)", n, what), dimCode)
+	if *n > 0 {
+		d.line(indent, same, d.paint(fmt.Sprintf("# (%d unchanged %s hidden)", *n, what), dimCode))
+	}
+	*n = 0
 }
 
 func pointer(object map[string]Value, name string) *Value {
@@ -208,7 +197,7 @@ func (d *differ) block(first, o op, head string, v Value, indent, tail string) {
 	case v.kind == Text && multiline(v.text):
 		d.line(indent, first, head+"<<-EOT")
 		for _, line := range textLines(v.text) {
-			d.line(indent+"    ", o, printableLine(line))
+			d.line(indent+"    ", o, diagnostic.Printable(line))
 		}
 		d.line(indent, same, "EOT"+tail)
 	case v.kind == Text:

@@ -4,10 +4,12 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"sort"
+	"slices"
+	"strings"
 )
 
 // digest covers the effect of a plan: for each change its address, actions and both sides,
@@ -30,11 +32,8 @@ func (s *shown) digest() string {
 		}
 		changes = append(changes, one)
 	}
-	sort.Slice(changes, func(i, j int) bool {
-		if changes[i].Address != changes[j].Address {
-			return changes[i].Address < changes[j].Address
-		}
-		return changes[i].Deposed < changes[j].Deposed
+	slices.SortFunc(changes, func(a, b change) int {
+		return cmp.Or(strings.Compare(a.Address, b.Address), strings.Compare(a.Deposed, b.Deposed))
 	})
 	outputs := map[string]shownChange{}
 	for name, c := range s.OutputChanges {

@@ -31,13 +31,10 @@ func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker,
 	}
 	collectMarked(plan, found)
 	r := &redactor{own: found.Masker(SensitiveMark), given: given}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r.whole(plan, sensitiveVariable)); err != nil {
+	if document, err = encode(r.whole(plan, sensitiveVariable)); err != nil {
 		return nil, nil, fmt.Errorf("redact the plan: %w", err)
 	}
-	return bytes.TrimRight(out.Bytes(), "\n"), r.own, nil
+	return document, r.own, nil
 }
 
 // declaredSensitive reports which variables are declared as sensitive; the document does not say so

@@ -78,14 +78,7 @@ func TestARedactedDocumentKeepsToolsSchema(t *testing.T) {
 			t.Errorf("%s: (-tool's +ours)\n%s", file, diff)
 		}
 		// What the tool says a plan does is said of the redacted one, too.
-		before, err := ReadPlan(show)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := ReadPlan(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before, after := planOf(t, show), planOf(t, document)
 		if diff := cmp.Diff(before.Counts, after.Counts); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -164,14 +165,8 @@ func ParseEvent(line []byte) Event {
 		return Event{Type: Raw, Message: strings.ToValidUTF8(string(line), "\uFFFD")}
 	}
 	e := Event{
-		Type: EventType(m.Type), Level: m.Level, Message: *m.Message, Tool: m.Tofu,
+		Type: cmp.Or(EventType(m.Type), Note), Level: m.Level, Message: *m.Message, Tool: cmp.Or(m.Tofu, m.Terraform),
 		Outputs: m.Outputs, HasState: len(m.State) > 0,
-	}
-	if e.Type == "" {
-		e.Type = Note
-	}
-	if e.Tool == "" {
-		e.Tool = m.Terraform
 	}
 	e.Time, _ = time.Parse(time.RFC3339Nano, m.Timestamp)
 	e.fill(&m)
@@ -238,18 +233,17 @@ func TakeState(line []byte) (clean []byte, state json.RawMessage) {
 	delete(m, "state")
 	if raw := m["diagnostic"]; raw != nil && json.Unmarshal(raw, &diagnostic) == nil {
 		delete(diagnostic, "difference")
-		m["diagnostic"] = encode(diagnostic)
+		m["diagnostic"], _ = encode(diagnostic) // it was JSON before
 	}
-	return encode(m), state
+	clean, _ = encode(m) // as above
+	return clean, state
 }
 
 // encode writes JSON as tofu does, without HTML escapes.
-func encode(m map[string]json.RawMessage) []byte {
+func encode(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(m) != nil {
-		return nil // impossible: it was JSON before
-	}
-	return bytes.TrimRight(out.Bytes(), "\n")
+	err := encoder.Encode(value)
+	return bytes.TrimRight(out.Bytes(), "\n"), err
 }

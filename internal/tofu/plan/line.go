@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -73,13 +73,8 @@ func (e Event) planned(p painter) string {
 
 // outputs lists the changed outputs of a plan, or the values after an apply.
 func (e Event) outputs(p painter) string {
-	names := make([]string, 0, len(e.Outputs))
-	for name := range e.Outputs {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var lines []string
-	for _, name := range names {
+	for _, name := range keys(e.Outputs) {
 		o, shown := e.Outputs[name], diagnostic.Printable(name)
 		switch {
 		case o.Action == NoOp:
@@ -100,9 +95,5 @@ func shortJSON(raw json.RawMessage) string {
 	if len(raw) == 0 || json.Compact(&b, raw) != nil {
 		return "null"
 	}
-	text := []rune(b.String())
-	if len(text) > maxOutputText {
-		return diagnostic.Printable(string(text[:maxOutputText])) + "…"
-	}
-	return diagnostic.Printable(string(text))
+	return diagnostic.Printable(brief.Cut(b.String(), maxOutputText))
 }

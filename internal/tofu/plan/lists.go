@@ -118,18 +118,12 @@ func (d *differ) elements(before, after []Value, indent string, path []any) {
 		return before[i].kind == after[j].kind && (after[j].kind == Object || after[j].kind == List)
 	})
 	hidden := 0
-	flush := func() {
-		if hidden > 0 {
-			d.line(indent, same, d.hidden(hidden, "element"))
-		}
-		hidden = 0
-	}
 	for at, s := range steps {
 		if s.op == same && !changes(steps, at-1) && !changes(steps, at+1) {
 			hidden++
 			continue
 		}
-		flush()
+		d.hidden(&hidden, "element", indent)
 		switch s.op {
 		case changed:
 			d.pair("", &before[s.before], &after[s.after], indent, within(path, s.after), ",")
@@ -139,7 +133,7 @@ func (d *differ) elements(before, after []Value, indent string, path []any) {
 			d.whole(s.op, "", after[s.after], indent, ",")
 		}
 	}
-	flush()
+	d.hidden(&hidden, "element", indent)
 }
 
 func changes(steps []step, at int) bool {
@@ -172,26 +166,19 @@ func (d *differ) lines(before, after []string, indent string) {
 		return changes(steps, at-1) || changes(steps, at-2) || changes(steps, at+1) || changes(steps, at+2)
 	}
 	hidden := 0
-	flush := func() {
-		if hidden > 0 {
-			d.line(indent, same, d.hidden(hidden, "line"))
-		}
-		hidden = 0
-	}
 	for at, s := range steps {
-		switch {
-		case s.op == same && !near(at):
+		if s.op == same && !near(at) {
 			hidden++
 			continue
-		case s.op == added:
-			flush()
-			d.line(indent, added, printableLine(after[s.after]))
-		default:
-			flush()
-			d.line(indent, s.op, printableLine(before[s.before]))
+		}
+		d.hidden(&hidden, "line", indent)
+		if s.op == added {
+			d.line(indent, added, diagnostic.Printable(after[s.after]))
+		} else {
+			d.line(indent, s.op, diagnostic.Printable(before[s.before]))
 		}
 	}
-	flush()
+	d.hidden(&hidden, "line", indent)
 }
 
 // multiline reports whether a text is written as several lines.
@@ -200,8 +187,6 @@ func multiline(text string) bool { return strings.Contains(strings.TrimRight(tex
 func textLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
-
-func printableLine(line string) string { return diagnostic.Printable(line) }
 
 // quote quotes a text as in configuration, and escapes unprintable characters.
 func quote(text string) string {

@@ -23,7 +23,7 @@ const (
 type painter bool
 
 func (p painter) paint(s, code string) string {
-	if !p || s == "" {
+	if !p || s == "" || code == "" {
 		return s
 	}
 	return code + s + resetCode

@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -162,16 +163,6 @@ type shownChange struct {
 	GeneratedConfig string `json:"generated_config"`
 }
 
-// ReadPlan parses the output of `tofu show -json` for a saved plan. The result contains no
-// sensitive values.
-func ReadPlan(show []byte) (*Plan, error) {
-	s, err := readShown(show)
-	if err != nil {
-		return nil, err
-	}
-	return s.plan(), nil
-}
-
 func readShown(show []byte) (*shown, error) {
 	decoder := json.NewDecoder(bytes.NewReader(show))
 	decoder.UseNumber()
@@ -200,13 +191,13 @@ func (s *shown) plan() *Plan {
 			p.Counts.add(c)
 		}
 	}
-	for name, change := range s.OutputChanges {
+	for _, name := range slices.Sorted(maps.Keys(s.OutputChanges)) {
+		change := s.OutputChanges[name]
 		if action, _ := change.action(); action != NoOp {
 			before, after := r.values(&change)
 			p.Outputs = append(p.Outputs, OutputValueChange{Name: name, Action: action, Before: before, After: after})
 		}
 	}
-	sort.Slice(p.Outputs, func(i, j int) bool { return p.Outputs[i].Name < p.Outputs[j].Name })
 	return p
 }
 
@@ -250,14 +241,7 @@ func (c *shownResource) moved() bool {
 	return c.PreviousAddress != "" && c.PreviousAddress != c.Address
 }
 
-func (c *shownChange) has(action string) bool {
-	for _, a := range c.Actions {
-		if a == action {
-			return true
-		}
-	}
-	return false
-}
+func (c *shownChange) has(action string) bool { return slices.Contains(c.Actions, action) }
 
 // action converts tofu's list of actions to one.
 func (c *shownChange) action() (action Action, createFirst bool) {
@@ -284,21 +268,14 @@ func (c *Counts) add(r *shownResource) {
 		c.Import++
 	}
 	action, _ := r.Change.action()
-	switch action {
-	case Create:
-		c.Add++
-	case Update:
-		c.Change++
-	case Delete:
-		c.Destroy++
-	case Forget:
-		c.Forget++
-	case Replace:
-		c.Add++
-		if r.Change.has("forget") {
-			c.Forget++
-		} else {
-			c.Destroy++
-		}
+	switch {
+	case action != Replace:
+		c.count(action)
+	case r.Change.has("forget"):
+		c.count(Create)
+		c.count(Forget)
+	default:
+		c.count(Create)
+		c.count(Delete)
 	}
 }

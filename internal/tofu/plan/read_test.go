@@ -80,21 +80,17 @@ func TestADocumentSurvivesItsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := ReadPlan(show)
+		described, err := Describe(show)
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Decode(document)
+		again, err := Decode(described.Document)
 		if err != nil {
 			t.Fatal(err)
 		}
 		second, err := json.Marshal(again)
-		if err != nil || !bytes.Equal(document, second) {
-			t.Errorf("%s: %v\n%s", file, err, cmp.Diff(string(document), string(second)))
+		if err != nil || !bytes.Equal(described.Document, second) {
+			t.Errorf("%s: %v\n%s", file, err, cmp.Diff(string(described.Document), string(second)))
 		}
 	}
 	marks := Value{kind: Object, object: map[string]Value{"$sensitive": {kind: Bool, text: "true"}, "$": {}, "$$unknown": {kind: List}}}
@@ -108,12 +104,12 @@ func TestADocumentSurvivesItsJSON(t *testing.T) {
 	}
 }
 
-func TestReadPlanSaysWhatItCannotRead(t *testing.T) {
+func TestDescribeSaysWhatItCannotRead(t *testing.T) {
 	for name, c := range map[string]struct{ show, want string }{
 		"no JSON":        {"Warning: x", "not valid JSON"},
 		"another format": {`{"format_version":"2.0"}`, `its format is "2.0"`},
 	} {
-		if _, err := ReadPlan([]byte(c.show)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Describe([]byte(c.show)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -125,11 +121,21 @@ func TestReadPlanSaysWhatItCannotRead(t *testing.T) {
 func (w *workdir) describe(args ...string) (*Plan, *Stream) {
 	w.t.Helper()
 	s := w.stream(append([]string{"plan", "-json", "-out=p"}, args...)...)
-	p, err := ReadPlan(w.run("show", "-json", "p"))
+	return planOf(w.t, w.run("show", "-json", "p")), s
+}
+
+// planOf is a plan as its document has it.
+func planOf(t *testing.T, show []byte) *Plan {
+	t.Helper()
+	described, err := Describe(show)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return p, s
+	p, err := Decode(described.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestPlanAndStreamAgree holds what the plan says against what tofu's own
@@ -177,7 +183,7 @@ func TestChangesDigest(t *testing.T) {
 	}
 }
 
-func FuzzReadPlan(f *testing.F) {
+func FuzzDescribe(f *testing.F) {
 	for _, file := range fixtures(f) {
 		show, err := os.ReadFile(file)
 		if err != nil {

@@ -5,7 +5,8 @@ package plan
 
 import (
 	"encoding/json"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
@@ -187,11 +188,4 @@ func (r *redactor) object(object map[string]any, sensitive, unknown any, n *numb
 }
 
 // keys returns sorted keys, so that numbers do not depend on map order.
-func keys[V any](object map[string]V) []string {
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func keys[V any](object map[string]V) []string { return slices.Sorted(maps.Keys(object)) }

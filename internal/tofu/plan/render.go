@@ -43,12 +43,10 @@ func Render(p *Plan, opts RenderOptions) string {
 // renderer collects lines.
 type renderer struct {
 	painter
-	b strings.Builder
+	strings.Builder
 }
 
-func (r *renderer) String() string { return r.b.String() }
-
-func (r *renderer) line(text string) { r.b.WriteString(text + "\n") }
+func (r *renderer) line(text string) { r.WriteString(text + "\n") }
 
 func (r *renderer) drift(p *Plan) {
 	if len(p.Drift) == 0 {
@@ -117,7 +115,7 @@ func (r *renderer) change(c *ResourceChange, drifted bool) {
 		body.attributes(&c.Before, &c.After, "      ")
 	}
 	r.line(fmt.Sprintf("%s %s %s %s {", sign, kind, quote(c.Type), quote(c.Name)))
-	r.b.WriteString(body.String())
+	r.WriteString(body.String())
 	r.line("    }")
 	r.line("")
 }
@@ -210,7 +208,7 @@ func (r *renderer) outputs(p *Plan) {
 	}
 	d := &differ{painter: r.painter}
 	d.members(before, after, "  ", nil)
-	r.b.WriteString(d.String())
+	r.WriteString(d.String())
 	if len(p.Changes) == 0 {
 		r.line("")
 		r.line("Applying this plan only stores the outputs; no real infrastructure changes.")

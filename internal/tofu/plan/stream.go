@@ -4,7 +4,10 @@
 package plan
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -145,13 +148,13 @@ func appendBounded[T any](list []T, item T, limit int) []T {
 // the state has the exact values.
 func (s *Stream) outputs(e Event) {
 	var list []OutputChange
-	for name, o := range e.Outputs {
+	for _, name := range keys(e.Outputs) {
+		o := e.Outputs[name]
 		if o.Action != "" && o.Action != NoOp {
 			list = append(list, OutputChange{Name: name, Action: o.Action, Sensitive: o.Sensitive})
 		}
 	}
 	if len(list) > 0 {
-		sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 		s.Outputs = list
 	}
 }
@@ -173,10 +176,7 @@ func (s *Stream) apply(e Event) {
 			s.inFlight[key] = f
 		}
 	case ApplyComplete, ApplyErrored:
-		id := e.ID
-		if id == "" {
-			id = s.inFlight[key].ID
-		}
+		id := cmp.Or(e.ID, s.inFlight[key].ID)
 		delete(s.inFlight, key)
 		failed := e.Type == ApplyErrored
 		if e.Action == Read || e.Action == NoOp {
@@ -185,23 +185,8 @@ func (s *Stream) apply(e Event) {
 		s.AppliedTotal++
 		s.Applied = appendBounded(s.Applied, Applied{Address: e.Resource, Match: e.Match, Action: e.Action, ID: id, Failed: failed}, maxChanges)
 		if !failed {
-			s.count(e.Action)
+			s.progress.count(e.Action)
 		}
-	}
-}
-
-func (s *Stream) count(a Action) {
-	switch a {
-	case Create:
-		s.progress.Add++
-	case Update:
-		s.progress.Change++
-	case Delete:
-		s.progress.Destroy++
-	case Forget:
-		s.progress.Forget++
-	case Import:
-		s.progress.Import++
 	}
 }
 
@@ -213,7 +198,7 @@ func (s *Stream) raw(line string) {
 		line = line[:maxRawBytes]
 	}
 	if len(s.Raw) >= maxRaw {
-		s.Raw = append(s.Raw[:0], s.Raw[1:]...)
+		s.Raw = slices.Delete(s.Raw, 0, 1)
 	}
 	s.Raw = append(s.Raw, line)
 }
@@ -227,20 +212,9 @@ func (s *Stream) Progress() Counts { return s.progress }
 // InFlight lists actions that have begun and not ended, by address. After a process died, these
 // objects may exist without being in the state.
 func (s *Stream) InFlight() []InFlight {
-	list := make([]InFlight, 0, len(s.inFlight))
-	for _, f := range s.inFlight {
-		list = append(list, f)
-	}
-	sort.Slice(list, func(i, j int) bool {
-		if list[i].Address != list[j].Address {
-			return list[i].Address < list[j].Address
-		}
-		if list[i].Match != list[j].Match {
-			return list[i].Match < list[j].Match
-		}
-		return list[i].Action < list[j].Action
+	return slices.SortedFunc(maps.Values(s.inFlight), func(a, b InFlight) int {
+		return cmp.Or(strings.Compare(a.Address, b.Address), strings.Compare(a.Match, b.Match), cmp.Compare(a.Action, b.Action))
 	})
-	return list
 }
 
 // Errors returns the diagnostics that made the process fail.

@@ -6,8 +6,9 @@ package state
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // address returns the common address of all instances: module.a.data.kind.name.
@@ -39,31 +40,4 @@ func formatIndex(key json.RawMessage) (string, error) {
 }
 
 // quote quotes a string as in HCL, in one line and without control characters.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, c := range s {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case (c == '$' || c == '%') && strings.HasPrefix(s[i+1:], "{"):
-			b.WriteRune(c) // doubled, because it would begin a template
-			b.WriteRune(c)
-		case unicode.IsPrint(c):
-			b.WriteRune(c)
-		case c < 1<<16:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+func quote(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/scope"
@@ -30,11 +28,6 @@ type LockInfo struct {
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"`
 	Path      string    `json:"Path"`
-}
-
-// NewLockInfo returns the LockInfo of a new lock with a new id.
-func NewLockInfo(operation, who string) LockInfo {
-	return LockInfo{ID: string(uuid.NewUUID()), Operation: operation, Who: who, Created: time.Now().UTC()}
 }
 
 func (i LockInfo) who() string { return cmp.Or(printable(i.Who), "an unknown holder") }
@@ -54,27 +47,27 @@ func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string)
 	if err := key.Validate(); err != nil {
 		return false, err
 	}
-	for attempt := 1; ; attempt++ {
+	var holder *LockInfo
+	err = retried(func(attempt int) error {
 		lease, err := s.knownLease(ctx, key, attempt, func(l *coordinationv1.Lease) bool { return holderOf(l) == nil })
-		if err == nil {
-			if holder := holderOf(lease); holder != nil {
-				if holder.ID == info.ID {
-					return false, nil
-				}
-				return false, &LockedError{Key: key, Info: *holder, Action: action}
-			}
-			if err = s.takeLease(ctx, key, lease, info); refusedByDying(err) {
-				err = nil // nobody else can acquire it either
-			}
-		}
-		if lostRace(err) && attempt < attempts {
-			continue
-		}
 		if err != nil {
-			return false, fmt.Errorf("%s %s: %w", action, key, err)
+			return err
 		}
-		return true, nil
+		if holder = holderOf(lease); holder != nil {
+			return nil
+		}
+		if err = s.takeLease(ctx, key, lease, info); refusedByDying(err) {
+			return nil // nobody else can acquire it either
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("%s %s: %w", action, key, err)
+	case holder != nil && holder.ID != info.ID:
+		return false, &LockedError{Key: key, Info: *holder, Action: action}
 	}
+	return holder == nil, nil
 }
 
 func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Lease, info LockInfo) error {
@@ -112,33 +105,27 @@ func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 	if err := key.Validate(); err != nil {
 		return err
 	}
-	for attempt := 1; ; attempt++ {
-		lease, err := s.knownLease(ctx, key, attempt, func(l *coordinationv1.Lease) bool {
-			holder := holderOf(l)
-			return holder != nil && holder.ID == id
-		})
-		if err == nil {
-			holder := holderOf(lease)
-			if holder == nil {
-				return nil
-			}
-			if holder.ID != id {
-				return &LockedError{Key: key, Info: *holder, Action: fmt.Sprintf("unlock with id %q", id)}
-			}
-			lease.Spec.HolderIdentity = nil
-			delete(lease.Annotations, annotationLock)
-			if err = s.client.Update(ctx, lease); err == nil {
-				s.leases.Wrote(lease)
-			}
+	var holder *LockInfo
+	ours := func(holder *LockInfo) bool { return holder != nil && holder.ID == id }
+	err := retried(func(attempt int) error {
+		lease, err := s.knownLease(ctx, key, attempt, func(l *coordinationv1.Lease) bool { return ours(holderOf(l)) })
+		if holder = holderOf(lease); err != nil || !ours(holder) {
+			return err
 		}
-		if lostRace(err) && attempt < attempts {
-			continue
+		lease.Spec.HolderIdentity = nil
+		delete(lease.Annotations, annotationLock)
+		if err = s.client.Update(ctx, lease); err == nil {
+			s.leases.Wrote(lease)
 		}
-		if err != nil {
-			return fmt.Errorf("unlock %s: %w", key, err)
-		}
-		return nil
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("unlock %s: %w", key, err)
+	case holder != nil && !ours(holder):
+		return &LockedError{Key: key, Info: *holder, Action: fmt.Sprintf("unlock with id %q", id)}
 	}
+	return nil
 }
 
 // Holder returns the holder of the state's lock; nil if it is free. With a cache, it returns what
@@ -183,11 +170,8 @@ func (k Key) lease() client.ObjectKey {
 }
 
 func leaseOrNone(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, client.IgnoreNotFound(err)
 	}
 	return lease, nil
 }

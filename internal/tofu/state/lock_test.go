@@ -96,7 +96,7 @@ func TestALockInOtherHandsIsSaidWithTheWayOut(t *testing.T) {
 	f := newFixture(t)
 	f.key.Stack = "network"
 	f.lock(aLock)
-	other := NewLockInfo("apply", "me")
+	other := newLockInfo("apply", "me")
 	err := f.Lock(t.Context(), f.key, other)
 	var locked *LockedError
 	if !errors.As(err, &locked) {
@@ -125,7 +125,7 @@ func TestOneOfManyGetsTheLock(t *testing.T) {
 		var racers sync.WaitGroup
 		for range 8 {
 			racers.Go(func() {
-				info := NewLockInfo("apply", "racer")
+				info := newLockInfo("apply", "racer")
 				err := f.Lock(t.Context(), f.key, info)
 				var locked *LockedError
 				switch {

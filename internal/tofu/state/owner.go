@@ -155,16 +155,10 @@ func (s *Store) annotate(ctx context.Context, key Key, action string, change fun
 	if err := key.Validate(); err != nil {
 		return err
 	}
-	for attempt := 1; ; attempt++ {
-		err := s.annotateOnce(ctx, key, change)
-		if lostRace(err) && attempt < attempts {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("%s the state of %s: %w", action, key, err)
-		}
-		return nil
+	if err := retried(func(int) error { return s.annotateOnce(ctx, key, change) }); err != nil {
+		return fmt.Errorf("%s the state of %s: %w", action, key, err)
 	}
+	return nil
 }
 
 func (s *Store) annotateOnce(ctx context.Context, key Key, change func(*corev1.Secret) bool) error {

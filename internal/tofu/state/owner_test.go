@@ -138,7 +138,7 @@ func TestNobodyOwnsWhatIsNotThere(t *testing.T) {
 // A person who brings a state back has not thereby said that it may be destroyed.
 func TestBringingAStateBackKeepsItsOwners(t *testing.T) {
 	former := Owner{"vpc", "uid-1"}
-	by := By{Holder: NewLockInfo("OperationTypeApply", "somebody"), RunID: "run-9"}
+	by := By{Holder: newLockInfo("OperationTypeApply", "somebody"), RunID: "run-9"}
 	for sentence, back := range map[string]func(f *fixture, first Version) error{
 		"by a rollback": func(f *fixture, first Version) error {
 			_, err := f.Rollback(t.Context(), f.key, first.ID, by)

@@ -84,16 +84,11 @@ func (s *Store) Push(ctx context.Context, key Key, request PushRequest) (Version
 	if vanished := (*VanishedError)(nil); errors.As(err, &vanished) && vanished.Newest != nil {
 		draft.Owners = vanished.Newest.Owners
 	}
-	for attempt := 1; ; attempt++ {
-		version, _, err := s.putAbove(ctx, key, request.Data, draft, request.Labels)
-		if lostRace(err) && attempt < attempts {
-			continue
-		}
-		if err != nil {
-			return Version{}, fmt.Errorf("push a state of %s: %w", key, err)
-		}
-		return version, nil
+	version, _, err := s.putAbove(ctx, key, request.Data, draft, request.Labels)
+	if err != nil {
+		return Version{}, fmt.Errorf("push a state of %s: %w", key, err)
 	}
+	return version, nil
 }
 
 // forceable reports whether force may replace a state despite the error.

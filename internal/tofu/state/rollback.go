@@ -44,28 +44,28 @@ func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) 
 	if taken {
 		defer func() { err = errors.Join(err, s.Unlock(context.WithoutCancel(ctx), key, by.Holder.ID)) }()
 	}
-	for attempt := 1; ; attempt++ {
-		rollback, err := s.rollBack(ctx, key, from, data, by)
-		if lostRace(err) && attempt < attempts {
-			continue
-		}
-		if err != nil {
-			return Rollback{}, fmt.Errorf("roll back the state of %s to version %s: %w", key, versionID, err)
-		}
-		return rollback, nil
-	}
-}
-
-func (s *Store) rollBack(ctx context.Context, key Key, from Version, data []byte, by By) (Rollback, error) {
 	reason := fmt.Sprintf("rollback to version %s by %s", from.ID, by.Holder.who())
 	to, kept, err := s.putAbove(ctx, key, data, Version{RunID: by.RunID, Reason: reason, Owners: from.Owners}, nil)
-	return Rollback{From: from, To: to, SerialKept: kept}, err
+	if err != nil {
+		return Rollback{}, fmt.Errorf("roll back the state of %s to version %s: %w", key, versionID, err)
+	}
+	return Rollback{From: from, To: to, SerialKept: kept}, nil
 }
 
 // putAbove stores data as the state with the highest serial so far, whatever the Secret contains.
 // The draft names writer and reason, and the owners if the Secret names none. serialKept is true if
 // the serial could not be changed.
 func (s *Store) putAbove(
+	ctx context.Context, key Key, data []byte, draft Version, labels map[string]string,
+) (version Version, serialKept bool, err error) {
+	err = retried(func(int) error {
+		version, serialKept, err = s.putAboveOnce(ctx, key, data, draft, labels)
+		return err
+	})
+	return version, serialKept, err
+}
+
+func (s *Store) putAboveOnce(
 	ctx context.Context, key Key, data []byte, draft Version, labels map[string]string,
 ) (version Version, serialKept bool, err error) {
 	secret, err := s.getSecret(ctx, key)

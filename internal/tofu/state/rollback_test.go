@@ -15,7 +15,7 @@ import (
 // rollback goes back to a version as somebody who holds no lock.
 func (f *fixture) rollback(id string) Rollback {
 	f.t.Helper()
-	done, err := f.Rollback(f.t.Context(), f.key, id, By{Holder: NewLockInfo("state rollback", "ann@desk")})
+	done, err := f.Rollback(f.t.Context(), f.key, id, By{Holder: newLockInfo("state rollback", "ann@desk")})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -82,11 +82,11 @@ func TestARollbackKeepsAStateByOtherMeans(t *testing.T) {
 func TestARollbackWaitsForNobody(t *testing.T) {
 	f := newFixture(t)
 	version := f.write("run-1", Mark{}, aState(1, "a"))
-	other := NewLockInfo("apply", "bob@desk")
+	other := newLockInfo("apply", "bob@desk")
 	if err := f.Lock(t.Context(), f.key, other); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.Rollback(t.Context(), f.key, version.ID, By{Holder: NewLockInfo("state rollback", "ann@desk")})
+	_, err := f.Rollback(t.Context(), f.key, version.ID, By{Holder: newLockInfo("state rollback", "ann@desk")})
 	var locked *LockedError
 	if !errors.As(err, &locked) || !strings.Contains(err.Error(), "state locked by bob@desk") {
 		t.Errorf("got %v", err)
@@ -121,7 +121,7 @@ func TestARollbackOfAnEncryptedStateKeepsItsSerial(t *testing.T) {
 
 func TestARollbackToAVersionThatIsNotThereTakesNoLock(t *testing.T) {
 	f := newFixture(t)
-	_, err := f.Rollback(t.Context(), f.key, "00000000000000000001-1", By{Holder: NewLockInfo("state rollback", "ann@desk")})
+	_, err := f.Rollback(t.Context(), f.key, "00000000000000000001-1", By{Holder: newLockInfo("state rollback", "ann@desk")})
 	if !errors.Is(err, ErrNoVersion) || !strings.Contains(err.Error(), "yuba state history") {
 		t.Errorf("got %v", err)
 	}

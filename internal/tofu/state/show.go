@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -187,13 +188,7 @@ func (p *printer) name(name string) string {
 	if p.hides(name) {
 		return masked
 	}
-	for i, c := range name {
-		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
-			return quote(name)
-		}
-	}
-	if name == "" {
+	if !hclsyntax.ValidIdentifier(name) {
 		return quote(name)
 	}
 	return name

@@ -108,5 +108,14 @@ func (s *Store) Read(ctx context.Context, key Key, options ...ReadOption) (*Snap
 	return snapshot, nil
 }
 
+// retried repeats a write that conflicts with another one.
+func retried(write func(attempt int) error) error {
+	for attempt := 1; ; attempt++ {
+		if err := write(attempt); !lostRace(err) || attempt == attempts {
+			return err
+		}
+	}
+}
+
 // lostRace reports that an API object changed between reading and writing it.
 func lostRace(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -290,7 +290,7 @@ func TestKeysThatKubernetesCannotKeepAreRefused(t *testing.T) {
 		if _, err := f.Write(t.Context(), key, WriteRequest{Data: aState(1, "a")}); err == nil {
 			t.Errorf("%s: written", name)
 		}
-		if err := f.Lock(t.Context(), key, NewLockInfo("test", "me")); err == nil {
+		if err := f.Lock(t.Context(), key, newLockInfo("test", "me")); err == nil {
 			t.Errorf("%s: locked", name)
 		}
 	}

@@ -76,7 +76,7 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 	}
 	key := f.key
 	key.Scope, key.Stack = "acme", "acme-db"
-	by := By{Holder: NewLockInfo("OperationTypeApply", "somebody")}
+	by := By{Holder: newLockInfo("OperationTypeApply", "somebody")}
 	for way, use := range map[string]func() error{
 		"read": func() error {
 			_, err := f.Read(t.Context(), key)

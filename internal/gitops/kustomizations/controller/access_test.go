@@ -188,8 +188,8 @@ func TestKubeconfigsThatAreRefused(t *testing.T) {
 		"a token file":   {head + cluster + "users: [{name: u, user: {tokenFile: /etc/passwd}}]", "names files"},
 		"a key file":     {head + cluster + "users: [{name: u, user: {client-key: /etc/passwd, client-certificate: /x}}]", "names files"},
 		"an authority":   {head + "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /etc/passwd}}]", "names a file"},
-		"no verifying":   {head + "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', insecure-skip-tls-verify: true}}]", "not to be verified"},
-		"no kubeconfig":  {"token: hunter2\n\t", "not one that can be read"},
+		"no verifying":   {head + "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', insecure-skip-tls-verify: true}}]", "is not verified"},
+		"no kubeconfig":  {"token: hunter2\n\t", "is invalid"},
 		"nothing at all": {"{}", "no current context"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
