@@ -5,13 +5,13 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"path"
 )
@@ -34,16 +34,10 @@ const ratioFloor = 32 << 20
 
 // WithDefaults sets the defaults of zero fields.
 func (l Limits) WithDefaults() Limits {
-	set := func(field *int64, value int64) {
-		if *field == 0 {
-			*field = value
-		}
+	return Limits{
+		MaxPacked: cmp.Or(l.MaxPacked, DefaultMaxPacked), MaxUnpacked: cmp.Or(l.MaxUnpacked, 4<<30),
+		MaxEntries: cmp.Or(l.MaxEntries, 200_000), MaxRatio: cmp.Or(l.MaxRatio, 200),
 	}
-	set(&l.MaxPacked, DefaultMaxPacked)
-	set(&l.MaxUnpacked, 4<<30)
-	set(&l.MaxEntries, 200_000)
-	set(&l.MaxRatio, 200)
-	return l
 }
 
 type entryKind int
@@ -67,8 +61,6 @@ type entry struct {
 type reader struct {
 	ctx    context.Context
 	limits Limits
-	raw    io.Reader
-	hash   hash.Hash
 
 	packed, inflated, logical, entries int64
 	kinds                              map[string]entryKind
@@ -77,12 +69,14 @@ type reader struct {
 // read passes every entry to visit and verifies the digest at the end: do not rely on any entry
 // until read returns nil. An empty digest is not verified.
 func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit func(entry) error) error {
-	a := &reader{ctx: ctx, limits: limits.WithDefaults(), raw: r, hash: sha256.New(), kinds: map[string]entryKind{}}
-	gz, err := gzip.NewReader(packedReader{a})
+	a := &reader{ctx: ctx, limits: limits.WithDefaults(), kinds: map[string]entryKind{}}
+	sum := sha256.New()
+	packed := counted{a, io.TeeReader(r, sum), &a.packed}
+	gz, err := gzip.NewReader(packed)
 	if err != nil {
 		return a.explain("open archive", err)
 	}
-	inflated := inflatedReader{a, gz}
+	inflated := counted{a, gz, &a.inflated}
 	archive := tar.NewReader(inflated)
 	for {
 		header, err := archive.Next()
@@ -100,10 +94,10 @@ func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit 
 	if _, err := io.Copy(io.Discard, inflated); err != nil {
 		return a.explain("read archive", err)
 	}
-	if _, err := io.Copy(io.Discard, packedReader{a}); err != nil {
+	if _, err := io.Copy(io.Discard, packed); err != nil {
 		return a.explain("read archive", err)
 	}
-	if got := "sha256:" + hex.EncodeToString(a.hash.Sum(nil)); digest != "" && got != digest {
+	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); digest != "" && got != digest {
 		return &DigestError{Want: digest, Got: got}
 	}
 	return nil
@@ -136,7 +130,7 @@ func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) 
 		e.kind = isDir
 	case tar.TypeReg:
 		e.kind, e.executable = isFile, header.Mode&0o111 != 0
-		e.content = logicalReader{a, content}
+		e.content = counted{a, content, &a.logical}
 	case tar.TypeSymlink:
 		e.kind, e.target = isLink, header.Linkname
 		if err := checkLink(name, header.Linkname); err != nil {
@@ -198,43 +192,19 @@ func (a *reader) grown() error {
 	return a.ctx.Err()
 }
 
-// The three readers count where size can hide: the packed bytes, the output of gzip, and holes that
-// tar fills with zeros.
-type (
-	packedReader   struct{ a *reader }
-	inflatedReader struct {
-		a  *reader
-		gz io.Reader
-	}
-	logicalReader struct {
-		a   *reader
-		tar io.Reader
-	}
-)
-
-func (r packedReader) Read(b []byte) (int, error) {
-	n, err := r.a.raw.Read(b)
-	r.a.hash.Write(b[:n])
-	r.a.packed += int64(n)
-	if limit := r.a.grown(); limit != nil {
-		return n, limit
-	}
-	return n, err
+// counted counts bytes where size can hide: the packed bytes, the output of gzip, and holes that tar
+// fills with zeros.
+type counted struct {
+	a    *reader
+	from io.Reader
+	size *int64
 }
 
-func (r inflatedReader) Read(b []byte) (int, error) {
-	n, err := r.gz.Read(b)
-	r.a.inflated += int64(n)
-	if limit := r.a.grown(); limit != nil {
-		return n, limit
-	}
-	return n, err
-}
-
-func (r logicalReader) Read(b []byte) (int, error) {
-	n, err := r.tar.Read(b)
-	r.a.logical += int64(n)
-	if limit := r.a.grown(); limit != nil {
+// Read implements io.Reader.
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.from.Read(b)
+	*c.size += int64(n)
+	if limit := c.a.grown(); limit != nil {
 		return n, limit
 	}
 	return n, err

@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -178,12 +179,7 @@ func Files(ctx context.Context, r io.Reader, limits Limits, digest string, maxBy
 
 // follow gives links the content of their targets, if those were kept.
 func follow(files map[string][]byte, links map[string]string) {
-	names := make([]string, 0, len(links))
-	for name := range links {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(links)) {
 		target := links[name]
 		for range 40 { // Linux follows 40 links, too
 			next, isLink := links[target]

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"sort"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -83,9 +83,9 @@ func compare(dir string, m Manifest, keep func(name string) bool, most int) (Dif
 			d.Removed = append(d.Removed, name)
 		}
 	}
-	sort.Strings(d.Added)
-	sort.Strings(d.Changed)
-	sort.Strings(d.Removed)
+	slices.Sort(d.Added)
+	slices.Sort(d.Changed)
+	slices.Sort(d.Removed)
 	return d, nil
 }
 
@@ -142,10 +142,11 @@ func (m Manifest) Save(file string) error {
 		return fmt.Errorf("save manifest: %w", err)
 	}
 	temp := file + ".new"
-	if err := os.WriteFile(temp, content, 0o600); err != nil {
-		return fmt.Errorf("save manifest: %w", err)
+	err = os.WriteFile(temp, content, 0o600)
+	if err == nil {
+		err = os.Rename(temp, file)
 	}
-	if err := os.Rename(temp, file); err != nil {
+	if err != nil {
 		return fmt.Errorf("save manifest: %w", err)
 	}
 	return nil

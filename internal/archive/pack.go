@@ -13,10 +13,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 )
@@ -66,7 +67,7 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 	if err != nil {
 		return "", Stats{}, fmt.Errorf("pack %s: %w", dir, err)
 	}
-	sort.Strings(l.names)
+	slices.Sort(l.names)
 	p := newPacker(w, opts)
 	for _, name := range l.names {
 		if err := errors.Join(ctx.Err(), p.addFrom(root, name)); err != nil {
@@ -84,17 +85,13 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 // PackInline writes an archive of an inline program, a map from file names to content, to w and
 // returns its digest.
 func PackInline(files map[string]string, w io.Writer) (string, error) {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		if err := checkInline(name, files); err != nil {
-			return "", fmt.Errorf("inline program: %w", err)
-		}
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	p := newPacker(w, PackOptions{})
-	for _, name := range names {
-		if err := p.file(name, 0o644, int64(len(files[name])), strings.NewReader(files[name])); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		err := checkInline(name, files)
+		if err == nil {
+			err = p.file(name, 0o644, int64(len(files[name])), strings.NewReader(files[name]))
+		}
+		if err != nil {
 			return "", fmt.Errorf("inline program: %w", err)
 		}
 	}

@@ -73,19 +73,33 @@ func (c *cloud) remove(ctx context.Context, key string) error {
 
 func (c *cloud) list(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		objects := c.objects.List(&blob.ListOptions{Prefix: prefix})
-		for {
-			object, err := objects.Next(ctx)
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(Info{}, err)
-				return
-			}
-			if !yield(Info{Key: object.Key, Size: object.Size, Modified: object.ModTime}, nil) {
-				return
-			}
+		c.each(ctx, &blob.ListOptions{Prefix: prefix}, func(object *blob.ListObject, err error) bool {
+			return yield(Info{Key: object.Key, Size: object.Size, Modified: object.ModTime}, err)
+		})
+	}
+}
+
+func (c *cloud) folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		c.each(ctx, &blob.ListOptions{Prefix: prefix, Delimiter: "/"}, func(object *blob.ListObject, err error) bool {
+			return err == nil && !object.IsDir || yield(object.Key, err)
+		})
+	}
+}
+
+// each yields the objects until yield returns false, and ends with the first error.
+func (c *cloud) each(ctx context.Context, options *blob.ListOptions, yield func(*blob.ListObject, error) bool) {
+	for objects := c.objects.List(options); ; {
+		object, err := objects.Next(ctx)
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			yield(&blob.ListObject{}, err)
+			return
+		}
+		if !yield(object, nil) {
+			return
 		}
 	}
 }

@@ -6,13 +6,10 @@ package blob
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"path"
 	"strings"
-
-	"gocloud.dev/blob"
 )
 
 // Folders yields the folders directly below a prefix. Prefix and folders end in a slash: with the
@@ -51,25 +48,6 @@ func (d *directory) folders(ctx context.Context, prefix string) iter.Seq2[string
 		}
 		for _, entry := range entries {
 			if entry.IsDir() && !yield(path.Join(prefix, entry.Name())+"/", nil) {
-				return
-			}
-		}
-	}
-}
-
-func (c *cloud) folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		objects := c.objects.List(&blob.ListOptions{Prefix: prefix, Delimiter: "/"})
-		for {
-			object, err := objects.Next(ctx)
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if object.IsDir && !yield(object.Key, nil) {
 				return
 			}
 		}

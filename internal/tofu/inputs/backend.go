@@ -4,6 +4,7 @@
 package inputs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -121,10 +122,7 @@ func cloud(spec *infrav1.CloudSpec, in *Inputs) (BackendConfig, error) {
 			host = e.Value.Reveal()
 		}
 	}
-	if host == "" {
-		host = defaultCloud
-	}
-	name, err := tokenName(host)
+	name, err := tokenName(cmp.Or(host, defaultCloud))
 	if err != nil {
 		return BackendConfig{}, err
 	}

@@ -9,7 +9,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 )
 
 // Inputs are what a stack passes to tofu besides its program.
@@ -132,16 +133,11 @@ func (in *Inputs) EnvNames() []string {
 // digest hashes JSON with sorted keys and without white space. Numbers keep their notation.
 func (in *Inputs) digest() string {
 	h := sha256.New()
-	names := make([]string, 0, len(in.Variables))
-	for name := range in.Variables {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	part := func(kind, name string, value []byte) {
 		fmt.Fprintf(h, "%s %d %s %d ", kind, len(name), name, len(value))
 		h.Write(value)
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
 		part("var", name, canonical(in.Variables[name].JSON))
 	}
 	for _, e := range in.Env {

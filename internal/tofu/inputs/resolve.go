@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,30 +137,21 @@ type object struct {
 }
 
 // keys returns the sorted keys of an object.
-func (o *object) keys() []string {
-	keys := make([]string, 0, len(o.data))
-	for key := range o.data {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
+func (o *object) keys() []string { return slices.Sorted(maps.Keys(o.data)) }
 
 func (r *resolver) inputs() *Inputs {
 	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted, Origins: r.origins,
 		MayChange: r.mayChange, MayGrow: r.mayGrow, prefixes: r.prefixes}
-	for _, s := range r.settings {
-		in.Settings = append(in.Settings, s)
+	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
+		in.Settings = append(in.Settings, r.settings[name])
 	}
-	sort.Slice(in.Settings, func(i, j int) bool { return in.Settings[i].Name < in.Settings[j].Name })
-	for _, e := range r.env {
-		in.Env = append(in.Env, e)
+	for _, name := range slices.Sorted(maps.Keys(r.env)) {
+		in.Env = append(in.Env, r.env[name])
 	}
-	sort.Slice(in.Env, func(i, j int) bool { return in.Env[i].Name < in.Env[j].Name })
 	for _, o := range r.objects {
 		in.References = append(in.References, o.ref)
 	}
-	sort.Slice(in.References, func(i, j int) bool { return in.References[i].String() < in.References[j].String() })
+	slices.SortFunc(in.References, func(a, b Reference) int { return strings.Compare(a.String(), b.String()) })
 	in.Digest = in.digest()
 	return in
 }
@@ -191,15 +184,17 @@ func (r *resolver) get(kind, namespace, name string) *object {
 	return o
 }
 
+func (o *object) describe(found metav1.Object) {
+	o.ref.ResourceVersion, o.data, o.scope = found.GetResourceVersion(), map[string][]byte{}, scope.Of(found.GetLabels())
+	o.kept = metav1.GetControllerOfNoCopy(found) != nil
+}
+
 func (o *object) fromSecret(s *corev1.Secret, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data, o.scope = s.ResourceVersion, map[string][]byte{}, scope.Of(s.Labels)
-	o.kept = metav1.GetControllerOfNoCopy(s) != nil
-	for key, value := range s.Data {
-		o.data[key] = value
-	}
+	o.describe(s)
+	maps.Copy(o.data, s.Data)
 	if known, ok := OpenOutputsOf(s); ok {
 		o.open = map[string]bool{}
 		for _, key := range known.Open {
@@ -213,11 +208,8 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data, o.scope = c.ResourceVersion, map[string][]byte{}, scope.Of(c.Labels)
-	o.kept = metav1.GetControllerOfNoCopy(c) != nil
-	for key, value := range c.BinaryData {
-		o.data[key] = value
-	}
+	o.describe(c)
+	maps.Copy(o.data, c.BinaryData)
 	for key, value := range c.Data {
 		o.data[key] = []byte(value)
 	}
@@ -293,30 +285,31 @@ type picked struct {
 
 // keyOf reads the key that a valueFrom names.
 func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (value picked, ok bool) {
-	var kind, name, key string
-	var optional *bool
-	switch {
-	case from.SecretKeyRef != nil:
-		kind, name, key, optional = kindSecret, from.SecretKeyRef.Name, from.SecretKeyRef.Key, from.SecretKeyRef.Optional
-	case from.ConfigMapKeyRef != nil:
-		kind, name, key, optional = kindConfigMap, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Optional
-	default:
+	kind, named := selected(from)
+	if kind == "" {
 		r.problem(field, Reference{}, "", "valueFrom needs secretKeyRef or configMapKeyRef; a stack has no Pod whose fields could be read")
 		return picked{}, false
 	}
-	may := optional != nil && *optional
-	o := r.require(field, kind, name, may)
+	may := named.Optional != nil && *named.Optional
+	o := r.require(field, kind, named.Name, may)
 	if o == nil {
 		r.mayGrow = true
 		return picked{}, false
 	}
-	text, ok := r.text(field, o, key, may)
+	text, ok := r.text(field, o, named.Key, may)
 	r.mayGrow = r.mayGrow || !ok && o.kept
-	return o.pick(key, text), ok
+	return picked{text: text, secret: o.ref.Kind == kindSecret, open: o.isOpen(named.Key), kept: o.kept}, ok
 }
 
-func (o *object) pick(key, text string) picked {
-	return picked{text: text, secret: o.ref.Kind == kindSecret, open: o.isOpen(key), kept: o.kept}
+// selected returns the key that a valueFrom names, and the kind of its object; empty for none.
+func selected(from *corev1.EnvVarSource) (kind string, named corev1.SecretKeySelector) {
+	switch {
+	case from.SecretKeyRef != nil:
+		return kindSecret, *from.SecretKeyRef
+	case from.ConfigMapKeyRef != nil:
+		return kindConfigMap, corev1.SecretKeySelector(*from.ConfigMapKeyRef)
+	}
+	return "", named
 }
 
 func quoted(text string) json.RawMessage {

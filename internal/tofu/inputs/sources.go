@@ -169,13 +169,8 @@ func (o *object) origin(key string) string { return fmt.Sprintf("%s, key %s", o.
 
 // originOf describes the key that a valueFrom names.
 func (r *resolver) originOf(from *corev1.EnvVarSource) string {
-	switch {
-	case from.SecretKeyRef != nil:
-		return (&object{ref: Reference{Kind: kindSecret, Namespace: r.namespace, Name: from.SecretKeyRef.Name}}).origin(from.SecretKeyRef.Key)
-	case from.ConfigMapKeyRef != nil:
-		return (&object{ref: Reference{Kind: kindConfigMap, Namespace: r.namespace, Name: from.ConfigMapKeyRef.Name}}).origin(from.ConfigMapKeyRef.Key)
-	}
-	return ""
+	kind, named := selected(from)
+	return (&object{ref: Reference{Kind: kind, Namespace: r.namespace, Name: named.Name}}).origin(named.Key)
 }
 
 func (r *resolver) setEnv(field, origin string, e EnvVar) {

@@ -6,8 +6,8 @@ package inputs
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/kit/scope"
@@ -45,7 +45,8 @@ func (r *resolver) foreign(field string, o *object) {
 // Type keys are excluded.
 func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 	var lent []EnvVar
-	for name, v := range in.Variables {
+	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
+		v := in.Variables[name]
 		if !v.Listed || !in.lends(name) || keeps(name) {
 			continue
 		}
@@ -55,7 +56,6 @@ func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 		}
 		lent = append(lent, EnvVar{Name: name, Value: NewValue(text), Secret: v.Secret, Open: v.Open})
 	}
-	sort.Slice(lent, func(i, j int) bool { return lent[i].Name < lent[j].Name })
 	return lent
 }
 

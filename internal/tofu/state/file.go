@@ -4,9 +4,11 @@
 package state
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -130,14 +132,10 @@ func parseInstance(resource resourceV4, instance instanceV4) (Resource, error) {
 			return Resource{}, err
 		}
 	}
-	provider := instance.Provider
-	if provider == "" {
-		provider = resource.Provider
-	}
 	return Resource{
 		Address: resource.address() + index, Module: resource.Module,
 		Mode: resource.Mode, Type: resource.Type, Name: resource.Name,
-		ProviderAddr: providerAddr(provider), ID: idOf(attributes),
+		ProviderAddr: providerAddr(cmp.Or(instance.Provider, resource.Provider)), ID: idOf(attributes),
 		Deposed: instance.Deposed, Tainted: instance.Status == "tainted",
 		Attributes: attributes, SensitivePaths: paths, Dependencies: instance.Dependencies,
 	}, nil
@@ -214,12 +212,11 @@ func stepName(kind string, value json.RawMessage) (string, bool) {
 
 // Resource returns the instance with an address, never a deposed object.
 func (f *File) Resource(address string) (Resource, bool) {
-	for _, resource := range f.Resources {
-		if resource.Address == address && resource.Deposed == "" {
-			return resource, true
-		}
+	i := slices.IndexFunc(f.Resources, func(r Resource) bool { return r.Address == address && r.Deposed == "" })
+	if i < 0 {
+		return Resource{}, false
 	}
-	return Resource{}, false
+	return f.Resources[i], true
 }
 
 // errNotIndex is for index keys that are neither numbers nor strings.

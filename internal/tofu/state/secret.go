@@ -123,7 +123,7 @@ func encode(key Key, secret *corev1.Secret, data []byte, version Version, config
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
-	packed, err := compress(data)
+	packed, err := compress(data, gzip.Header{})
 	if err != nil {
 		return err
 	}
@@ -153,9 +153,11 @@ func (s *Store) putSecret(ctx context.Context, secret *corev1.Secret) error {
 	return s.client.Update(ctx, secret)
 }
 
-func compress(data []byte) ([]byte, error) {
+// compress keeps the header's fields but the operating system.
+func compress(data []byte, header gzip.Header) ([]byte, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
+	header.OS, w.Header = w.OS, header
 	if _, err := w.Write(data); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package state
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (f *fixture) deleteSecret() {
 
 func packed(t testing.TB, data []byte) map[string][]byte {
 	t.Helper()
-	text, err := compress(data)
+	text, err := compress(data, gzip.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package state
 
 import (
+	"compress/gzip"
 	"errors"
 	"strings"
 	"testing"
@@ -202,7 +203,7 @@ func TestWhatIsDiscardedIsNotLost(t *testing.T) {
 	f.key.Scope = "acme"
 	f.write("run-1", Mark{}, aState(1, "x"))
 	nothing := []byte(`{"version": 4, "serial": 7, "lineage": "line", "outputs": {}, "resources": []}`)
-	packed, err := compress(nothing)
+	packed, err := compress(nothing, gzip.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

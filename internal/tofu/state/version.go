@@ -4,7 +4,6 @@
 package state
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/binary"
@@ -242,18 +241,8 @@ func packVersion(v Version, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	w.Name = "terraform.tfstate"
-	w.ModTime = v.Time
-	w.Extra = append(binary.LittleEndian.AppendUint16([]byte(noteID), uint16(len(text))), text...)
-	if _, err := w.Write(data); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
+	return compress(data, gzip.Header{Name: "terraform.tfstate", ModTime: v.Time,
+		Extra: append(binary.LittleEndian.AppendUint16([]byte(noteID), uint16(len(text))), text...)})
 }
 
 // storedState is the content of a version while it is read.

@@ -96,16 +96,16 @@ func (b *budget) once(name string, build func() any) any {
 // function creates the function of a name; nil if there is none.
 func (b *budget) function(name string, own map[string]any) any {
 	if function, ok := own[name]; ok {
-		return b.paid(function, prices[name])
+		return b.paid(function, priceOf(name))
 	}
 	if why := absent[name]; why != "" {
 		return func(...any) (string, error) { return "", &refusal{why} }
 	}
 	if function, ok := replaced[name]; ok {
-		return b.paid(function, prices[name])
+		return b.paid(function, priceOf(name))
 	}
 	if function, ok := sprigFunctions()[name]; ok {
-		return b.paid(function, prices[name])
+		return b.paid(function, priceOf(name))
 	}
 	return nil
 }
@@ -218,45 +218,40 @@ var prices = map[string]func(args []reflect.Value) int64{
 	"untilStep": func(a []reflect.Value) int64 {
 		return steps(a[0].Int(), a[1].Int(), a[2].Int())
 	},
-	"seq":                        seqPrice,
-	"replace":                    func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
-	"join":                       func(a []reflect.Value) int64 { return times(length(a[1])+1, length(a[0])+1) },
-	"wrap":                       func(a []reflect.Value) int64 { return times(length(a[1]), 4) },
-	"wrapWith":                   func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
-	"split":                      func(a []reflect.Value) int64 { return times(length(a[1]), 256) },
-	"splitList":                  func(a []reflect.Value) int64 { return times(length(a[1]), 64) },
-	"splitn":                     func(a []reflect.Value) int64 { return times(length(a[2]), 256) },
-	"deepCopy":                   reflectionPrice,
-	"mustDeepCopy":               reflectionPrice,
-	"merge":                      reflectionPrice,
-	"mustMerge":                  reflectionPrice,
-	"mergeOverwrite":             reflectionPrice,
-	"mustMergeOverwrite":         reflectionPrice,
-	"fromJson":                   func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
-	"mustFromJson":               func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
-	"printf":                     printfPrice,
-	"toPrettyJson":               func(a []reflect.Value) int64 { return prettyPrice(a[0]) },
-	"mustToPrettyJson":           func(a []reflect.Value) int64 { return prettyPrice(a[0]) },
-	"uniq":                       squarePrice(0),
-	"mustUniq":                   squarePrice(0),
-	"without":                    func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
-	"mustWithout":                func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
-	"addf":                       decimalPrice,
-	"subf":                       decimalPrice,
-	"divf":                       decimalPrice,
-	"mulf":                       decimalPrice,
-	"regexMatch":                 regexPrice(1),
-	"mustRegexMatch":             regexPrice(1),
-	"regexFind":                  regexPrice(1),
-	"mustRegexFind":              regexPrice(1),
-	"regexFindAll":               regexPrice(1),
-	"mustRegexFindAll":           regexPrice(1),
-	"regexSplit":                 regexPrice(1),
-	"mustRegexSplit":             regexPrice(1),
-	"regexReplaceAll":            regexPrice(1),
-	"mustRegexReplaceAll":        regexPrice(1),
-	"regexReplaceAllLiteral":     regexPrice(1),
-	"mustRegexReplaceAllLiteral": regexPrice(1),
+	"seq":                    seqPrice,
+	"replace":                func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
+	"join":                   func(a []reflect.Value) int64 { return times(length(a[1])+1, length(a[0])+1) },
+	"wrap":                   func(a []reflect.Value) int64 { return times(length(a[1]), 4) },
+	"wrapWith":               func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
+	"split":                  func(a []reflect.Value) int64 { return times(length(a[1]), 256) },
+	"splitList":              func(a []reflect.Value) int64 { return times(length(a[1]), 64) },
+	"splitn":                 func(a []reflect.Value) int64 { return times(length(a[2]), 256) },
+	"deepCopy":               reflectionPrice,
+	"merge":                  reflectionPrice,
+	"mergeOverwrite":         reflectionPrice,
+	"fromJson":               func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
+	"printf":                 printfPrice,
+	"toPrettyJson":           func(a []reflect.Value) int64 { return prettyPrice(a[0]) },
+	"uniq":                   squarePrice(0),
+	"without":                func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
+	"addf":                   decimalPrice,
+	"subf":                   decimalPrice,
+	"divf":                   decimalPrice,
+	"mulf":                   decimalPrice,
+	"regexMatch":             regexPrice(1),
+	"regexFind":              regexPrice(1),
+	"regexFindAll":           regexPrice(1),
+	"regexSplit":             regexPrice(1),
+	"regexReplaceAll":        regexPrice(1),
+	"regexReplaceAllLiteral": regexPrice(1),
+}
+
+// priceOf also covers variants such as mustUniq, which return errors instead of ignoring them.
+func priceOf(name string) func(args []reflect.Value) int64 {
+	if rest, must := strings.CutPrefix(name, "must"); must && rest != "" {
+		name = strings.ToLower(rest[:1]) + rest[1:]
+	}
+	return prices[name]
 }
 
 // times multiplies; an overflow exceeds any allowance.
@@ -387,9 +382,4 @@ func regexPrice(text int) func([]reflect.Value) int64 {
 		}
 		return price
 	}
-}
-
-// names returns the names of all functions, for tests.
-func names() []string {
-	return slices.Sorted(maps.Keys(newBudget().functions(maps.Keys(known()), nil)))
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"sort"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -121,13 +120,8 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 	if err := d.tooDeep(where); err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	out := make(map[string]any, len(object))
-	for _, name := range names {
+	for _, name := range sortedKeys(object) {
 		shown, err := d.text(name, where)
 		if err != nil {
 			return nil, err
