@@ -4,6 +4,7 @@
 package home
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -134,11 +135,8 @@ func names(s rbacv1.Subject, account user.Info, bindingNamespace string) bool {
 	case rbacv1.GroupKind:
 		return slices.Contains(account.GetGroups(), s.Name)
 	}
-	namespace := s.Namespace
-	if namespace == "" {
-		namespace = bindingNamespace
-	}
-	return s.Kind == rbacv1.ServiceAccountKind && serviceaccount.MatchesUsername(namespace, s.Name, account.GetName())
+	return s.Kind == rbacv1.ServiceAccountKind &&
+		serviceaccount.MatchesUsername(cmp.Or(s.Namespace, bindingNamespace), s.Name, account.GetName())
 }
 
 func place(namespace string) string {

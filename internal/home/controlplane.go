@@ -189,7 +189,7 @@ func (p *ControlPlane) becomeReady(ctx context.Context) error {
 
 // openDoor writes the administrator's kubeconfig and keeps the certificates renewed.
 func (p *ControlPlane) openDoor(ctx context.Context) error {
-	if err := p.keys.writeKubeconfig(p.url()); err != nil {
+	if err := p.keys.writeKubeconfig(p.URL()); err != nil {
 		return err
 	}
 	if err := p.Record(); err != nil {
@@ -197,7 +197,7 @@ func (p *ControlPlane) openDoor(ctx context.Context) error {
 	}
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stopKeys = stop
-	p.background.Go(func() { p.keys.keepRenewing(renewing, p.url(), p.options.Log) })
+	p.background.Go(func() { p.keys.keepRenewing(renewing, p.URL(), p.options.Log) })
 	return nil
 }
 
@@ -313,7 +313,8 @@ func (p *ControlPlane) Address() string { return p.listener.Addr().String() }
 // trust.
 func (p *ControlPlane) CA() []byte { return p.keys.api.PEM() }
 
-func (p *ControlPlane) url() string {
+// URL returns the address of the API for clients.
+func (p *ControlPlane) URL() string {
 	host, port := reachable(p.listener)
 	return "https://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
@@ -335,15 +336,4 @@ func (p *ControlPlane) Backup(ctx context.Context, w io.Writer) error {
 	snapshot := p.etcd.Snapshot()
 	defer snapshot.Close()
 	return backup.Write(ctx, w, p.dir, snapshot, backup.Origin{Version: p.options.Version, Created: time.Now().UTC()})
-}
-
-// StageRestore verifies an archive and stages it in the data directory. The next Start replaces the
-// data with it. StageRestore may be called while a control plane uses the directory, and changes
-// nothing there.
-func StageRestore(dataDir string, archive io.Reader) (backup.Origin, error) {
-	dir, err := datadir.Open(dataDir)
-	if err != nil {
-		return backup.Origin{}, err
-	}
-	return backup.Stage(dir, archive)
 }

@@ -249,7 +249,7 @@ func TestAWholeHomeIsNotRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer archive.Close()
-		if _, err := StageRestore(dir, archive); err != nil {
+		if _, err := stageRestore(dir, archive); err != nil {
 			t.Fatal(err)
 		}
 		if got := startsWith(t, dir); got != "as it was" {

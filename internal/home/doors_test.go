@@ -88,7 +88,7 @@ func TestDeeplyNestedBodiesAreRefused(t *testing.T) {
 		"an application that is too deep": {"PATCH", "/api/v1/namespaces/default?fieldManager=x", "application/apply-patch+yaml", []byte(strings.Repeat(`{"a":`, 500_000)), 400},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			request, err := http.NewRequestWithContext(t.Context(), test.method, shared.url()+test.path, bytes.NewReader(test.body))
+			request, err := http.NewRequestWithContext(t.Context(), test.method, shared.URL()+test.path, bytes.NewReader(test.body))
 			if err != nil {
 				t.Fatal(err)
 			}

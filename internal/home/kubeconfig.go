@@ -16,12 +16,9 @@ import (
 
 // writeKubeconfig writes the administrator's kubeconfig for the API at url, unless it is current.
 func (k *keys) writeKubeconfig(url string) error {
-	certificate, err := os.ReadFile(k.admin.CertificateFile())
-	if err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	key, err := os.ReadFile(k.admin.KeyFile())
-	if err != nil {
+	certificate, noCertificate := os.ReadFile(k.admin.CertificateFile())
+	key, noKey := os.ReadFile(k.admin.KeyFile())
+	if err := errors.Join(noCertificate, noKey); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	config := clientcmdapi.NewConfig()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/home/backup"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -267,7 +269,7 @@ func TestBackupIsRestoredOnline(t *testing.T) {
 	if _, err := archive.Seek(0, 0); err != nil {
 		t.Fatal(err)
 	}
-	origin, err := StageRestore(dir, archive)
+	origin, err := stageRestore(dir, archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,4 +298,13 @@ func TestBackupIsRestoredOnline(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Errorf("the blob that was replaced is kept at %v, error %v", kept, err)
 	}
+}
+
+// stageRestore is what "yuba restore" does once it has the directory's lock.
+func stageRestore(dataDir string, archive io.Reader) (backup.Origin, error) {
+	dir, err := datadir.Open(dataDir)
+	if err != nil {
+		return backup.Origin{}, err
+	}
+	return backup.Stage(dir, archive)
 }

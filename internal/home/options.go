@@ -4,6 +4,7 @@
 package home
 
 import (
+	"cmp"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -74,17 +75,9 @@ func (o *Options) complete() (err error) {
 	if o.anonymousByFile, err = anonymousIsSet(o.AuthenticationConfig); err != nil {
 		return err
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.APIAddress == "" {
-		o.APIAddress = "127.0.0.1:7443"
-	}
-	if o.bodyTime == 0 {
-		o.bodyTime = bodyTime
-	}
-	if o.life == (lifetimes{}) {
-		o.life = normalLifetimes
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.APIAddress = cmp.Or(o.APIAddress, "127.0.0.1:7443")
+	o.bodyTime = cmp.Or(o.bodyTime, bodyTime)
+	o.life = cmp.Or(o.life, normalLifetimes)
 	return nil
 }

@@ -5,6 +5,7 @@ package home
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,17 +24,11 @@ const readyPatience = 2 * time.Minute
 func until(ctx context.Context, what string, ask func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 15*time.Millisecond, readyPatience, true, func(ctx context.Context) (bool, error) {
-		if err := ask(ctx); err != nil {
-			last = err
-			return false, nil
-		}
-		return true, nil
+		last = ask(ctx)
+		return last == nil, nil
 	})
-	if err != nil && last != nil {
-		return fmt.Errorf("wait until %s: %w (last error: %w)", what, err, last)
-	}
 	if err != nil {
-		return fmt.Errorf("wait until %s: %w", what, err)
+		return fmt.Errorf("wait until %s: %w", what, errors.Join(err, last))
 	}
 	return nil
 }

@@ -100,10 +100,11 @@ func makeEtcd(dir datadir.Dir, log *slog.Logger) error {
 	if err := etcd.Restore(snapshot, store, rand.Text(), log); err != nil {
 		return err
 	}
-	if err := syncTree(store); err != nil {
-		return fmt.Errorf("restore the API's store: %w", err)
+	err := syncTree(store)
+	if err == nil {
+		err = os.Remove(snapshot)
 	}
-	if err := os.Remove(snapshot); err != nil {
+	if err != nil {
 		return fmt.Errorf("restore the API's store: %w", err)
 	}
 	return datadir.SyncDir(pending(dir))

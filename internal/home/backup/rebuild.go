@@ -26,13 +26,14 @@ func Rebuild(dir datadir.Dir, aside string, log *slog.Logger) error {
 	if err := etcd.Rebuild(dir.Etcd(), filepath.Join(staging, etcdName), rand.Text(), log); err != nil {
 		return err
 	}
-	if err := datadir.WriteFile(filepath.Join(staging, journalName), []byte(aside), 0o600); err != nil {
-		return fmt.Errorf("rebuild the API's store: %w", err)
+	err = datadir.WriteFile(filepath.Join(staging, journalName), []byte(aside), 0o600)
+	if err == nil {
+		err = syncTree(staging)
 	}
-	if err := syncTree(staging); err != nil {
-		return fmt.Errorf("rebuild the API's store: %w", err)
+	if err == nil {
+		err = os.Rename(staging, pending(dir))
 	}
-	if err := os.Rename(staging, pending(dir)); err != nil {
+	if err != nil {
 		return fmt.Errorf("rebuild the API's store: %w", err)
 	}
 	return ApplyPending(dir, log)

@@ -40,18 +40,17 @@ func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Or
 	}
 	defer os.RemoveAll(staging)
 	origin, err := extract(staging, from)
+	if err == nil {
+		// Without blobs in the archive the current ones must go, too: the restored keys cannot open them.
+		err = os.MkdirAll(filepath.Join(staging, blobsName), 0o700)
+	}
+	if err == nil {
+		err = syncTree(staging)
+	}
+	if err == nil {
+		err = os.Rename(staging, pending(dir))
+	}
 	if err != nil {
-		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
-	}
-	// If the archive has no blobs, the current ones must go, too: the restored keys cannot open
-	// them.
-	if err := os.MkdirAll(filepath.Join(staging, blobsName), 0o700); err != nil {
-		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
-	}
-	if err := syncTree(staging); err != nil {
-		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
-	}
-	if err := os.Rename(staging, pending(dir)); err != nil {
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
 	}
 	if err := syncDir(string(dir)); err != nil {
@@ -129,9 +128,7 @@ func extractMember(root string, head *tar.Header, content io.Reader) (member, er
 	}
 	sum := sha256.New()
 	size, err := io.Copy(io.MultiWriter(file, sum), content)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
+	err = errors.Join(err, file.Close())
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return member{}, fmt.Errorf("the archive is truncated in %s", head.Name)
 	}

@@ -5,6 +5,7 @@ package backup
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/home/datadir"
@@ -136,18 +138,12 @@ func (w *writer) tree(ctx context.Context, name, root string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
-		case err != nil:
-			return fmt.Errorf("write %s into the backup: %w", name, err)
-		case ctx.Err() != nil:
-			return fmt.Errorf("write %s into the backup: %w", name, ctx.Err())
+		case err != nil || ctx.Err() != nil:
+			return fmt.Errorf("write %s into the backup: %w", name, cmp.Or(err, ctx.Err()))
 		case !entry.Type().IsRegular():
 			return nil
 		}
-		relative, err := filepath.Rel(root, file)
-		if err != nil {
-			return fmt.Errorf("write %s into the backup: %w", name, err)
-		}
-		return w.file(path.Join(name, filepath.ToSlash(relative)), file)
+		return w.file(path.Join(name, filepath.ToSlash(strings.TrimPrefix(file, root))), file)
 	})
 }
 
@@ -158,11 +154,11 @@ func (w *writer) file(name, path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("write %s into the backup: %w", name, err)
+	var info fs.FileInfo
+	if err == nil {
+		defer file.Close()
+		info, err = file.Stat()
 	}
-	defer file.Close()
-	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("write %s into the backup: %w", name, err)
 	}

@@ -65,8 +65,5 @@ func begun(dir string) error {
 			return fmt.Errorf("unmark etcd's start: %w", err)
 		}
 	}
-	if err := datadir.SyncDir(dir); err != nil {
-		return fmt.Errorf("unmark etcd's start: %w", err)
-	}
-	return nil
+	return datadir.SyncDir(dir)
 }

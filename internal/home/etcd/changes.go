@@ -221,27 +221,32 @@ func (c *changes) base() (walpb.Snapshot, error) {
 
 // mend clears an entry whose writing a crash of the machine interrupted: it was never acknowledged.
 // etcd would truncate the file instead, and then damage could not be told from that.
-func (c *changes) mend() (err error) {
+func (c *changes) mend() error {
 	if !c.torn {
 		return nil
 	}
-	file, err := os.OpenFile(filepath.Join(c.dir, c.files[len(c.files)-1]), os.O_WRONLY, 0)
-	if err != nil {
+	if err := clearFrom(filepath.Join(c.dir, c.files[len(c.files)-1]), c.used); err != nil {
 		return fmt.Errorf("repair the store's log: %w", err)
+	}
+	return nil
+}
+
+// clearFrom fills the rest of a file with zeros.
+func clearFrom(path string, at int64) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("repair the store's log: %w", err)
+		return err
 	}
 	zeros := make([]byte, 1<<20)
-	for at := c.used; at < info.Size(); at += int64(len(zeros)) {
+	for ; at < info.Size(); at += int64(len(zeros)) {
 		if _, err := file.WriteAt(zeros[:min(int64(len(zeros)), info.Size()-at)], at); err != nil {
-			return fmt.Errorf("repair the store's log: %w", err)
+			return err
 		}
 	}
-	if err := file.Sync(); err != nil {
-		return fmt.Errorf("repair the store's log: %w", err)
-	}
-	return nil
+	return file.Sync()
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -179,12 +180,7 @@ func (s *seal) check(dir string) error {
 			return s.damaged(dir, "%s did not exist when Yuba stopped", name)
 		}
 	}
-	names := make([]string, 0, len(s.Files))
-	for name := range s.Files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		if err := s.checkFile(dir, name); err != nil {
 			return err
 		}

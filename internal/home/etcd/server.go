@@ -81,12 +81,8 @@ type Server struct {
 
 // Start starts the member and returns when it answers.
 func Start(ctx context.Context, options Options) (*Server, error) {
-	if options.Quota == 0 {
-		options.Quota = DefaultQuota
-	}
-	if options.UpkeepEvery == 0 {
-		options.UpkeepEvery = 10 * time.Second
-	}
+	options.Quota = cmp.Or(options.Quota, DefaultQuota)
+	options.UpkeepEvery = cmp.Or(options.UpkeepEvery, 10*time.Second)
 	if options.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
 		return nil, fmt.Errorf("start etcd: its TLS configuration accepts clients without a certificate. This is a bug in Yuba")
 	}

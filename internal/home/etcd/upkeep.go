@@ -6,6 +6,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -95,12 +96,7 @@ func (z size) isWasteful(quota int64) bool {
 }
 
 func (s *Server) isFull() bool {
-	for _, alarm := range s.member.Server.Alarms() {
-		if alarm.Alarm == pb.AlarmType_NOSPACE {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.member.Server.Alarms(), func(a *pb.AlarmMember) bool { return a.Alarm == pb.AlarmType_NOSPACE })
 }
 
 // makeSpace drops all history, rewrites the file and, if that made room, clears the alarm.

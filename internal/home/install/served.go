@@ -6,6 +6,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -59,13 +60,5 @@ func whyNotServed(client *apiextensions.Clientset, name string) string {
 func isDiscovered(ctx context.Context, client *apiextensions.Clientset, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	list := &metav1.APIResourceList{}
 	err := client.ApiextensionsV1().RESTClient().Get().AbsPath("/apis", crd.Spec.Group, version).MaxRetries(0).Do(ctx).Into(list)
-	if err != nil {
-		return false
-	}
-	for _, resource := range list.APIResources {
-		if resource.Name == crd.Spec.Names.Plural {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == crd.Spec.Names.Plural })
 }

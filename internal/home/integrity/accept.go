@@ -92,11 +92,10 @@ func setAside(dir datadir.Dir, aside, part string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	err := os.Rename(from, to)
-	if errors.Is(err, os.ErrNotExist) {
+	switch err := os.Rename(from, to); {
+	case errors.Is(err, os.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	return datadir.SyncDir(filepath.Dir(from))

@@ -88,8 +88,8 @@ func makeAuthority(base, commonName string, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the certificate authority: %w", err)
 	}
-	encoded := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := datadir.WriteFile(base+".crt", encoded, 0o600); err != nil {
+	encoded, err := writePEM(base+".crt", typeCertificate, der)
+	if err != nil {
 		return nil, err
 	}
 	return &Authority{certificate: certificate, key: key, pem: encoded, file: base + ".crt"}, nil
@@ -125,11 +125,19 @@ func makeKey(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a private key: %w", err)
 	}
-	encoded := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	if err := datadir.WriteFile(path, encoded, 0o600); err != nil {
-		return nil, err
-	}
-	return key, nil
+	_, err = writePEM(path, typeKey, der)
+	return key, err
+}
+
+// The types of PEM blocks.
+const (
+	typeCertificate = "CERTIFICATE"
+	typeKey         = "EC PRIVATE KEY"
+)
+
+func writePEM(path, kind string, der []byte) ([]byte, error) {
+	encoded := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	return encoded, datadir.WriteFile(path, encoded, 0o600)
 }
 
 func readKey(path string) (crypto.Signer, error) {
@@ -138,7 +146,7 @@ func readKey(path string) (crypto.Signer, error) {
 		return nil, err
 	}
 	block, _ := pem.Decode(data)
-	if block == nil || block.Type != "EC PRIVATE KEY" {
+	if block == nil || block.Type != typeKey {
 		return nil, fmt.Errorf("%s does not contain an EC private key", path)
 	}
 	key, err := x509.ParseECPrivateKey(block.Bytes)
@@ -150,7 +158,7 @@ func readKey(path string) (crypto.Signer, error) {
 
 func parseCertificate(data []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
-	if block == nil || block.Type != "CERTIFICATE" {
+	if block == nil || block.Type != typeCertificate {
 		return nil, errors.New("it does not contain a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)

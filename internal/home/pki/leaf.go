@@ -10,15 +10,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"time"
-
-	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
 // Leaf describes a certificate that an authority keeps in BASE.crt and BASE.key.
@@ -105,7 +102,8 @@ func (a *Authority) sign(leaf Leaf, key crypto.Signer, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sign the certificate %s: %w", leaf.CertificateFile(), err)
 	}
-	return datadir.WriteFile(leaf.CertificateFile(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
+	_, err = writePEM(leaf.CertificateFile(), typeCertificate, der)
+	return err
 }
 
 func splitHosts(hosts []string) (names []string, addresses []net.IP) {

@@ -24,11 +24,10 @@ func CutBytes(text string, most int) string {
 	return text
 }
 
-// Fit cuts a text to so many bytes, the mark of the cut included, and keeps no part of a character.
+// Fit cuts a text to a number of bytes, including the mark, without splitting a character.
 func Fit(text string, most int) string {
-	const mark = "…"
 	if len(text) > most {
-		return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+		return CutBytes(text, most-len("…"))
 	}
 	return text
 }

@@ -6,6 +6,7 @@ package expression
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -112,10 +113,9 @@ func (e *Expression) Text(ctx context.Context, values map[string]any) (string, e
 }
 
 func (e *Expression) evaluate(ctx context.Context, values map[string]any) (ref.Val, error) {
-	all := map[string]any{purseName: newPurse(ctx)}
-	for name, value := range values {
-		all[name] = value
-	}
+	all := map[string]any{}
+	maps.Copy(all, values)
+	all[purseName] = newPurse(ctx)
 	value, _, err := e.program.ContextEval(ctx, all)
 	if err != nil {
 		return nil, fmt.Errorf("failed to evaluate the CEL expression '%s': %w", e.text, err)

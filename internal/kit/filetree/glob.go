@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Glob returns the files below a directory that match a pattern. Special characters in the directory's name have no meaning.
+// Glob returns the files below a directory that match a pattern. The directory's name is literal.
 func Glob(dir, pattern string) ([]string, error) {
 	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 	return filepath.Glob(filepath.Join(escaped, filepath.FromSlash(pattern)))

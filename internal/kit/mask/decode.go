@@ -5,7 +5,9 @@ package mask
 
 import (
 	"bytes"
+	"cmp"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -19,12 +21,7 @@ type decoder func(v *view) *view
 // few secrets contain.
 func decodersFor(secrets []pattern) []decoder {
 	has := func(part string) bool {
-		for _, p := range secrets {
-			if strings.Contains(p.text, part) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(secrets, func(p pattern) bool { return strings.Contains(p.text, part) })
 	}
 	list := []decoder{backslashes, percent, entities, blobs}
 	if has(" ") {
@@ -164,10 +161,7 @@ func hclMarks(v *view) *view {
 		}
 	}
 	dollars := undo('$')(v)
-	if dollars == nil {
-		return undo('%')(v)
-	}
-	if both := undo('%')(dollars); both != nil {
+	if both := undo('%')(cmp.Or(dollars, v)); both != nil {
 		return both
 	}
 	return dollars

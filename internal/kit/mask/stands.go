@@ -5,6 +5,7 @@ package mask
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -104,10 +105,6 @@ func namesSecret(text []byte) bool {
 		begin--
 	}
 	word := bytes.ToLower(text[begin:])
-	for _, name := range []string{"password", "passwd", "pwd", "secret", "token", "credential"} {
-		if bytes.Contains(word, []byte(name)) {
-			return true
-		}
-	}
-	return false
+	names := []string{"password", "passwd", "pwd", "secret", "token", "credential"}
+	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(word, []byte(name)) })
 }

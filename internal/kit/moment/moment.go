@@ -1,12 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package moment compares moments of which either may be missing.
+// Package moment compares times that may be zero.
 package moment
 
 import "time"
 
-// Earlier is the earlier one of two moments; a zero time is never.
+// Earlier returns the earlier of two times; a zero time means never.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// ChangeOf is the patch of an object that fails if somebody else wrote the object since it was read.
+// ChangeOf returns the patch of an object, which fails if somebody else wrote it since it was read.
 func ChangeOf(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 }
 
-// SetFinalizers writes the finalizers of an object in the middle of a pass: obj keeps what the pass has made of it so far, and
-// before is what the API has.
+// SetFinalizers writes the finalizers of an object during a reconciliation: obj keeps its unwritten
+// changes, and before is the object in the API.
 func SetFinalizers(ctx context.Context, c client.Client, obj, before client.Object, finalizers []string) error {
 	patched := before.DeepCopyObject().(client.Object)
 	patched.SetFinalizers(finalizers)
@@ -32,7 +32,7 @@ func SetFinalizers(ctx context.Context, c client.Client, obj, before client.Obje
 	return nil
 }
 
-// Release takes off a finalizer that another controller left and Yuba has no use for.
+// Release removes a finalizer of another controller that Yuba does not need.
 func Release(ctx context.Context, c client.Client, obj client.Object, finalizer string) error {
 	before := obj.DeepCopyObject().(client.Object)
 	if !controllerutil.RemoveFinalizer(obj, finalizer) {

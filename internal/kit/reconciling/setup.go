@@ -6,24 +6,33 @@ package reconciling
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
-// Options are those of a controller that makes so many passes at a time.
-func Options(workers int) controller.Options {
-	// One process may set up its controllers again, after a restored backup.
-	return controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
+// shortest and longest limit the backoff of a failed reconciliation. A thousand failing objects
+// cause about thirty reconciliations a second, which fail at once. The default of Kubernetes'
+// libraries grows to a quarter of an hour, and blocks objects that long after an outage.
+const shortest, longest = 5 * time.Millisecond, 30 * time.Second
+
+func limiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortest, longest)
 }
 
-// Find requests a pass over each object that an index finds. The list says which kind they are of.
+// Options are those of a controller with that many concurrent reconciliations.
+func Options(workers int) controller.Options {
+	// One process may set up its controllers again, after a restored backup.
+	return controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: limiter()}
+}
+
+// Find requests the reconciliation of each object that an index finds, of the list's kind.
 func Find(ctx context.Context, cache client.Reader, log *slog.Logger, list client.ObjectList, index, key string) (requests []reconcile.Request) {
 	err := cache.List(ctx, list, client.MatchingFields{index: key}, client.UnsafeDisableDeepCopy)
 	if err == nil {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package retry
+package reconciling
 
 import (
 	"testing"
@@ -12,17 +12,17 @@ import (
 )
 
 func TestPausesGrowAndStayShort(t *testing.T) {
-	limiter := Limiter()
+	limiter := limiter()
 	stack := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "vpc"}}
 	var last time.Duration
 	for n := range 1000 {
 		pause := limiter.When(stack)
-		if pause < last || pause > Longest {
+		if pause < last || pause > longest {
 			t.Fatalf("attempt %d comes after %s, the one before came after %s", n, pause, last)
 		}
 		last = pause
 	}
-	if last != Longest {
+	if last != longest {
 		t.Errorf("the pauses end at %s", last)
 	}
 	limiter.Forget(stack)
