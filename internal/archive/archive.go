@@ -192,8 +192,8 @@ func (a *reader) grown() error {
 	return a.ctx.Err()
 }
 
-// counted counts bytes where size can hide: the packed bytes, the output of gzip, and holes that tar
-// fills with zeros.
+// counted counts bytes where size can hide: the packed bytes, the output of gzip, and holes that
+// tar fills with zeros.
 type counted struct {
 	a    *reader
 	from io.Reader

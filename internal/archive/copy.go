@@ -14,9 +14,8 @@ import (
 	"strings"
 )
 
-// CopyPart makes dest a copy of the named directories, with all their content, and files of another
-// tree, as ExtractPart does from an archive. It ignores names that do not exist. Extract must have
-// created the tree, and nothing may write to it.
+// CopyPart makes dest a copy of the named directories and files of another tree, as ExtractPart
+// does. It ignores missing names. Extract must have created the tree, and nothing may write to it.
 func CopyPart(ctx context.Context, tree, dest string, names []string) (Manifest, error) {
 	manifest, err := replace(dest, func(fresh string) (Manifest, error) { return copyInto(ctx, tree, fresh, names) })
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"strings"
 )
 
-// Extract extracts an archive to dest. It writes the tree beside dest, and replaces dest only after
-// the digest is verified; on an error dest is unchanged. The parent directory must exist. Only one
-// extraction to dest may run at a time, because each removes the remains of an interrupted one.
+// Extract extracts an archive to dest, whose parent must exist, and replaces dest once the digest
+// is verified. Only one extraction to dest may run: each removes the remains of an interrupted one.
 func Extract(ctx context.Context, r io.Reader, dest string, limits Limits, digest string) (Manifest, error) {
 	return ExtractPart(ctx, r, dest, limits, digest, nil)
 }

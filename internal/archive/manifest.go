@@ -57,8 +57,7 @@ func (d Differences) String() string {
 const maxAdded = 200_000
 
 // Compare lists the changes in the tree at dir since its manifest was made, by metadata only. It
-// skips names for which keep returns true, with everything below: files of the runner and of tofu.
-// A tree with far more names than the manifest is an error.
+// skips what keep accepts, with everything below. Far more names than in the manifest are an error.
 func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, error) {
 	return compare(dir, m, keep, maxAdded)
 }
@@ -98,9 +97,8 @@ func kept(name string, keep func(string) bool) bool {
 	return false
 }
 
-// Scan lists the current content of a tree. It skips names for which keep returns true, with
-// everything below. It refuses a tree with more than most entries, unless most is 0, or with too
-// many levels: a program may have created them.
+// Scan lists a tree, except what keep accepts, with everything below. It refuses a tree that a
+// program made too deep, or that has more than most entries, unless most is 0.
 func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
 	m := Manifest{Files: map[string]Stat{}}
 	err := filetree.Walk(dir, filetree.Bounds{Entries: int64(most)}, func(name string, st *unix.Stat_t) error {

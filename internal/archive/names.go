@@ -66,9 +66,8 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// checkLink reports whether a link at name stays inside the tree wherever its target leads. ".." is
-// allowed only at the target's beginning: after a name that is a link, it would be relative to that
-// link's target.
+// checkLink reports whether a link stays inside the tree wherever its target leads. ".." is allowed
+// only at the target's beginning: after a link it would be relative to that one's target.
 func checkLink(name, target string) error {
 	if target == "" || len(target) > maxName || strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\x00\\") {
 		return &EntryError{name, "a link's target must be a relative path"}

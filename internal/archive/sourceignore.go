@@ -15,9 +15,8 @@ import (
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
 )
 
-// UpstreamRules say how to pack a tree from an upstream instead of a working directory. Everything
-// committed or published was intended, so .gitignore and .terraformignore do not count. A link that
-// leads out of the tree is excluded instead of refused, since the user cannot fix it here.
+// UpstreamRules are for a tree from an upstream. Everything in it was intended, so .gitignore and
+// .terraformignore do not count; and links out of it are excluded, since users cannot fix them.
 type UpstreamRules struct {
 	// SourceIgnore excludes what Flux excludes: its defaults and the patterns in .sourceignore
 	// files.

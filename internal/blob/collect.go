@@ -63,9 +63,8 @@ type Collected struct {
 	Bytes         int64
 }
 
-// CollectArtifacts deletes artifacts that are not referred to, and that were neither written nor,
-// by this process, stored again, looked up or opened since before. referred must answer from a list
-// that was complete when the collection began. Artifacts stored during the collection are safe.
+// CollectArtifacts deletes artifacts that are not referred to, and were not written, or used by
+// this process, since before. referred must answer from a list that was complete when it began.
 func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest string) bool, before time.Time) (Collected, error) {
 	var done Collected
 	defer s.uses.forget(before)

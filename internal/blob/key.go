@@ -15,9 +15,8 @@ import (
 	"filippo.io/age"
 )
 
-// LoadOrCreateKey reads the age identity at path, or creates one (mode 0600, in the format of
-// age-keygen) if the file does not exist. Two processes that create it concurrently get the same
-// key.
+// LoadOrCreateKey reads the age identity at path, or creates it (mode 0600, in age-keygen's
+// format). Two processes that create it concurrently get the same key.
 func LoadOrCreateKey(path string) (*age.X25519Identity, error) {
 	identity, err := loadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {

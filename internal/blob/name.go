@@ -16,10 +16,9 @@ const (
 )
 
 // ValidateKey reports whether a key is valid on every kind of store: segments of letters, digits
-// and "._~:@+=,-", separated by single slashes, none of them starting with a dot. So a key can
-// neither leave its directory nor conflict with the store's own files, which start with a dot. A
-// directory cannot contain both "a" and "a/b": callers must not use a key as the directory of
-// another.
+// and "._~:@+=,-", separated by single slashes, without a dot at the beginning, as the store's own
+// files do. A key must not be the directory of another: a directory cannot contain both "a" and
+// "a/b".
 func ValidateKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("blob key of %d bytes is longer than %d", len(key), maxKey)

@@ -97,9 +97,8 @@ func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *
 	o.Etcd.StorageConfig.Transport.KeyFile = k.etcdClient.KeyFile()
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 10 * time.Minute
 	o.Etcd.EncryptionProviderConfigFilepath = k.encryption()
-	// A watch cache holds every object decoded, and its previous versions for a minute or more.
-	// With thousands of objects that is more memory than everything else uses. etcd runs in this
-	// process, and the few clients that watch have caches of their own.
+	// A watch cache of thousands of decoded objects, with previous versions, needs more memory than
+	// everything else. etcd runs in this process, and clients have caches.
 	o.Etcd.EnableWatchCache = false
 
 	o.Admission.GenericAdmission.DefaultOffPlugins = admissionOff()

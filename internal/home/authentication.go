@@ -37,9 +37,8 @@ func anonymousIsSet(path string) (bool, error) {
 	return config.AuthenticationConfig.Anonymous != nil, nil
 }
 
-// admitProbes lets anonymous requests read health and nothing else. The API server has a setting
-// for that in the file that lists the issuers. Keeping it separate lets the user own and reload
-// that file.
+// admitProbes lets anonymous requests read health and nothing else. The API server's own setting is
+// in the file that lists the issuers, which belongs to the user.
 func admitProbes(authentication *genericapiserver.AuthenticationInfo) {
 	authentication.Authenticator = union.NewFailOnError(authentication.Authenticator, anonymous.NewAuthenticator(public))
 }

@@ -16,9 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// bookmarked sends bookmarks to watchers that ask for them, as the watch cache usually does.
-// Without bookmarks, a client that watches an idle kind must list all of it again after each
-// reconnect: etcd compacts old revisions within minutes.
+// bookmarked sends bookmarks to watchers, as the watch cache does. etcd compacts old revisions
+// within minutes: without bookmarks, clients would list idle kinds again after each reconnect.
 type bookmarked struct{ generic.RESTOptionsGetter }
 
 // GetRESTOptions implements generic.RESTOptionsGetter.

@@ -319,9 +319,8 @@ func (p *ControlPlane) URL() string {
 	return "https://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// IssueServerCert returns the certificate of another server of this process, stored under the given
-// name, as a GetCertificate function of tls.Config. The certificate renews itself while the control
-// plane runs.
+// IssueServerCert returns the self-renewing certificate of another server of this process, stored
+// under the given name, as a GetCertificate function of tls.Config.
 func (p *ControlPlane) IssueServerCert(name string, hosts []string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	certificate, err := p.keys.issue(name, hosts)
 	if err != nil {

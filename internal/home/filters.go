@@ -58,9 +58,8 @@ func (d door) known(next http.Handler) http.Handler {
 	})
 }
 
-// decodable refuses CustomResourceDefinitions in protobuf, except from the API server itself. Their
-// schemas can nest as deep as the body is long, and decoding takes a stack frame a level: two
-// megabytes crash the process. JSON and YAML are decoded to a limited depth.
+// decodable refuses CustomResourceDefinitions in protobuf, except from the API server itself:
+// decoding a schema of two megabytes that nests as deep as it is long crashes the process.
 func decodable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())

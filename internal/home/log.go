@@ -65,9 +65,8 @@ func discreet(a slog.Attr) slog.Attr {
 	return slog.String(a.Key, before+quoting+which+"): (details hidden because they quote the object)")
 }
 
-// kubernetesHandler lowers the levels: info becomes debug, and an error a warning, because these
-// packages retry until they succeed. While the API starts or stops, its parts fail to reach each
-// other; these errors become debug.
+// kubernetesHandler turns info into debug, and errors into warnings, because these packages retry.
+// While the API starts or stops, its parts fail to reach each other, and errors become debug.
 type kubernetesHandler struct {
 	attributes []slog.Attr
 }

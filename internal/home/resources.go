@@ -39,9 +39,8 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 )
 
-// servedGroups returns the groups that the API serves besides CRDs. Certificates, flow control and
-// storage migration are off: nothing acts on them here, and each kind costs memory and an etcd
-// connection.
+// servedGroups returns the groups that the API serves besides CRDs. It leaves out groups that
+// nothing acts on here: each kind costs memory and an etcd connection.
 func servedGroups() *serverstorage.ResourceConfig {
 	config := serverstorage.NewResourceConfig()
 	config.EnableVersions(

@@ -14,9 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/etcd"
 )
 
-// Rebuild makes a new store from the current database, for a store that has lost its log, and
-// installs it like a backup. The old store goes to the directory aside. Nothing may use the data
-// directory meanwhile.
+// Rebuild makes a new store from the current database, if its log is lost, and installs it like a
+// backup. The old store goes to the directory aside. Nothing may use the data directory meanwhile.
 func Rebuild(dir datadir.Dir, aside string, log *slog.Logger) error {
 	staging, err := os.MkdirTemp(string(dir), stagingPrefix)
 	if err != nil {

@@ -41,7 +41,8 @@ func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Or
 	defer os.RemoveAll(staging)
 	origin, err := extract(staging, from)
 	if err == nil {
-		// Without blobs in the archive the current ones must go, too: the restored keys cannot open them.
+		// The restored keys cannot open the current blobs, so these must go even if the archive has
+		// none.
 		err = os.MkdirAll(filepath.Join(staging, blobsName), 0o700)
 	}
 	if err == nil {

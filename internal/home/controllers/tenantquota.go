@@ -28,8 +28,7 @@ const TenantQuotaName = "tenant-default"
 const labelDefaultQuota = "yuba.dev/default-quota"
 
 // tenantQuota creates a quota in each namespace that a Tenant made, unless the namespace has one.
-// It never changes an existing quota: to change the limits of a namespace, edit its quota or add
-// one.
+// It never changes an existing quota, so people can edit it or add one.
 type tenantQuota struct {
 	*environment
 	namespaces corelisters.NamespaceLister

@@ -57,9 +57,8 @@ func (d Dir) Record() string { return d.path("home.json") }
 // BlobKey is the age identity that decrypts every blob.
 func (d Dir) BlobKey() string { return d.path("keys", "blob.agekey") }
 
-// Open opens the data directory without locking it. It creates a missing directory and makes it
-// private. It refuses a directory that a newer Yuba wrote, or that is something else, such as a
-// home directory.
+// Open opens the data directory without locking it: it creates a missing one and makes it private.
+// It refuses a directory that a newer Yuba wrote, or that has another purpose.
 func Open(path string) (Dir, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -13,18 +13,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// If a member is killed during its first start, its log may lack the entry that makes it a member
-// of its own cluster; a restart would wait for a leader for ever. Nobody can write to a member
-// before it answers, so an interrupted first start is discarded. A file beside the member's
-// directory marks it.
+// If a member is killed during its first start, its log may lack its own membership; a restart
+// would wait for a leader for ever. Nobody can write before it answers, so such a start is
+// discarded. A file beside the member's directory marks it.
 const (
 	beginningName = "beginning"
 	memberDir     = "member"
 )
 
-// startingName is a file that exists while the member starts. At each start etcd truncates its log
-// after the last entry and extends it again. A kill in between leaves a short log, and loses
-// nothing.
+// startingName is a file that exists while the member starts. etcd then truncates and extends its
+// log: a kill in between leaves a short log, and loses nothing.
 const startingName = "starting"
 
 // starting reports whether the last start was interrupted.

@@ -31,9 +31,8 @@ type Expect struct {
 	FullLog bool
 }
 
-// Check verifies the store in a directory without changing anything. etcd itself accepts an empty
-// directory like a full one, and panics or hangs on a damaged one. After an orderly stop Check
-// finds every changed bit; after a crash, what the store's structure and checksums reveal.
+// Check verifies a store and changes nothing; etcd itself panics or hangs on a damaged one. After
+// an orderly stop Check finds every changed bit; after a crash, what checksums reveal.
 func Check(dir string, expect Expect) (Facts, error) {
 	member := filepath.Join(dir, memberDir)
 	if _, err := os.Stat(filepath.Join(dir, beginningName)); err == nil {

@@ -61,8 +61,7 @@ type Options struct {
 	// SnapshotEvery is the number of changes after which the log starts anew; 5000 if zero.
 	SnapshotEvery uint64
 	// ProgressEvery is how often watchers of idle kinds get a progress notification; a minute if
-	// zero. History is compacted after five minutes. The value is global to the process: the last
-	// start wins.
+	// zero. It is global to the process: the last start wins.
 	ProgressEvery time.Duration
 	Log           *slog.Logger
 }

@@ -13,9 +13,8 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 )
 
-// revisionBump is added to the revision of a restored store, so that clients which saw the newer
-// store do not mistake its revisions for known ones. There are fewer changes between a backup and
-// its restore.
+// revisionBump is added to the revision of a restored store, and exceeds the changes since a
+// backup: clients that saw the newer store must not mistake new revisions for known ones.
 const revisionBump = 1_000_000_000
 
 // Snapshot is a consistent view of the store, in etcd's snapshot format.

@@ -37,9 +37,8 @@ func CheckBlobs(dir datadir.Dir, blobsHere bool) error {
 	return nil
 }
 
-// WriteBlobs records the blobs and the key, and keeps the rest of the record. If "yuba up" has left
-// a store or a kubeconfig without a record, WriteBlobs writes none: with a record that lacks the
-// store, its loss would go unnoticed.
+// WriteBlobs records the blobs and the key, and keeps the rest of the record. It writes none if
+// "yuba up" has left a store or a kubeconfig without one: then the store's loss would go unnoticed.
 func WriteBlobs(dir datadir.Dir, blobsHere bool) error {
 	f, err := gatherBlobs(dir, blobsHere)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// maxBytes is what one evaluation may create and compare. The largest input, the body of a webhook,
-// has three million bytes; copying or comparing maxBytes takes about 100 ms and cannot be
-// interrupted.
+// maxBytes limits what one evaluation creates and compares: about 100 ms, which cannot be
+// interrupted. The largest input, the body of a webhook, has three million bytes.
 const maxBytes = 64 << 20
 
 // purseName is the variable with the evaluation's purse. It is not a valid name in an expression.

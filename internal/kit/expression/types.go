@@ -13,9 +13,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// maxType is the maximum nesting of a value's type. The checker writes out each type, and a short
-// text can double it with every step: [1].map(x, {x: x}).map(x, {x: x})… Data of requests and
-// objects has nesting one.
+// maxType limits the nesting of a type. The checker writes out each type, and a short text can
+// double it with every step: [1].map(x, {x: x}).map(x, {x: x})… Data has nesting one.
 const maxType = 32
 
 // measure estimates the size of an expression's types before they are checked.

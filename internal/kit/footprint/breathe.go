@@ -18,9 +18,8 @@ const (
 	// roomAtWork and roomAtRest limit that growth in bytes. A server with many stacks uses more
 	// memory, so its percentage is lower.
 	roomAtWork, roomAtRest = 96 << 20, 48 << 20
-	// leastAtWork and leastAtRest are the minimum growth. Below them the cost of a stack rises with
-	// the number of stacks: each collection visits all memory in use, and there are more
-	// collections.
+	// leastAtWork and leastAtRest are the minimum growth. Below them a stack costs the more, the
+	// more stacks there are: each collection visits all memory in use.
 	leastAtWork, leastAtRest = 60, 20
 	// rest is the idle time after which memory is returned, and the time for which a measurement is
 	// valid.

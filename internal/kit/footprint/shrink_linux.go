@@ -52,9 +52,8 @@ func resident() int64 {
 
 type mapping struct{ start, end uintptr }
 
-// cleanMappings finds the mappings of a file that are read-only and unmodified, so that the kernel
-// can reload them from the file. It excludes mappings that the dynamic loader changed before it
-// protected them.
+// cleanMappings finds the unmodified read-only mappings of a file, which the kernel can reload,
+// except those that the dynamic loader changed before it protected them.
 func cleanMappings(smaps, file string) []mapping {
 	var found []mapping
 	var current *mapping

@@ -71,9 +71,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit adds a connection, perhaps replacing another one, and reports whether that succeeded. While
-// it waits for a place, further connections wait in the kernel's queue: if a flood could replace
-// connections as fast as it arrives, nobody would have time to show credentials.
+// admit adds a connection, perhaps in place of another one, and reports whether that succeeded. It
+// may wait: a flood must leave others time to show credentials.
 func (l *Listener) admit(c *conn) bool {
 	for {
 		evicted, ok := l.place(c)

@@ -38,9 +38,8 @@ func NewServer(handler http.Handler, bodyTime time.Duration, config *tls.Config,
 	}
 }
 
-// Bodies sets deadlines for request bodies, whether or not next reads them: a server reads the rest
-// before it responds. They may take most; if it is 0, as long as they keep arriving.
-// http.Server.ReadTimeout would suffice for short ones, but ends the context of longer requests.
+// Bodies sets deadlines for request bodies, whether or not next reads them. They may take most; if
+// it is 0, as long as they keep arriving. http.Server.ReadTimeout would end longer requests.
 func Bodies(next http.Handler, most time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {

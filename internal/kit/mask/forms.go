@@ -51,9 +51,8 @@ func (s *Secrets) patterns() []pattern {
 	return all
 }
 
-// inBase64 returns the certain base64 characters of a text at each offset: alone, and after one or
-// two bytes (and so any number), as a password follows a user's name. It handles all alphabets;
-// padding does not matter.
+// inBase64 returns the certain base64 characters of a text, in all alphabets, alone and after one
+// or two bytes (and so any number), as a password follows a user's name.
 func inBase64(text string) []pattern {
 	var all []pattern
 	for shift := range 3 {

@@ -16,8 +16,7 @@ import (
 )
 
 // Explain describes why a connection failed, in our own words. Errors of network packages quote
-// what they received, such as a line that is not HTTP, or the target of a redirect: that would show
-// a stack's author what only the server can reach.
+// responses and redirects, and would show a stack's author what only the server can reach.
 func Explain(err error) string {
 	var (
 		timeout   net.Error

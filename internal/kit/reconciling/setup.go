@@ -17,9 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// shortest and longest limit the backoff of a failed reconciliation. A thousand failing objects
-// cause about thirty reconciliations a second, which fail at once. The default of Kubernetes'
-// libraries grows to a quarter of an hour, and blocks objects that long after an outage.
+// shortest and longest limit the backoff of failed reconciliations. A thousand failing objects
+// cause thirty a second; Kubernetes' default would block them for a quarter of an hour.
 const shortest, longest = 5 * time.Millisecond, 30 * time.Second
 
 func limiter() workqueue.TypedRateLimiter[reconcile.Request] {

@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchStatus writes the differences of a status, and updates the object's resource version. Use it
-// for statuses with a single writer: a concurrent change of the object is not a conflict, but a new
-// object of the same name is.
+// PatchStatus writes the differences of a status with a single writer, and updates the resource
+// version. Concurrent changes are not a conflict, but a new object of the name is.
 func PatchStatus(ctx context.Context, c client.Client, before, now client.Object) error {
 	data, err := client.MergeFrom(before).Data(now)
 	if err != nil {

@@ -25,8 +25,8 @@ func isStack(u *unstructured.Unstructured) bool {
 	return kind.Group == infrav1.GroupVersion.Group && kind.Kind == infrav1.Kind
 }
 
-// Concerns reports whether a manifest has an empty approvePlan, so that applying it depends on the live
-// object.
+// Concerns reports whether a manifest has an empty approvePlan, so that applying it depends on the
+// live object.
 func Concerns(manifest *unstructured.Unstructured) bool {
 	if !isStack(manifest) {
 		return false
@@ -43,8 +43,8 @@ func Of(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Omit returns the manifest to apply to the live object, nil for none, if [Concerns] is true: without
-// the field, unless that ends a mode of the live object.
+// Omit returns the manifest to apply to the live object, nil for none, if [Concerns] is true:
+// without the field, unless that ends a mode of the live object.
 func Omit(manifest, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if isMode(valueOf(live)) {
 		return manifest
@@ -54,8 +54,8 @@ func Omit(manifest, live *unstructured.Unstructured) *unstructured.Unstructured 
 	return u
 }
 
-// CarryOver returns the manifest to replace the live object with: with the plan that the live object
-// approves, unless it names a plan or a mode, and with the requests in its annotations.
+// CarryOver returns the manifest to replace the live object with: with the plan that the live
+// object approves, unless it names a plan or a mode, and with the requests in its annotations.
 func CarryOver(manifest, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if !isStack(manifest) || live == nil {
 		return manifest
@@ -84,8 +84,8 @@ func CarryOver(manifest, live *unstructured.Unstructured) *unstructured.Unstruct
 // Manager owns approvals on behalf of people whose own field manager would lose them.
 const Manager = "yuba-approval"
 
-// Enforcer returns the field manager that applies approvePlan from a manifest, and so resets it when
-// somebody changes it; empty for none.
+// Enforcer returns the field manager that applies approvePlan from a manifest, and so resets it
+// when somebody changes it; empty for none.
 func Enforcer(live metav1.Object) string {
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != Manager && owns(entry.FieldsV1) {

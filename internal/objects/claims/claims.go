@@ -101,8 +101,8 @@ func (b *Book) Take(at Place, owner owned.Owner, bid Bid) (holder *owned.Owner) 
 	return nil
 }
 
-// Release gives an object up, or stops waiting for it. It returns the owners that wait for an object
-// that the owner held.
+// Release gives an object up, or stops waiting for it. It returns the owners that wait for an
+// object that the owner held.
 func (b *Book) Release(at Place, owner owned.Owner) (heirs []owned.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,8 +25,8 @@ const (
 	// timeout limits one request to a remote cluster.
 	timeout     = 30 * time.Second
 	dialTimeout = 10 * time.Second
-	// maxAnswer limits a response: the author of the kubeconfig may control the cluster. The largest
-	// ones list an API's kinds.
+	// maxAnswer limits a response: the author of the kubeconfig may control the cluster. The
+	// largest ones list an API's kinds.
 	maxAnswer = 32 << 20
 )
 
@@ -64,8 +64,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Kubeconfig returns the kubeconfig in a Secret, as Flux does: under the named key, else value, else
-// value.yaml.
+// Kubeconfig returns the kubeconfig in a Secret, as Flux does: under the named key, else value,
+// else value.yaml.
 func Kubeconfig(secret *corev1.Secret, key string) ([]byte, error) {
 	keys := []string{key}
 	if key == "" {
@@ -82,8 +82,8 @@ func Kubeconfig(secret *corev1.Secret, key string) ([]byte, error) {
 	return nil, fmt.Errorf("the Secret %s/%s has no kubeconfig under %q", secret.Namespace, secret.Name, keys)
 }
 
-// Config parses a kubeconfig from a Secret. It refuses programs, files of this server, and servers that
-// cannot be verified. Errors do not quote it.
+// Config parses a kubeconfig from a Secret. It refuses programs, files of this server, and servers
+// that cannot be verified. Errors do not quote it.
 func Config(content []byte) (*rest.Config, error) {
 	parsed, err := clientcmd.Load(content)
 	if err != nil {

@@ -16,8 +16,8 @@ type CredentialsError struct{ error }
 
 func (e *CredentialsError) Unwrap() error { return e.error }
 
-// Open returns a client and a mapper for the cluster of a kubeconfig. It returns a *CredentialsError if
-// the kubeconfig is wrong.
+// Open returns a client and a mapper for the cluster of a kubeconfig. It returns a
+// *CredentialsError if the kubeconfig is wrong.
 func Open(config *rest.Config, scheme *runtime.Scheme) (client.Client, meta.RESTMapper, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

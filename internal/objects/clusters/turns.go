@@ -39,8 +39,8 @@ func (t *Turns) Enter(owner owned.Owner) bool {
 	return false
 }
 
-// free counts the places that are neither taken nor kept for a called owner. While owners wait there
-// is none: see call.
+// free counts the places that are neither taken nor kept for a called owner. While owners wait
+// there is none: see call.
 func (t *Turns) free() int { return t.limit - t.inside - len(t.called) }
 
 // Exit returns a place. The caller must call the returned owners.
@@ -51,7 +51,7 @@ func (t *Turns) Exit() []owned.Owner {
 	return t.call()
 }
 
-// Yield says that an owner no longer needs a place. The caller must call the returned owners instead.
+// Yield gives up an owner's place. The caller must call the returned owners instead.
 func (t *Turns) Yield(owner owned.Owner) []owned.Owner {
 	t.mu.Lock()
 	defer t.mu.Unlock()

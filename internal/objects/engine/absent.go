@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// From manyNew new objects of a kind in a namespace on, the engine lists the existing ones instead
-	// of trying each: a dry run costs about as much as an apply.
+	// From manyNew new objects of a kind in a namespace on, the engine lists the existing ones
+	// instead of trying each: a dry run costs about as much as an apply.
 	manyNew = 20
 	// Namespaces with more objects of a kind than this are not listed.
 	listPage, listPages = 1000, 10

@@ -25,7 +25,7 @@ type Request struct {
 	Owner Owner
 	// Objects are prepared manifests. The engine may change them.
 	Objects []*unstructured.Unstructured
-	// Known are earlier outcomes. Unless Full is true, objects that are as they were left are skipped.
+	// Known are earlier outcomes. Unless Full is true, unchanged objects are skipped.
 	Known map[ID]Applied
 	Full  bool
 	// Force recreates objects with immutable fields, and takes objects from other owners.
@@ -99,8 +99,8 @@ func (r *Report) Changed() []string {
 	return lines
 }
 
-// Prepare normalizes objects, labels them with their owner, and orders them by kind. The error names
-// an object that cannot be applied at all.
+// Prepare normalizes objects, labels them with their owner, and orders them by kind. The error
+// names an object that cannot be applied at all.
 func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return err

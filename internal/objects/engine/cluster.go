@@ -29,8 +29,8 @@ type Cluster struct {
 	Own client.Reader
 	// Watch follows the owned objects; nil when the cluster is not watched.
 	Watch *Watch
-	// Explain returns an error of the API as it may be shown; nil changes nothing. Errors that quote
-	// nothing of an API are [OwnWords].
+	// Explain returns an error of the API as it may be shown; nil changes nothing. Errors that
+	// quote nothing of an API are [OwnWords].
 	Explain func(error) error
 }
 

@@ -33,8 +33,8 @@ const (
 	Going
 	// Released: it stays, without an owner.
 	Released
-	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to another
-	// owner that waits for it.
+	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to
+	// another owner that waits for it.
 	Kept
 	Handed
 )

@@ -9,7 +9,7 @@ import (
 
 // Owners tells the engine about the owners of one kind. Passes call it at the same time.
 type Owners interface {
-	// Exists reports whether an owner still exists. In doubt it does, so that nothing is taken from it.
+	// Exists reports whether an owner still exists; in doubt, it does.
 	Exists(owner Owner) bool
 	// Counts reports whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
 	Counts(owner Owner, id ID) bool

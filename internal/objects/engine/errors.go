@@ -83,7 +83,7 @@ func (w *writing) explain(err error) error {
 	return errors.New("the API did not answer as it should; " + notShown)
 }
 
-// definite reports whether the API certainly did not carry out a write. After a timeout it may have.
+// definite reports whether the API certainly did not carry out a write.
 func definite(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -27,8 +27,8 @@ type Policy struct {
 }
 
 const (
-	// keyInstalled is on the kinds that this server installs. No owner may change or delete them, for
-	// example with definitions of another version: all objects of the kind would go with one.
+	// keyInstalled is on the kinds that this server installs. No owner may change or delete them,
+	// for example with definitions of another version: all objects of the kind would go with one.
 	keyInstalled = "yuba.dev/installed-from"
 
 	valueDisabled, valueEnabled                = "disabled", "enabled"
@@ -73,8 +73,7 @@ func (p *Policy) OwnerOf(o metav1.Object) (owner Owner, ok bool) {
 }
 
 // NewWatch returns a watch of the objects whose labels name an owner. Its informers end with ctx.
-// changed is called for every change of an owned object, with nil when it is gone; it must not
-// block.
+// changed is called for every change, with nil when an object is gone; it must not block.
 func (p *Policy) NewWatch(ctx context.Context, client metadata.Interface, mapper meta.RESTMapper,
 	changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)) *Watch {
 	return owned.NewWatch(ctx, owned.Options{Metadata: client, Mapper: mapper, Selector: p.labelName(), Changed: changed,

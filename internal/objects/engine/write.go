@@ -39,11 +39,11 @@ const (
 type Ownership interface {
 	// Standing is what an object says about the owner. manifest is what the object is to be.
 	Standing(live, manifest metav1.Object) Standing
-	// Rival is who else has an object that does not say it is the owner's. was is true for an object
-	// that was the owner's before, and may only have lost its marks.
+	// Rival is who else has an object that does not say it is the owner's. was is true for an
+	// object that was the owner's before, and may only have lost its marks.
 	Rival(live, manifest metav1.Object, was bool) Rival
-	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and changes
-	// nothing else.
+	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and
+	// changes nothing else.
 	Adopt(live, manifest metav1.Object) map[string]any
 	// References are the owner references of the manifest, and those of the object to other owners.
 	References(live, manifest metav1.Object) []metav1.OwnerReference
@@ -80,11 +80,11 @@ type Write struct {
 	Force bool
 	// Once creates the object, or adopts it, and never changes it again.
 	Once bool
-	// Ignore returns a manifest without the fields of a live object that others may change; nil when
-	// they may change none.
+	// Ignore returns a manifest without the fields of a live object that others may change; nil
+	// when they may change none.
 	Ignore func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Live is the object in the watch; nil for none. Left says that it exists nevertheless, as it was
-	// left.
+	// Live is the object in the watch; nil for none. Left says that it exists nevertheless, as it
+	// was left.
 	Live *metav1.PartialObjectMetadata
 	Left bool
 	// Was is the uid of the object that was the owner's when it was last seen; empty for none.
@@ -133,7 +133,8 @@ type writing struct {
 	Write
 	cluster *Cluster
 	manager string
-	// exists is true if the object is known to exist; standing is then what it says about its owner.
+	// exists is true if the object is known to exist; standing is then what it says about its
+	// owner.
 	exists   bool
 	standing Standing
 }
@@ -215,8 +216,8 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	options := []client.PatchOption{client.FieldOwner(w.manager)}
 	switch {
 	case !w.exists:
-		// If somebody has created the object, the API refuses this version. That saves a request for
-		// each new object.
+		// If somebody has created the object, the API refuses this version. That saves a request
+		// for each new object.
 		u.SetResourceVersion(noVersion)
 	case w.standing.Mine || w.Force:
 		options = append(options, client.ForceOwnership)

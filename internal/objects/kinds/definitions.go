@@ -19,8 +19,8 @@ import (
 // Definition is the kind of definitions of custom kinds.
 var Definition = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definitions watches the names of an API's custom kinds, so that owners that wait for a kind are woken
-// when it is defined. It begins with the first kind that the API lacks.
+// definitions watches the names of an API's custom kinds, so that owners that wait for a kind are
+// woken when it is defined. It begins with the first kind that the API lacks.
 type definitions struct {
 	// base ends it.
 	base     context.Context

@@ -29,7 +29,7 @@ type Options struct {
 	Client client.Reader
 	// Metadata watches definitions; if it is nil, Changed is never called.
 	Metadata metadata.Interface
-	// Changed is called with the group of a new or changed definition, a moment before it is served.
+	// Changed is called with the group of a new definition, a moment before it is served.
 	Changed func(group string)
 	// Explain returns an error of the API as it may be shown; nil changes nothing.
 	Explain func(error) error
@@ -100,8 +100,8 @@ func (m missing) err(gvk schema.GroupVersionKind) error {
 	return &OtherVersionError{gvk, m.instead}
 }
 
-// Serves reports whether the API serves a kind, and whether its objects have no namespaces. It returns
-// an *OtherVersionError for another version: such objects must not go to another cluster.
+// Serves reports whether the API serves a kind, and whether its objects have no namespaces. It
+// returns an *OtherVersionError for another version: such objects must not go to another cluster.
 func (k *Kinds) Serves(gvk schema.GroupVersionKind, now time.Time) (served, root bool, err error) {
 	k.mu.Lock()
 	m, none := k.unserved[gvk]
@@ -137,8 +137,8 @@ func (k *Kinds) lacks(gvk schema.GroupVersionKind, other *meta.RESTMapping, now 
 	return m.err(gvk)
 }
 
-// ServedAs returns a kind in a version that the API serves, because the recorded one may be gone. The
-// error is a NoMatch if it serves none.
+// ServedAs returns a kind in a version that the API serves, because the recorded one may be gone.
+// The error is a NoMatch if it serves none.
 func (k *Kinds) ServedAs(gvk schema.GroupVersionKind) (schema.GroupVersionKind, error) {
 	mapping, err := k.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {

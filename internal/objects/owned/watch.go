@@ -36,11 +36,11 @@ type Options struct {
 	Selector string
 	// Owners returns the owners that an object belongs to, or concerns.
 	Owners func(id ID, o metav1.Object) []Owner
-	// Changed is called for every change; now is nil if the object is gone or no longer concerns the
-	// owner. It must not block.
+	// Changed is called for every change; now is nil if the object is gone or no longer concerns
+	// the owner. It must not block.
 	Changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)
-	// Look returns the function that makes a look of an object of a kind, without keeping the object;
-	// nil for kinds of which only metadata matter.
+	// Look returns the function that makes a look of an object of a kind, without keeping the
+	// object; nil for kinds of which only metadata matter.
 	Look func(kind schema.GroupKind) func(*unstructured.Unstructured) any
 	// WithOwnerReferences keeps the owner references, for Owners.
 	WithOwnerReferences bool
@@ -66,8 +66,8 @@ type followed struct {
 	trouble atomic.Pointer[error]
 }
 
-// refused reports whether the API will never list a kind. NotFound does not count: the kind may have
-// been defined a moment ago.
+// refused reports whether the API will never list a kind. NotFound does not count: the kind may
+// have been defined a moment ago.
 func (f *followed) refused() bool {
 	at := f.trouble.Load()
 	return at != nil && (apierrors.IsForbidden(*at) || apierrors.IsMethodNotSupported(*at))
@@ -336,8 +336,8 @@ func (w *Watch) find(id ID) (o any, known string) {
 	return o, known
 }
 
-// Get returns the metadata of an owned object, nil for none, and the version up to which its kind is
-// known. Do not change it.
+// Get returns the metadata of an owned object, nil for none, and the version up to which its kind
+// is known. Do not change it.
 func (w *Watch) Get(id ID) (m *metav1.PartialObjectMetadata, known string) {
 	o, known := w.find(id)
 	return metadataIn(o), known
@@ -352,8 +352,8 @@ func (w *Watch) Look(id ID) (m *metav1.PartialObjectMetadata, look any) {
 	return metadataIn(o), look
 }
 
-// AsLeft reports whether an object still has a print. If the watch does not know that version yet, it
-// assumes so, and Changed follows.
+// AsLeft reports whether an object still has a print. If the watch does not know that version yet,
+// it assumes so, and Changed follows.
 func (w *Watch) AsLeft(id ID, left Print) bool {
 	now, known := w.Get(id)
 	if known == "" {

@@ -60,7 +60,7 @@ func ofCustom(o *unstructured.Unstructured, statusless bool) Readiness {
 	return ofFalse("Ready", c, there)
 }
 
-// ofStalled: usually the condition Ready describes the failure, and Stalled only that it is permanent.
+// ofStalled: usually Ready describes the failure, and Stalled only that it is permanent.
 func ofStalled(stalled, c condition) Readiness {
 	message := stalled.message
 	if c.status == "False" && c.message != "" {

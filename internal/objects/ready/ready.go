@@ -82,8 +82,8 @@ func Of(o *unstructured.Unstructured, statusless bool) Readiness {
 	return ofCustom(o, statusless)
 }
 
-// rules are for kinds with a status of their own. All other builtin kinds are ready when they exist,
-// unless they have a condition Ready.
+// rules are for kinds with a status of their own. All other builtin kinds are ready when they
+// exist, unless they have a condition Ready.
 var rules = map[schema.GroupKind]func(o *unstructured.Unstructured) Readiness{
 	{Group: "", Kind: "Namespace"}:                                    ofPhase("Active"),
 	{Group: "", Kind: "PersistentVolumeClaim"}:                        ofClaim,
@@ -132,7 +132,7 @@ func conditionsOf(o *unstructured.Unstructured) (all map[string]condition, there
 	return all, len(all) > 0
 }
 
-// observed reports whether a status is about the present generation. Without a generation it counts.
+// observed reports whether a status is about the present generation, or does not say.
 func observed(o *unstructured.Unstructured, generation int64, said bool) bool {
 	return !said || generation >= o.GetGeneration()
 }
@@ -141,8 +141,8 @@ func notObserved(o *unstructured.Unstructured) Readiness {
 	return waiting(ReasonNotObserved, "its controller has not seen generation %d yet", o.GetGeneration())
 }
 
-// statusObserved reports whether the status is about the present generation; if demanded, it must say
-// so.
+// statusObserved reports whether the status is about the present generation; if demanded, it must
+// say so.
 func statusObserved(o *unstructured.Unstructured, demanded bool) bool {
 	said := field(o.Object, "status", "observedGeneration") != nil
 	return observed(o, integer(o.Object, "status", "observedGeneration"), said || demanded)

@@ -44,8 +44,8 @@ func ofSuspended(o *unstructured.Unstructured) Readiness {
 	return waiting(ReasonSuspended, "spec.suspend is true; resume it with yuba resume %s -n %s", o.GetName(), o.GetNamespace())
 }
 
-// applied reports whether the stack's resources exist: it was applied (tofu-controller writes one of
-// the two fields), or a plan found no changes, as with an adopted state, and its outputs are written.
+// applied reports whether the stack's resources exist: it was applied (tofu-controller writes one
+// of the two fields), or its plan had no changes, and its outputs are written.
 func applied(o *unstructured.Unstructured, plan condition) bool {
 	if text(o.Object, "status", "lastAppliedRevision") != "" || some(o.Object, "status", "inventory", "entries") {
 		return true

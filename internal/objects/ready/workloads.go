@@ -40,7 +40,7 @@ func replicas(o *unstructured.Unstructured) (int64, Readiness) {
 	return want, isReady
 }
 
-// ofDeployment: all Pods have the present template and serve. The numbers no longer include older ones.
+// ofDeployment: all Pods have the present template and serve.
 func ofDeployment(o *unstructured.Unstructured) Readiness {
 	want, r := replicas(o)
 	if !r.Ready {
@@ -66,7 +66,7 @@ func ofReplicaSet(o *unstructured.Unstructured) Readiness {
 	return reached(count{"ready", integer(o.Object, "status", "readyReplicas"), want}, count{"available", integer(o.Object, "status", "availableReplicas"), want})
 }
 
-// ofStatefulSet: Pods below a partition, and all with the strategy OnDelete, keep an older template.
+// ofStatefulSet: Pods below a partition, or with the strategy OnDelete, keep an older template.
 func ofStatefulSet(o *unstructured.Unstructured) Readiness {
 	want, r := replicas(o)
 	if !r.Ready {

@@ -10,8 +10,7 @@ import (
 )
 
 // WithArticle puts "a" or "an" before a noun, as pronounced: an Alert, an HTTPRoute, a UserPool.
-// For names that are spelt, such as those that begin with two capitals, the name of the first
-// letter counts.
+// Names that begin with two capitals are spelt.
 func WithArticle(noun string) string {
 	if soundsOpen(noun) {
 		return "an " + noun

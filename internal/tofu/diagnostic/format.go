@@ -103,9 +103,8 @@ func (s *Snippet) Format(o Options) string {
 	return b.String()
 }
 
-// carets underlines the bytes start to end of the line, counted in characters. It keeps tabs, so
-// that carets stay aligned. An empty highlight at the end of the line, such as a missing quote,
-// gets one caret.
+// carets underlines the bytes start to end of the line. It keeps tabs for alignment. An empty
+// highlight at the end of the line, such as a missing quote, gets one caret.
 func carets(line string, start, end int) string {
 	if start == len(line) && end >= start {
 		line, end = line+" ", start+1

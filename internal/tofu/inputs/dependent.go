@@ -10,9 +10,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// secretTextsOf returns the rendered texts that may reveal closed data: they differ if that data
-// does. It returns all texts if no data is known to be open, or if the templates fail with other
-// data.
+// secretTextsOf returns the rendered texts that differ if closed data does. It returns all texts if
+// no data is known to be open, or if the templates fail with other data.
 func secretTextsOf(raw []byte, rendered []string, data, closed map[string]any) []string {
 	if len(closed) == 0 {
 		return nil

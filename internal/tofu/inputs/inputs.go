@@ -27,9 +27,8 @@ type Inputs struct {
 	CLIConfig Value
 	// Inserted are texts that templates of the values inserted from Secrets.
 	Inserted []Value
-	// Origins describe where values come from, such as "ConfigMap team-a/settings, key size": for a
-	// variable by its name, for the environment by "env " and the name. For values in the object
-	// itself they are the field.
+	// Origins describe where values come from, such as "ConfigMap team-a/settings, key size" or a
+	// field: for a variable by its name, for the environment by "env " and the name.
 	Origins map[string]string
 	// Digest covers all inputs.
 	Digest string

@@ -16,9 +16,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// OpenOutputs lists the keys of a Secret with outputs that are not secret. Outputs that the program
-// does not declare as sensitive are stored in a Secret, too, and masking them would make errors and
-// plans unreadable. It is stored in an annotation of the Secret.
+// OpenOutputs lists the keys of a Secret with outputs that are not declared as sensitive: masking
+// them would make errors and plans unreadable. It is stored in an annotation of the Secret.
 type OpenOutputs struct {
 	// Open are the keys whose values may be shown to everybody who may read the stack.
 	Open []string `json:"open"`

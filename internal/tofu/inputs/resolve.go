@@ -22,9 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// Getter reads the objects that stacks name. For a missing object it returns an error that
-// [apierrors.IsNotFound] recognises. It removes an annotation of [OpenOutputs] that cannot be
-// trusted.
+// Getter reads the objects that stacks name. Its errors for missing ones satisfy
+// [apierrors.IsNotFound]. It removes an annotation of [OpenOutputs] that cannot be trusted.
 type Getter interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
@@ -43,8 +42,7 @@ type Option func(*resolver)
 func AllowCrossNamespace(allow bool) Option { return func(r *resolver) { r.crossNamespace = allow } }
 
 // Resolve reads a stack's inputs. An *Error lists what the user must fix; the inputs returned with
-// it contain the references to wait for. Other errors, such as an unavailable API, may be
-// temporary.
+// it contain the references to wait for. Other errors may be temporary.
 func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.TerraformSpec, options ...Option) (*Inputs, error) {
 	r := &resolver{
 		ctx: ctx, getter: g, namespace: namespace, part: PartVariables,

@@ -40,9 +40,8 @@ func (r *resolver) foreign(field string, o *object) {
 		field, o.ref, o.scope, r.scope, scope.Label)})
 }
 
-// Lent returns, sorted by name, the variables of varsFrom that become environment variables for
-// providers: keys with one of the prefixes, unless keeps reports that the name is used otherwise.
-// Type keys are excluded.
+// Lent returns, sorted by name, the variables of varsFrom that become environment variables: keys
+// with one of the prefixes, except type keys and names for which keeps returns true.
 func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 	var lent []EnvVar
 	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {

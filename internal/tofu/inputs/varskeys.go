@@ -32,10 +32,8 @@ func (r *resolver) varsKeys(field string, entries []string) (keys []varsKey, ok 
 	return keys, ok
 }
 
-// absentKey handles a missing key. tofu-controller reads keys of a Secret without checking that
-// they exist, so such a variable is the empty string; for a ConfigMap it is not set. Programs rely
-// on both. For a number or an object an empty string would make every plan fail, so later code
-// drops it there.
+// absentKey handles a missing key as tofu-controller does, on which programs rely: the variable is
+// the empty string for a Secret, and not set for a ConfigMap. Later code drops it for other types.
 func (r *resolver) absentKey(field string, o *object, key varsKey, optional bool) {
 	outcome := fmt.Sprintf("the variable %q is not set", key.to)
 	if o.ref.Kind == kindSecret {

@@ -52,8 +52,7 @@ func NewCallReader(fsys fs.FS, options ReadOptions) *CallReader {
 }
 
 // Calls returns the modules that the one in dir calls, by name. An *UnclearError says that the list
-// may be incomplete, or that a source or version is computed. Calls in tests of a root module are
-// always unclear.
+// may be incomplete, as for a root module with tests, or that a source or version is computed.
 func (r *CallReader) Calls(dir string, root bool) (map[string]Call, error) {
 	dir = path.Clean(dir)
 	done, there := r.read[dir]

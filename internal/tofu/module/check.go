@@ -43,10 +43,9 @@ func (l Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// CheckVariables compares values with the module's declarations. It returns the values for tofu, in
-// which strings with JSON of the declared type are parsed; all problems; and warnings, such as
-// undeclared names, whose values it drops. A variable that the module's own files or one of the
-// given environment variables (TF_VAR_NAME) set is not missing.
+// CheckVariables compares values with the module's declarations. It returns the values for tofu,
+// with strings of JSON parsed; all problems; and warnings about undeclared names, whose values it
+// drops. Variables set by the module's files or by env (TF_VAR_NAME) are not missing.
 func CheckVariables(m *Module, values map[string]json.RawMessage, env ...string) (map[string]json.RawMessage, Problems, []string) {
 	converted := make(map[string]json.RawMessage, len(values))
 	var problems Problems

@@ -20,9 +20,8 @@ var declaredSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "module", LabelNames: []string{"name"}},
 }}
 
-// Declared lists the resources that the root module in dir and its local modules declare, as
-// addresses without keys, such as module.net.aws_vpc.main. For a remote module it lists the call.
-// files are the configuration files of the source, by path. It skips invalid files.
+// Declared lists the resources of the root module in dir and its local modules, as addresses
+// without keys, and remote calls. files are the source's configuration by path.
 func Declared(files map[string][]byte, dir string) (addresses []string) {
 	d := declarer{dirs: map[string]map[string][]byte{}}
 	for name, content := range files {

@@ -20,9 +20,8 @@ type Foreign struct {
 	Whole string
 	// World lists the external data that it reads.
 	World []string
-	// Files is true if it may name files of its own directory, also for a provider. Callers that
-	// know these files must check whether they lead out of it. Templates are the files that it
-	// renders.
+	// Files is true if it may name files of its own directory; callers must check whether these
+	// lead out of it. Templates are the files that it renders.
 	Files     bool
 	Templates []string
 }

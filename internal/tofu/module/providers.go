@@ -46,9 +46,8 @@ var providerSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 var providerFunction = regexp.MustCompile(`provider::([a-zA-Z0-9_-]+)::`)
 
 // ReadProviders reads the required providers of the module in dir of fsys and of the modules it
-// calls. Remote modules are read where tofu has installed them, according to
-// .terraform/modules/modules.json of the root module. The file system must not follow links out of
-// the source.
+// calls: remote ones where .terraform/modules/modules.json of the root module says that tofu
+// installed them. The file system must not follow links out of the source.
 func ReadProviders(fsys fs.FS, dir string, options ReadOptions) (needs ProviderNeeds) {
 	r := &providerReader{fsys: fsys, root: path.Clean(dir), needs: ProviderNeeds{Providers: map[string][]string{}}, options: options}
 	defer func() {

@@ -276,9 +276,8 @@ func (v *visitor) program(block *hclsyntax.Block) {
 	}
 }
 
-// inputSources are data sources with data that others decide, like variables: responses of programs
-// and servers, outputs of other stacks, parameters and secrets. Other data of providers is real
-// infrastructure, which drift detection covers.
+// inputSources are data sources with data that others decide, like variables. Other data of
+// providers is real infrastructure, which drift detection covers.
 var inputSources = []string{
 	"external", "http", "terraform_remote_state", "tfe_outputs", "tfe_variables", "dns_*", "shell_script", "curl", "git_*",
 	"vault_*", "consul_key*", "etcd_*", "aws_ssm_parameter*", "aws_secretsmanager_*", "aws_appconfig_*", "aws_s3_object*", "aws_s3_bucket_object*",

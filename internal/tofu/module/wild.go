@@ -13,10 +13,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The parsers of HCL and its JSON form recurse for each nesting level, and Go ends the process when
-// a stack exceeds its limit. So nesting is measured before parsing. maxPending limits the tokens
-// that one expression keeps open on all levels together: the worst, a parenthesis, takes about 5
-// KiB of stack.
+// The parsers recurse for each nesting level, and Go ends the process when a stack is full. So
+// nesting is measured before. maxPending limits the tokens that one expression keeps open on all
+// levels together: the worst, a parenthesis, takes about 5 KiB of stack.
 const (
 	maxPending  = 20000
 	maxDepth    = 1000

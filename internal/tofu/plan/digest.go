@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// digest covers the effect of a plan: for each change its address, actions and both sides,
-// including secret values and unknown places. It excludes when, by which version and from which
-// state the plan was made.
+// digest covers the effect of a plan: each change's address, actions and both sides, with secret
+// values and unknown places. It excludes time, version and state of the plan.
 func (s *shown) digest() string {
 	type change struct {
 		Address, Previous, Deposed string

@@ -12,11 +12,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// Redact removes the sensitive values from the output of `tofu show -json` for a saved plan and
-// keeps its schema, for policies and webhooks. The string [SensitiveMark] replaces each sensitive
-// value of any type. given hides further secrets that the plan does not know, such as variables
-// from a Secret. It also returns a masker of the values that the plan marks, for writing the plan
-// as text.
+// Redact removes the sensitive values from `tofu show -json` of a saved plan and keeps its schema,
+// for policies and webhooks: [SensitiveMark] replaces each, of any type. given hides further
+// secrets, such as variables from a Secret. The returned masker hides the marked values in texts.
 func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(show))
 	decoder.UseNumber()

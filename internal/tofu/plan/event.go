@@ -218,9 +218,8 @@ func (w *wireDiagnostic) diagnostic() diagnostic.Diagnostic {
 	return d
 }
 
-// TakeState prepares a line for the log. It removes and returns the emergency dump of the state,
-// which tofu prints if it cannot store the state anywhere. And it removes both sides of a failed
-// condition, in which tofu prints sensitive values; the diagnostic's text remains.
+// TakeState prepares a line for the log: it removes and returns the emergency dump of the state. It
+// also removes both sides of a failed condition, in which tofu prints sensitive values.
 func TakeState(line []byte) (clean []byte, state json.RawMessage) {
 	if !bytes.Contains(line, []byte(`"state"`)) && !bytes.Contains(line, []byte(`"difference"`)) {
 		return line, nil

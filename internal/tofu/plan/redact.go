@@ -11,9 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// redactor replaces sensitive values. Marks alone are not enough: a provider that copies its input
-// to a computed attribute, as terraform_data does, loses them. So every text that contains a
-// sensitive value, in any encoding, is sensitive, too.
+// redactor replaces sensitive values. A provider that copies its input to a computed attribute
+// loses their marks, so every text with a sensitive value, in any encoding, is sensitive.
 type redactor struct {
 	// own hides the values that the plan marks, given further known secrets.
 	own, given *mask.Masker

@@ -27,9 +27,9 @@ const (
 	Sensitive
 )
 
-// Value is a redacted value in a plan: JSON with places that are unknown before the apply, or
-// sensitive and removed. In JSON these are {"$unknown": true} and {"$sensitive": N}, with equal N
-// for equal values in one change. Keys that begin with "$" get another one.
+// Value is a redacted value in a plan: JSON in which {"$unknown": true} is a value unknown before
+// the apply, and {"$sensitive": N} a removed one, with equal N for equal values in one change. Keys
+// that begin with "$" get another one.
 type Value struct {
 	kind   Kind
 	text   string // Bool, Number, Text

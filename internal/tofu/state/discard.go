@@ -13,9 +13,8 @@ import (
 )
 
 // Discard deletes the Secret and the Lease of an empty state after its stack was destroyed and
-// deleted. Its versions stay and age like those of any deleted state. Discard keeps a state that
-// has resources or outputs, cannot be read, is locked, belongs to another tenant, or is being
-// written.
+// deleted; its versions age like any. It keeps a state that has resources or outputs, cannot be
+// read, is locked, belongs to another tenant, or is being written.
 func (s *Store) Discard(ctx context.Context, key Key) error {
 	if err := key.Validate(); err != nil {
 		return err

@@ -147,8 +147,7 @@ func (s *Store) HolderNow(ctx context.Context, key Key) (*LockInfo, error) {
 }
 
 // knownLease returns the cached Lease in a first attempt if it is good enough: a write with an old
-// version fails, and is retried with the API's version. It returns nil if there is no Lease: the
-// state has never been locked.
+// version fails and is retried. It returns nil if the state has never been locked.
 func (s *Store) knownLease(ctx context.Context, key Key, attempt int, enough func(*coordinationv1.Lease) bool) (*coordinationv1.Lease, error) {
 	if s.leases != nil && attempt == 1 {
 		lease := new(coordinationv1.Lease)

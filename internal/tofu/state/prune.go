@@ -26,21 +26,18 @@ type Keep struct {
 const (
 	// settled is how long every version is kept: until then a reference to it has been written.
 	settled = time.Hour
-	// combined is the age from which, beyond the limit, only the last state of each run is kept.
-	// tofu writes one every 20 seconds, so a long apply would otherwise push out all older
-	// versions.
+	// combined is the age from which, beyond the limit, only the last state of each run is kept:
+	// tofu writes one every 20 seconds, and a long apply would push out all older versions.
 	combined = 24 * time.Hour
 )
 
-// goneMark is stored beside the versions of a state when it is first seen without stack and Secret.
-// From then on its versions age, so that versions of a long idle stack survive an accidental
-// deletion as long as any other's.
+// goneMark is stored beside a state's versions when it is first seen without stack and Secret. From
+// then on they age, so that a long idle stack survives an accidental deletion as long as any other.
 const goneMark = "gone"
 
 // Prune removes versions beyond the limits from a state with a stack or a Secret, and returns how
-// many. It never removes the newest one, the one with the highest serial, the last one that runID
-// (the last applied run) wrote, the one that the Secret points to, or any while there is no Secret:
-// then they are all that is left of the state.
+// many. It never removes the newest one, the one with the highest serial, the last one of runID
+// (the last applied run), the one that the Secret points to, or any while there is no Secret.
 func (s *Store) Prune(ctx context.Context, key Key, runID string, keep Keep, now time.Time) (int, error) {
 	ids, gone, err := s.left(ctx, key)
 	if err == nil {

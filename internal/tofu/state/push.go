@@ -58,9 +58,8 @@ func CheckPush(key Key, now, next *Snapshot) error {
 // NewSnapshot parses the bytes of a state that is not stored (yet).
 func NewSnapshot(data []byte) (*Snapshot, error) { return newSnapshot(data) }
 
-// Push replaces the current state by that of the request. The caller must hold its lock. Without
-// force the bytes are unchanged, including the serial; with force, a state that does not succeed
-// the current one gets a higher serial.
+// Push replaces the current state, whose lock the caller holds. Without force the bytes are
+// unchanged; with force, a state that does not succeed the current one gets a higher serial.
 func (s *Store) Push(ctx context.Context, key Key, request PushRequest) (Version, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, err

@@ -28,10 +28,9 @@ type By struct {
 	RunID  string
 }
 
-// Rollback makes the content of a stored version the current state: a new version with the same
-// lineage and the highest serial. It acquires the lock, unless the holder's id has it already. It
-// is the only operation that replaces a Secret whose content is not a state; it stores that content
-// in the blob store below corrupt/.
+// Rollback makes a stored version's content the current state: a new version with the highest
+// serial. It acquires the lock, unless the holder's id has it. Content of the Secret that is not a
+// state goes to the blob store below corrupt/; no other operation replaces that.
 func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) (_ Rollback, err error) {
 	from, data, err := s.ReadVersion(ctx, key, versionID)
 	if err != nil {
@@ -52,9 +51,8 @@ func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) 
 	return Rollback{From: from, To: to, SerialKept: kept}, nil
 }
 
-// putAbove stores data as the state with the highest serial so far, whatever the Secret contains.
-// The draft names writer and reason, and the owners if the Secret names none. serialKept is true if
-// the serial could not be changed.
+// putAbove stores data with the highest serial so far, unless that cannot be changed (serialKept).
+// The draft names writer and reason, and the owners if the Secret names none.
 func (s *Store) putAbove(
 	ctx context.Context, key Key, data []byte, draft Version, labels map[string]string,
 ) (version Version, serialKept bool, err error) {

@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// When a namespace is deleted, its state Secrets may go before its stacks, because nothing orders
-// them. Stacks that destroy their resources then continue with the newest stored version, and write
-// only versions: the namespace accepts no new Secret or Lease.
+// When a namespace is deleted, its state Secrets may go before its stacks. Stacks that destroy
+// their resources then continue with the newest version, and write only versions.
 
 // inDyingNamespace reports whether the key's namespace is being deleted.
 func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
@@ -27,9 +26,8 @@ func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
 }
 
 // successor returns the newest version instead of a missing Secret if that is harmless: in a
-// namespace that is being deleted, or if the version has no resources, so that nothing can be
-// created twice. Otherwise it returns nil. It accepts another tenant's version only if it is
-// completely empty: the remains of a destroyed stack.
+// namespace that is being deleted, or without resources, so that nothing can be created twice. It
+// accepts another tenant's version only if it is completely empty.
 func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
 	version, data, err := s.readVersion(ctx, key, newest.ID)
 	if err != nil {

@@ -45,9 +45,8 @@ type Version struct {
 // Mark identifies the version's content for a later Write.
 func (v Version) Mark() Mark { return Mark{Serial: v.Serial, Lineage: v.Lineage, Digest: v.Digest} }
 
-// note is a version's metadata besides id and content. It is stored in the gzip header of the blob
-// ("extra field"), which gunzip ignores: so a version is one blob, complete or absent, and still a
-// plain compressed file.
+// note is a version's metadata besides id and content, in the gzip header of the blob ("extra
+// field"): a version is one blob, complete or absent, and still a plain compressed file.
 type note struct {
 	Lineage   string      `json:"lineage"`
 	Digest    string      `json:"digest"`
@@ -68,8 +67,7 @@ const (
 )
 
 // Versions yields the stored versions, newest first. A damaged one comes with a *CorruptError and
-// the data of its id, and the iteration continues; any other error ends it. The iteration holds
-// ids, not states.
+// the data of its id; any other error ends the iteration, which holds ids, not states.
 func (s *Store) Versions(ctx context.Context, key Key) iter.Seq2[Version, error] {
 	return func(yield func(Version, error) bool) {
 		ids, err := s.versionIDs(ctx, key)
@@ -99,9 +97,8 @@ func damaged(err error) bool {
 	return errors.As(err, &corrupt)
 }
 
-// ReadVersion returns a stored version and its content. It returns ErrNoVersion if there is none
-// with that id, and an *OwnedError if the state belongs to another tenant now, or did when the
-// version was written.
+// ReadVersion returns a stored version and its content, ErrNoVersion if there is none with that id,
+// or an *OwnedError if the state belongs to another tenant now, or did when it was written.
 func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, nil, err

@@ -86,9 +86,8 @@ func (s *Store) writeSecret(ctx context.Context, key Key, secret *corev1.Secret,
 	}
 }
 
-// mayReplace reports whether the writer may replace the current state: it started from it, or the
-// same run wrote it. A Secret that disappeared during a run is created again, because the writer
-// has its successor; one that was missing before is not.
+// mayReplace reports whether the writer started from the current state, or the same run wrote it. A
+// Secret that disappeared during a run is created again; one that was missing before is not.
 func (s *Store) mayReplace(ctx context.Context, key Key, current *Snapshot, request WriteRequest, version Version) error {
 	if current.Digest == request.Previous.Digest && current.Data != nil {
 		return nil

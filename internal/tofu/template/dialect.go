@@ -57,9 +57,8 @@ func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 	return out, nil
 }
 
-// Value renders the strings in a JSON value, including keys of objects, and returns another value:
-// integers are int64, other numbers float64. Where textOnly returns true, results stay text; a path
-// consists of keys, and "" for an element of a list. field is the value's position, for messages.
+// Value renders the strings in a JSON value, with keys, and returns another value, with int64 and
+// float64. Where textOnly accepts the path (keys, and "" for elements), results stay text.
 func (d Dialect) Value(field string, value any, data map[string]any, textOnly func(path []string) bool) (any, error) {
 	doc := d.document(data, textOnly)
 	defer d.Purse.pay(doc.budget)()

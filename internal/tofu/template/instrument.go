@@ -21,9 +21,8 @@ const nodeCost = 64
 // their arguments can.
 var comparing = map[string]bool{"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true}
 
-// instrument makes a template pay: text/template cannot be stopped from outside, so bodies of loops
-// and templates begin with a call that can refuse, and everything written passes through a function
-// that measures it first.
+// instrument makes a template pay: text/template cannot be stopped, so bodies of loops and
+// templates begin with a call that can refuse, and everything written is measured.
 func instrument(tree *parse.Tree) {
 	if tree == nil || tree.Root == nil {
 		return

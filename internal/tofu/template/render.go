@@ -139,9 +139,8 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 	return out, nil
 }
 
-// value renders a string. A list or a map replaces a string that is nothing but the action that
-// returned it, because its text would be in Go's notation. The same holds for results of the
-// dialect's types.
+// value renders a string. If it is nothing but one action that returns a list or a map, or a
+// dialect's type, the value itself replaces it: its text would be in Go's notation.
 func (d *document) value(text, where string) (any, *Error) {
 	if !strings.Contains(text, d.left) {
 		return text, nil
