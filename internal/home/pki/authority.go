@@ -6,7 +6,6 @@ package pki
 import (
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/home/datadir"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // authorityLife exceeds the life of a data directory, because replacing an authority would break
@@ -88,7 +89,7 @@ func makeAuthority(base, commonName string, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the certificate authority: %w", err)
 	}
-	encoded, err := writePEM(base+".crt", typeCertificate, der)
+	encoded, err := writeCertificate(base+".crt", der)
 	if err != nil {
 		return nil, err
 	}
@@ -117,48 +118,36 @@ func newSerial() (*big.Int, error) {
 }
 
 func makeKey(path string) (crypto.Signer, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	encoded, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
 		return nil, fmt.Errorf("make a private key: %w", err)
 	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("make a private key: %w", err)
+	if err := datadir.WriteFile(path, encoded, 0o600); err != nil {
+		return nil, err
 	}
-	_, err = writePEM(path, typeKey, der)
-	return key, err
-}
-
-// The types of PEM blocks.
-const (
-	typeCertificate = "CERTIFICATE"
-	typeKey         = "EC PRIVATE KEY"
-)
-
-func writePEM(path, kind string, der []byte) ([]byte, error) {
-	encoded := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	return encoded, datadir.WriteFile(path, encoded, 0o600)
+	return readKey(path)
 }
 
 func readKey(path string) (crypto.Signer, error) {
-	data, err := os.ReadFile(path)
+	key, err := keyutil.PrivateKeyFromFile(path)
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(data)
-	if block == nil || block.Type != typeKey {
+	ours, ok := key.(*ecdsa.PrivateKey)
+	if !ok {
 		return nil, fmt.Errorf("%s does not contain an EC private key", path)
 	}
-	key, err := x509.ParseECPrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("parse the private key %s: %w", path, err)
-	}
-	return key, nil
+	return ours, nil
+}
+
+func writeCertificate(path string, der []byte) ([]byte, error) {
+	encoded := pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+	return encoded, datadir.WriteFile(path, encoded, 0o600)
 }
 
 func parseCertificate(data []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
-	if block == nil || block.Type != typeCertificate {
+	if block == nil || block.Type != cert.CertificateBlockType {
 		return nil, errors.New("it does not contain a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)

@@ -102,7 +102,7 @@ func (a *Authority) sign(leaf Leaf, key crypto.Signer, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sign the certificate %s: %w", leaf.CertificateFile(), err)
 	}
-	_, err = writePEM(leaf.CertificateFile(), typeCertificate, der)
+	_, err = writeCertificate(leaf.CertificateFile(), der)
 	return err
 }
 

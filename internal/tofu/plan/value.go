@@ -47,9 +47,6 @@ func (v Value) Elements() []Value { return v.list }
 // Attributes returns an object's attributes. Do not modify them.
 func (v Value) Attributes() map[string]Value { return v.object }
 
-// Literal returns the text of a bool, number or text.
-func (v Value) Literal() string { return v.text }
-
 // Equal reports whether two values are equal. An unknown value is not equal to anything, not even
 // another unknown one.
 func (v Value) Equal(w Value) bool {

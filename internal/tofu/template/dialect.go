@@ -43,6 +43,11 @@ func (p *Purse) pay(b *budget) (rest func()) {
 // Has reports whether a text contains templates.
 func (d Dialect) Has(text string) bool { return strings.Contains(text, d.Left) }
 
+// Text renders one text with the marks of documents, ${{ and }}. field is its position, for messages.
+func Text(field, text string, data map[string]any) (string, error) {
+	return Dialect{Left: documentLeft}.Text(field, text, data)
+}
+
 // Text renders one text. field is its position, for messages.
 func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 	if !d.Has(text) {

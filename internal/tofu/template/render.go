@@ -55,7 +55,7 @@ func Document(field string, raw []byte, data map[string]any) (*Rendered, error) 
 	if err := decoder.Decode(&value); err != nil {
 		return nil, &Error{Where: field, Reason: "it is not valid JSON"}
 	}
-	d := &document{renderer: renderer{budget: newBudget(), left: documentLeft}, data: data}
+	d := Dialect{Left: documentLeft}.document(data, nil)
 	value, failed := d.walk(value, field)
 	if failed != nil {
 		return nil, failed
