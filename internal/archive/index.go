@@ -5,6 +5,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -66,9 +67,7 @@ const (
 func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o IndexOptions) (*Index, error) {
 	x := &Index{Kept: map[string][]byte{}}
 	left := o.MaxKept
-	if o.MaxMarked == 0 {
-		o.MaxMarked = defaultMaxMarked
-	}
+	o.MaxMarked = cmp.Or(o.MaxMarked, defaultMaxMarked)
 	err := read(ctx, r, limits, digest, func(e entry) error {
 		if len(x.Files) >= o.MaxFiles {
 			return &LimitError{"the number of files", int64(o.MaxFiles)}

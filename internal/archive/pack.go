@@ -5,6 +5,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -131,10 +132,8 @@ type packer struct {
 }
 
 func newPacker(w io.Writer, opts PackOptions) *packer {
-	if opts.MaxPacked == 0 {
-		opts.MaxPacked = DefaultMaxPacked
-	}
-	p := &packer{out: &limitedHash{w: w, hash: sha256.New(), limit: opts.MaxPacked}, unpacked: opts.MaxUnpacked}
+	limit := cmp.Or(opts.MaxPacked, DefaultMaxPacked)
+	p := &packer{out: &limitedHash{w: w, hash: sha256.New(), limit: limit}, unpacked: opts.MaxUnpacked}
 	p.gz = gzip.NewWriter(p.out)
 	p.tar = tar.NewWriter(p.gz)
 	return p

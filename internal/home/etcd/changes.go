@@ -4,6 +4,7 @@
 package etcd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -170,10 +171,7 @@ func (c *changes) take(rec *walpb.Record, decoder wal.Decoder, snapshots *[]walp
 		if c.last != 0 && e.Index > c.last+1 {
 			return fmt.Errorf("the changes %d to %d are missing", c.last+1, e.Index-1)
 		}
-		if c.first == 0 {
-			c.first = e.Index
-		}
-		c.last = e.Index
+		c.first, c.last = cmp.Or(c.first, e.Index), e.Index
 	default:
 		return fmt.Errorf("a record has the unknown kind %d", rec.Type)
 	}

@@ -6,6 +6,7 @@ package mask
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -91,12 +92,10 @@ func isCommon(lower string) bool {
 	if len(parts) < 2 || len(parts) > 4 {
 		return false
 	}
-	for _, part := range parts {
-		if small := len(part) <= 2 && strings.Trim(part, "0123456789") == ""; !small && !words[part] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(parts, func(part string) bool {
+		small := len(part) <= 2 && strings.Trim(part, "0123456789") == ""
+		return !small && !words[part]
+	})
 }
 
 // bits estimates the entropy of a text from its length and kinds of characters. Repeated characters

@@ -5,6 +5,7 @@ package approval
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,12 +98,9 @@ func Enforcer(live metav1.Object) string {
 
 // OwnedBy reports whether a field manager with that prefix owns approvePlan.
 func OwnedBy(live metav1.Object, manager string) bool {
-	for _, entry := range live.GetManagedFields() {
-		if entry.Subresource == "" && strings.HasPrefix(entry.Manager, manager) && owns(entry.FieldsV1) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource == "" && strings.HasPrefix(entry.Manager, manager) && owns(entry.FieldsV1)
+	})
 }
 
 func owns(fields *metav1.FieldsV1) bool {

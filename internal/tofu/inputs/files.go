@@ -4,6 +4,7 @@
 package inputs
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -53,10 +54,7 @@ func (r *resolver) cliConfig(ref *corev1.SecretReference) {
 		return
 	}
 	const field, ending = "spec.cliConfigSecretRef", ".tfrc"
-	namespace := ref.Namespace
-	if namespace == "" {
-		namespace = r.namespace
-	}
+	namespace := cmp.Or(ref.Namespace, r.namespace)
 	if namespace != r.namespace && !r.crossNamespace {
 		r.part = PartAccess
 		r.problem(field, Reference{}, "", infrav1.MessageSecretDenied, namespace, ref.Name)

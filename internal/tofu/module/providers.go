@@ -4,6 +4,7 @@
 package module
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,7 +50,8 @@ var providerFunction = regexp.MustCompile(`provider::([a-zA-Z0-9_-]+)::`)
 // calls: remote ones where .terraform/modules/modules.json of the root module says that tofu
 // installed them. The file system must not follow links out of the source.
 func ReadProviders(fsys fs.FS, dir string, options ReadOptions) (needs ProviderNeeds) {
-	r := &providerReader{fsys: fsys, root: path.Clean(dir), needs: ProviderNeeds{Providers: map[string][]string{}}, options: options}
+	r := &providerReader{fsys: fsys, root: path.Clean(dir), options: options, read: map[string]*moduleProviders{},
+		needs: ProviderNeeds{Providers: map[string][]string{}}}
 	defer func() {
 		if problem := recover(); problem != nil {
 			needs.Unclear = fmt.Sprintf("reading stopped: %v. This is a bug in Yuba", problem)
@@ -122,9 +124,6 @@ func (r *providerReader) walk(dir, key string, depth int) {
 	m := r.read[dir]
 	if m == nil {
 		m = r.module(dir, depth == 0)
-		if r.read == nil {
-			r.read = map[string]*moduleProviders{}
-		}
 		r.read[dir] = m
 		r.collect(m)
 	}
@@ -198,10 +197,7 @@ func (r *providerReader) module(dir string, root bool) *moduleProviders {
 		}
 	}
 	for name, provider := range p.module.RequiredProviders {
-		source := provider.Source
-		if source == "" {
-			source = "hashicorp/" + name
-		}
+		source := cmp.Or(provider.Source, "hashicorp/"+name)
 		m.required[name] = source
 		if provider.Version != "" {
 			m.constraints[source] = append(m.constraints[source], provider.Version)

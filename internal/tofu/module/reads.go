@@ -206,12 +206,8 @@ func LeavesDirectory(text string) bool {
 		from = begin + 1
 		rest = text[from:]
 	}
-	for _, escape := range []string{`\u002e`, `\u002E`, `\x2e`, `\x2E`, "%2e", "%2E"} {
-		if strings.Contains(text, escape) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{`\u002e`, `\u002E`, `\x2e`, `\x2E`, "%2e", "%2E"},
+		func(escape string) bool { return strings.Contains(text, escape) })
 }
 
 // inName reports whether a character beside ".." makes it part of a longer name.
