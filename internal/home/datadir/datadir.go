@@ -4,6 +4,7 @@
 package datadir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,9 +93,7 @@ func WriteFile(path string, data []byte, mode os.FileMode) error {
 	if err == nil {
 		err = temporary.Sync()
 	}
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
+	err = errors.Join(err, temporary.Close())
 	if err == nil {
 		err = os.Rename(temporary.Name(), path)
 	}

@@ -4,10 +4,13 @@
 package listener
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -167,20 +170,11 @@ func (l *Listener) largest() netip.Prefix {
 // makeRoom closes half of the unknown connections, those that were silent for longest.
 func (l *Listener) makeRoom() {
 	l.mu.Lock()
-	unknown := 0
-	for _, c := range l.open {
-		if !c.known.Load() {
-			unknown++
-		}
-	}
-	var dropped []*conn
-	for range (unknown + 1) / 2 {
-		c := l.stalest(netip.Prefix{})
-		if c == nil {
-			break
-		}
+	unknown := slices.DeleteFunc(slices.Collect(maps.Values(l.open)), func(c *conn) bool { return c.known.Load() })
+	slices.SortFunc(unknown, func(a, b *conn) int { return cmp.Compare(a.heard.Load(), b.heard.Load()) })
+	dropped := unknown[:(len(unknown)+1)/2]
+	for _, c := range dropped {
 		l.forget(c)
-		dropped = append(dropped, c)
 	}
 	l.mu.Unlock()
 	for _, c := range dropped {

@@ -5,6 +5,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -34,7 +35,7 @@ func formatIndex(key json.RawMessage) (string, error) {
 	}
 	var number int64
 	if json.Unmarshal(key, &number) != nil {
-		return "", errNotIndex
+		return "", errors.New("its index is neither a number nor a string")
 	}
 	return fmt.Sprintf("[%d]", number), nil
 }

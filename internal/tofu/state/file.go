@@ -6,7 +6,6 @@ package state
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,6 +217,3 @@ func (f *File) Resource(address string) (Resource, bool) {
 	}
 	return f.Resources[i], true
 }
-
-// errNotIndex is for index keys that are neither numbers nor strings.
-var errNotIndex = errors.New("its index is neither a number nor a string")

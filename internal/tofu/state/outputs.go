@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -33,27 +32,33 @@ type printed struct {
 // it. It formats and parses the whole document, because a value's indentation depends on its depth.
 func (f *File) PrintedOutputs() (map[string]PrintedOutput, error) {
 	document := make(map[string]printed, len(f.Outputs))
-	values := make(map[string]cty.Value, len(f.Outputs))
 	for name, output := range f.Outputs {
-		value, entry, err := output.print()
+		entry, err := output.print()
 		if err != nil {
 			return nil, fmt.Errorf("read output %q of a state: %w", name, err)
 		}
-		values[name], document[name] = value, entry
+		document[name] = entry
 	}
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("print the outputs of a state: %w", withoutContent(err))
 	}
-	clear(document)
-	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("print the outputs of a state: %w", withoutContent(err))
+	return ParsePrinted(text)
+}
+
+// ParsePrinted parses the output of `tofu output -json`, for states that only tofu can read. It
+// keeps the exact bytes of values and types.
+func ParsePrinted(document []byte) (map[string]PrintedOutput, error) {
+	var entries map[string]printed
+	if err := json.Unmarshal(document, &entries); err != nil {
+		return nil, fmt.Errorf("read the printed outputs: %w", withoutContent(err))
 	}
-	all := make(map[string]PrintedOutput, len(document))
-	for name, entry := range document {
+	all := make(map[string]PrintedOutput, len(entries))
+	for name, entry := range entries {
 		output := PrintedOutput{Value: entry.Value, Type: entry.Type, Sensitive: entry.Sensitive}
-		if value := values[name]; value.Type() == cty.String && !value.IsNull() {
-			output.Value, output.IsString = []byte(value.AsString()), true
+		var text string
+		if string(entry.Type) == `"string"` && json.Unmarshal(entry.Value, &text) == nil && string(entry.Value) != "null" {
+			output.Value, output.IsString = []byte(text), true
 		}
 		all[name] = output
 	}
@@ -62,22 +67,22 @@ func (f *File) PrintedOutputs() (map[string]PrintedOutput, error) {
 
 // print converts through cty, as tofu does: it orders attributes and normalises numbers. It drops
 // cty's errors because they quote values.
-func (o Output) print() (cty.Value, printed, error) {
+func (o Output) print() (printed, error) {
 	kind, err := ctyjson.UnmarshalType(o.Type)
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its type is unknown to OpenTofu")
+		return printed{}, fmt.Errorf("its type is unknown to OpenTofu")
 	}
 	value, err := ctyjson.Unmarshal(o.Value, kind)
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its value does not have the type %s", kind.FriendlyName())
+		return printed{}, fmt.Errorf("its value does not have the type %s", kind.FriendlyName())
 	}
 	valueJSON, err := ctyjson.Marshal(value, value.Type())
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its value cannot be written as JSON")
+		return printed{}, fmt.Errorf("its value cannot be written as JSON")
 	}
 	typeJSON, err := ctyjson.MarshalType(value.Type())
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its type cannot be written as JSON")
+		return printed{}, fmt.Errorf("its type cannot be written as JSON")
 	}
-	return value, printed{Sensitive: o.Sensitive, Type: typeJSON, Value: valueJSON}, nil
+	return printed{Sensitive: o.Sensitive, Type: typeJSON, Value: valueJSON}, nil
 }
