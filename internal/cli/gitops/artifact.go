@@ -4,16 +4,17 @@
 package gitops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gitops/publish"
 	"github.com/yuba-dev/yuba/internal/kit/version"
@@ -23,7 +24,6 @@ import (
 type registryFlags struct {
 	creds, credsFile, provider string
 	insecure                   bool
-	timeout                    time.Duration
 }
 
 // registryText is what the help of these commands says about credentials.
@@ -37,11 +37,27 @@ func (f *registryFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.credsFile, "creds-file", "", "a `file` with the registry's credentials as USER:PASSWORD, or - for standard input")
 	flags.BoolVar(&f.insecure, "insecure-registry", false, "allow a registry without TLS or with an untrusted certificate")
 	flags.StringVar(&f.provider, "provider", "generic", "only generic: for registries of clouds, use docker's credential helpers")
-	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration")
+	ui.AddTimeoutFlag(cmd, 0, "maximum duration")
 	ui.Complete(cmd, "provider", "generic")
 }
 
-// access reads what the flags name. Nothing else is read from standard input when the credentials are.
+// artifactAction acts on the artifact, or the repository, that ref names.
+type artifactAction func(ctx context.Context, ref string, access publish.Access) error
+
+// on makes the action of a command about the artifact that the only argument names.
+func (f *registryFlags) on(a *session.App, do artifactAction) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		access, err := f.access(cmd, a.In)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := ui.WithTimeout(cmd)
+		defer cancel()
+		return artifactError(do(ctx, args[0], access))
+	}
+}
+
+// access reads the credentials that the flags name.
 func (f *registryFlags) access(cmd *cobra.Command, in io.Reader) (publish.Access, error) {
 	a := publish.Access{Credentials: f.creds, Insecure: f.insecure, UserAgent: "yuba/" + version.String()}
 	switch {

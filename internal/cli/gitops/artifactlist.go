@@ -4,11 +4,12 @@
 package gitops
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gitops/publish"
@@ -32,7 +33,6 @@ signatures. With -o wide also their digests.
 	flags := cmd.Flags()
 	flags.StringVar(&o.Range, "filter-semver", "", "list only versions in this `range`, such as \">=1.4.0 <2.0.0\"")
 	flags.StringVar(&o.Pattern, "filter-regex", "", "list only tags that match this regular `expression`")
-	// People ask for it either way round.
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
 		case "semver-filter":
@@ -44,42 +44,18 @@ signatures. With -o wide also their digests.
 	})
 	registry.add(cmd)
 	out := ui.AddTableFlag(cmd, "json", "yaml")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
-		var err error
-		if o.Access, err = registry.access(cmd, a.In); err != nil {
-			return err
-		}
-		ctx, cancel := ui.WithTimeout(cmd.Context(), registry.timeout)
-		defer cancel()
-		artifacts, err := publish.List(ctx, args[0], o)
+	cmd.RunE = registry.on(a, func(ctx context.Context, repository string, access publish.Access) error {
+		o.Access = access
+		artifacts, err := publish.List(ctx, repository, o)
 		if err != nil {
-			return artifactError(err)
+			return err
 		}
-		return showArtifacts(a, args[0], artifacts, out)
-	}
+		l := &listing.List{Answer: append([]publish.Artifact{}, artifacts...), None: "No artifacts found in " + repository + ".",
+			Rows: [][]string{{"ARTIFACT", "DIGEST", "SOURCE", "REVISION"}}, Wide: []string{"DIGEST"}}
+		for _, artifact := range artifacts {
+			l.Add(artifact.URL, artifact.URL, artifact.Digest, artifact.Source, artifact.Revision)
+		}
+		return l.Show(a.Console, out)
+	})
 	return cmd
-}
-
-// artifactsWide are the columns of artifacts that only -o wide shows.
-var artifactsWide = []string{"DIGEST"}
-
-func showArtifacts(a *session.App, repository string, artifacts []publish.Artifact, out *ui.Output) error {
-	if out.Machine() {
-		return out.Print(a.Out, append([]publish.Artifact{}, artifacts...))
-	}
-	if len(artifacts) == 0 {
-		a.News("No artifacts found in %s.", repository)
-		return nil
-	}
-	rows := [][]string{{"ARTIFACT", "DIGEST", "SOURCE", "REVISION"}}
-	for _, artifact := range artifacts {
-		rows = append(rows, []string{artifact.URL, artifact.Digest, artifact.Source, artifact.Revision})
-	}
-	if err := a.Table(rows, out, artifactsWide...); err != nil {
-		return fmt.Errorf("list artifacts: %w", err)
-	}
-	return nil
 }

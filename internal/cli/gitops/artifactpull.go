@@ -4,6 +4,7 @@
 package gitops
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -34,23 +35,18 @@ empty. It verifies the digest before any file appears there.
 		Args: ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
 	}
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the directory (required)")
-	if err := cmd.MarkFlagDirname("output"); err != nil {
-		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
-	}
+	_ = cmd.MarkFlagDirname("output") // the command has this flag
 	registry.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if dir == "" {
 			return ui.UsageErrorf(cmd, "--output is missing: name the directory")
 		}
-		access, err := registry.access(cmd, a.In)
+		return nil
+	}
+	cmd.RunE = registry.on(a, func(ctx context.Context, ref string, access publish.Access) error {
+		pulled, err := publish.Pull(ctx, ref, dir, access)
 		if err != nil {
 			return err
-		}
-		ctx, cancel := ui.WithTimeout(cmd.Context(), registry.timeout)
-		defer cancel()
-		pulled, err := publish.Pull(ctx, args[0], dir, access)
-		if err != nil {
-			return artifactError(err)
 		}
 		fmt.Fprintln(a.Out, pulled.Digest)
 		a.News("Extracted %s into %s.", pulled.URL, dir)
@@ -60,6 +56,6 @@ empty. It verifies the digest before any file appears there.
 			}
 		}
 		return nil
-	}
+	})
 	return cmd
 }

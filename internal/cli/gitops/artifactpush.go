@@ -53,14 +53,11 @@ The command always omits state files, .terraform, .git and links; Flux ignores l
 	p.registry.add(cmd)
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		options, err := p.options(cmd, a)
 		if err != nil {
 			return err
 		}
-		ctx, cancel := ui.WithTimeout(cmd.Context(), p.registry.timeout)
+		ctx, cancel := ui.WithTimeout(cmd)
 		defer cancel()
 		return pushArtifact(ctx, a, args[0], options, out)
 	}

@@ -4,6 +4,7 @@
 package gitops
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,21 +32,18 @@ func newTagArtifactCommand(a *session.App) *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&tags, "tag", nil, "the new tag, or several (required)")
 	registry.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if len(tags) == 0 {
 			return ui.UsageErrorf(cmd, "--tag is missing: name the new tag")
 		}
-		access, err := registry.access(cmd, a.In)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := ui.WithTimeout(cmd.Context(), registry.timeout)
-		defer cancel()
-		made, err := publish.Tag(ctx, args[0], tags, access)
+		return nil
+	}
+	cmd.RunE = registry.on(a, func(ctx context.Context, ref string, access publish.Access) error {
+		made, err := publish.Tag(ctx, ref, tags, access)
 		for _, ref := range made {
 			fmt.Fprintln(a.Out, ref)
 		}
-		return artifactError(err)
-	}
+		return err
+	})
 	return cmd
 }

@@ -59,9 +59,6 @@ values that are encrypted with SOPS, and prints them as ` + decrypt.MaskText + `
 	b.flags(cmd)
 	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "read nothing from the API; needs --kustomization-file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		_, objects, err := b.build(cmd, args[0])
 		if err != nil {
 			return err
@@ -135,12 +132,17 @@ func (b *builder) kustomization(cmd *cobra.Command, argument string) (*kustomize
 		}
 		return kustomizationIn(b.file, namespace, name)
 	}
-	s, key, err := b.Open(cmd, argument)
+	s, err := b.Connect()
 	if err != nil {
 		return nil, err
 	}
-	if b.api, err = anything(s); err != nil {
+	key, err := s.Stack(cmd, argument)
+	if err != nil {
 		return nil, err
+	}
+	// Without a mapper this client asks the API which kinds it serves.
+	if b.api, err = client.New(s.Config, client.Options{}); err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", s.Config.Host, err)
 	}
 	live, err := liveKustomization(cmd.Context(), s, key)
 	if b.file == "" {
@@ -166,19 +168,7 @@ func liveKustomization(ctx context.Context, s *session.Session, key types.Namesp
 		return nil, err
 	}
 	k := &kustomizev1.Kustomization{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, k); err != nil {
-		return nil, fmt.Errorf("read %s: %w", o, err)
-	}
-	return k, nil
-}
-
-// anything is a client for objects of all kinds; it asks the API which ones there are.
-func anything(s *session.Session) (client.Client, error) {
-	c, err := client.New(s.Config, client.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", s.Config.Host, err)
-	}
-	return c, nil
+	return k, o.As(k)
 }
 
 // kustomizationIn finds a Kustomization in a file. One without a namespace is of the namespace that is asked for.

@@ -39,7 +39,7 @@ func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")
-	cmd.RunE = a.OnObjects(k, nil, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
+	cmd.RunE = a.OnObjects(k, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		return deleteObject(ctx, s, k, keys[0], yes, wait)
 	})
 	return cmd
@@ -67,15 +67,15 @@ func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key t
 		return nil
 	}
 	told := ""
-	gone, err := s.AwaitObject(ctx, k, key, func(now *session.Object) session.Verdict {
+	gone, err := s.AwaitObject(ctx, k, key, func(now *session.Object) bool {
 		if now.GetUID() != o.GetUID() {
-			return session.Done
+			return true
 		}
 		if text := now.Message(); text != told && now.Ready().Status == "False" && !now.SaysOfBefore() {
 			told = text
 			s.News("Waiting: %s", ui.FirstLine(diagnostic.Printable(text), 300))
 		}
-		return session.NotYet
+		return false
 	})
 	if err != nil && gone == nil {
 		return err

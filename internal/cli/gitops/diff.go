@@ -45,9 +45,6 @@ The exit code is 0 without differences, 1 with differences, and higher if the co
 	b.flags(cmd)
 	cmd.Flags().Bool("progress-bar", false, "ignored; accepted for scripts written for flux")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		k, objects, err := b.build(cmd, args[0])
 		if err == nil {
 			err = b.diff(cmd.Context(), k, objects, out)

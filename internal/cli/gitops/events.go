@@ -38,20 +38,13 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 	flags.BoolVarP(&all, "all-namespaces", "A", false, "list events of all namespaces")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	ui.Complete(cmd, "types", "Normal", "Warning")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		for _, t := range kinds {
 			if t != corev1.EventTypeNormal && t != corev1.EventTypeWarning {
 				return ui.UsageErrorf(cmd, "--types %s: want Normal or Warning", t)
 			}
 		}
 		kind, name, err := eventSubject(cmd, about)
-		if err != nil {
-			return err
-		}
-		s, err := a.Connect()
 		if err != nil {
 			return err
 		}
@@ -65,7 +58,7 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 		}
 		events = slices.DeleteFunc(events, func(e corev1.Event) bool { return len(kinds) > 0 && !slices.Contains(kinds, e.Type) })
 		return showEvents(s, events, namespace, out)
-	}
+	})
 	return cmd
 }
 

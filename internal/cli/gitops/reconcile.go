@@ -31,11 +31,7 @@ const (
 // reconcileFlags are those of "yuba reconcile source" and its like.
 type reconcileFlags struct {
 	wait, withSource, confirmPrune bool
-	timeout                        time.Duration
 }
-
-// reconcilePatience is how long such a look may take unless it is said otherwise.
-const reconcilePatience = 5 * time.Minute
 
 func newReconcileKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	var f reconcileFlags
@@ -50,16 +46,14 @@ its message and its latest events are shown.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.wait, "wait", "w", true, "wait for the result")
-	flags.DurationVar(&f.timeout, "timeout", reconcilePatience, "maximum time to wait")
+	ui.AddTimeoutFlag(cmd, 5*time.Minute, "maximum time to wait")
 	if k.GVK == session.Kustomizations.GVK {
 		cmd.Example += "\n  " + k.Call("reconcile", "apps") + " --with-source"
 		flags.BoolVar(&f.withSource, "with-source", false, "reconcile its source first")
 		flags.BoolVar(&f.confirmPrune, "confirm-prune", false, "confirm the held pruning, for this revision")
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnObjects(k, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
-		ctx, cancel := ui.WithTimeout(ctx, f.timeout)
-		defer cancel()
+	cmd.RunE = a.OnObjects(k, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		return reconcile(ctx, s, k, keys[0], f, out)
 	})
 	return cmd
@@ -163,24 +157,22 @@ type looking struct {
 }
 
 // judge says whether the look is over.
-func (l *looking) judge(o *session.Object) session.Verdict {
+func (l *looking) judge(o *session.Object) bool {
 	// Whoever asked after this look is waited for as well: that request took the place of this one.
 	request := l.request
 	if newer := o.GetAnnotations()[meta.ReconcileRequestAnnotation]; newer != "" {
 		request = newer
 	}
 	ready := o.Ready()
-	switch {
-	case o.Spec.Suspend:
-		return session.Done
-	case o.Status.LastHandledReconcileAt == request && ready.Status != metav1.ConditionUnknown && ready.ObservedGeneration >= l.generation:
-		return session.Done
+	handled := o.Status.LastHandledReconcileAt == request && ready.Status != metav1.ConditionUnknown && ready.ObservedGeneration >= l.generation
+	if o.Spec.Suspend || handled {
+		return true
 	}
 	if working := o.Condition(infrav1.ConditionReconciling); working.Status == metav1.ConditionTrue && working.Message != "" && working.Message != l.told {
 		l.told = ui.FirstLine(diagnostic.Printable(working.Message), 300)
 		l.News("%s", l.told)
 	}
-	return session.NotYet
+	return false
 }
 
 // conclude tells how a look ended.

@@ -16,7 +16,7 @@ import (
 
 // NewTreeCommand is "yuba tree".
 func NewTreeCommand(a *session.App) *cobra.Command {
-	cmd := treeCommand(a, &cobra.Command{
+	cmd := treeCommand(a, session.Stacks, (*forest).wayTo, &cobra.Command{
 		Use:   "tree [STACK]",
 		Short: "Show the tree of sources, Kustomizations, stacks and tenants",
 		Long: `Show where objects come from: the source and the revision of each Kustomization, the objects that it applied, and so on down
@@ -26,52 +26,46 @@ the objects of each.
 With the name of a stack the command shows the path from its source to it, without one everything in the namespace. Name a
 stack that is called like one of the commands below NAMESPACE/NAME.`,
 		Example: "  yuba tree\n  yuba tree vpc\n  yuba tree kustomization apps --compact\n  yuba tree kustomization apps -o json",
-		Args:    ui.Arguments(0, 1), ValidArgsFunction: a.ObjectNames(session.Stacks, false),
-	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
-		if len(args) == 0 {
-			return f.namespace(ctx, f.Session.Namespace)
-		}
-		return f.wayTo(ctx, session.Stacks, args[0])
-	}, session.Stacks)
-	cmd.AddCommand(treeCommand(a, &cobra.Command{
+		Args:    ui.Arguments(0, 1),
+	})
+	cmd.AddCommand(treeCommand(a, session.Kustomizations, (*forest).below, &cobra.Command{
 		Use: "kustomization NAME", Aliases: session.Kustomizations.Aliases(),
 		Short:   "Show the objects that a Kustomization applied",
 		Long:    "Show the objects that a Kustomization applied, and theirs: nested Kustomizations, sources, stacks with their revisions and outputs.",
 		Example: "  yuba tree kustomization apps\n  yuba tree kustomization apps --compact -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Kustomizations, false),
-	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
-		return f.below(ctx, session.Kustomizations, args[0])
-	}, session.Kustomizations))
-	cmd.AddCommand(treeCommand(a, &cobra.Command{
+	}), treeCommand(a, session.Stacks, (*forest).wayTo, &cobra.Command{
 		Use: "terraform NAME", Aliases: session.Stacks.Aliases(),
 		Short:   "Show where a stack comes from",
 		Long:    "Show the path from the source to a stack: its Kustomizations, its own source, and the Secret with its outputs.",
 		Example: "  yuba tree terraform vpc",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Stacks, false),
-	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
-		return f.wayTo(ctx, session.Stacks, args[0])
-	}, session.Stacks))
-	cmd.AddCommand(treeCommand(a, &cobra.Command{
+	}), treeCommand(a, session.Tenants, (*forest).below, &cobra.Command{
 		Use: "tenant NAME", Aliases: session.Tenants.Aliases(),
 		Short:   "Show the objects of a tenant",
 		Long:    "Show the objects that a tenant's template made of its row, and theirs.",
 		Example: "  yuba tree tenant acme-web",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Tenants, false),
-	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
-		return f.below(ctx, session.Tenants, args[0])
-	}, session.Tenants))
+	}))
 	return cmd
 }
 
-type grow func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error)
+// grow grows the tree of one object.
+type grow func(f *forest, ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error)
 
-func treeCommand(a *session.App, cmd *cobra.Command, roots grow, k session.Kind) *cobra.Command {
-	var compact bool
-	cmd.Flags().BoolVar(&compact, "compact", false, "show only sources, Kustomizations, tenants, stacks, receivers and alerts")
+// treeCommand makes cmd show the tree of the named object, or the namespace's where it needs no name.
+func treeCommand(a *session.App, k session.Kind, tree grow, cmd *cobra.Command) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = ui.Arguments(1, 1)
+	}
+	cmd.ValidArgsFunction = a.ObjectNames(k, false)
+	compact := cmd.Flags().Bool("compact", false, "show only sources, Kustomizations, tenants, stacks, receivers and alerts")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = a.OnObjects(k, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
-		f := &forest{Session: s, compact: compact, read: map[listKey]map[types.NamespacedName]*session.Object{}}
-		nodes, err := roots(ctx, f, keys)
+	cmd.RunE = a.OnObjects(k, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) (err error) {
+		f := &forest{Session: s, compact: *compact, read: map[listKey]map[types.NamespacedName]*session.Object{}}
+		var nodes []*treeNode
+		if len(keys) == 0 {
+			nodes, err = f.namespace(ctx, s.Namespace)
+		} else {
+			nodes, err = tree(f, ctx, k, keys[0])
+		}
 		switch {
 		case err != nil:
 			return err

@@ -107,9 +107,9 @@ func (f *forest) wayTo(ctx context.Context, k session.Kind, key types.Namespaced
 // owner is the Kustomization that applied an object, or the Tenant that has it, or what that was made from; nil when there is
 // none.
 func (f *forest) owner(ctx context.Context, o *session.Object) (*session.Object, error) {
-	key := o.Owner()
+	key := session.OwnerOf(o)
 	if key.Name == "" {
-		if key = o.Tenant(); key.Name == "" {
+		if key = session.TenantOf(o); key.Name == "" {
 			return f.madeFrom(ctx, o)
 		}
 		return f.find(ctx, session.Tenants, key)

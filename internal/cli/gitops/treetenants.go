@@ -20,7 +20,7 @@ func (f *forest) growTenants(ctx context.Context, n *treeNode, o *session.Object
 		return f.growTenant(ctx, n, o, seen)
 	case session.TenantRegistries.GVK:
 		// A template that a Kustomization applied stands below that.
-		return f.growFrom(ctx, n, o, session.TenantTemplates, "registryId", seen, func(t *session.Object) bool { return t.Owner().Name == "" })
+		return f.growFrom(ctx, n, o, session.TenantTemplates, "registryId", seen, func(t *session.Object) bool { return session.OwnerOf(t).Name == "" })
 	case session.TenantTemplates.GVK:
 		return f.growFrom(ctx, n, o, session.Tenants, "templateRef", seen, func(*session.Object) bool { return true })
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
 // AddCreateCommands gives "yuba create" its commands for the kinds of Flux.
 func AddCreateCommands(a *session.App, create *cobra.Command) {
-	addKindCommands(create, func(k session.Kind) bool { return specMakers[k.Plural] != nil }, func(k session.Kind) *cobra.Command { return newCreateKindCommand(a, k) })
+	addKindCommands(create, func(k session.Kind) bool { return blueprints[k.Plural] != nil }, func(k session.Kind) *cobra.Command { return newCreateKindCommand(a, k) })
 }
 
 // AddDeleteCommands gives "yuba delete" its commands for objects that are not stacks.
@@ -30,6 +31,20 @@ func AddReconcileCommands(a *session.App, reconcile *cobra.Command) {
 // AddSuspendCommands gives "yuba suspend" and "yuba resume" their commands for objects that are not stacks.
 func AddSuspendCommands(a *session.App, verb *cobra.Command, suspend bool) {
 	addKindCommands(verb, func(k session.Kind) bool { return k.Suspends }, func(k session.Kind) *cobra.Command { return newSuspendKindCommand(a, k, suspend) })
+}
+
+// newSuspendKindCommand suspends or resumes objects that are not stacks.
+func newSuspendKindCommand(a *session.App, k session.Kind, suspend bool) *cobra.Command {
+	verb, short := "resume", "Resume suspended "+k.People()
+	long := short + ". Yuba reconciles changes made meanwhile at once."
+	if suspend {
+		verb, short = "suspend", "Suspend "+k.People()+" until they are resumed"
+		long = short + ": Yuba does not reconcile changes made meanwhile. Objects that they created stay."
+	}
+	return listing.SuspendCommand(a, k, suspend, &cobra.Command{
+		Use: k.Word + " NAME...", Aliases: k.Aliases(), Short: short, Long: long,
+		Example: "  " + k.Call(verb, "infra") + "\n  " + k.Call(verb, "--all") + " -n team-a",
+	})
 }
 
 // addKindCommands gives a verb a command for each kind that it is about, those of sources below the word source.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -49,9 +48,6 @@ func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command 
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		if g.Some = selector != "" || status != ""; len(args) > 0 && (g.All || selector != "") {
 			noun := "objects"
 			if g.Kinds[0].GVK == session.StackKind {
@@ -192,11 +188,6 @@ func (v *View) nothing() {
 	v.News("No %s found in namespace %s. Use -A to list all namespaces.", what, v.Namespace)
 }
 
-// ShowObjects shows objects that a command has changed.
-func ShowObjects(s *session.Session, out *ui.Output, objects ...*session.Object) error {
-	return NewView(s, Query{}, out).Show(objects)
-}
-
 // StackCommand lists stacks.
 func StackCommand(a *session.App, cmd *cobra.Command) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(0, -1), a.StackNames(true)
@@ -214,20 +205,4 @@ func (v *View) showStacks(objects []*session.Object) error {
 		list.Items = append(list.Items, t)
 	}
 	return v.PrintStacks(list, v.Answer)
-}
-
-// ChangeEach changes one object after the other, up to the first that cannot be, and shows them to programs.
-func ChangeEach(s *session.Session, keys []types.NamespacedName, out *ui.Output, change func(types.NamespacedName) (*session.Object, error)) error {
-	var changed []*session.Object
-	for _, key := range keys {
-		o, err := change(key)
-		if err != nil {
-			return err
-		}
-		changed = append(changed, o)
-	}
-	if !out.Machine() {
-		return nil
-	}
-	return ShowObjects(s, out, changed...)
 }

@@ -19,6 +19,8 @@ type List struct {
 	Answer any
 	Names  []string
 	Rows   [][]string
+	// Wide are the columns that only -o wide shows.
+	Wide []string
 	// None is said when there is nothing, sum below what there is.
 	None, Sum string
 }
@@ -27,35 +29,40 @@ type List struct {
 func ServerCommand(a *session.App, cmd *cobra.Command, ask func(ctx context.Context, s *session.Session) (*List, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(0, 0), ui.NoNames
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		l, err := ask(cmd.Context(), s)
 		if err != nil {
 			return err
 		}
-		return l.Show(s, out)
+		return l.Show(s.Console, out)
 	})
 	return cmd
 }
 
-// Show writes the list in the form that -o asks for.
-func (l *List) Show(s *session.Session, out *ui.Output) error {
+// Add adds an item: its name, and its row.
+func (l *List) Add(name string, row ...string) {
+	l.Names, l.Rows = append(l.Names, name), append(l.Rows, row)
+}
+
+// Show writes the list in the form of -o.
+func (l *List) Show(c *ui.Console, out *ui.Output) error {
 	switch {
 	case out.Form == "name":
 		for _, name := range l.Names {
-			fmt.Fprintln(s.Out, name)
+			fmt.Fprintln(c.Out, name)
 		}
 		return nil
 	case out.Machine():
-		return out.Print(s.Out, l.Answer)
+		return out.Print(c.Out, l.Answer)
 	case len(l.Rows) <= 1:
-		fmt.Fprintln(s.Err, l.None)
+		c.News("%s", l.None)
 		return nil
 	}
-	if err := s.Table(l.Rows, out); err != nil {
+	if err := c.Table(l.Rows, out, l.Wide...); err != nil {
 		return err
 	}
 	if l.Sum != "" {
-		fmt.Fprintln(s.Err, l.Sum)
+		c.News("%s", l.Sum)
 	}
 	return nil
 }

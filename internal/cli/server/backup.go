@@ -31,7 +31,7 @@ func NewBackupCommand(a *session.App) *cobra.Command {
 keys and all secrets: protect it like the data directory. "-" writes to standard output.`,
 		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
 		Args:    ui.Arguments(1, 1),
-		RunE: a.InSession(nil, func(cmd *cobra.Command, s *session.Session, args []string) error {
+		RunE: a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 			return backup(cmd.Context(), s, args[0])
 		}),
 	}

@@ -48,8 +48,7 @@ func listedProviders(list content.ProviderList, now time.Time) *listing.List {
 	var total int64
 	for _, p := range list.Items {
 		total += p.Size
-		l.Names = append(l.Names, p.Source+" "+p.Version)
-		l.Rows = append(l.Rows, []string{strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), strconv.Itoa(p.Users), ui.Age(now, p.Used) + " ago", p.Scope})
+		l.Add(p.Source+" "+p.Version, strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), strconv.Itoa(p.Users), ui.Age(now, p.Used)+" ago", p.Scope)
 	}
 	l.Sum = inMegabytes(total) + " in total."
 	return l
@@ -72,7 +71,7 @@ stays.`,
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", `remove it only from this scope, as "yuba providers" lists it (default all)`)
-	cmd.RunE = a.InSession(nil, func(cmd *cobra.Command, s *session.Session, args []string) error {
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		source, version := args[0], strings.TrimPrefix(args[1], "v")
 		removed, err := s.Content.RemoveProvider(cmd.Context(), source, version, scope)
 		switch {

@@ -41,9 +41,6 @@ func NewVersionCommand(a *session.App) *cobra.Command {
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "do not ask the server")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		v := versions{Client: clientVersion{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}}
 		if !clientOnly {
 			info, err := a.ServerInfo(cmd.Context())

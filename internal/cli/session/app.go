@@ -53,7 +53,7 @@ func (a *App) AddGlobalFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch a.Color {
 		case "auto", "always", "never":
-			return nil
+			return ui.CheckOutput(cmd)
 		}
 		return ui.UsageErrorf(cmd, "--color %q: want auto, always or never", a.Color)
 	}

@@ -11,45 +11,27 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// ClusterConfig is how the controllers, and who prepares for them, speak to the API of a cluster. The data directory is
-// where they work, and not the way there.
-func (a *App) ClusterConfig() (config *rest.Config, namespace string, err error) {
-	loader := a.clusterLoader()
-	if config, err = loader.ClientConfig(); err != nil {
-		return nil, "", a.explainCluster(err)
+// ClusterConfig is the way of the controllers, and of commands that prepare for them, to the API of a
+// cluster: the kubeconfig of the flag, $KUBECONFIG or ~/.kube/config, never that of a data directory.
+func (a *App) ClusterConfig() (*rest.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	config, namespace, err := configOf(a.loaderOf(rules))
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, "", a.noCluster()
 	}
-	// By its name, in what the API notes of each object, the writer is known: see package adopt.
-	config.UserAgent = "yuba/" + version.String()
-	// The API has its own fairness between clients; a client that holds itself back adds seconds to each pass.
-	config.QPS = -1
-	namespace, _, err = loader.Namespace()
 	return config, namespace, err
 }
 
-// clusterLoader finds the kubeconfig of a cluster: the flag's, $KUBECONFIG's, the usual one.
-func (a *App) clusterLoader() clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = a.kubeconfig
-	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
-}
-
-// explainCluster says where a kubeconfig was looked for when there is none.
-func (a *App) explainCluster(err error) error {
-	if !clientcmd.IsEmptyConfig(err) {
-		return err
-	}
+// noCluster says where Yuba looked for a kubeconfig.
+func (a *App) noCluster() error {
 	text := "no kubeconfig found. Yuba looked at $KUBECONFIG and at ~/.kube/config; name the API of \"yuba up\" explicitly.\n" +
 		"Name a cluster:\n    --kubeconfig FILE"
-	if path := filepath.Join(a.DataDirectory(), "kubeconfig"); fileExists(path) {
+	path := filepath.Join(a.DataDirectory(), "kubeconfig")
+	if _, err := os.Stat(path); err == nil {
 		text += "\nThe kubeconfig of the Yuba on this machine:\n    --kubeconfig " + path
 	}
 	return ui.Exitf(ui.ExitFailure, "%s", text)
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -44,7 +46,20 @@ type Kind struct {
 }
 
 // One is the kind with its article, for sentences.
-func (k Kind) One() string { return diagnostic.WithArticle(k.GVK.Kind) }
+func (k Kind) One() string {
+	if k.GVK == StackKind {
+		return "a stack"
+	}
+	return diagnostic.WithArticle(k.GVK.Kind)
+}
+
+// Named is an object of the kind in a sentence: team-a/vpc of a stack, GitRepository team-a/infra.
+func (k Kind) Named(key types.NamespacedName) string {
+	if k.GVK == StackKind {
+		return key.String()
+	}
+	return k.GVK.Kind + " " + keyInWords(key)
+}
 
 // The kinds.
 var (
@@ -79,6 +94,9 @@ var (
 
 // AllKinds are in the order in which one thing follows from another.
 var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, Kustomizations, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
+
+// SourceKinds are the kinds that --source may name.
+var SourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket, infrav1.SourceKindExternalArtifact}
 
 // KindNamed finds a kind by any of its names; commands about objects that they only read take them all.
 func KindNamed(name string) (Kind, bool) {
@@ -132,18 +150,13 @@ func (k Kind) Aliases() []string {
 	return slices.DeleteFunc(append([]string{k.Plural}, k.Also...), func(name string) bool { return name == k.Word })
 }
 
-// noun is what stands behind a verb: "source git", "kustomization".
-func (k Kind) noun() string {
-	if k.Source {
-		return "source " + k.Word
-	}
-	return k.Word
-}
-
-// Call is a command about one object, to be typed.
+// Call is the command line of a verb about one object.
 func (k Kind) Call(verb, name string) string {
-	if k.GVK == StackKind {
+	switch {
+	case k.GVK == StackKind:
 		return "yuba " + verb + " " + name
+	case k.Source:
+		return "yuba " + verb + " source " + k.Word + " " + name
 	}
-	return "yuba " + verb + " " + k.noun() + " " + name
+	return "yuba " + verb + " " + k.Word + " " + name
 }

@@ -211,59 +211,43 @@ func (s *Session) ListObjects(ctx context.Context, k Kind, namespace string, opt
 	return objects, list.GetResourceVersion(), nil
 }
 
-// PatchObject changes an object as change says.
+// PatchObject changes an object and returns the changed one.
 func (s *Session) PatchObject(ctx context.Context, action string, k Kind, key types.NamespacedName, c Change) (*Object, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s %s: %w", action, k.GVK.Kind, key, err)
-	}
 	raw := k.Empty()
-	raw.SetNamespace(key.Namespace)
-	raw.SetName(key.Name)
-	if err := s.Objects.Patch(ctx, raw, client.RawPatch(types.MergePatchType, data), FieldOwner); err != nil {
+	if err := s.patch(ctx, key, c, raw); err != nil {
 		return nil, s.ObjectError(action, k, key, err)
 	}
 	return k.Object(raw)
 }
 
-// AwaitObject watches an object until it is what is waited for, and returns it; nil when it is gone.
-func (s *Session) AwaitObject(ctx context.Context, k Kind, key types.NamespacedName, judge func(*Object) Verdict) (*Object, error) {
-	var seen *Object
-	var broken error
-	w := waiter{Session: s, key: key, empty: func() client.Object { return k.Empty() }, list: func() client.ObjectList { return k.EmptyList() },
-		judge: func(o client.Object) Verdict {
-			raw, ok := o.(*unstructured.Unstructured)
-			if !ok {
-				return NotYet
+// AwaitObject watches an object until done accepts it, and returns it; nil if it is gone.
+func (s *Session) AwaitObject(ctx context.Context, k Kind, key types.NamespacedName, done func(*Object) bool) (seen *Object, err error) {
+	w := waiter[*unstructured.Unstructured]{Session: s, key: key, empty: k.Empty, list: k.EmptyList(),
+		done: func(raw *unstructured.Unstructured) (_ bool, err error) {
+			if seen, err = k.Object(raw); err != nil {
+				return false, err
 			}
-			if seen, broken = k.Object(raw); broken != nil {
-				return Done
-			}
-			return judge(seen)
+			return done(seen), nil
 		}}
-	found, err := w.wait(ctx)
-	switch {
-	case err != nil || broken != nil:
-		return nil, cmp.Or(err, broken)
-	case found == nil:
-		return nil, nil
+	if found, err := w.wait(ctx); err != nil || found == nil {
+		return nil, err
 	}
 	return seen, nil
 }
 
-// ObjectError says what was tried on which object, and where its name may be found.
+// ObjectError says what was attempted on which object, and how to find its name.
 func (s *Session) ObjectError(action string, k Kind, key types.NamespacedName, err error) error {
 	if k.GVK == StackKind {
 		return s.StackError(action, key, err)
 	}
-	name, where := keyInWords(key), ""
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %s %s: %w", action, k.GVK.Kind, name, err)
+		return fmt.Errorf("%s %s: %w", action, k.Named(key), err)
 	}
+	where := ""
 	if !k.ClusterWide {
 		where = " -n " + key.Namespace
 	}
-	return ui.Exitf(ui.ExitNotFound, "%s %s %s: there is no such %s. List them:\n    yuba get %s%s", action, k.GVK.Kind, name, k.GVK.Kind, k.Plural, where)
+	return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such %s. List them:\n    yuba get %s%s", action, k.Named(key), k.GVK.Kind, k.Plural, where)
 }
 
 // UnservedError says that an API does not know a kind at all.
@@ -347,19 +331,13 @@ func (o *Object) As(into any) error {
 
 // Text and number are what is in a field, or nothing.
 func (o *Object) Text(fields ...string) string {
-	text, _, err := unstructured.NestedString(o.Object, fields...)
-	if err != nil {
-		return ""
-	}
+	text, _, _ := unstructured.NestedString(o.Object, fields...) //nolint:errcheck // another type is no text
 	return text
 }
 
 // Number is the number in a field; zero when it is not there.
 func (o *Object) Number(fields ...string) int64 {
-	n, _, err := unstructured.NestedInt64(o.Object, fields...)
-	if err != nil {
-		return 0
-	}
+	n, _, _ := unstructured.NestedInt64(o.Object, fields...) //nolint:errcheck // another type is no number
 	return n
 }
 
@@ -389,10 +367,8 @@ func (o *Object) SaysOfBefore() bool {
 	return o.Kind.GVK.Group == tenantv1.GroupVersion.Group && o.Ready().ObservedGeneration < o.GetGeneration()
 }
 
-// Tenant is the Tenant that has the object, by its owner reference or the labels of what lies elsewhere.
-func (o *Object) Tenant() types.NamespacedName { return TenantOf(o) }
-
-// TenantOf is the Tenant that has the object; it has no name when there is none.
+// TenantOf is the Tenant that an object belongs to, by its owner reference or, for objects elsewhere, by
+// its labels. Without one it has no name.
 func TenantOf(o client.Object) types.NamespacedName {
 	for _, ref := range o.GetOwnerReferences() {
 		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind {
@@ -403,11 +379,7 @@ func TenantOf(o client.Object) types.NamespacedName {
 	if marks[tenantv1.LabelTenant] == "" || marks[tenantv1.LabelOrphaned] != "" {
 		return types.NamespacedName{}
 	}
-	key := types.NamespacedName{Namespace: marks[tenantv1.LabelTenantNamespace], Name: marks[tenantv1.LabelTenant]}
-	if key.Namespace == "" {
-		key.Namespace = o.GetNamespace()
-	}
-	return key
+	return types.NamespacedName{Namespace: cmp.Or(marks[tenantv1.LabelTenantNamespace], o.GetNamespace()), Name: marks[tenantv1.LabelTenant]}
 }
 
 // The labels that a Kustomization puts on what it applies.
@@ -416,8 +388,8 @@ const (
 	LabelOwnerNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 )
 
-// Owner is the Kustomization that an object's labels name.
-func (o *Object) Owner() types.NamespacedName {
+// OwnerOf is the Kustomization that an object's labels name; without one it has no name.
+func OwnerOf(o client.Object) types.NamespacedName {
 	labels := o.GetLabels()
 	return types.NamespacedName{Namespace: cmp.Or(labels[LabelOwnerNamespace], o.GetNamespace()), Name: labels[LabelOwnerName]}
 }

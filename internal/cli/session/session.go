@@ -6,6 +6,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,28 +46,28 @@ var StackKind = infrav1.GroupVersion.WithKind("Terraform")
 
 // Connect makes a session; it does not speak to the API yet.
 func (a *App) Connect() (*Session, error) {
-	loader := a.loader()
-	config, err := loader.ClientConfig()
+	config, namespace, err := configOf(a.loader())
 	if err != nil {
 		return nil, err
 	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	// A person's few requests need no throttling on this side.
-	config.QPS = -1
-	config.UserAgent = "yuba/" + version.String()
 	return a.connectTo(config, namespace)
+}
+
+// configOf reads a kubeconfig. The API has its own fairness between clients: throttling here only adds
+// seconds. It records the name of the client with each object that this writes, which package adopt reads.
+func configOf(loader clientcmd.ClientConfig) (config *rest.Config, namespace string, err error) {
+	if config, err = loader.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	config.QPS, config.UserAgent = -1, "yuba/"+version.String()
+	namespace, _, err = loader.Namespace()
+	return config, namespace, err
 }
 
 func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error) {
 	scheme := runtime.NewScheme()
-	if err := infrav1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("register the kinds: %w", err)
-	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	if err := corev1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(infrav1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("register the kinds: %w", err)
 	}
 	// The kinds are known; asking the API what it serves would cost two more requests.
@@ -95,6 +96,10 @@ func (a *App) loader() clientcmd.ClientConfig {
 		// The usual files stay behind it, so that their contexts can still be named.
 		rules.Precedence = append([]string{path}, rules.Precedence...)
 	}
+	return a.loaderOf(rules)
+}
+
+func (a *App) loaderOf(rules *clientcmd.ClientConfigLoadingRules) clientcmd.ClientConfig {
 	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
 }
 
@@ -144,16 +149,16 @@ func (s *Session) Stack(cmd *cobra.Command, argument string) (types.NamespacedNa
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// InSession makes a command's action of one that speaks to the API. A command without -o passes no output.
-func (a *App) InSession(out *ui.Output, do func(*cobra.Command, *Session, []string) error) func(*cobra.Command, []string) error {
+// InSession makes the action of a command that talks to the API, for as long as --timeout allows.
+func (a *App) InSession(do func(*cobra.Command, *Session, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		s, err := a.Connect()
 		if err != nil {
 			return err
 		}
+		ctx, cancel := ui.WithTimeout(cmd)
+		defer cancel()
+		cmd.SetContext(ctx)
 		return do(cmd, s, args)
 	}
 }
@@ -167,12 +172,15 @@ func (a *App) Unconnected() (*Session, error) {
 	return &Session{App: a, Namespace: namespace}, err
 }
 
-// stackAction is what a command does about one stack; rest are the arguments behind its name.
-type stackAction func(ctx context.Context, s *Session, key types.NamespacedName, rest []string) error
+// NamedAction acts on the stack with a key; rest are the arguments behind its name.
+type NamedAction func(ctx context.Context, s *Session, key types.NamespacedName, rest []string) error
 
-// OnStack makes a command's action of one about the stack that the first argument names.
-func (a *App) OnStack(out *ui.Output, do stackAction) func(*cobra.Command, []string) error {
-	return a.InSession(out, func(cmd *cobra.Command, s *Session, args []string) error {
+// StackAction acts on a stack that was read.
+type StackAction func(ctx context.Context, s *Session, t *infrav1.Terraform, rest []string) error
+
+// OnName makes the action of a command about the stack that the first argument names.
+func (a *App) OnName(do NamedAction) func(*cobra.Command, []string) error {
+	return a.InSession(func(cmd *cobra.Command, s *Session, args []string) error {
 		key, err := s.Stack(cmd, args[0])
 		if err != nil {
 			return err
@@ -181,25 +189,26 @@ func (a *App) OnStack(out *ui.Output, do stackAction) func(*cobra.Command, []str
 	})
 }
 
-// OnObjects makes a command's action of one about the objects of a kind that the arguments name.
-func (a *App) OnObjects(k Kind, out *ui.Output, do func(context.Context, *Session, []types.NamespacedName) error) func(*cobra.Command, []string) error {
-	return a.InSession(out, func(cmd *cobra.Command, s *Session, args []string) error {
+// OnStack is OnName for commands that read the stack first.
+func (a *App) OnStack(do StackAction) func(*cobra.Command, []string) error {
+	return a.OnName(func(ctx context.Context, s *Session, key types.NamespacedName, rest []string) error {
+		t, err := s.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, t, rest)
+	})
+}
+
+// OnObjects makes the action of a command about the objects of a kind that the arguments name.
+func (a *App) OnObjects(k Kind, do func(context.Context, *Session, []types.NamespacedName) error) func(*cobra.Command, []string) error {
+	return a.InSession(func(cmd *cobra.Command, s *Session, args []string) error {
 		keys, err := s.Keys(cmd, k, args)
 		if err != nil {
 			return err
 		}
 		return do(cmd.Context(), s, keys)
 	})
-}
-
-// Open connects and reads the name of a stack.
-func (a *App) Open(cmd *cobra.Command, argument string) (*Session, types.NamespacedName, error) {
-	s, err := a.Connect()
-	if err != nil {
-		return nil, types.NamespacedName{}, err
-	}
-	key, err := s.Stack(cmd, argument)
-	return s, key, err
 }
 
 // Call is how the user would name the stack in a command, which is typed or pasted without the flags of this one.

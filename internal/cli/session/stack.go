@@ -25,8 +25,11 @@ func StackList(items ...infrav1.Terraform) *infrav1.TerraformList {
 	return &infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: StackKind.Kind + "List"}, Items: items}
 }
 
-// PrintStack answers programs with one stack, or with its name.
+// PrintStack answers programs with one stack, or with its name. People read the news.
 func (s *Session) PrintStack(t *infrav1.Terraform, out *ui.Output) error {
+	if !out.Machine() {
+		return nil
+	}
 	if out.Form == "name" {
 		_, err := fmt.Fprintln(s.Out, objectName(t))
 		return err
@@ -64,22 +67,23 @@ func ConditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
 // Get reads a stack; one that does not exist is an error with the exit code for it.
 func (s *Session) Get(ctx context.Context, key types.NamespacedName) (*infrav1.Terraform, error) {
 	var t infrav1.Terraform
-	if err := s.Objects.Get(ctx, key, &t); err != nil {
-		return nil, s.StackError("get", key, err)
-	}
+	err := s.Objects.Get(ctx, key, &t)
 	t.SetGroupVersionKind(StackKind)
-	return &t, nil
+	return &t, s.StackError("get", key, err)
 }
 
-// NoStack tells whether it is the stack itself that was not found, and not something of it.
+// NoStack reports whether the stack itself was not found, rather than a part of it.
 func NoStack(err error) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == Stacks.Plural
 }
 
-// StackError says what was tried on which stack, and where its name may be found.
+// StackError says what was attempted on which stack, and how to find its name; nil for nil.
 func (s *Session) StackError(action string, key types.NamespacedName, err error) error {
-	if apierrors.IsNotFound(err) {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
 		return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such stack. List the stacks:\n    yuba list -n %s", action, key, key.Namespace)
 	}
 	return fmt.Errorf("%s %s: %w", action, key, err)
@@ -97,22 +101,25 @@ func (c Change) Annotate(annotations map[string]any) Change {
 	return c
 }
 
-// Patch changes a stack and returns it as it is then.
+// Patch changes a stack and returns the changed one.
 func (s *Session) Patch(ctx context.Context, action string, key types.NamespacedName, c Change) (*infrav1.Terraform, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", action, key, err)
-	}
 	var t infrav1.Terraform
-	t.Namespace, t.Name = key.Namespace, key.Name
-	if err := s.Objects.Patch(ctx, &t, client.RawPatch(types.MergePatchType, data), FieldOwner); err != nil {
-		return nil, s.StackError(action, key, err)
-	}
+	err := s.patch(ctx, key, c, &t)
 	t.SetGroupVersionKind(StackKind)
-	return &t, nil
+	return &t, s.StackError(action, key, err)
 }
 
-// NewRequest is a value for the annotation that asks for a pass at once.
+func (s *Session) patch(ctx context.Context, key types.NamespacedName, c Change, into client.Object) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	into.SetNamespace(key.Namespace)
+	into.SetName(key.Name)
+	return s.Objects.Patch(ctx, into, client.RawPatch(types.MergePatchType, data), FieldOwner)
+}
+
+// NewRequest is a value for the annotation that requests a reconciliation.
 func NewRequest() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 
 // KeyOf is the namespace and name of a stack.

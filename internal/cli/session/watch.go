@@ -20,47 +20,30 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// Verdict is what somebody who waits says about a stack as it is.
-type Verdict int
-
-const (
-	// NotYet: wait for the next change.
-	NotYet Verdict = iota
-	// Done: this is it.
-	Done
-)
-
-// WaitFor watches a stack until it is what is waited for, and returns it; nil when it is gone.
-func (s *Session) WaitFor(ctx context.Context, key types.NamespacedName, judge func(*infrav1.Terraform) Verdict) (*infrav1.Terraform, error) {
-	w := waiter{Session: s, key: key, empty: func() client.Object { return &infrav1.Terraform{} }, list: func() client.ObjectList { return &infrav1.TerraformList{} },
-		judge: func(o client.Object) Verdict {
-			t, ok := o.(*infrav1.Terraform)
-			if !ok {
-				return NotYet
-			}
+// WaitFor watches a stack until done accepts it, and returns it; nil if it is gone.
+func (s *Session) WaitFor(ctx context.Context, key types.NamespacedName, done func(*infrav1.Terraform) bool) (*infrav1.Terraform, error) {
+	w := waiter[*infrav1.Terraform]{Session: s, key: key, empty: func() *infrav1.Terraform { return &infrav1.Terraform{} }, list: &infrav1.TerraformList{},
+		done: func(t *infrav1.Terraform) (bool, error) {
 			t.SetGroupVersionKind(StackKind)
-			return judge(t)
+			return done(t), nil
 		}}
-	o, err := w.wait(ctx)
-	t, _ := o.(*infrav1.Terraform)
-	return t, err
+	return w.wait(ctx)
 }
 
-// waiter is one wait, which may need several watches: an API server ends each of them sooner or later.
-type waiter struct {
+// waiter is one wait. It may need several watches: an API server ends each of them sooner or later.
+type waiter[T client.Object] struct {
 	*Session
 	key   types.NamespacedName
-	empty func() client.Object
-	list  func() client.ObjectList
-	judge func(client.Object) Verdict
+	empty func() T
+	list  client.ObjectList
+	done  func(T) (bool, error)
 }
 
-// wait returns the object when it is what is waited for; nil when it is gone.
-func (w *waiter) wait(ctx context.Context) (client.Object, error) {
+// wait returns the object that done accepted; nil if it is gone.
+func (w *waiter[T]) wait(ctx context.Context) (o T, err error) {
 	for {
-		var o client.Object
 		var decided bool
-		err := w.Patient(ctx, func(ctx context.Context) (err error) {
+		err = w.Patient(ctx, func(ctx context.Context) (err error) {
 			o, decided, err = w.round(ctx)
 			return err
 		})
@@ -71,44 +54,44 @@ func (w *waiter) wait(ctx context.Context) (client.Object, error) {
 }
 
 // round reads the object and watches it until something is decided or the watch ends.
-func (w *waiter) round(ctx context.Context) (client.Object, bool, error) {
+func (w *waiter[T]) round(ctx context.Context) (_ T, decided bool, err error) {
+	var gone T
 	o := w.empty()
 	if err := w.Objects.Get(ctx, w.key, o); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, true, nil
+			return gone, true, nil
 		}
-		return nil, false, fmt.Errorf("get %s: %w", w.key, err)
+		return gone, false, fmt.Errorf("get %s: %w", w.key, err)
 	}
-	if w.judge(o) == Done {
-		return o, true, nil
+	if decided, err := w.done(o); decided || err != nil {
+		return o, decided, err
 	}
-	events, err := w.Objects.Watch(ctx, w.list(), client.InNamespace(w.key.Namespace),
+	events, err := w.Objects.Watch(ctx, w.list, client.InNamespace(w.key.Namespace),
 		client.MatchingFields{metav1.ObjectNameField: w.key.Name},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: o.GetResourceVersion()}})
 	if err != nil {
-		return nil, false, fmt.Errorf("watch %s: %w", w.key, err)
+		return gone, false, fmt.Errorf("watch %s: %w", w.key, err)
 	}
 	defer events.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, false, ctx.Err()
+			return gone, false, ctx.Err()
 		case event, open := <-events.ResultChan():
 			if !open || event.Type == watch.Error {
-				return nil, false, w.pause(ctx)
+				return gone, false, Pause(ctx, RetryPause) // the server may end each watch at once
 			}
 			if event.Type == watch.Deleted {
-				return nil, true, nil
+				return gone, true, nil
 			}
-			if seen, ok := event.Object.(client.Object); ok && w.judge(seen) == Done {
-				return seen, true, nil
+			if seen, ok := event.Object.(T); ok {
+				if decided, err := w.done(seen); decided || err != nil {
+					return seen, decided, err
+				}
 			}
 		}
 	}
 }
-
-// pause keeps a server that ends each watch at once from being asked in a tight loop.
-func (w *waiter) pause(ctx context.Context) error { return Pause(ctx, RetryPause) }
 
 // Pause waits for some time, or until the command ends.
 func Pause(ctx context.Context, d time.Duration) error {

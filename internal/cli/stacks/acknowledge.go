@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -52,18 +51,14 @@ If a later apply is cut off, Yuba lists its resources again. The record of each 
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "acknowledge what is listed now without a question")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	ui.CompleteFlag(cmd, "run", a.AboutStack(unprovenRuns))
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
-		return acknowledge(ctx, s, key, addresses, o, out)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, addresses []string) error {
+		return acknowledge(ctx, s, t, addresses, o, out)
 	})
 	return cmd
 }
 
-func acknowledge(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string, o acknowledgeOptions, out *ui.Output) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	u := t.Status.Unproven
+func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, addresses []string, o acknowledgeOptions, out *ui.Output) error {
+	key, u := session.KeyOf(t), t.Status.Unproven
 	if u == nil || len(u.Runs) == 0 {
 		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: no resource is unproven. See:\n    yuba status %s", key, s.Call(key))
 	}
@@ -94,10 +89,7 @@ func acknowledge(ctx context.Context, s *session.Session, key types.NamespacedNa
 	} else {
 		s.News("Acknowledged of %s: %s", key, strings.Join(addresses, ", "))
 	}
-	if out.Machine() {
-		return s.PrintStack(acknowledged, out)
-	}
-	return nil
+	return s.PrintStack(acknowledged, out)
 }
 
 // seenUnproven is the part of a list that an acknowledgement takes off: that of a run and of earlier ones, with addresses only

@@ -6,10 +6,9 @@ package stacks
 import (
 	"context"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -22,7 +21,6 @@ import (
 func NewApproveCommand(a *session.App) *cobra.Command {
 	var wait bool
 	var file string
-	var timeout time.Duration
 	var b bulk
 	cmd := &cobra.Command{
 		Use:   "approve NAME [PLAN-ID]",
@@ -41,7 +39,7 @@ itself. It changes only that one value of the file.`,
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait until it ends")
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait")
+	ui.AddTimeoutFlag(cmd, 0, "maximum time to wait")
 	cmd.Flags().BoolVar(&b.all, "all", false, "approve all pending plans")
 	cmd.Flags().BoolVar(&b.yes, "yes", false, "approve without asking")
 	b.add(cmd, "approve plans")
@@ -52,19 +50,17 @@ itself. It changes only that one value of the file.`,
 		}
 		return b.check(cmd, args, file != "" || wait)
 	}
-	one := a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
-		id := ""
-		if len(rest) == 1 {
-			id = rest[0]
+	one := a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, rest []string) error {
+		id, err := approvable(s, t, strings.Join(rest, ""))
+		switch {
+		case err != nil:
+			return err
+		case file != "":
+			return commitApproval(s, t, id, file)
 		}
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		if file != "" {
-			return commitApproval(ctx, s, key, id, file)
-		}
-		return approve(ctx, s, key, id, wait, out)
+		return approve(ctx, s, t, id, wait, out)
 	})
-	many := a.InSession(out, func(cmd *cobra.Command, s *session.Session, args []string) error {
+	many := a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		return approveMany(s, cmd, &b, args, out)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,15 +72,9 @@ itself. It changes only that one value of the file.`,
 	return cmd
 }
 
-// commitApproval approves as those do who keep their stacks in git.
-func commitApproval(ctx context.Context, s *session.Session, key types.NamespacedName, id, file string) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	if id, err = approvable(s, t, id); err != nil {
-		return err
-	}
+// commitApproval approves a plan in the stack's manifest, for stacks that are kept in git.
+func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) error {
+	key := session.KeyOf(t)
 	if t.AutoApproves() {
 		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says \"auto\", which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
 			key, heldBecause(t), s.Call(key))
@@ -101,21 +91,14 @@ func commitApproval(ctx context.Context, s *session.Session, key types.Namespace
 	return nil
 }
 
-func approve(ctx context.Context, s *session.Session, key types.NamespacedName, id string, wait bool, out *ui.Output) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	if id, err = approvable(s, t, id); err != nil {
-		return err
-	}
+func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id string, wait bool, out *ui.Output) error {
 	warnOfEnforcer(s, t)
+	key := session.KeyOf(t)
 	change, request := approval(t, id)
 	approved, err := s.Patch(ctx, "approve the plan of", key, change)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case !wait && out.Machine():
 		return s.PrintStack(approved, out)
 	case !wait:
@@ -123,7 +106,7 @@ func approve(ctx context.Context, s *session.Session, key types.NamespacedName, 
 		return nil
 	}
 	s.News("Plan %s of %s is approved.", id, key)
-	r := review{action: "approve", out: out, follower: follower{Session: s, key: key, before: lastRunOf(t), request: request, generation: approved.Generation}}
+	r := review{action: "approve", out: out, follower: followed(s, t, request, approved.Generation)}
 	return r.run(ctx)
 }
 
@@ -174,12 +157,8 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(pendingPlan, false),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
-		t, err := s.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		pending := t.Status.Plan.Pending
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, rest []string) error {
+		key, pending := session.KeyOf(t), t.Status.Plan.Pending
 		switch {
 		case pending == "":
 			return ui.Exitf(ui.ExitNotFound, "reject: %s has no pending plan", key)
@@ -192,10 +171,7 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 			return err
 		}
 		s.News("Plan %s of %s is rejected.", pending, key)
-		if out.Machine() {
-			return s.PrintStack(rejected, out)
-		}
-		return nil
+		return s.PrintStack(rejected, out)
 	})
 	return cmd
 }

@@ -6,6 +6,7 @@ package stacks
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,6 @@ import (
 // NewCancelCommand is "yuba cancel".
 func NewCancelCommand(a *session.App) *cobra.Command {
 	var wait bool
-	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "cancel NAME [RUN-ID]",
 		Short: "Cancel the run of a stack",
@@ -36,29 +36,22 @@ all work on a stack, use "yuba suspend": it cancels a plan and lets an apply fin
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(openRunIDs, false),
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the run ends")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait")
+	ui.AddTimeoutFlag(cmd, 0, "maximum time to wait")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
-		id := ""
-		if len(rest) == 1 {
-			id = rest[0]
-		}
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		return cancelRun(ctx, s, key, id, wait, out)
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		return cancelRun(ctx, s, key, strings.Join(rest, ""), wait, out)
 	})
 	return cmd
 }
 
 func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName, id string, wait bool, out *ui.Output) error {
 	rec, err := s.Content.Cancel(ctx, key.Namespace, key.Name, id)
-	if session.NoStack(err) {
+	switch {
+	case session.NoStack(err):
 		return s.StackError("cancel the run of", key, err)
-	}
-	if apierrors.IsNotFound(err) {
+	case apierrors.IsNotFound(err):
 		return ui.Exitf(ui.ExitNotFound, "cancel %s: %v. See:\n    yuba status %s", key, err, s.Call(key))
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("cancel %s: %w", key, err)
 	}
 	what := fmt.Sprintf("Run %s (%s) of %s", rec.Spec.ID, rec.Spec.Title(), key)

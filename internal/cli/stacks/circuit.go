@@ -40,8 +40,8 @@ for maintenance:
 		cmd.Example = "  yuba suspend circuitbreaker aws-unavailable-1a2b3c"
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnObjects(session.CircuitBreakers, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
-		return listing.ChangeEach(s, keys, out, func(key types.NamespacedName) (*session.Object, error) { return turnCircuit(ctx, s, key, open) })
+	cmd.RunE = listing.OnEach(a, session.CircuitBreakers, out, func(ctx context.Context, s *session.Session, key types.NamespacedName) (*session.Object, error) {
+		return turnCircuit(ctx, s, key, open)
 	})
 	return cmd
 }
@@ -64,9 +64,8 @@ func turnCircuit(ctx context.Context, s *session.Session, key types.NamespacedNa
 		mode, word = yubav1.ModeAutomatic, "automatic again"
 	}
 	o, err := s.PatchObject(ctx, action, session.CircuitBreakers, key, session.Change{Spec: map[string]any{"mode": mode}})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.News("Circuit breaker %s is %s.", key.Name, word)
 	}
-	s.News("Circuit breaker %s is %s.", key.Name, word)
-	return o, nil
+	return o, err
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +21,6 @@ import (
 // NewDeleteCommand is "yuba delete".
 func NewDeleteCommand(a *session.App) *cobra.Command {
 	var yes, wait bool
-	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "delete NAME", SuggestFor: []string{"rm", "remove"},
 		Short: "Delete a stack, and its resources if it is configured to",
@@ -36,26 +34,21 @@ NAMESPACE/NAME.`,
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete without a question, even if resources are destroyed")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until the stack is gone")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
-	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		return deleteStack(ctx, s, key, yes, wait)
+	ui.AddTimeoutFlag(cmd, 0, waitUsage)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return deleteStack(ctx, s, t, yes, wait)
 	})
 	return cmd
 }
 
-func deleteStack(ctx context.Context, s *session.Session, key types.NamespacedName, yes, wait bool) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
+func deleteStack(ctx context.Context, s *session.Session, t *infrav1.Terraform, yes, wait bool) error {
+	key := session.KeyOf(t)
 	if question := deletionQuestion(s, t); question != "" {
 		if err := s.MustConfirm(yes, question); err != nil {
 			return err
 		}
 	}
-	// The very stack that was looked at, not one that took its name.
+	// Do not delete a newer stack of the same name.
 	this := client.Preconditions{UID: &t.UID}
 	if err := s.Objects.Delete(ctx, t, this, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		return s.StackError("delete", key, err)
@@ -119,14 +112,14 @@ func placeOfState(t *infrav1.Terraform) string {
 func awaitGone(ctx context.Context, s *session.Session, key types.NamespacedName, deleted *infrav1.Terraform) error {
 	f := follower{Session: s, key: key, before: lastRunOf(deleted)}
 	for {
-		t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) session.Verdict {
+		t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool {
 			if t.UID != deleted.UID || t.Status.CurrentRun != nil && t.Status.CurrentRun.ID != f.before {
-				return session.Done
+				return true
 			}
 			if ready := session.ConditionOf(t, infrav1.ConditionReady); ready.Status == metav1.ConditionFalse && ready.ObservedGeneration == t.Generation {
 				f.tell("Waiting: %s", ui.FirstLine(ready.Message, 300))
 			}
-			return session.NotYet
+			return false
 		})
 		if err != nil || t == nil || t.UID != deleted.UID {
 			return err

@@ -6,17 +6,15 @@ package stacks
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/blueprint"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
@@ -24,16 +22,13 @@ import (
 
 // deployment is what the flags of "yuba deploy" say.
 type deployment struct {
-	name, path, workspace string
-	vars                  []string
-	interval              time.Duration
-	auto, yes             bool
-	timeout               time.Duration
+	name   string
+	yes    bool
+	fields *blueprint.Fields
 }
 
 // NewDeployCommand is "yuba deploy".
 func NewDeployCommand(a *session.App) *cobra.Command {
-	var d deployment
 	cmd := &cobra.Command{
 		Use: "deploy DIR --name NAME", SuggestFor: []string{"apply", "run"},
 		Short: "Push a directory, plan it as a stack, ask, and apply",
@@ -45,52 +40,44 @@ after the plan and says how to approve it.`,
 		Example: "  yuba deploy . --name vpc\n  yuba deploy ./modules --path network --name vpc --var cidr=10.0.0.0/16\n  yuba deploy . --name vpc --auto --interval 1h",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.Directories,
 	}
+	d := deployment{fields: blueprint.New(cmd)}
 	flags := cmd.Flags()
 	flags.StringVar(&d.name, "name", "", "the stack's name (required)")
-	flags.StringVar(&d.path, "path", "", "the directory of the root module, below DIR")
-	flags.StringVar(&d.workspace, "workspace", "", "the workspace")
-	flags.StringArrayVar(&d.vars, "var", nil, "an input variable as NAME=VALUE; lists and objects are written as JSON")
-	flags.DurationVar(&d.interval, "interval", 10*time.Minute, "interval between drift checks")
-	flags.BoolVar(&d.auto, "auto", false, "apply plans of this stack automatically, now and later")
+	d.fields.Text("path", "path", "", "the directory of the root module, below DIR")
+	d.fields.Text("workspace", "workspace", "", "the workspace")
+	d.fields.Variables()
+	d.fields.Duration("interval", "interval", 10*time.Minute, "interval between drift checks")
+	d.fields.Switch("auto", "approvePlan", infrav1.ApprovePlanAuto, "apply plans of this stack automatically, now and later")
+	// A stack that was destroyed is created again when it is deployed again.
+	d.fields.Always("destroy", false)
 	flags.BoolVarP(&d.yes, "yes", "y", false, "approve the plan without a question")
 	flags.BoolVar(&d.yes, "approve", false, "the same as --yes")
-	flags.DurationVar(&d.timeout, "timeout", 0, "maximum time to wait; the run continues after that")
+	ui.AddTimeoutFlag(cmd, 0, waitUsage)
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := d.check(cmd); err != nil {
-			return err
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if d.name == "" {
+			return ui.UsageErrorf(cmd, "--name is missing: every stack needs a name")
 		}
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.Open(cmd, d.name)
+		return nil
+	}
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
+		key, err := s.Stack(cmd, d.name)
 		if err != nil {
 			return err
 		}
-		ctx, cancel := ui.WithTimeout(cmd.Context(), d.timeout)
-		defer cancel()
-		return deploy(ctx, s, key, args[0], d, out)
-	}
+		stack, err := d.fields.Object(session.Stacks, key)
+		if err != nil {
+			return err
+		}
+		return d.deploy(cmd.Context(), s, args[0], stack, out)
+	})
 	return cmd
 }
 
-func (d deployment) check(cmd *cobra.Command) error {
-	if d.name == "" {
-		return ui.UsageErrorf(cmd, "--name is missing: every stack needs a name")
-	}
-	name := d.name[strings.LastIndex(d.name, "/")+1:]
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return ui.UsageErrorf(cmd, "--name %s: %s", name, problems[0])
-	}
-	for _, v := range d.vars {
-		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
-			return ui.UsageErrorf(cmd, "--var %q: want NAME=VALUE", v)
-		}
-	}
-	return nil
-}
-
-func deploy(ctx context.Context, s *session.Session, key types.NamespacedName, dir string, d deployment, out *ui.Output) error {
+// deploy pushes a directory and applies the stack. It applies only the fields that this command sets: those that others set
+// stay.
+func (d deployment) deploy(ctx context.Context, s *session.Session, dir string, stack *unstructured.Unstructured, out *ui.Output) error {
+	key := client.ObjectKeyFromObject(stack)
 	pushed, err := push(ctx, s, dir, key)
 	if err != nil {
 		return err
@@ -104,51 +91,16 @@ func deploy(ctx context.Context, s *session.Session, key types.NamespacedName, d
 		return ui.Exitf(ui.ExitWaiting, "deploy %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, s.Call(key))
 	}
 	request := session.NewRequest()
-	applied, err := applyStack(ctx, s, d.object(key, request))
+	stack.SetAnnotations(map[string]string{infrav1.AnnotationReconcile: request})
+	source := map[string]any{"kind": infrav1.SourceKindExternalArtifact, "name": key.Name}
+	err = unstructured.SetNestedMap(stack.Object, source, "spec", "sourceRef")
+	if err == nil {
+		err = s.Objects.Patch(ctx, stack, yamltext.Apply, session.FieldOwner, client.ForceOwnership)
+	}
 	if err != nil {
 		return fmt.Errorf("deploy %s: %w", key, err)
 	}
 	r := review{action: "deploy", yes: d.yes, out: out, follower: follower{Session: s, key: key, before: lastRunOf(&before),
-		request: request, generation: applied.GetGeneration()}}
+		request: request, generation: stack.GetGeneration()}}
 	return r.run(ctx)
-}
-
-// object is the stack as the flags describe it. It is applied, so it holds the fields that this command answers for and
-// no other: what others have set stays.
-func (d deployment) object(key types.NamespacedName, request string) *unstructured.Unstructured {
-	spec := map[string]any{
-		"interval":  d.interval.String(),
-		"sourceRef": map[string]any{"kind": infrav1.SourceKindExternalArtifact, "name": key.Name},
-		// A stack that was destroyed comes back to life when it is deployed again.
-		"destroy": false,
-	}
-	if d.path != "" {
-		spec["path"] = d.path
-	}
-	if d.workspace != "" {
-		spec["workspace"] = d.workspace
-	}
-	if d.auto {
-		spec["approvePlan"] = infrav1.ApprovePlanAuto
-	}
-	var vars []any
-	for _, v := range d.vars {
-		name, value, _ := strings.Cut(v, "=")
-		vars = append(vars, map[string]any{"name": name, "value": value})
-	}
-	if vars != nil {
-		spec["vars"] = vars
-	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": infrav1.GroupVersion.String(), "kind": session.StackKind.Kind,
-		"metadata": map[string]any{"namespace": key.Namespace, "name": key.Name,
-			"annotations": map[string]any{infrav1.AnnotationReconcile: request}},
-		"spec": spec,
-	}}
-}
-
-// applyStack makes or updates a stack by server-side apply.
-func applyStack(ctx context.Context, s *session.Session, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	err := s.Objects.Patch(ctx, u, yamltext.Apply, session.FieldOwner, client.ForceOwnership)
-	return u, err
 }

@@ -5,10 +5,8 @@ package stacks
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -18,7 +16,6 @@ import (
 // NewDestroyCommand is "yuba destroy".
 func NewDestroyCommand(a *session.App) *cobra.Command {
 	var yes bool
-	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "destroy NAME",
 		Short: "Destroy everything that a stack manages; the stack stays",
@@ -28,21 +25,16 @@ with spec.destroy set; "yuba deploy" creates its resources again, "yuba delete" 
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without a question")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
+	ui.AddTimeoutFlag(cmd, 0, waitUsage)
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		return destroy(ctx, s, key, yes, out)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return destroy(ctx, s, t, yes, out)
 	})
 	return cmd
 }
 
-func destroy(ctx context.Context, s *session.Session, key types.NamespacedName, yes bool, out *ui.Output) error {
-	before, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
+func destroy(ctx context.Context, s *session.Session, before *infrav1.Terraform, yes bool, out *ui.Output) error {
+	key := session.KeyOf(before)
 	if before.AutoApproves() || before.Spec.Force {
 		// There will be no plan to approve, so this is the moment to ask.
 		if err := s.MustConfirm(yes, "The stack "+key.String()+" applies plans automatically, so everything it manages is destroyed at once. There is no undo."); err != nil {
@@ -55,7 +47,6 @@ func destroy(ctx context.Context, s *session.Session, key types.NamespacedName, 
 	if err != nil {
 		return err
 	}
-	r := review{action: "destroy", yes: yes, out: out, follower: follower{Session: s, key: key,
-		before: lastRunOf(before), request: request, generation: changed.Generation}}
+	r := review{action: "destroy", yes: yes, out: out, follower: followed(s, before, request, changed.Generation)}
 	return r.run(ctx)
 }

@@ -36,6 +36,14 @@ type follower struct {
 	explained int
 }
 
+// followed is a follower of a stack that a request, or a change up to this generation, has changed.
+func followed(s *session.Session, before *infrav1.Terraform, request string, generation int64) follower {
+	return follower{Session: s, key: session.KeyOf(before), before: lastRunOf(before), request: request, generation: generation}
+}
+
+// waitUsage describes --timeout of commands that wait for runs.
+const waitUsage = "maximum time to wait; the run continues after that"
+
 func lastRunOf(t *infrav1.Terraform) string {
 	if t == nil || t.Status.LastRun == nil {
 		return ""
@@ -51,22 +59,20 @@ func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
 
 // begun says whether the server has drawn its conclusions from the change: a run was begun after it, or none is needed, or
 // none can be.
-func (f *follower) begun(t *infrav1.Terraform) session.Verdict {
+func (f *follower) begun(t *infrav1.Terraform) bool {
 	s := &t.Status
 	seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)
 	switch {
 	case seen && (s.CurrentRun != nil && s.CurrentRun.ID != f.before || lastRunOf(t) != f.before):
-		return session.Done
+		return true
 	case s.CurrentRun != nil:
 		f.tell("Waiting for run %s (%s), which started earlier …", s.CurrentRun.ID, s.CurrentRun.Operation)
-		return session.NotYet
+		return false
 	case t.Spec.Suspend:
-		return session.Done
-	// While a run that no status names is in hand, Ready is not about the change yet.
-	case seen && session.ConditionOf(t, infrav1.ConditionReady).ObservedGeneration >= f.generation:
-		return session.Done
+		return true
 	}
-	return session.NotYet
+	// Ready is older than the change while a run is prepared that no status names yet.
+	return seen && session.ConditionOf(t, infrav1.ConditionReady).ObservedGeneration >= f.generation
 }
 
 func (f *follower) tell(format string, args ...any) {
@@ -97,11 +103,8 @@ func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Ter
 			return nil, err
 		}
 		var err error
-		t, err = f.WaitFor(ctx, f.key, func(t *infrav1.Terraform) session.Verdict {
-			if t.Status.CurrentRun == nil || t.Status.CurrentRun.ID != current.ID {
-				return session.Done
-			}
-			return session.NotYet
+		t, err = f.WaitFor(ctx, f.key, func(t *infrav1.Terraform) bool {
+			return t.Status.CurrentRun == nil || t.Status.CurrentRun.ID != current.ID
 		})
 		if err != nil {
 			return nil, err

@@ -29,19 +29,19 @@ func TestWhenAChangeHasBeenSeen(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		request string
 		changes []func(*infrav1.Terraform)
-		want    session.Verdict
+		want    bool
 	}{
-		"nobody has looked yet":                                         {"now", nil, session.NotYet},
-		"the generation was seen and the request was not":               {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2)}, session.NotYet},
-		"nothing was to be done":                                        {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2), handled}, session.Done},
-		"nothing can be done":                                           {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionFalse, 2), handled}, session.Done},
-		"a run has begun":                                               {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 2), handled, current("new")}, session.Done},
-		"a run has ended already":                                       {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2), handled, lastRun("new", "succeeded")}, session.Done},
-		"a run from before is in hand":                                  {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 1), current("other")}, session.NotYet},
-		"an approval was seen, and the quiet look at drift is not over": {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 1)}, session.NotYet},
-		"an approval is carried out":                                    {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 2), current("new")}, session.Done},
-		"an approval has to wait for a lock":                            {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionFalse, 2)}, session.Done},
-		"the stack is suspended":                                        {"now", []func(*infrav1.Terraform){func(o *infrav1.Terraform) { o.Spec.Suspend = true }}, session.Done},
+		"nobody has looked yet":                                         {"now", nil, false},
+		"the generation was seen and the request was not":               {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2)}, false},
+		"nothing was to be done":                                        {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2), handled}, true},
+		"nothing can be done":                                           {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionFalse, 2), handled}, true},
+		"a run has begun":                                               {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 2), handled, current("new")}, true},
+		"a run has ended already":                                       {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionTrue, 2), handled, lastRun("new", "succeeded")}, true},
+		"a run from before is in hand":                                  {"now", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 1), current("other")}, false},
+		"an approval was seen, and the quiet look at drift is not over": {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 1)}, false},
+		"an approval is carried out":                                    {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionUnknown, 2), current("new")}, true},
+		"an approval has to wait for a lock":                            {"", []func(*infrav1.Terraform){seenReady(metav1.ConditionFalse, 2)}, true},
+		"the stack is suspended":                                        {"now", []func(*infrav1.Terraform){func(o *infrav1.Terraform) { o.Spec.Suspend = true }}, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc", Generation: 2}}
@@ -52,7 +52,7 @@ func TestWhenAChangeHasBeenSeen(t *testing.T) {
 			f := follower{Session: &session.Session{App: &session.App{Console: &ui.Console{Err: &bytes.Buffer{}}}}, key: types.NamespacedName{Namespace: "team", Name: "vpc"},
 				before: "old", request: test.request, generation: 2}
 			if got := f.begun(obj); got != test.want {
-				t.Errorf("judged %d, want %d", got, test.want)
+				t.Errorf("judged %t, want %t", got, test.want)
 			}
 		})
 	}

@@ -42,17 +42,14 @@ run ends, and waits for the first run if there is none. With -o json each line i
 		filter, err = wanted.filter(cmd, time.Now())
 		return err
 	}
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		return logs(ctx, s, key, o, filter, out)
+	// Reading the stack first reports a missing stack as other commands do, not as a missing run.
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return logs(ctx, s, session.KeyOf(t), o, filter, out)
 	})
 	return cmd
 }
 
 func logs(ctx context.Context, s *session.Session, key types.NamespacedName, o content.LogOptions, filter *logFilter, out *ui.Output) error {
-	// A stack that is not there is told as everywhere; the server's answer would be about the run.
-	if _, err := s.Get(ctx, key); err != nil {
-		return err
-	}
 	if o.Follow && o.Run == "" {
 		if err := awaitFirstRun(ctx, s, key); err != nil {
 			return err
@@ -124,11 +121,8 @@ func runTail(ctx context.Context, r *session.LogReader, filter *logFilter, show 
 
 // awaitFirstRun waits until the stack has a run to follow.
 func awaitFirstRun(ctx context.Context, s *session.Session, key types.NamespacedName) error {
-	t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) session.Verdict {
-		if t.Status.CurrentRun != nil || t.Status.LastRun != nil {
-			return session.Done
-		}
-		return session.NotYet
+	t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool {
+		return t.Status.CurrentRun != nil || t.Status.LastRun != nil
 	})
 	if err == nil && t == nil {
 		return ui.Exitf(ui.ExitNotFound, "show the log of %s: the stack was deleted meanwhile", key)

@@ -29,12 +29,7 @@ func originOf(ctx context.Context, s *session.Session, t *infrav1.Terraform, now
 	ctx, cancel := context.WithTimeout(ctx, session.ServerPatience)
 	defer cancel()
 	var from origin
-	labels := t.GetLabels()
-	if name := labels[session.LabelOwnerName]; name != "" {
-		key := types.NamespacedName{Namespace: t.Namespace, Name: name}
-		if namespace := labels[session.LabelOwnerNamespace]; namespace != "" {
-			key.Namespace = namespace
-		}
+	if key := session.OwnerOf(t); key.Name != "" {
 		from.applied = "Kustomization/" + key.String()
 		if owner, err := s.GetObject(ctx, session.Kustomizations, key); err == nil {
 			from.applied += appliedFrom(owner)
@@ -51,10 +46,7 @@ func originOf(ctx context.Context, s *session.Session, t *infrav1.Terraform, now
 	if !ok {
 		return from
 	}
-	key := types.NamespacedName{Namespace: t.Namespace, Name: ref.Name}
-	if ref.Namespace != "" {
-		key.Namespace = ref.Namespace
-	}
+	key := types.NamespacedName{Namespace: t.SourceNamespace(), Name: ref.Name}
 	if source, err := s.GetObject(ctx, k, key); err == nil {
 		from.source = notWell(source, now)
 	}

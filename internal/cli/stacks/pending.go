@@ -72,7 +72,7 @@ The command hides sensitive values. "yuba approve --all" approves the plans.`,
 	f.add(cmd, "list plans")
 	cmd.Flags().BoolVar(&summary, "summary", false, "omit the changes")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		waiting, err := awaiting(s, cmd, f)
 		if err != nil {
 			return err

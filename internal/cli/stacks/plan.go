@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -49,17 +49,14 @@ func planCommand(a *session.App, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&runID, "run", "", "the run whose plan to show")
 	ui.CompleteFlag(cmd, "run", a.AboutStack(runIDs))
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		return showPlan(ctx, s, key, runID, out)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return showPlan(ctx, s, t, runID, out)
 	})
 	return cmd
 }
 
-func showPlan(ctx context.Context, s *session.Session, key types.NamespacedName, runID string, out *ui.Output) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
+func showPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, runID string, out *ui.Output) error {
+	key := session.KeyOf(t)
 	document, err := s.Content.Plan(ctx, key.Namespace, key.Name, runID)
 	if err != nil && runID == "" {
 		if none := noPlan(ctx, s, t, err); none != nil {

@@ -34,11 +34,8 @@ The command honours .gitignore and .terraformignore, and always omits .git, .ter
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.Directories,
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.Open(cmd, args[1])
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
+		key, err := s.Stack(cmd, args[1])
 		if err != nil {
 			return err
 		}
@@ -47,7 +44,7 @@ The command honours .gitignore and .terraformignore, and always omits .git, .ter
 			return err
 		}
 		return showPushed(s, key, pushed, out)
-	}
+	})
 	return cmd
 }
 

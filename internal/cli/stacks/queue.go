@@ -56,8 +56,7 @@ func listedQueue(q content.Queue, now time.Time) *listing.List {
 				since = *e.Started
 			}
 		}
-		l.Names = append(l.Names, name)
-		l.Rows = append(l.Rows, []string{place, name, e.Operation, e.Urgency, ui.Age(now, since), why(e)})
+		l.Add(name, place, name, e.Operation, e.Urgency, ui.Age(now, since), why(e))
 	}
 	return l
 }

@@ -30,7 +30,7 @@ func TestTheQueueIsListed(t *testing.T) {
 	} {
 		var out, news bytes.Buffer
 		s := &session.Session{App: &session.App{Console: &ui.Console{Out: &out, Err: &news}}}
-		if err := listedQueue(q, noon).Show(s, &ui.Output{Form: form}); err != nil {
+		if err := listedQueue(q, noon).Show(s.Console, &ui.Output{Form: form}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -5,10 +5,8 @@ package stacks
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -17,33 +15,18 @@ import (
 
 // NewReplanCommand is "yuba replan".
 func NewReplanCommand(a *session.App) *cobra.Command {
-	var wait bool
-	var timeout time.Duration
-	cmd := &cobra.Command{
+	return reconcileCommand(a, &cobra.Command{
 		Use: "replan NAME", SuggestFor: []string{"refresh", "sync"},
 		Short: "Make a fresh plan of a stack now",
 		Long: `Reconcile a stack now, whatever its interval, and make a fresh plan, even if its last plan was rejected. A stack that
 applies its plans automatically applies it.`,
 		Example: "  yuba replan vpc\n  yuba replan vpc --wait --timeout 2m",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
-	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the run and wait until it ends")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
-	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		r := review{action: "replan", out: out}
-		return lookAgain(ctx, s, key, map[string]any{infrav1.AnnotationRejected: nil}, r, wait)
-	})
-	return cmd
+	}, false, map[string]any{infrav1.AnnotationRejected: nil})
 }
 
 // NewReconcileCommand is "yuba reconcile".
 func NewReconcileCommand(a *session.App) *cobra.Command {
-	var wait bool
-	var timeout time.Duration
-	cmd := &cobra.Command{
+	return reconcileCommand(a, &cobra.Command{
 		Use:   "reconcile NAME",
 		Short: "Reconcile a stack now and wait for the result",
 		Long: `Reconcile a stack now, whatever its interval, show the runs that follow, and wait until they end. A rejected plan
@@ -51,43 +34,35 @@ stays rejected; "yuba replan" makes another one.
 
 The commands below reconcile sources and Kustomizations; name a stack that is called like one of them NAMESPACE/NAME.`,
 		Example: "  yuba reconcile vpc\n  yuba reconcile source git infra\n  yuba reconcile kustomization apps --with-source\n  yuba reconcile vpc --timeout 5m -o json\n  yuba reconcile vpc --wait=false",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
-	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", true, "show the run and wait until it ends")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
+	}, true, map[string]any{})
+}
+
+// reconcileCommand makes cmd request a reconciliation, set these annotations with the request, and show the runs that follow.
+func reconcileCommand(a *session.App, cmd *cobra.Command, waits bool, annotations map[string]any) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(1, 1), a.StackNames(false)
+	wait := cmd.Flags().BoolP("wait", "w", waits, "show the run and wait until it ends")
+	ui.AddTimeoutFlag(cmd, 0, waitUsage)
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		ctx, cancel := ui.WithTimeout(ctx, timeout)
-		defer cancel()
-		return lookAgain(ctx, s, key, map[string]any{}, review{action: "reconcile", out: out}, wait)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, before *infrav1.Terraform, _ []string) error {
+		key, request, action := session.KeyOf(before), session.NewRequest(), cmd.Name()
+		annotations[infrav1.AnnotationReconcile] = request
+		changed, err := s.Patch(ctx, action, key, session.Change{}.Annotate(annotations))
+		switch {
+		case err != nil:
+			return err
+		case !*wait && out.Machine():
+			return s.PrintStack(changed, out)
+		case !*wait:
+			s.News("Reconciliation of %s requested. Follow it with:\n    yuba logs %s -f", key, s.Call(key))
+			return nil
+		}
+		r := review{action: action, out: out, follower: followed(s, before, request, changed.Generation)}
+		return r.follow(ctx)
 	})
 	return cmd
 }
 
-// lookAgain asks for a pass at once, and shows what comes of it. The annotations are set besides.
-func lookAgain(ctx context.Context, s *session.Session, key types.NamespacedName, annotations map[string]any, r review, wait bool) error {
-	before, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	request := session.NewRequest()
-	annotations[infrav1.AnnotationReconcile] = request
-	changed, err := s.Patch(ctx, r.action, key, session.Change{}.Annotate(annotations))
-	if err != nil {
-		return err
-	}
-	switch {
-	case !wait && r.out.Machine():
-		return s.PrintStack(changed, r.out)
-	case !wait:
-		s.News("Reconciliation of %s requested. Follow it with:\n    yuba logs %s -f", key, s.Call(key))
-		return nil
-	}
-	r.follower = follower{Session: s, key: key, before: lastRunOf(before), request: request, generation: changed.Generation}
-	return r.follow(ctx)
-}
-
-// follow shows what is run because of a change, and what came of it. It approves nothing.
+// follow shows the runs that follow from a change, and their result. It approves nothing.
 func (r *review) follow(ctx context.Context) error {
 	t, err := r.begin(ctx)
 	if err == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -37,38 +37,19 @@ func NewRunsCommand(a *session.App) *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		list, err := s.Content.Runs(ctx, key.Namespace, key.Name, limit)
 		if err != nil {
 			return s.StackError("list the runs of", key, err)
 		}
-		return showRuns(s, list, out)
+		l := &listing.List{Answer: list, None: "No runs yet.", Rows: [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "TOOL", "WHY"}}, Wide: []string{"TOOL"}}
+		for _, r := range list.Items {
+			l.Add(r.Spec.ID, runRow(r, time.Now())...)
+		}
+		return l.Show(s.Console, out)
 	})
 	return cmd
 }
-
-func showRuns(s *session.Session, list content.RunList, out *ui.Output) error {
-	switch {
-	case out.Form == "name":
-		for _, r := range list.Items {
-			fmt.Fprintln(s.Out, r.Spec.ID)
-		}
-		return nil
-	case out.Machine():
-		return out.Print(s.Out, list)
-	case len(list.Items) == 0:
-		s.News("No runs yet.")
-		return nil
-	}
-	rows := [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "TOOL", "WHY"}}
-	for _, r := range list.Items {
-		rows = append(rows, runRow(r, time.Now()))
-	}
-	return s.Table(rows, out, runsWide...)
-}
-
-// runsWide are the columns of runs that only -o wide shows.
-var runsWide = []string{"TOOL"}
 
 func runRow(r run.Record, now time.Time) []string {
 	outcome, changes, took, tool := "waiting", "", "", ""

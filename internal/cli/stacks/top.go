@@ -35,7 +35,7 @@ Press "q" or Ctrl-C to end it. Without a terminal, with --once or with -o, the c
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	once := cmd.Flags().Bool("once", false, "print one snapshot and end")
-	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		t := &top{Session: s, namespace: a.NamespaceFlag()}
 		if screen, ok := a.Out.(*os.File); ok && ui.IsTerminal(screen) && !*once && !out.Machine() {
 			return t.live(cmd.Context(), screen)

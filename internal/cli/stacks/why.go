@@ -34,7 +34,7 @@ The server decides again from the current facts. The command changes nothing.`,
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		why, err := s.Content.Why(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return s.StackError("explain", key, err)

@@ -39,9 +39,6 @@ It ends with code 5 when something needs action before a stack can continue.`,
 	cmd.Flags().Bool("dry-run", true, "change nothing; the command never changes anything")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		report, err := adoption(cmd.Context(), a, all)
 		if err != nil {
 			return err

@@ -75,7 +75,7 @@ the existing one by the id. The import uses the stack's variables and environmen
 
 func completeChange(a *session.App, cmd *cobra.Command, verb run.StateVerb) *cobra.Command {
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		change := run.StateChange{Verb: verb, Args: rest}
 		if err := change.Check(); err != nil {
 			return ui.UsageErrorf(cmd, "%w", err)
@@ -211,7 +211,7 @@ history. The command shows what the state would lose and gain, and asks.`,
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "push a state of another lineage, or an older one")
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		data, err := readFile(a, rest[0])
 		if err != nil {
 			return fmt.Errorf("push a state of %s: %w", key, err)

@@ -32,7 +32,7 @@ JSON. The command shows sensitive values only with --show-sensitive.`,
 	}
 	cmd.Flags().BoolVar(&reveal, "show-sensitive", false, "show the values of sensitive outputs, too")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		outputs, err := s.Content.Outputs(ctx, key.Namespace, key.Name)
 		if err != nil {
 			if session.NoStack(err) {
@@ -43,7 +43,11 @@ JSON. The command shows sensitive values only with --show-sensitive.`,
 		if len(rest) == 1 {
 			return showOutput(s, key, rest[0], outputs, reveal)
 		}
-		return showAllOutputs(s, key, outputs, reveal, out)
+		if len(outputs) == 0 || out.Machine() {
+			l := listing.List{Answer: masked(outputs, reveal), None: key.String() + " has no outputs.", Names: slices.Sorted(maps.Keys(outputs))}
+			return l.Show(s.Console, out)
+		}
+		return listing.PrintOutputs(s.Out, outputs, reveal)
 	})
 	return cmd
 }
@@ -62,22 +66,6 @@ func showOutput(s *session.Session, key types.NamespacedName, name string, outpu
 	}
 	_, err := fmt.Fprintln(s.Out, text)
 	return err
-}
-
-func showAllOutputs(s *session.Session, key types.NamespacedName, outputs map[string]content.Output, reveal bool, out *ui.Output) error {
-	switch {
-	case out.Form == "name":
-		for _, name := range slices.Sorted(maps.Keys(outputs)) {
-			fmt.Fprintln(s.Out, name)
-		}
-		return nil
-	case out.Machine():
-		return out.Print(s.Out, masked(outputs, reveal))
-	case len(outputs) == 0:
-		s.News("%s has no outputs.", key)
-		return nil
-	}
-	return listing.PrintOutputs(s.Out, outputs, reveal)
 }
 
 // masked replaces sensitive values unless they are wanted; the keys stay, so that a program finds what it looks for.

@@ -31,7 +31,7 @@ change: the next plan shows how it differs from the state. The command shows wha
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateVersions, false),
 	}
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		return rollback(ctx, s, key, rest[0], flags)
 	})
 	return cmd

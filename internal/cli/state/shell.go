@@ -39,7 +39,7 @@ confined as in any run; the shell itself is not. No other run of the stack start
 		if dash := cmd.ArgsLenAtDash(); dash != 1 && !(dash < 0 && len(args) == 1) {
 			return ui.UsageErrorf(cmd, "put the command behind --, as in: yuba shell NAME -- tofu state list")
 		}
-		return a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
+		return a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
 			return shell(ctx, s, key, command)
 		})(cmd, args)
 	}

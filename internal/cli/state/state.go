@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -40,7 +41,7 @@ func newStatePullCommand(a *session.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&version, "version", "", "the version to write; \"yuba state history\" lists them")
 	ui.CompleteFlag(cmd, "version", a.AboutStack(stateVersions))
-	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		data, err := s.Content.State(ctx, key.Namespace, key.Name, version)
 		if err != nil {
 			return fmt.Errorf("read the state of %s: %w", key, err)
@@ -76,7 +77,7 @@ func newStateListCommand(a *session.App) *cobra.Command {
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
 		file, err := stateFile(ctx, s, key, "")
 		if err != nil {
 			return err
@@ -145,7 +146,7 @@ func newStateShowCommand(a *session.App) *cobra.Command {
 		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown.",
 		Example: "  yuba state show vpc 'module.subnets.aws_subnet.private[\"a\"]'",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateAddresses, false),
-		RunE: a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		RunE: a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 			file, err := stateFile(ctx, s, key, "")
 			if err != nil {
 				return err
@@ -168,12 +169,19 @@ func newStateHistoryCommand(a *session.App) *cobra.Command {
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		list, err := s.Content.Versions(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return s.StackError("list the versions of the state of", key, err)
 		}
-		return showHistory(s, key, list.Items, out)
+		l := listing.List{None: "No version of the state of " + key.String() + " is stored.", Rows: [][]string{{"VERSION", "SERIAL", "SIZE", "AGE", "RUN", "WHY"}}}
+		versions := make([]storedVersion, 0, len(list.Items))
+		for _, v := range list.Items {
+			versions = append(versions, storedVersion{v.ID, v.Time, v.Serial, v.Lineage, v.Digest, v.Size, v.Encrypted, v.RunID, v.Reason})
+			l.Add(v.ID, v.ID, fmt.Sprint(v.Serial), ui.Size(v.Size), ui.Age(time.Now(), v.Time), v.RunID, v.Reason)
+		}
+		l.Answer = versions
+		return l.Show(s.Console, out)
 	})
 	return cmd
 }
@@ -189,28 +197,4 @@ type storedVersion struct {
 	Encrypted bool      `json:"encrypted,omitempty"`
 	Run       string    `json:"run,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-}
-
-func showHistory(s *session.Session, key types.NamespacedName, versions []state.Version, out *ui.Output) error {
-	switch {
-	case out.Form == "name":
-		for _, v := range versions {
-			fmt.Fprintln(s.Out, v.ID)
-		}
-		return nil
-	case out.Machine():
-		listed := make([]storedVersion, 0, len(versions))
-		for _, v := range versions {
-			listed = append(listed, storedVersion{v.ID, v.Time, v.Serial, v.Lineage, v.Digest, v.Size, v.Encrypted, v.RunID, v.Reason})
-		}
-		return out.Print(s.Out, listed)
-	case len(versions) == 0:
-		s.News("No version of the state of %s is stored.", key)
-		return nil
-	}
-	rows := [][]string{{"VERSION", "SERIAL", "SIZE", "AGE", "RUN", "WHY"}}
-	for _, v := range versions {
-		rows = append(rows, []string{v.ID, fmt.Sprint(v.Serial), ui.Size(v.Size), ui.Age(time.Now(), v.Time), v.RunID, v.Reason})
-	}
-	return s.Table(rows, out)
 }

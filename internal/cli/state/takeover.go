@@ -34,18 +34,14 @@ The annotation ` + infrav1.AnnotationAdoptState + ` does the same: its value is 
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		return adoptState(ctx, s, key, yes, out)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return adoptState(ctx, s, t, yes, out)
 	})
 	return cmd
 }
 
-func adoptState(ctx context.Context, s *session.Session, key types.NamespacedName, yes bool, out *ui.Output) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	from := t.Status.TakenOver
+func adoptState(ctx context.Context, s *session.Session, t *infrav1.Terraform, yes bool, out *ui.Output) error {
+	key, from := session.KeyOf(t), t.Status.TakenOver
 	if from == nil {
 		return ui.Exitf(ui.ExitNotFound, "adopt the state of %s: it is not that of a deleted stack. See:\n    yuba status %s", key, s.Call(key))
 	}
@@ -64,10 +60,7 @@ func adoptState(ctx context.Context, s *session.Session, key types.NamespacedNam
 		return err
 	}
 	s.News("%s continues with the state of %s.", key, session.FormerName(t, from))
-	if out.Machine() {
-		return s.PrintStack(adopted, out)
-	}
-	return nil
+	return s.PrintStack(adopted, out)
 }
 
 func newStateDropCommand(a *session.App) *cobra.Command {
@@ -81,18 +74,15 @@ The former state stays in the history; "yuba state rollback" restores it.`,
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
-		return dropState(ctx, s, key, flags)
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		return dropState(ctx, s, t, flags)
 	})
 	return cmd
 }
 
 // dropState pushes an empty state: one that follows the present one, or, where that is gone or cannot be read, a new one.
-func dropState(ctx context.Context, s *session.Session, key types.NamespacedName, flags *changeFlags) error {
-	t, err := s.Get(ctx, key)
-	if err != nil {
-		return err
-	}
+func dropState(ctx context.Context, s *session.Session, t *infrav1.Terraform, flags *changeFlags) error {
+	key := session.KeyOf(t)
 	if t.KeepsOwnState() {
 		return ui.Exitf(ui.ExitFailure, "drop the state of %s: it is in a custom backend, which only the tool can reach:\n    yuba shell %s", key, s.Call(key))
 	}

@@ -36,7 +36,7 @@ writers damage a state. Yuba releases the locks of its own runs.`,
 		}
 		return nil
 	}
-	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		if err := s.Content.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
 			return once("unlock the state of", key, err)
 		}

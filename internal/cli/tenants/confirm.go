@@ -32,8 +32,8 @@ tenants. The confirmation is for this one deletion; Yuba holds the next one agai
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&id, "id", "", "confirm only the deletion with this id, from status.held.id")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnObjects(session.TenantRegistries, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
-		return listing.ChangeEach(s, keys, out, func(key types.NamespacedName) (*session.Object, error) { return confirmDeletion(ctx, s, key, id, yes) })
+	cmd.RunE = listing.OnEach(a, session.TenantRegistries, out, func(ctx context.Context, s *session.Session, key types.NamespacedName) (*session.Object, error) {
+		return confirmDeletion(ctx, s, key, id, yes)
 	})
 	return cmd
 }

@@ -67,9 +67,6 @@ The exit code is 0 without changes, 1 with changes, and higher if the comparison
 	completeUIDs(a, cmd)
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		return session.DiffError(try.diff(cmd, args, uids, summary, out))
 	}
 	return cmd

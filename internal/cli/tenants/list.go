@@ -63,10 +63,7 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 	completeObjects(a, cmd, "registry", session.TenantRegistries)
 	completeObjects(a, cmd, "template", session.TenantTemplates)
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		match, err := labels.Parse(selector)
 		if err != nil {
 			return ui.UsageErrorf(cmd, "-l %s: %w", selector, err)
@@ -82,16 +79,12 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 		if err != nil {
 			return err
 		}
-		s, err := a.Connect()
-		if err != nil {
-			return err
-		}
 		v := listing.NewView(s, listing.Query{All: all, Kinds: []session.Kind{session.Tenants}, Selector: match, Some: selector+status+registry+template != "",
 			Keep: func(o *session.Object) bool {
 				return keep(o) && (template == "" || o.Text("spec", "templateRef") == template)
 			}}, out)
 		return listTenants(cmd.Context(), v, registry, template)
-	}
+	})
 	return cmd
 }
 

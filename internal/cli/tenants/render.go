@@ -74,9 +74,6 @@ serves the kinds and accepts the objects, when the template is applied.`,
 	cmd.Flags().BoolVar(&try.reveal, "show-sensitive", false, "show sensitive values, too")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.Check(cmd); err != nil {
-			return err
-		}
 		if try.uid != "" && len(try.pairs) > 0 {
 			return ui.UsageErrorf(cmd, "use --row or --tenant, not both")
 		}

@@ -15,21 +15,23 @@ import (
 
 // Complete offers fixed values for a flag.
 func Complete(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
-	}
+	CompleteFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// WithTimeout bounds the waiting; 0 does not.
-func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, d)
+// AddTimeoutFlag gives a command the flag --timeout, which WithTimeout reads. 0 sets no limit.
+func AddTimeoutFlag(cmd *cobra.Command, byDefault time.Duration, usage string) {
+	cmd.Flags().Duration("timeout", byDefault, usage)
 }
 
-// Arguments wants a number of arguments, from least to most, which the command's usage line names.
+// WithTimeout returns the command's context, limited by its flag --timeout if it has one.
+func WithTimeout(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	if limit, err := cmd.Flags().GetDuration("timeout"); err == nil && limit > 0 {
+		return context.WithTimeout(cmd.Context(), limit)
+	}
+	return context.WithCancel(cmd.Context())
+}
+
+// Arguments requires a number of arguments, from least to most; a negative most sets no limit.
 func Arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -15,16 +15,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
-// Output is the form that an answer takes.
+// Output is the form of an answer, and the value of the flag -o.
 type Output struct {
 	Form    string
 	allowed []string
 }
 
+// String implements pflag.Value.
+func (o *Output) String() string { return o.Form }
+
+// Set implements pflag.Value. CheckOutput checks the form, because pflag's errors do not read like ours.
+func (o *Output) Set(form string) error { o.Form = form; return nil }
+
+// Type implements pflag.Value.
+func (o *Output) Type() string { return "string" }
+
 // AddOutputFlag gives a command the flag -o with the given forms beside the readable one.
 func AddOutputFlag(cmd *cobra.Command, forms ...string) *Output {
 	o := &Output{allowed: forms}
-	cmd.Flags().StringVarP(&o.Form, "output", "o", "", "output format: "+strings.Join(forms, ", "))
+	cmd.Flags().VarP(o, "output", "o", "output format: "+strings.Join(forms, ", "))
 	Complete(cmd, "output", forms...)
 	return o
 }
@@ -40,9 +49,13 @@ func AddTableFlag(cmd *cobra.Command, forms ...string) *Output {
 // Wide says whether all columns are wanted, with all that is in them.
 func (o *Output) Wide() bool { return o != nil && o.Form == WideForm }
 
-// Check refuses forms that the command does not have. A command without the flag has nothing to refuse.
-func (o *Output) Check(cmd *cobra.Command) error {
-	if o != nil && o.Form != "" && !slices.Contains(o.allowed, o.Form) {
+// CheckOutput rejects a form of -o that the command does not have.
+func CheckOutput(cmd *cobra.Command) error {
+	flag := cmd.Flag("output")
+	if flag == nil || flag.Value.String() == "" {
+		return nil
+	}
+	if o, ok := flag.Value.(*Output); ok && !slices.Contains(o.allowed, o.Form) {
 		return UsageErrorf(cmd, "-o %s: want %s", o.Form, strings.Join(o.allowed, " or "))
 	}
 	return nil
