@@ -4,8 +4,6 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -51,10 +49,7 @@ var fluxCalls = []otherCall{
 }
 
 func newFluxTopic() *cobra.Command {
-	var b strings.Builder
-	b.WriteString("The commands of flux, the command line of Flux, and what to use instead:\n")
-	writeCalls(&b, "flux", fluxCalls)
-	b.WriteString("\nThe manifests are the same. Commands about stacks need no word for the kind: \"yuba reconcile NAME\". The default namespace is\n" +
-		"that of the context, not flux-system.")
-	return &cobra.Command{Use: "flux", Short: "Equivalents of flux's commands", Long: b.String()}
+	return newCallsTopic("flux", "the command line of Flux", fluxCalls,
+		"The manifests are the same. Commands about stacks need no word for the kind: \"yuba reconcile NAME\". The default namespace is\n"+
+			"that of the context, not flux-system.")
 }

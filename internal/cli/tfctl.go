@@ -47,21 +47,22 @@ var tfctlCalls = []otherCall{
 }
 
 func newTfctlTopic() *cobra.Command {
-	var b strings.Builder
-	b.WriteString("The commands of tfctl, tofu-controller's command line, and what to use instead:\n")
-	writeCalls(&b, "tfctl", tfctlCalls)
-	b.WriteString("\ntfctl has no equivalent of deploy, push, reject, destroy, status, runs, outputs, state, backup and adopt.\n" +
-		"\"yuba adopt\" reports what happens when Yuba replaces tofu-controller.")
-	return &cobra.Command{Use: "tfctl", Short: "Equivalents of tfctl's commands", Long: b.String()}
+	return newCallsTopic("tfctl", "tofu-controller's command line", tfctlCalls,
+		"tfctl has no equivalent of deploy, push, reject, destroy, status, runs, outputs, state, backup and adopt.\n"+
+			"\"yuba adopt\" reports what happens when Yuba replaces tofu-controller.")
 }
 
-func writeCalls(b *strings.Builder, program string, calls []otherCall) {
+// newCallsTopic is the help topic about another program: its calls, and what else is different.
+func newCallsTopic(program, about string, calls []otherCall, end string) *cobra.Command {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The commands of %s, %s, and what to use instead:\n", program, about)
 	for _, call := range calls {
-		fmt.Fprintf(b, "\n  %s %s\n", program, call.other)
+		fmt.Fprintf(&b, "\n  %s %s\n", program, call.other)
 		for _, line := range []string{call.yuba, call.note} {
 			if line != "" {
-				fmt.Fprintf(b, "      %s\n", line)
+				fmt.Fprintf(&b, "      %s\n", line)
 			}
 		}
 	}
+	return &cobra.Command{Use: program, Short: "Equivalents of " + program + "'s commands", Long: b.String() + "\n" + end}
 }

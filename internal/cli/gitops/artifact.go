@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"syscall"
 
@@ -47,7 +45,7 @@ type artifactAction func(ctx context.Context, ref string, access publish.Access)
 // on makes the action of a command about the artifact that the only argument names.
 func (f *registryFlags) on(a *session.App, do artifactAction) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		access, err := f.access(cmd, a.In)
+		access, err := f.access(cmd, a.Console)
 		if err != nil {
 			return err
 		}
@@ -58,7 +56,7 @@ func (f *registryFlags) on(a *session.App, do artifactAction) func(*cobra.Comman
 }
 
 // access reads the credentials that the flags name.
-func (f *registryFlags) access(cmd *cobra.Command, in io.Reader) (publish.Access, error) {
+func (f *registryFlags) access(cmd *cobra.Command, console *ui.Console) (publish.Access, error) {
 	a := publish.Access{Credentials: f.creds, Insecure: f.insecure, UserAgent: "yuba/" + version.String()}
 	switch {
 	case f.provider != "generic":
@@ -68,15 +66,7 @@ func (f *registryFlags) access(cmd *cobra.Command, in io.Reader) (publish.Access
 	case f.credsFile == "":
 		return a, nil
 	}
-	if f.credsFile != "-" {
-		file, err := os.Open(f.credsFile)
-		if err != nil {
-			return a, fmt.Errorf("read the registry's credentials: %w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxCredentials))
+	data, err := console.ReadFile(f.credsFile, maxCredentials)
 	if err != nil {
 		return a, fmt.Errorf("read the registry's credentials: %w", err)
 	}

@@ -98,7 +98,7 @@ func (p *artifactPush) options(cmd *cobra.Command, a *session.App) (publish.Push
 	if o.Created, err = p.created(cmd); err != nil {
 		return o, err
 	}
-	o.Access, err = p.registry.access(cmd, a.In)
+	o.Access, err = p.registry.access(cmd, a.Console)
 	return o, err
 }
 

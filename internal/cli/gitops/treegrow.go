@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,11 +69,17 @@ func (f *forest) below(ctx context.Context, k session.Kind, key types.Namespaced
 	if err != nil {
 		return nil, err
 	}
+	n, err := f.grown(ctx, o, map[string]bool{})
+	return []*treeNode{n}, err
+}
+
+// grown is the node of an object, with the nodes below it.
+func (f *forest) grown(ctx context.Context, o *session.Object, seen map[string]bool) (*treeNode, error) {
 	n, err := f.node(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return []*treeNode{n}, f.grow(ctx, n, o, map[string]bool{})
+	return n, f.grow(ctx, n, o, seen)
 }
 
 // wayTo is the way from a root to one object, without what stands beside it.
@@ -156,10 +163,7 @@ func (f *forest) roots(ctx context.Context, k session.Kind, namespace string, wa
 		if !ok || seen[o.String()] {
 			continue
 		}
-		n, err := f.node(ctx, o)
-		if err == nil {
-			err = f.grow(ctx, n, o, seen)
-		}
+		n, err := f.grown(ctx, o, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -169,12 +173,7 @@ func (f *forest) roots(ctx context.Context, k session.Kind, namespace string, wa
 }
 
 func inOrder(found map[types.NamespacedName]*session.Object) []*session.Object {
-	objects := make([]*session.Object, 0, len(found))
-	for _, o := range found {
-		objects = append(objects, o)
-	}
-	slices.SortFunc(objects, func(a, b *session.Object) int { return cmp.Compare(a.String(), b.String()) })
-	return objects
+	return slices.SortedFunc(maps.Values(found), func(a, b *session.Object) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 // grow adds what an object applied. seen keeps Kustomizations that apply each other from growing for ever.
@@ -197,11 +196,10 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen 
 			continue
 		}
 		if k.Plural != "" && !remote {
-			known, err := f.known(ctx, child, k, seen)
-			if err != nil {
+			var err error
+			if child, err = f.known(ctx, child, k, seen); err != nil {
 				return err
 			}
-			child = known
 		}
 		n.Children = append(n.Children, child)
 	}
@@ -211,18 +209,11 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen 
 // known is the node of an object that this API may have, with what came of it.
 func (f *forest) known(ctx context.Context, child *treeNode, k session.Kind, seen map[string]bool) (*treeNode, error) {
 	o, err := f.find(ctx, k, types.NamespacedName{Namespace: child.Namespace, Name: child.Name})
-	if err != nil {
-		return nil, err
-	}
-	if o == nil {
+	if err != nil || o == nil {
 		child.Missing = true
-		return child, nil
+		return child, err
 	}
-	n, err := f.node(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	return n, f.grow(ctx, n, o, seen)
+	return f.grown(ctx, o, seen)
 }
 
 // inventoryNode reads an entry of an inventory: NAMESPACE_NAME_GROUP_KIND, with ":" as "__" in the names of RBAC objects.
@@ -246,11 +237,8 @@ func inventoryNode(id string) (*treeNode, session.Kind, bool) {
 
 // node describes an object and its source.
 func (f *forest) node(ctx context.Context, o *session.Object) (*treeNode, error) {
-	n := &treeNode{Kind: o.Kind.GVK.Kind, Group: o.Kind.GVK.Group, Namespace: o.GetNamespace(), Name: o.GetName(),
-		Ready: string(o.Ready().Status), Suspended: o.Spec.Suspend, Revision: o.Revision(), Path: o.Spec.Path}
-	if n.Ready != string(metav1.ConditionTrue) {
-		n.Message = o.Message()
-	}
+	n := bareNode(o)
+	n.Path = o.Spec.Path
 	if o.Kind.GVK == session.StackKind {
 		n.Revision = cmp.Or(o.Status.LastAppliedRevision, o.Status.LastAttemptedRevision)
 		if o.Spec.Outputs != nil {
@@ -268,16 +256,20 @@ func (f *forest) node(ctx context.Context, o *session.Object) (*treeNode, error)
 	}
 	n.Source.Group = k.GVK.Group
 	source, err := f.find(ctx, k, key)
-	switch {
-	case err != nil:
-		return nil, err
-	case source == nil:
+	if source == nil {
 		n.Source.Missing = true
-	default:
-		n.Source.Ready, n.Source.Revision, n.Source.Suspended = string(source.Ready().Status), source.Revision(), source.Spec.Suspend
-		if n.Source.Ready != string(metav1.ConditionTrue) {
-			n.Source.Message = source.Message()
-		}
+		return n, err
 	}
+	n.Source = bareNode(source)
 	return n, nil
+}
+
+// bareNode describes an object without its source.
+func bareNode(o *session.Object) *treeNode {
+	n := &treeNode{Kind: o.Kind.GVK.Kind, Group: o.Kind.GVK.Group, Namespace: o.GetNamespace(), Name: o.GetName(),
+		Ready: string(o.Ready().Status), Suspended: o.Spec.Suspend, Revision: o.Revision()}
+	if n.Ready != string(metav1.ConditionTrue) {
+		n.Message = o.Message()
+	}
+	return n
 }

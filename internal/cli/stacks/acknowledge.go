@@ -151,7 +151,7 @@ func (v *statusView) unproven() {
 		lines = append(lines, fmt.Sprintf("    yuba state import %s ADDRESS ID", v.call))
 	}
 	lines = append(lines, fmt.Sprintf("    yuba acknowledge %s --run %s [ADDRESS...]", v.call, u.Runs[len(u.Runs)-1].ID))
-	fmt.Fprintf(v.w, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Unproven")), ui.Indented(strings.Join(lines, "\n")))
+	fmt.Fprintf(v, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Unproven")), ui.Indented(strings.Join(lines, "\n")))
 }
 
 // unprovenLines are the resources of a list, a line each, and what else is known of its runs.

@@ -109,14 +109,10 @@ func showPending(ctx context.Context, s *session.Session, waiting []infrav1.Terr
 // showDifferences shows what a plan that waits changes. One that cannot be read is named, and the others are shown.
 func showDifferences(ctx context.Context, s *session.Session, t *infrav1.Terraform) error {
 	fmt.Fprintf(s.Out, "\n%s, %s:\n", session.KeyOf(t), t.Status.Plan.Pending)
-	document, err := s.Content.Plan(ctx, t.Namespace, t.Name, t.Status.Plan.RunID)
+	p, err := readPlan(ctx, s, session.KeyOf(t), t.Status.Plan.RunID)
 	if err != nil {
 		s.News("Cannot read the plan of %s: %v", session.KeyOf(t), err)
 		return ctx.Err()
-	}
-	p, err := plan.Decode(document)
-	if err != nil {
-		return fmt.Errorf("show the plan of %s: %w", session.KeyOf(t), err)
 	}
 	text := strings.TrimRight(plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}), "\n")
 	_, err = fmt.Fprintln(s.Out, text)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -57,16 +58,12 @@ func planCommand(a *session.App, cmd *cobra.Command) *cobra.Command {
 
 func showPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, runID string, out *ui.Output) error {
 	key := session.KeyOf(t)
-	document, err := s.Content.Plan(ctx, key.Namespace, key.Name, runID)
+	p, err := readPlan(ctx, s, key, runID)
 	if err != nil && runID == "" {
 		if none := noPlan(ctx, s, t, err); none != nil {
 			return none
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("show the plan of %s: %w", key, err)
-	}
-	p, err := plan.Decode(document)
 	if err != nil {
 		return fmt.Errorf("show the plan of %s: %w", key, err)
 	}
@@ -81,4 +78,13 @@ func showPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, run
 		s.News("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, s.Call(key), t.Status.Plan.Pending)
 	}
 	return nil
+}
+
+// readPlan reads the plan of a run, or the pending or last one.
+func readPlan(ctx context.Context, s *session.Session, key types.NamespacedName, runID string) (*plan.Plan, error) {
+	document, err := s.Content.Plan(ctx, key.Namespace, key.Name, runID)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Decode(document)
 }

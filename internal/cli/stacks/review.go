@@ -109,11 +109,7 @@ func (r *review) showPlan(ctx context.Context, runID string) error {
 	if r.out.Machine() {
 		return nil
 	}
-	document, err := r.Content.Plan(ctx, r.key.Namespace, r.key.Name, runID)
-	if err != nil {
-		return fmt.Errorf("read the plan of %s: %w", r.key, err)
-	}
-	p, err := plan.Decode(document)
+	p, err := readPlan(ctx, r.Session, r.key, runID)
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", r.key, err)
 	}

@@ -6,7 +6,6 @@ package stacks
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -39,8 +38,8 @@ func showStatus(ctx context.Context, s *session.Session, t *infrav1.Terraform, o
 	if out.Machine() {
 		return s.PrintStack(t, out)
 	}
-	v := statusView{w: s.Out, t: t, now: time.Now(), call: s.Call(session.KeyOf(t)), paint: func(color, text string) string { return s.Paint(s.Out, color, text) }}
-	v.tool, v.origin = toolOf(ctx, s, t), originOf(ctx, s, t, v.now)
+	v := statusView{Labels: ui.Labels{Writer: s.Out, Now: time.Now()}, t: t, call: s.Call(session.KeyOf(t)), paint: func(color, text string) string { return s.Paint(s.Out, color, text) }}
+	v.tool, v.origin = toolOf(ctx, s, t), originOf(ctx, s, t, v.Now)
 	v.show()
 	return nil
 }
@@ -61,9 +60,8 @@ func toolOf(ctx context.Context, s *session.Session, t *infrav1.Terraform) strin
 
 // statusView writes one screen about one stack.
 type statusView struct {
-	w     io.Writer
+	ui.Labels
 	t     *infrav1.Terraform
-	now   time.Time
 	call  string
 	paint func(color, text string) string
 	// tool is what the last run was carried out with; empty when unknown.
@@ -72,35 +70,27 @@ type statusView struct {
 	origin origin
 }
 
-func (v *statusView) line(label, format string, args ...any) {
-	text := strings.TrimSpace(fmt.Sprintf(format, args...))
-	if text == "" {
-		return
-	}
-	fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, label, ui.Indented(text))
-}
-
 func (v *statusView) show() {
 	t := v.t
-	v.line("Stack", "%s/%s", t.Namespace, t.Name)
+	v.Line("Stack", "%s/%s", t.Namespace, t.Name)
 	v.ready()
 	v.plan()
 	v.runs()
-	v.line("Tool", "%s", v.tool)
+	v.Line("Tool", "%s", v.tool)
 	v.source()
-	v.line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
+	v.Line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
 	if from := t.Status.TakenOver; from != nil {
-		v.line("State", "that of %s, deleted%s; this stack owns it after a plan is approved or finds no changes", session.FormerName(t, from), session.DeletedAt(from))
+		v.Line("State", "that of %s, deleted%s; this stack owns it after a plan is approved or finds no changes", session.FormerName(t, from), session.DeletedAt(from))
 	}
 	if lock := t.Status.Lock.Pending; lock != "" {
-		v.line("Lock", "held by another process, lock id %s", lock)
+		v.Line("Lock", "held by another process, lock id %s", lock)
 	}
 	v.unproven()
 	for _, warning := range t.Status.Warnings {
-		fmt.Fprintf(v.w, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Warning")), diagnostic.Printable(warning))
+		fmt.Fprintf(v, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Warning")), diagnostic.Printable(warning))
 	}
 	if steps := nextSteps(t, v.call); len(steps) > 0 {
-		fmt.Fprintf(v.w, "\nNext:\n    %s\n", strings.Join(steps, "\n    "))
+		fmt.Fprintf(v, "\nNext:\n    %s\n", strings.Join(steps, "\n    "))
 	}
 }
 
@@ -117,18 +107,18 @@ func (v *statusView) ready() {
 	}
 	since := ""
 	if !c.LastTransitionTime.IsZero() {
-		since = ", since " + ui.Age(v.now, c.LastTransitionTime.Time)
+		since = ", since " + ui.Age(v.Now, c.LastTransitionTime.Time)
 	}
-	fmt.Fprintf(v.w, "%-*s%s%s\n", ui.LabelWidth, "Ready", v.paint(color, word), since)
-	v.line("", "%s", session.StateInWords(v.t))
+	fmt.Fprintf(v, "%-*s%s%s\n", ui.LabelWidth, "Ready", v.paint(color, word), since)
+	v.Line("", "%s", session.StateInWords(v.t))
 	if waits := session.ConditionOf(v.t, infrav1.ConditionReconciling); waits.Reason == infrav1.ReasonDependencyNotReady {
-		v.line("", "%s", waits.Message)
+		v.Line("", "%s", waits.Message)
 	}
 	if paused := session.ConditionOf(v.t, infrav1.ConditionPaused); paused.Status == metav1.ConditionTrue {
-		v.line("", "%s", paused.Message)
+		v.Line("", "%s", paused.Message)
 	}
 	if stalled := session.ConditionOf(v.t, infrav1.ConditionStalled); stalled.Message != c.Message {
-		v.line("", "%s", stalled.Message)
+		v.Line("", "%s", stalled.Message)
 	}
 }
 
@@ -143,34 +133,35 @@ func (v *statusView) plan() {
 	}
 	switch {
 	case p.Pending != "":
-		v.line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
+		v.Line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
 	case p.LastApplied != "":
-		v.line("Plan", "none pending; %s was applied last", p.LastApplied)
+		v.Line("Plan", "none pending; %s was applied last", p.LastApplied)
 	case v.t.Status.LastPlannedRevision != "":
-		v.line("Plan", "none pending")
+		v.Line("Plan", "none pending")
 	}
 }
 
+// ago says how long ago something was; nothing for nil.
 func (v *statusView) ago(at *metav1.Time) string {
-	if at.IsZero() {
+	if at == nil {
 		return ""
 	}
-	return ", " + ui.Age(v.now, at.Time) + " ago"
+	return v.Ago(&at.Time)
 }
 
 func (v *statusView) runs() {
 	if r := v.t.Status.CurrentRun; r != nil {
 		started := ""
 		if !r.StartedAt.IsZero() {
-			started = " since " + ui.Age(v.now, r.StartedAt.Time)
+			started = " since " + ui.Age(v.Now, r.StartedAt.Time)
 		}
-		v.line("Run", "%s (%s) is %s%s", r.ID, r.Operation, r.Status, started)
+		v.Line("Run", "%s (%s) is %s%s", r.ID, r.Operation, r.Status, started)
 	}
 	if r := v.t.Status.LastFailedApply; r != nil {
-		v.line("Last apply", "%s%s; see yuba logs %s --run %s", r.Status, v.ago(r.FinishedAt), v.call, r.ID)
+		v.Line("Last apply", "%s%s; see yuba logs %s --run %s", r.Status, v.ago(r.FinishedAt), v.call, r.ID)
 	}
 	if r := v.t.Status.LastRun; r != nil {
-		v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, r.Status, v.ago(r.FinishedAt))
+		v.Line("Last run", "%s (%s) %s%s", r.ID, r.Operation, r.Status, v.ago(r.FinishedAt))
 	}
 }
 
@@ -178,18 +169,18 @@ func (v *statusView) source() {
 	t := v.t
 	switch _, inline := t.InlineProgram(); {
 	case inline:
-		v.line("Source", "inline")
+		v.Line("Source", "inline")
 	case t.Spec.SourceRef != nil:
 		path := ""
 		if t.Spec.Path != "" {
 			path = ", directory " + t.Spec.Path
 		}
-		v.line("Source", "%s%s", t.Spec.SourceRef, path)
+		v.Line("Source", "%s%s", t.Spec.SourceRef, path)
 	}
 	if v.origin.source != "" {
-		fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, "", v.paint(ui.ColorRed, ui.Indented(v.origin.source)))
+		fmt.Fprintf(v, "%-*s%s\n", ui.LabelWidth, "", v.paint(ui.ColorRed, ui.Indented(v.origin.source)))
 	}
-	v.line("Applied by", "%s", v.origin.applied)
+	v.Line("Applied by", "%s", v.origin.applied)
 	if t.Status.LastAttemptedRevision != "" {
 		applied := "never applied"
 		switch {
@@ -198,9 +189,9 @@ func (v *statusView) source() {
 		case t.Status.LastAppliedRevision != "":
 			applied = "last applied " + ui.ShortRevision(t.Status.LastAppliedRevision)
 		}
-		v.line("Revision", "%s (%s)", ui.ShortRevision(t.Status.LastAttemptedRevision), applied)
+		v.Line("Revision", "%s (%s)", ui.ShortRevision(t.Status.LastAttemptedRevision), applied)
 	}
 	if w := t.WorkspaceName(); w != infrav1.DefaultWorkspace {
-		v.line("Workspace", "%s", w)
+		v.Line("Workspace", "%s", w)
 	}
 }

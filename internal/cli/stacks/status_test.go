@@ -66,7 +66,7 @@ func TestStatusTellsWhatKeepsAStack(t *testing.T) {
 		stack := stackThat(ready(metav1.ConditionFalse, "X", "told"))
 		stack.Status.Conditions = append(stack.Status.Conditions, c.condition)
 		var b bytes.Buffer
-		(&statusView{w: &b, t: stack, now: noon, paint: func(_, text string) string { return text }}).ready()
+		(&statusView{Labels: ui.Labels{Writer: &b, Now: noon}, t: stack, paint: func(_, text string) string { return text }}).ready()
 		if diff := cmp.Diff(c.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)
 		}
@@ -77,7 +77,7 @@ func TestStatusTellsWhatKeepsAStack(t *testing.T) {
 func TestAStackThatWaitsIsNotCalledWrong(t *testing.T) {
 	var b bytes.Buffer
 	stack := stackThat(ready(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "dependency 'team/net' is not ready"))
-	(&statusView{w: &b, t: stack, now: noon, paint: func(color, text string) string { return color + text }}).ready()
+	(&statusView{Labels: ui.Labels{Writer: &b, Now: noon}, t: stack, paint: func(color, text string) string { return color + text }}).ready()
 	if want := "Ready       " + ui.ColorYellow + "not yet, since 3m\n            dependency 'team/net' is not ready\n"; b.String() != want {
 		t.Errorf("got %q", b.String())
 	}
@@ -94,7 +94,7 @@ func TestStatusIsOneScreen(t *testing.T) {
 	stack.Status.AvailableOutputs = []string{"id", "name"}
 	stack.Status.Warnings = []string{`variable "x" is not declared`}
 	var b bytes.Buffer
-	(&statusView{w: &b, t: stack, now: noon, call: "team/vpc", paint: func(_, text string) string { return text }}).show()
+	(&statusView{Labels: ui.Labels{Writer: &b, Now: noon}, t: stack, call: "team/vpc", paint: func(_, text string) string { return text }}).show()
 	want := `Stack       team/vpc
 Ready       no, since 3m
             Drift detected.

@@ -42,7 +42,7 @@ The server decides again from the current facts. The command changes nothing.`,
 		if out.Machine() {
 			return out.Print(s.Out, why)
 		}
-		showWhy(s.Out, &why, s.Call(key), time.Now())
+		showWhy(s.Out, &why, time.Now())
 		return nil
 	})
 	return cmd
@@ -56,49 +56,39 @@ var verbsInWords = map[string]string{
 }
 
 // whyView writes one screen.
-type whyView struct {
-	w    io.Writer
-	now  time.Time
-	call string
-}
+type whyView struct{ ui.Labels }
 
-func showWhy(w io.Writer, why *run.Why, call string, now time.Time) {
-	v := &whyView{w: w, now: now, call: call}
-	v.line("Stack", "%s/%s", why.Namespace, why.Name)
+func showWhy(w io.Writer, why *run.Why, now time.Time) {
+	v := &whyView{ui.Labels{Writer: w, Now: now}}
+	v.Line("Stack", "%s/%s", why.Namespace, why.Name)
 	v.decision(why)
 	v.planned(why)
 	v.last(why)
 	v.proof(why.Proof)
 	for _, note := range why.Notes {
-		v.line("Note", "%s", note)
-	}
-}
-
-func (v *whyView) line(label, format string, args ...any) {
-	if text := strings.TrimRight(fmt.Sprintf(format, args...), " \n"); text != "" {
-		fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, label, ui.Indented(text))
+		v.Line("Note", "%s", note)
 	}
 }
 
 func (v *whyView) decision(why *run.Why) {
 	d := &why.Decision
-	v.line("Now", "%s (%s)", cmp.Or(verbsInWords[d.Verb], d.Verb), strings.Trim(d.Reason+" "+d.Subject, " "))
-	v.line("", "%s", d.Message)
-	v.line("", "%s", d.Detail)
+	v.Line("Now", "%s (%s)", cmp.Or(verbsInWords[d.Verb], d.Verb), strings.Trim(d.Reason+" "+d.Subject, " "))
+	v.Line("", "%s", d.Message)
+	v.Line("", "%s", d.Detail)
 	if l := why.Looked; l != nil {
-		v.line("", "unchanged for %s, last reconciled %s ago", ui.Age(v.now, l.Since), ui.Age(v.now, l.At))
+		v.Line("", "unchanged for %s, last reconciled %s ago", ui.Age(v.Now, l.Since), ui.Age(v.Now, l.At))
 	}
 	if q := why.Queue; q != nil {
-		v.line("Queue", "place %d; see `yuba queue`", q.Place)
-		v.line("", "%s", q.Waits)
+		v.Line("Queue", "place %d; see `yuba queue`", q.Place)
+		v.Line("", "%s", q.Waits)
 	}
 	switch {
 	case d.NextLook == nil:
-		v.line("Next check", "when something changes")
-	case !d.NextLook.After(v.now):
-		v.line("Next check", "now")
+		v.Line("Next check", "when something changes")
+	case !d.NextLook.After(v.Now):
+		v.Line("Next check", "now")
 	default:
-		v.line("Next check", "%s, in %s, or when something changes", d.NextLook.Local().Format("2006-01-02 15:04:05"), ui.Age(*d.NextLook, v.now))
+		v.Line("Next check", "%s, in %s, or when something changes", d.NextLook.Local().Format("2006-01-02 15:04:05"), ui.Age(*d.NextLook, v.Now))
 	}
 }
 
@@ -106,23 +96,16 @@ func (v *whyView) decision(why *run.Why) {
 func (v *whyView) planned(why *run.Why) {
 	p := why.Planned
 	if p == nil {
-		v.line("Planned", "never")
+		v.Line("Planned", "never")
 		return
 	}
-	v.line("Planned", "%s: %s%s", p.ID, cmp.Or(p.Plan, "no plan"), v.ago(p.Finished))
+	v.Line("Planned", "%s: %s%s", p.ID, cmp.Or(p.Plan, "no plan"), v.Ago(p.Finished))
 	switch {
 	case len(why.Changes) > 0:
 		v.changes("then", why.Changes)
 	case why.Proof != nil && why.Proof.Unchanged:
-		v.line("", "no input changed since then")
+		v.Line("", "no input changed since then")
 	}
-}
-
-func (v *whyView) ago(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return ", " + ui.Age(v.now, *at) + " ago"
 }
 
 func (v *whyView) last(why *run.Why) {
@@ -130,7 +113,7 @@ func (v *whyView) last(why *run.Why) {
 	if r == nil {
 		return
 	}
-	v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, cmp.Or(string(r.Outcome), "in progress"), v.ago(r.Finished))
+	v.Line("Last run", "%s (%s) %s%s", r.ID, r.Operation, cmp.Or(string(r.Outcome), "in progress"), v.Ago(r.Finished))
 	because := r.Trigger
 	if r.By != "" {
 		because += ", requested by " + r.By
@@ -138,7 +121,7 @@ func (v *whyView) last(why *run.Why) {
 	if r.Passes > 1 {
 		because += fmt.Sprintf(" (%d times in a row)", r.Passes)
 	}
-	v.line("", "why: %s", because)
+	v.Line("", "why: %s", because)
 	if len(r.Changes) > 0 {
 		v.changes(r.Before, r.Changes)
 	}
@@ -146,15 +129,15 @@ func (v *whyView) last(why *run.Why) {
 
 // changes lists inputs, one a line.
 func (v *whyView) changes(since string, list []run.InputChange) {
-	v.line("", "inputs changed since %s:", since)
+	v.Line("", "inputs changed since %s:", since)
 	for i := range list {
 		c := &list[i]
-		v.line("", "  %s", changeInWords(c))
+		v.Line("", "  %s", changeInWords(c))
 		for _, f := range c.Files {
-			v.line("", "    %s %s", f.Change, f.Name)
+			v.Line("", "    %s %s", f.Change, f.Name)
 		}
 		if c.MoreFiles > 0 {
-			v.line("", "    and %d more files", c.MoreFiles)
+			v.Line("", "    and %d more files", c.MoreFiles)
 		}
 	}
 }
@@ -193,14 +176,14 @@ func (v *whyView) proof(p *run.Proof) {
 		return
 	}
 	if len(p.Dirs) > 0 {
-		v.line("Reads", "%s", strings.Join(p.Dirs, "\n"))
+		v.Line("Reads", "%s", strings.Join(p.Dirs, "\n"))
 	} else {
-		v.line("Reads", "its whole source: %s", p.Whole)
+		v.Line("Reads", "its whole source: %s", p.Whole)
 	}
-	v.line("World", "%s", p.World)
+	v.Line("World", "%s", p.World)
 	if p.Drift == "" {
-		v.line("Drift", "not checked")
+		v.Line("Drift", "not checked")
 	} else {
-		v.line("Drift", "checked every %s", p.Drift)
+		v.Line("Drift", "checked every %s", p.Drift)
 	}
 }

@@ -62,7 +62,7 @@ Drift       checked every 10m0s
 Note        Something else.
 `
 	var got bytes.Buffer
-	showWhy(&got, &why, "vpc", noon)
+	showWhy(&got, &why, noon)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -80,7 +80,7 @@ Reads       its whole source: the root module is the source's root
 Drift       not checked
 `
 	var got bytes.Buffer
-	showWhy(&got, &why, "vpc", noon)
+	showWhy(&got, &why, noon)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

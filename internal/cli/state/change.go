@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,24 +86,28 @@ func completeChange(a *session.App, cmd *cobra.Command, verb run.StateVerb) *cob
 
 // changeState previews a change that tofu makes, asks, and has it made.
 func changeState(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, flags *changeFlags) error {
-	if flags.dryRun || !flags.yes {
-		preview := change
-		preview.Preview = true
-		rec, err := carryChange(ctx, s, key, preview, "")
-		if err != nil {
-			return err
-		}
-		if flags.dryRun {
-			return tellChange(s, rec, flags.out)
-		}
-		fmt.Fprintln(previews(s, flags.out), rec.Result.Text)
-		warnOfNextPass(ctx, s, key)
-		if err := s.MustConfirm(false, fmt.Sprintf("The state of %s is changed: state %s.", key, change.Verb)); err != nil {
-			return err
-		}
-		return doChange(ctx, s, key, change, markOf(rec), flags)
+	if flags.yes && !flags.dryRun {
+		return doChange(ctx, s, key, change, "", flags)
 	}
-	return doChange(ctx, s, key, change, "", flags)
+	preview := change
+	preview.Preview = true
+	rec, err := carryChange(ctx, s, key, preview, "")
+	switch {
+	case err != nil:
+		return err
+	case flags.dryRun:
+		return tellChange(s, rec, flags.out)
+	}
+	fmt.Fprintln(previews(s, flags.out), rec.Result.Text)
+	warnOfNextPass(ctx, s, key)
+	if err := s.MustConfirm(false, fmt.Sprintf("The state of %s is changed: state %s.", key, change.Verb)); err != nil {
+		return err
+	}
+	expect := ""
+	if rec.StateMark != nil {
+		expect = rec.StateMark.Digest
+	}
+	return doChange(ctx, s, key, change, expect, flags)
 }
 
 // previews is where it is told what would be done: with the answer, unless that is for a program.
@@ -113,14 +116,6 @@ func previews(s *session.Session, out *ui.Output) io.Writer {
 		return s.Err
 	}
 	return s.Out
-}
-
-// markOf is the digest of the state that a run was given.
-func markOf(rec run.Record) string {
-	if rec.StateMark == nil {
-		return ""
-	}
-	return rec.StateMark.Digest
 }
 
 func doChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string, flags *changeFlags) error {
@@ -212,7 +207,7 @@ history. The command shows what the state would lose and gain, and asks.`,
 	cmd.Flags().BoolVar(&force, "force", false, "push a state of another lineage, or an older one")
 	flags := addChangeFlags(cmd)
 	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
-		data, err := readFile(a, rest[0])
+		data, err := a.ReadFile(rest[0], state.MaxSize)
 		if err != nil {
 			return fmt.Errorf("push a state of %s: %w", key, err)
 		}
@@ -274,41 +269,6 @@ func previewPush(ctx context.Context, s *session.Session, key types.NamespacedNa
 	if errors.As(err, &refused) && !change.Force {
 		return "", ui.Exitf(ui.ExitFailure, "%w", err)
 	}
-	from, to := &state.File{}, &state.File{}
-	if current != nil {
-		from, err = state.Parse(current)
-	}
-	if err == nil {
-		to, err = state.Parse(change.State)
-	}
-	if err != nil || from.Encrypted || to.Encrypted {
-		s.News("Cannot compare the states: they are encrypted or unreadable.")
-		return now.Digest, nil
-	}
-	fmt.Fprintf(w, "The state with serial %d is replaced by one with serial %d:\n", from.Serial, to.Serial)
-	compareResources(w, from, to)
+	compareStates(s, w, "The state with serial %d is replaced by one with serial %d:\n", current, change.State)
 	return now.Digest, nil
-}
-
-// maxStateFile is more than any server takes.
-const maxStateFile = state.MaxSize
-
-func readFile(a *session.App, name string) ([]byte, error) {
-	in := a.In
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close() //nolint:errcheck // read only
-		in = file
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxStateFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if len(data) > maxStateFile {
-		return nil, fmt.Errorf("read %s: it exceeds the maximum size of a state (%s)", name, ui.Size(maxStateFile))
-	}
-	return data, nil
 }

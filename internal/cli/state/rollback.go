@@ -6,7 +6,6 @@ package state
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -80,15 +79,23 @@ func previewRollback(ctx context.Context, s *session.Session, key types.Namespac
 	if bytes.Equal(current, target) {
 		return ui.Exitf(ui.ExitFailure, "version %s is already the state of %s", version, key)
 	}
-	from, errFrom := state.Parse(current)
-	to, errTo := state.Parse(target)
-	if errors.Join(errFrom, errTo) != nil || from.Encrypted || to.Encrypted {
-		s.News("Cannot compare the states: they are encrypted or unreadable.")
-		return nil
-	}
-	fmt.Fprintf(w, "Serial %d is rolled back to serial %d:", from.Serial, to.Serial)
-	compareResources(w, from, to)
+	compareStates(s, w, "Serial %d is rolled back to serial %d:\n", current, target)
 	return nil
+}
+
+// compareStates lists the differences of two states below a heading with their serials. A nil state is empty.
+func compareStates(s *session.Session, w io.Writer, heading string, current, target []byte) {
+	from, errFrom := &state.File{}, error(nil)
+	if current != nil {
+		from, errFrom = state.Parse(current)
+	}
+	to, errTo := state.Parse(target)
+	if errFrom != nil || errTo != nil || from.Encrypted || to.Encrypted {
+		s.News("Cannot compare the states: they are encrypted or unreadable.")
+		return
+	}
+	fmt.Fprintf(w, heading, from.Serial, to.Serial)
+	compareResources(w, from, to)
 }
 
 // compareResources tells by address what differs.

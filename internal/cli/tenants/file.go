@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +23,11 @@ import (
 
 // templateIn finds a template in a file, and its registry when the file has that as well. A file with one template needs no
 // name. What has no namespace is of the one that is asked for.
-func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1.TenantTemplate, *tenantv1.TenantRegistry, error) {
+func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.TenantTemplate, *tenantv1.TenantRegistry, error) {
 	if in, bare, both := strings.Cut(name, "/"); both {
 		namespace, name = in, bare
 	}
-	data, err := readTemplates(file, stdin)
+	data, err := console.ReadFile(file, maxTemplates)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the template: %w", err)
 	}
@@ -66,23 +65,6 @@ func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1
 
 // maxTemplates bounds what is read of a file: no API takes objects that are as large.
 const maxTemplates = 64 << 20
-
-// readTemplates reads a file, or standard input for "-".
-func readTemplates(file string, stdin io.Reader) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		stdin = f
-	}
-	data, err := io.ReadAll(io.LimitReader(stdin, maxTemplates+1))
-	if err == nil && len(data) > maxTemplates {
-		err = fmt.Errorf("%s is larger than %d MiB", file, maxTemplates>>20)
-	}
-	return data, err
-}
 
 // tenantKinds are the templates and registries of a file.
 type tenantKinds struct {

@@ -201,7 +201,7 @@ func (t *tenantTry) openFile(ctx context.Context, name string, needsAPI bool) (e
 	if t.session != nil {
 		namespace = t.session.Namespace
 	}
-	if t.template, t.registry, err = templateIn(t.file, t.In, namespace, name); err != nil || needsAPI && t.registry != nil {
+	if t.template, t.registry, err = templateIn(t.Console, t.file, namespace, name); err != nil || needsAPI && t.registry != nil {
 		return err
 	}
 	if t.session != nil && t.registry == nil {

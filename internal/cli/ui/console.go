@@ -52,6 +52,27 @@ func (c *Console) Paint(w io.Writer, color, text string) string {
 // Interactive says whether somebody is there to answer a question.
 func (c *Console) Interactive() bool { return IsTerminal(c.In) }
 
+// ReadFile reads a file, or standard input for "-", of at most this many bytes.
+func (c *Console) ReadFile(name string, most int64) ([]byte, error) {
+	in := c.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // read only
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("read %s: it is larger than %s", name, Size(most))
+	}
+	return data, nil
+}
+
 // IsTerminal says whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

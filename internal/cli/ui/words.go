@@ -6,8 +6,6 @@ package ui
 import (
 	"fmt"
 	"strings"
-
-	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 // HiddenValue stands where a sensitive value would.
@@ -28,11 +26,3 @@ func Count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-// Indented puts what has several lines below the first, in the same column.
-func Indented(text string) string {
-	text = strings.ReplaceAll(diagnostic.Printable(text), "\n", "\n"+strings.Repeat(" ", LabelWidth))
-	return strings.ReplaceAll(text, "\n"+strings.Repeat(" ", LabelWidth)+"\n", "\n\n")
-}
-
-const LabelWidth = 12

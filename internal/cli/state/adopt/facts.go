@@ -4,6 +4,7 @@
 package adopt
 
 import (
+	"slices"
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -118,14 +119,9 @@ func (r Report) Attention() (stacks int, api bool) {
 			stacks++
 		}
 	}
-	return stacks, needsAHand(r.API)
+	return stacks, needsAttention(r.API)
 }
 
-func needsAHand(findings []Finding) bool {
-	for _, f := range findings {
-		if f.Level == Attention {
-			return true
-		}
-	}
-	return false
+func needsAttention(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Attention })
 }

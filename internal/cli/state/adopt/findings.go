@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
 // Examine says what happens to a stack.
@@ -25,7 +26,7 @@ func Examine(f Facts) StackReport {
 	for _, rule := range rules {
 		r.Findings = append(r.Findings, rule(f)...)
 	}
-	r.Attention = needsAHand(r.Findings)
+	r.Attention = needsAttention(r.Findings)
 	return r
 }
 
@@ -58,7 +59,7 @@ func aboutState(f Facts) []Finding {
 	case s.Encrypted:
 		return append(one(Fine, "state", "Yuba uses Secret %s, encrypted by OpenTofu, as it is.", s.Secret), aboutSharers(f)...)
 	}
-	return append(one(Fine, "state", "Yuba uses Secret %s as it is: serial %d, %s, %d KiB.", s.Secret, s.Serial, counted(s.Resources, "resource"), (s.Size+1023)/1024),
+	return append(one(Fine, "state", "Yuba uses Secret %s as it is: serial %d, %s, %d KiB.", s.Secret, s.Serial, ui.Count(s.Resources, "resource"), (s.Size+1023)/1024),
 		aboutSharers(f)...)
 }
 
@@ -221,11 +222,4 @@ func aboutLeftovers(f Facts) []Finding {
 		found = append(found, one(Note, "finalizers", "Not tofu-controller's, unchanged: %s.", strings.Join(strange, ", "))...)
 	}
 	return found
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -138,7 +138,7 @@ func TestWhatHappensToAStack(t *testing.T) {
 			if diff := cmp.Diff(test.want, lines(got.Findings)); diff != "" {
 				t.Error(diff)
 			}
-			if want := needsAHand(got.Findings); got.Attention != want || got.Namespace != "team-a" || got.Name != "vpc" {
+			if want := needsAttention(got.Findings); got.Attention != want || got.Namespace != "team-a" || got.Name != "vpc" {
 				t.Errorf("report %+v", got)
 			}
 		})

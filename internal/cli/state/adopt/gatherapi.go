@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
 // Scheme knows the kinds that are read.
@@ -79,7 +80,7 @@ func running(deployments []appsv1.Deployment) []Workload {
 				continue
 			}
 			if want := d.Spec.Replicas; want == nil || *want > 0 {
-				found = append(found, Workload{d.Namespace, d.Name, counted(int(d.Status.ReadyReplicas), "ready Pod")})
+				found = append(found, Workload{d.Namespace, d.Name, ui.Count(int(d.Status.ReadyReplicas), "ready Pod")})
 			}
 			break
 		}
