@@ -212,7 +212,7 @@ func TestGetOfWhatIsNotThere(t *testing.T) {
 	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, ui.ExitOK, "", "No such Alerts found.")
 	yuba(t, ns, "get", "sources", "nope").want(t, ui.ExitUsage, "", `there is no command "yuba get sources nope"`)
 	yuba(t, ns, "get", "ks", "--status-selector", "ready").want(t, ui.ExitUsage, "", "want CONDITION=STATUS")
-	yuba(t, ns, "get", "ks", "a", "-A").want(t, ui.ExitUsage, "", "name objects or use -A or -l, not both")
+	yuba(t, ns, "get", "ks", "a", "-A").want(t, ui.ExitUsage, "", "name Kustomizations or use -A or -l, not both")
 	yuba(t, ns, "get", "ks", "a/b/c").want(t, ui.ExitUsage, "", "is not the name of a Kustomization")
 	yuba(t, ns, "get", "ks", "-w", "-o", "json").want(t, ui.ExitUsage, "", "--watch only prints tables")
 	yuba(t, ns, "get", "all", "-w").want(t, ui.ExitUsage, "", "unknown shorthand flag")

@@ -97,11 +97,7 @@ func newRoot(a *session.App) *cobra.Command {
 	push.AddCommand(gitops.NewPushArtifactCommand(a))
 	create, remove, reconcile := stacks.NewCreateCommand(a), stacks.NewDeleteCommand(a), stacks.NewReconcileCommand(a)
 	suspend, resume := stacks.NewSuspendCommand(a), stacks.NewResumeCommand(a)
-	gitops.AddCreateCommands(a, create)
-	gitops.AddDeleteCommands(a, remove)
-	gitops.AddReconcileCommands(a, reconcile)
-	gitops.AddSuspendCommands(a, suspend, true)
-	gitops.AddSuspendCommands(a, resume, false)
+	gitops.Verbs{Create: create, Delete: remove, Reconcile: reconcile, Suspend: suspend, Resume: resume}.AddKinds(a)
 	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)

@@ -4,6 +4,7 @@
 package gitops
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,24 +14,49 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// AddCreateCommands gives "yuba create" its commands for the kinds of Flux.
-func AddCreateCommands(a *session.App, create *cobra.Command) {
-	addKindCommands(create, func(k session.Kind) bool { return blueprints[k.Plural] != nil }, func(k session.Kind) *cobra.Command { return newCreateKindCommand(a, k) })
+// Verbs are the commands about stacks that also have commands for other kinds.
+type Verbs struct{ Create, Delete, Reconcile, Suspend, Resume *cobra.Command }
+
+// AddKinds gives each verb its commands for objects that are not stacks.
+func (v Verbs) AddKinds(a *session.App) {
+	for _, k := range session.AllKinds {
+		if k.GVK == session.StackKind {
+			continue
+		}
+		if blueprints[k.Plural] != nil {
+			addKind(v.Create, k, newCreateKindCommand(a, k))
+		}
+		if !k.Made {
+			addKind(v.Delete, k, newDeleteKindCommand(a, k))
+		}
+		if k.Fetched {
+			addKind(v.Reconcile, k, newReconcileKindCommand(a, k))
+		}
+		if k.Suspends {
+			addKind(v.Suspend, k, newSuspendKindCommand(a, k, true))
+			addKind(v.Resume, k, newSuspendKindCommand(a, k, false))
+		}
+	}
 }
 
-// AddDeleteCommands gives "yuba delete" its commands for objects that are not stacks.
-func AddDeleteCommands(a *session.App, remove *cobra.Command) {
-	addKindCommands(remove, func(k session.Kind) bool { return !k.Made }, func(k session.Kind) *cobra.Command { return newDeleteKindCommand(a, k) })
-}
-
-// AddReconcileCommands gives "yuba reconcile" its commands for objects that are not stacks.
-func AddReconcileCommands(a *session.App, reconcile *cobra.Command) {
-	addKindCommands(reconcile, func(k session.Kind) bool { return k.Fetched }, func(k session.Kind) *cobra.Command { return newReconcileKindCommand(a, k) })
-}
-
-// AddSuspendCommands gives "yuba suspend" and "yuba resume" their commands for objects that are not stacks.
-func AddSuspendCommands(a *session.App, verb *cobra.Command, suspend bool) {
-	addKindCommands(verb, func(k session.Kind) bool { return k.Suspends }, func(k session.Kind) *cobra.Command { return newSuspendKindCommand(a, k, suspend) })
+// addKind adds the command for a kind to a verb, below the word source for sources.
+func addKind(verb *cobra.Command, k session.Kind, cmd *cobra.Command) {
+	if !k.Source {
+		verb.AddCommand(cmd)
+		return
+	}
+	at := slices.IndexFunc(verb.Commands(), func(c *cobra.Command) bool { return c.Name() == "source" })
+	if at < 0 {
+		short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI or bucket source"
+		verb.AddCommand(ui.Group(&cobra.Command{
+			Use: "source COMMAND", Aliases: []string{"sources"},
+			Short:   short,
+			Long:    short + " of stacks and Kustomizations: a GitRepository, OCIRepository or Bucket.",
+			Example: cmd.Example,
+		}, cmd))
+		return
+	}
+	verb.Commands()[at].AddCommand(cmd)
 }
 
 // newSuspendKindCommand suspends or resumes objects that are not stacks.

@@ -49,11 +49,7 @@ func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command 
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if g.Some = selector != "" || status != ""; len(args) > 0 && (g.All || selector != "") {
-			noun := "objects"
-			if g.Kinds[0].GVK == session.StackKind {
-				noun = "stacks"
-			}
-			return ui.UsageErrorf(cmd, "name %s or use -A or -l, not both", noun)
+			return ui.UsageErrorf(cmd, "name %s or use -A or -l, not both", g.Kinds[0].People())
 		}
 		if g.Selector, err = labels.Parse(selector); err != nil {
 			return ui.UsageErrorf(cmd, "-l %s: %w", selector, err)

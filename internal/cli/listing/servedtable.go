@@ -28,6 +28,7 @@ const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 // servedTable reads objects of one kind together with their rows in the API's table.
 type servedTable struct {
+	session *session.Session
 	client  rest.Interface
 	kind    session.Kind
 	columns []metav1.TableColumnDefinition
@@ -42,7 +43,7 @@ func openTable(s *session.Session, k session.Kind) (*servedTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
-	return &servedTable{client: c, kind: k}, nil
+	return &servedTable{session: s, client: c, kind: k}, nil
 }
 
 func (t *servedTable) request(namespace string) *rest.Request {
@@ -50,13 +51,13 @@ func (t *servedTable) request(namespace string) *rest.Request {
 }
 
 // get reads one object.
-func (t *servedTable) get(ctx context.Context, key types.NamespacedName) (*session.Object, error) {
+func (t *servedTable) get(ctx context.Context, k session.Kind, key types.NamespacedName) (*session.Object, error) {
 	objects, _, err := t.read(ctx, t.request(key.Namespace).Name(key.Name))
-	if err != nil {
-		return nil, err
+	if err == nil && len(objects) == 0 {
+		err = apierrors.NewNotFound(k.GVK.GroupVersion().WithResource(k.Plural).GroupResource(), key.Name)
 	}
-	if len(objects) == 0 {
-		return nil, apierrors.NewNotFound(t.kind.GVK.GroupVersion().WithResource(t.kind.Plural).GroupResource(), key.Name)
+	if err != nil {
+		return nil, t.session.ObjectError("get", k, key, err)
 	}
 	return objects[0], nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,27 +16,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// tenantHead names the columns of a kind beside its names; tenantCells are what is in them.
-func tenantHead(k session.Kind) []string {
-	switch k.GVK {
-	case session.TenantRegistries.GVK:
-		return []string{"TENANTS", "FAILED", "READY", "MESSAGE"}
-	case session.TenantTemplates.GVK:
-		return []string{"REGISTRY", "TENANTS", "READY", "MESSAGE"}
-	case session.Tenants.GVK:
-		return []string{"UID", "TEMPLATE", "OBJECTS", "READY", "MESSAGE"}
-	}
-	return nil
+// ownHeads are the columns of kinds that have their own; ownCells are their values.
+var ownHeads = map[string][]string{
+	session.CircuitBreakers.Plural:  {"NAME", "STATE", "STACKS", "OPENED", "MESSAGE"},
+	session.TenantRegistries.Plural: {"NAME", "TENANTS", "FAILED", "READY", "MESSAGE"},
+	session.TenantTemplates.Plural:  {"NAME", "REGISTRY", "TENANTS", "READY", "MESSAGE"},
+	session.Tenants.Plural:          {"NAME", "UID", "TEMPLATE", "OBJECTS", "READY", "MESSAGE"},
 }
 
-// maxUID is how much of a uid stands in a table. A row may call a tenant anything; -o json has all of it.
+// maxUID is the width of a uid in a table. A uid may be of any length; -o json shows all of it.
 const maxUID = 40
 
-func tenantCells(o *session.Object) map[string]string {
+func ownCells(o *session.Object, now time.Time) map[string]string {
 	part := func(some, all string) string {
 		return fmt.Sprintf("%d/%d", o.Number("status", some), o.Number("status", all))
 	}
 	switch o.Kind.GVK {
+	case session.CircuitBreakers.GVK:
+		opened := ""
+		if at := o.Status.OpenedAt; at != nil {
+			opened = ui.Age(now, at.Time) + " ago"
+		}
+		return map[string]string{"STATE": o.Status.State, "STACKS": fmt.Sprint(o.Status.Affected), "OPENED": opened, "MESSAGE": o.Message()}
 	case session.TenantRegistries.GVK:
 		return map[string]string{"TENANTS": part("ready", "desired"), "FAILED": fmt.Sprint(o.Number("status", "failed"))}
 	case session.TenantTemplates.GVK:

@@ -57,27 +57,18 @@ func (v *View) listKinds(ctx context.Context) ([]*session.Object, error) {
 
 // getAll gets the objects that are named.
 func (v *View) getAll(ctx context.Context, keys []types.NamespacedName) ([]*session.Object, error) {
-	objects := make([]*session.Object, 0, len(keys))
-	for _, key := range keys {
-		o, err := v.getOne(ctx, key)
-		if err != nil {
+	get := v.GetObject
+	if v.served != nil {
+		get = v.served.get
+	}
+	objects := make([]*session.Object, len(keys))
+	for i, key := range keys {
+		var err error
+		if objects[i], err = get(ctx, v.Kinds[0], key); err != nil {
 			return nil, err
 		}
-		objects = append(objects, o)
 	}
 	return objects, nil
-}
-
-func (v *View) getOne(ctx context.Context, key types.NamespacedName) (*session.Object, error) {
-	k := v.Kinds[0]
-	if v.served == nil {
-		return v.GetObject(ctx, k, key)
-	}
-	o, err := v.served.get(ctx, key)
-	if err != nil {
-		return nil, v.ObjectError("get", k, key, err)
-	}
-	return o, nil
 }
 
 // table writes the objects as people read them.
@@ -101,20 +92,18 @@ func (v *View) table(objects []*session.Object) {
 
 // head names the columns; whether the namespace is one of them stays so for all rows.
 func (v *View) head(namespaces bool) []string {
-	if v.any(func(k session.Kind) bool { return k.ClusterWide }) {
-		return append([]string{"NAME"}, circuitHead...)
-	}
 	var head []string
-	if namespaces {
+	if namespaces && !v.Kinds[0].ClusterWide {
 		head = append(head, "NAMESPACE")
 	}
-	if v.served != nil {
+	own := ownHeads[v.Kinds[0].Plural]
+	switch {
+	case v.served != nil:
 		return append(head, v.served.heads(v.Answer.Wide())...)
+	case len(v.Kinds) == 1 && own != nil:
+		return append(head, own...)
 	}
 	head = append(head, "NAME")
-	if more := tenantHead(v.Kinds[0]); more != nil && len(v.Kinds) == 1 {
-		return append(head, more...)
-	}
 	if v.any(func(k session.Kind) bool { return k.Source || k.Reports && k.GVK != session.Receivers.GVK }) {
 		head = append(head, "REVISION")
 	}
@@ -151,9 +140,6 @@ func (v *View) row(o *session.Object) []string {
 
 // cells are what is in the columns of objects whose table is not the API's.
 func (v *View) cells(o *session.Object) map[string]string {
-	if o.Kind.ClusterWide {
-		return circuitCells(o, time.Now())
-	}
 	name, revision, message := o.GetName(), o.Revision(), o.Message()
 	if len(v.Kinds) > 1 {
 		name = o.Kind.Singular() + "/" + name
@@ -168,7 +154,7 @@ func (v *View) cells(o *session.Object) map[string]string {
 			cells["SUSPENDED"] = "True"
 		}
 	}
-	maps.Copy(cells, tenantCells(o))
+	maps.Copy(cells, ownCells(o, time.Now()))
 	return cells
 }
 

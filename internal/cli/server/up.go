@@ -111,9 +111,9 @@ func allowDev(o *server.Common) error {
 }
 
 func lossNames() []string {
-	var names []string
-	for _, loss := range integrity.Losses {
-		names = append(names, string(loss))
+	names := make([]string, len(integrity.Losses))
+	for i, loss := range integrity.Losses {
+		names[i] = string(loss)
 	}
 	return names
 }

@@ -5,7 +5,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,13 +63,19 @@ func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
 			fits := func(name string) bool { return strings.HasPrefix(name, word) }
 			switch {
 			case slash:
-				return each(names, namespace+"/%s"), nil
+				for i, name := range names {
+					names[i] = namespace + "/" + name
+				}
+				return names, nil
 			case word == "" || slices.ContainsFunc(names, fits):
 				return names, nil
 			}
 			onlyNamespaces = true
 			names, err = namespaceNames(ctx, s)
-			return each(names, "%s/"), err
+			for i, name := range names {
+				names[i] = name + "/"
+			}
+			return names, err
 		})
 		if onlyNamespaces {
 			directive |= cobra.ShellCompDirectiveNoSpace
@@ -115,15 +120,6 @@ func namespaceNames(ctx context.Context, s *Session) ([]cobra.Completion, error)
 		names = append(names, n.Name)
 	}
 	return names, nil
-}
-
-// each puts each of some words into a format.
-func each(words []cobra.Completion, format string) []cobra.Completion {
-	put := make([]cobra.Completion, len(words))
-	for i, w := range words {
-		put[i] = fmt.Sprintf(format, w)
-	}
-	return put
 }
 
 // StackAnd completes the first argument with a stack and the second, or all behind the first, with words about it.

@@ -11,6 +11,8 @@ import (
 	"maps"
 	"strings"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -40,10 +42,10 @@ type Object struct {
 
 // objectSpec is what the specs of the kinds have in common, as far as commands show it.
 type objectSpec struct {
-	Suspend   bool          `json:"suspend,omitempty"`
-	Prune     bool          `json:"prune,omitempty"`
-	Path      string        `json:"path,omitempty"`
-	SourceRef *objectSource `json:"sourceRef,omitempty"`
+	Suspend   bool                                    `json:"suspend,omitempty"`
+	Prune     bool                                    `json:"prune,omitempty"`
+	Path      string                                  `json:"path,omitempty"`
+	SourceRef *fluxmeta.NamespacedObjectKindReference `json:"sourceRef,omitempty"`
 	Outputs   *struct {
 		Name string `json:"name"`
 	} `json:"writeOutputsToSecret,omitempty"`
@@ -53,39 +55,19 @@ type objectSpec struct {
 	Mode string `json:"mode,omitempty"`
 }
 
-type objectSource struct {
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Namespace string `json:"namespace,omitempty"`
-}
-
 // objectStatus is what the statuses of the kinds have in common.
 type objectStatus struct {
-	ObservedGeneration     int64              `json:"observedGeneration,omitempty"`
-	Conditions             []metav1.Condition `json:"conditions,omitempty"`
-	LastHandledReconcileAt string             `json:"lastHandledReconcileAt,omitempty"`
-	LastAppliedRevision    string             `json:"lastAppliedRevision,omitempty"`
-	LastAttemptedRevision  string             `json:"lastAttemptedRevision,omitempty"`
-	Artifact               *objectArtifact    `json:"artifact,omitempty"`
-	Inventory              *objectInventory   `json:"inventory,omitempty"`
+	ObservedGeneration     int64                          `json:"observedGeneration,omitempty"`
+	Conditions             []metav1.Condition             `json:"conditions,omitempty"`
+	LastHandledReconcileAt string                         `json:"lastHandledReconcileAt,omitempty"`
+	LastAppliedRevision    string                         `json:"lastAppliedRevision,omitempty"`
+	LastAttemptedRevision  string                         `json:"lastAttemptedRevision,omitempty"`
+	Artifact               *fluxmeta.Artifact             `json:"artifact,omitempty"`
+	Inventory              *kustomizev1.ResourceInventory `json:"inventory,omitempty"`
 	// State, Affected and OpenedAt are a circuit breaker's.
 	State    string       `json:"state,omitempty"`
 	Affected int          `json:"affected,omitempty"`
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
-}
-
-type objectArtifact struct {
-	Revision       string      `json:"revision"`
-	Digest         string      `json:"digest,omitempty"`
-	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
-}
-
-// objectInventory is a Kustomization's; a stack's has other entries.
-type objectInventory struct {
-	Entries []struct {
-		ID      string `json:"id"`
-		Version string `json:"v"`
-	} `json:"entries"`
 }
 
 // Object makes sense of an object of this kind.

@@ -78,14 +78,21 @@ func approveMany(s *session.Session, cmd *cobra.Command, b *bulk, args []string,
 	return errors.Join(problems...)
 }
 
-// toApprove are the stacks that are named, or those of the selection whose plans wait.
+// toApprove are the named stacks, or the selected ones whose plans wait.
 func toApprove(s *session.Session, cmd *cobra.Command, b *bulk, args []string) ([]infrav1.Terraform, error) {
 	if len(args) == 0 {
 		return awaiting(s, cmd, b.chosen)
 	}
-	var stacks infrav1.TerraformList
-	err := listNamed(s, cmd, args, &stacks)
-	return stacks.Items, err
+	keys, err := s.Keys(cmd, session.Stacks, args)
+	stacks := make([]infrav1.Terraform, 0, len(keys))
+	for _, key := range keys {
+		t, err := s.Get(cmd.Context(), key)
+		if err != nil {
+			return nil, err
+		}
+		stacks = append(stacks, *t)
+	}
+	return stacks, err
 }
 
 func approveOne(ctx context.Context, s *session.Session, seen *infrav1.Terraform) (*infrav1.Terraform, error) {

@@ -6,7 +6,6 @@ package stacks
 import (
 	"github.com/spf13/cobra"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
@@ -24,20 +23,4 @@ applied and planned last, and the full message of Ready.
 "yuba get" also lists the other kinds. List a stack that is called artifacts as NAMESPACE/artifacts.`,
 		Example: "  yuba list\n  yuba list -A -o wide\n  yuba list -l team=network --watch\n  yuba list vpc dns -o json",
 	})
-}
-
-// listNamed gets the stacks that the arguments name.
-func listNamed(s *session.Session, cmd *cobra.Command, args []string, stacks *infrav1.TerraformList) error {
-	for _, argument := range args {
-		key, err := s.Stack(cmd, argument)
-		if err != nil {
-			return err
-		}
-		t, err := s.Get(cmd.Context(), key)
-		if err != nil {
-			return err
-		}
-		stacks.Items = append(stacks.Items, *t)
-	}
-	return nil
 }
