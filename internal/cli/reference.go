@@ -30,7 +30,7 @@ func Reference() map[string]string {
 	return pages
 }
 
-// documented says whether a command has a page.
+// documented reports whether a command has a page.
 func documented(cmd *cobra.Command) bool { return !cmd.Hidden && cmd.Name() != "help" }
 
 func pageName(cmd *cobra.Command) string {

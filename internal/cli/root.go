@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// Main runs the command line of this process and returns its exit code. SIGINT and SIGTERM end what a command waits for;
-// a second one ends the process.
+// Main runs the command line of this process and returns its exit code. SIGINT and SIGTERM cancel the command; a second one
+// ends the process.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,7 +51,7 @@ func Execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	return code
 }
 
-// Command returns the whole command tree, for those who describe it.
+// Command returns the whole command tree, for its reference.
 func Command() *cobra.Command {
 	return newRoot(&session.App{Console: &ui.Console{In: os.Stdin, Out: io.Discard, Err: io.Discard}})
 }
@@ -112,7 +112,7 @@ func newRoot(a *session.App) *cobra.Command {
 	return root
 }
 
-// newHelpCommand takes the place of cobra's, which calls it a success when there is no such command.
+// newHelpCommand replaces cobra's, which succeeds for an unknown command.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]...",

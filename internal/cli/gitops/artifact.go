@@ -18,13 +18,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// registryFlags are how the commands about artifacts speak to a registry.
+// registryFlags are the flags for access to an OCI registry.
 type registryFlags struct {
 	creds, credsFile, provider string
 	insecure                   bool
 }
 
-// registryText is what the help of these commands says about credentials.
+// registryText is the help about credentials.
 const registryText = `Credentials come from docker's configuration ($DOCKER_CONFIG, else ~/.docker), as "docker login" and credential helpers
 store them. --creds-file names a file with USER:PASSWORD, or "-" for standard input; --creds takes them as an argument,
 which other users of the machine may see.`
@@ -76,7 +76,7 @@ func (f *registryFlags) access(cmd *cobra.Command, console *ui.Console) (publish
 	return a, nil
 }
 
-// maxCredentials is more than any token has.
+// maxCredentials exceeds the size of any token.
 const maxCredentials = 1 << 20
 
 // artifactError gives an error about an artifact its exit code.
@@ -88,13 +88,13 @@ func artifactError(err error) error {
 	case publish.IsNotFound(err):
 		return ui.WithCode(ui.ExitNotFound, err)
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) { // of a registry: the next step is not to start Yuba
+	if errors.Is(err, syscall.ECONNREFUSED) { // by the registry: do not suggest to start Yuba
 		return ui.WithCode(ui.ExitFailure, err)
 	}
 	return err
 }
 
-// artifactGroup is a command that only holds the one called artifact.
+// artifactGroup is a group with the command artifact.
 func artifactGroup(use, short string, children ...*cobra.Command) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use: use + " COMMAND", Short: short, Long: short + ".",

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/publish"
 )
 
-// artifactPush is what the flags of "yuba push artifact" say.
+// artifactPush has the flags of "yuba push artifact".
 type artifactPush struct {
 	registry               registryFlags
 	path, source, revision string
@@ -102,7 +102,7 @@ func (p *artifactPush) options(cmd *cobra.Command, a *session.App) (publish.Push
 	return o, err
 }
 
-// created is the time that goes into the artifact.
+// created is the time in the artifact.
 func (p *artifactPush) created(cmd *cobra.Command) (time.Time, error) {
 	if !p.reproducible {
 		return time.Now(), nil

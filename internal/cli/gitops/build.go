@@ -68,12 +68,12 @@ values that are encrypted with SOPS, and prints them as ` + decrypt.MaskText + `
 	return cmd
 }
 
-// builder is what the flags of commands say that build local files.
+// builder builds local files as its flags say.
 type builder struct {
 	*session.App
 	path, file     string
 	dryRun, strict bool
-	// api is the way into the API, once there is one.
+	// api is the client, except with --dry-run.
 	api client.Client
 }
 
@@ -81,12 +81,12 @@ func (b *builder) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.path, "path", "", "the directory that spec.path names")
 	cmd.Flags().StringVar(&b.file, "kustomization-file", "", "the file with the Kustomization, instead of the API's")
 	cmd.Flags().BoolVar(&b.strict, "strict-substitute", true, "fail when a variable has neither a value nor a default, as the server does; off with --dry-run, unless set")
-	// Both flags are the command's own.
+	// The command has both flags.
 	_ = cmd.MarkFlagDirname("path")
 	_ = cmd.MarkFlagFilename("kustomization-file", "yaml", "yml")
 }
 
-// build builds the directory of --path as the Kustomization says.
+// build builds the directory of --path with the Kustomization.
 func (b *builder) build(cmd *cobra.Command, argument string) (*kustomizev1.Kustomization, []*unstructured.Unstructured, error) {
 	switch info, err := os.Stat(b.path); {
 	case b.path == "":
@@ -119,8 +119,7 @@ func (b *builder) build(cmd *cobra.Command, argument string) (*kustomizev1.Kusto
 	return k, built.Objects, nil
 }
 
-// kustomization is the one of the file, or the API's. That of a file has the status of the API's, which tells what was
-// applied.
+// kustomization is that of the file, with the status of the API's, or that of the API.
 func (b *builder) kustomization(cmd *cobra.Command, argument string) (*kustomizev1.Kustomization, error) {
 	namespace, name, both := strings.Cut(argument, "/")
 	if !both {
@@ -171,7 +170,7 @@ func liveKustomization(ctx context.Context, s *session.Session, key types.Namesp
 	return k, o.As(k)
 }
 
-// kustomizationIn finds a Kustomization in a file. One without a namespace is of the namespace that is asked for.
+// kustomizationIn finds a Kustomization in a file. One without a namespace gets the given one.
 func kustomizationIn(file, namespace, name string) (*kustomizev1.Kustomization, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -209,7 +208,7 @@ func kustomizationIn(file, namespace, name string) (*kustomizev1.Kustomization, 
 	}
 }
 
-// sourceOf finds the directory that stands for the whole source, and the path of dir in it.
+// sourceOf finds the root directory of the source, and the path of dir in it.
 func sourceOf(dir, path string) (string, string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

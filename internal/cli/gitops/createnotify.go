@@ -54,5 +54,5 @@ func alertFields(cmd *cobra.Command, f *blueprint.Fields) {
 	ui.Complete(cmd, "event-severity", "info", "error")
 }
 
-// receivable are the kinds that a receiver may ask.
+// receivable are the kinds that a Receiver can reconcile.
 var receivable = []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact", "Kustomization", "Terraform"}

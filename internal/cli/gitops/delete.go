@@ -60,7 +60,7 @@ func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key t
 		return err
 	}
 	if err := s.DeleteThis(ctx, o); err != nil {
-		return errors.Join(err, takeBack()) // what comes another day was not what was asked about
+		return errors.Join(err, takeBack()) // a later deletion is not confirmed
 	}
 	if !wait {
 		s.News("%s is being deleted.", o)
@@ -84,8 +84,8 @@ func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key t
 	return nil
 }
 
-// confirmTenants asks whether an object's tenants may go with it, and writes down that they may: who has just said so need not say so
-// again when the tenants are held back. What it returns takes that back.
+// confirmTenants asks before an object's tenants are deleted with it, and annotates the object, so that Yuba does not hold
+// the deletion. The returned function removes the annotation.
 func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, yes bool) (takeBack func() error, err error) {
 	n, err := tenantsWith(ctx, s, o)
 	if err != nil || n == 0 {
@@ -108,7 +108,7 @@ func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, 
 	}, nil
 }
 
-// tenantsWith is how many tenants go with an object. They are counted: a template's status may not know of the latest yet.
+// tenantsWith counts the tenants that are deleted with an object. A template's status may lack the latest.
 func tenantsWith(ctx context.Context, s *session.Session, o *session.Object) (n int, err error) {
 	if o.Kind.GVK != session.TenantTemplates.GVK {
 		return 0, nil

@@ -62,7 +62,7 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 	return cmd
 }
 
-// eventSubject reads KIND/NAME, or nothing; a kind that commands have no word for is taken as the API calls it.
+// eventSubject reads KIND/NAME, or nothing. Kinds that commands have no word for are used as they are.
 func eventSubject(cmd *cobra.Command, about string) (kind, name string, err error) {
 	if about == "" {
 		return "", "", nil
@@ -79,7 +79,7 @@ func eventSubject(cmd *cobra.Command, about string) (kind, name string, err erro
 	return kind, name, nil
 }
 
-// events reads the events of a namespace, or of all, or of one object, the oldest first.
+// events lists the events of a namespace, of all, or of one object, the oldest first.
 func events(ctx context.Context, s *session.Session, namespace, kind, name string) ([]corev1.Event, error) {
 	selector := fields.Set{}
 	if kind != "" {
@@ -93,7 +93,7 @@ func events(ctx context.Context, s *session.Session, namespace, kind, name strin
 	return list.Items, nil
 }
 
-// seenAt is when an event was seen last; which field tells it depends on who recorded the event.
+// seenAt is the time when an event was last seen. Recorders set different fields.
 func seenAt(e corev1.Event) time.Time {
 	var last time.Time
 	for _, at := range []time.Time{e.FirstTimestamp.Time, e.LastTimestamp.Time, e.EventTime.Time} {
@@ -110,7 +110,7 @@ func seenAt(e corev1.Event) time.Time {
 	return last
 }
 
-// everything is the form of a table that is a log: its messages are what it is read for.
+// everything is the form of tables whose messages must not be cut.
 var everything = &ui.Output{Form: ui.WideForm}
 
 func showEvents(s *session.Session, events []corev1.Event, namespace string, out *ui.Output) error {

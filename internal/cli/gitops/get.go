@@ -43,7 +43,7 @@ NAMESPACE/NAME.`,
 	return cmd
 }
 
-// newGetSourcesCommand has the words that the other commands have for sources.
+// newGetSourcesCommand is "yuba get sources", with the words of the other commands for sources.
 func newGetSourcesCommand(a *session.App) *cobra.Command {
 	sources := slices.DeleteFunc(slices.Clone(session.AllKinds), func(k session.Kind) bool { return !k.Source })
 	cmd := listing.ObjectCommand(a, &cobra.Command{

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// annotationConfirmPrune names the revision for which a Kustomization may remove most of its objects.
+	// annotationConfirmPrune confirms the held pruning of a Kustomization for a revision.
 	annotationConfirmPrune = "yuba.dev/confirm-prune"
-	// reasonPruneHeld is the reason of a Kustomization that waits for that.
+	// reasonPruneHeld is the reason of a Kustomization whose pruning is held.
 	reasonPruneHeld = "PruneHeld"
 )
 
-// reconcileFlags are those of "yuba reconcile source" and its like.
+// reconcileFlags are the flags of "yuba reconcile source" and of other kinds.
 type reconcileFlags struct {
 	wait, withSource, confirmPrune bool
 }
@@ -91,7 +91,7 @@ func reconcile(ctx context.Context, s *session.Session, k session.Kind, key type
 	return nil
 }
 
-// confirmedPrune is the revision whose removals somebody has just confirmed.
+// confirmedPrune is the revision whose pruning is held.
 func confirmedPrune(s *session.Session, o *session.Object) (string, error) {
 	if ready := o.Ready(); ready.Reason != reasonPruneHeld || o.Status.LastAttemptedRevision == "" {
 		return "", ui.Exitf(ui.ExitFailure, "confirm the pruning of %s: no pruning is held. Check its status:\n    yuba get kustomizations %s", o, s.Call(o.Key()))
@@ -99,7 +99,7 @@ func confirmedPrune(s *session.Session, o *session.Object) (string, error) {
 	return o.Status.LastAttemptedRevision, nil
 }
 
-// reconcileSourceOf looks at what a Kustomization is made from.
+// reconcileSourceOf reconciles the source of a Kustomization.
 func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Object) error {
 	ref := o.Spec.SourceRef
 	if ref == nil {
@@ -118,7 +118,7 @@ func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Objec
 	return err
 }
 
-// look asks for a look at an object at once, and waits for what comes of it.
+// look requests a reconciliation of an object, and waits for the result.
 func look(ctx context.Context, s *session.Session, o *session.Object, annotations map[string]any, wait bool) (*session.Object, error) {
 	if o.Spec.Suspend {
 		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: it is suspended. Resume it:\n    %s", o, o.Kind.Call("resume", s.Call(o.Key())))
@@ -147,7 +147,7 @@ func look(ctx context.Context, s *session.Session, o *session.Object, annotation
 	return now, l.conclude(ctx, now)
 }
 
-// looking waits for one look at an object.
+// looking waits for one reconciliation of an object.
 type looking struct {
 	*session.Session
 	request    string
@@ -156,9 +156,9 @@ type looking struct {
 	told       string
 }
 
-// judge says whether the look is over.
+// judge reports whether the reconciliation is over.
 func (l *looking) judge(o *session.Object) bool {
-	// Whoever asked after this look is waited for as well: that request took the place of this one.
+	// A later request replaces ours, so wait for that one.
 	request := l.request
 	if newer := o.GetAnnotations()[meta.ReconcileRequestAnnotation]; newer != "" {
 		request = newer
@@ -175,7 +175,7 @@ func (l *looking) judge(o *session.Object) bool {
 	return false
 }
 
-// conclude tells how a look ended.
+// conclude reports the result of a reconciliation.
 func (l *looking) conclude(ctx context.Context, o *session.Object) error {
 	ready := o.Ready()
 	message := diagnostic.Printable(ready.Message)
@@ -193,7 +193,7 @@ func (l *looking) conclude(ctx context.Context, o *session.Object) error {
 	return ui.Exitf(ui.ExitFailure, "reconcile %s: %s%s", o, message, l.whatElse(ctx, o, ready.Message))
 }
 
-// whatElse are the warnings about an object since the look began that say more than its condition.
+// whatElse are the warnings since the request that say more than the condition.
 func (l *looking) whatElse(ctx context.Context, o *session.Object, said string) string {
 	ctx, cancel := context.WithTimeout(ctx, session.ServerPatience)
 	defer cancel()
@@ -205,7 +205,7 @@ func (l *looking) whatElse(ctx context.Context, o *session.Object, said string) 
 	var lines []string
 	for i := len(events) - 1; i >= 0 && len(lines) < most; i-- {
 		e := events[i]
-		// The clocks of server and client need not agree to the second.
+		// Allow for different clocks of server and client.
 		if e.Type == "Warning" && e.Message != said && seenAt(e).After(l.begun.Add(-10*time.Second)) {
 			lines = append(lines, fmt.Sprintf("    %s: %s", e.Reason, ui.FirstLine(diagnostic.Printable(e.Message), 300)))
 		}

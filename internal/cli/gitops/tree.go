@@ -84,23 +84,23 @@ func treeCommand(a *session.App, k session.Kind, tree grow, cmd *cobra.Command) 
 	return cmd
 }
 
-// treeNode is one object of a tree, as it is answered to programs.
+// treeNode is one object of a tree, as in -o json.
 type treeNode struct {
 	Kind      string `json:"kind"`
 	Group     string `json:"group,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Ready is the status of the condition, of those kinds that have it; Message is what it says.
+	// Ready is the status of the condition, for kinds that have it; Message is its message.
 	Ready     string `json:"ready,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Suspended bool   `json:"suspended,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Path      string `json:"path,omitempty"`
-	// Source is what it was made from.
+	// Source is the object's source.
 	Source *treeNode `json:"source,omitempty"`
 	// Outputs names the Secret with a stack's outputs.
 	Outputs string `json:"outputs,omitempty"`
-	// Missing says that the object is in an inventory and is not there.
+	// Missing: the object is in an inventory, but does not exist.
 	Missing  bool        `json:"missing,omitempty"`
 	Children []*treeNode `json:"children,omitempty"`
 }

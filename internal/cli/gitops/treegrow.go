@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// forest reads objects as trees need them, each kind of each namespace once.
+// forest lists objects when trees need them, each kind of each namespace once.
 type forest struct {
 	*session.Session
 	compact bool
@@ -33,7 +33,7 @@ type listKey struct {
 	namespace string
 }
 
-// list reads all objects of a kind in a namespace. Kinds that this API lacks, and those that the user may not see, have none.
+// list lists the objects of a kind in a namespace: none if the API does not serve it or the user may not list it.
 func (f *forest) list(ctx context.Context, k session.Kind, namespace string) (map[types.NamespacedName]*session.Object, error) {
 	at := listKey{k.GVK, namespace}
 	if known, ok := f.read[at]; ok {
@@ -82,7 +82,7 @@ func (f *forest) grown(ctx context.Context, o *session.Object, seen map[string]b
 	return n, f.grow(ctx, n, o, seen)
 }
 
-// wayTo is the way from a root to one object, without what stands beside it.
+// wayTo is the path from a root to one object.
 func (f *forest) wayTo(ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error) {
 	o, err := f.GetObject(ctx, k, key)
 	if err != nil {
@@ -111,8 +111,7 @@ func (f *forest) wayTo(ctx context.Context, k session.Kind, key types.Namespaced
 	}
 }
 
-// owner is the Kustomization that applied an object, or the Tenant that has it, or what that was made from; nil when there is
-// none.
+// owner is the Kustomization that applied an object, or its Tenant, TenantTemplate or TenantRegistry; nil if it has none.
 func (f *forest) owner(ctx context.Context, o *session.Object) (*session.Object, error) {
 	key := session.OwnerOf(o)
 	if key.Name == "" {
@@ -123,16 +122,16 @@ func (f *forest) owner(ctx context.Context, o *session.Object) (*session.Object,
 	}
 	owner, err := f.find(ctx, session.Kustomizations, key)
 	if owner != nil && owner.String() == o.String() {
-		return nil, err // it applies itself, as the first one of a repository does
+		return nil, err // it applies itself, as the first one of a repository may
 	}
 	return owner, err
 }
 
-// namespace is everything in a namespace that nothing else there has applied, with what came of it.
+// namespace has the trees of all objects in a namespace that nothing else there applied.
 func (f *forest) namespace(ctx context.Context, namespace string) ([]*treeNode, error) {
 	seen := map[string]bool{}
 	roots, err := f.roots(ctx, session.Kustomizations, namespace, func(o *session.Object) (bool, error) {
-		// What is applied from another namespace has its tree there, and is a root of this one all the same.
+		// An object that another namespace applied is a root here, too.
 		owner, err := f.owner(ctx, o)
 		return owner == nil || owner.GetNamespace() != namespace, err
 	}, seen)
@@ -141,14 +140,14 @@ func (f *forest) namespace(ctx context.Context, namespace string) ([]*treeNode, 
 			return nil, err
 		}
 		var more []*treeNode
-		// What was in none of those trees; Kustomizations that apply each other among it.
+		// All objects in none of those trees, such as Kustomizations that apply each other.
 		more, err = f.roots(ctx, k, namespace, func(*session.Object) (bool, error) { return true, nil }, seen)
 		roots = append(roots, more...)
 	}
 	return roots, err
 }
 
-// roots grows the trees of those objects of a kind that are wanted and have not been seen in another one.
+// roots grows the trees of the wanted objects of a kind that no other tree contains.
 func (f *forest) roots(ctx context.Context, k session.Kind, namespace string, wanted func(*session.Object) (bool, error), seen map[string]bool) ([]*treeNode, error) {
 	found, err := f.list(ctx, k, namespace)
 	if err != nil {
@@ -176,7 +175,7 @@ func inOrder(found map[types.NamespacedName]*session.Object) []*session.Object {
 	return slices.SortedFunc(maps.Values(found), func(a, b *session.Object) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// grow adds what an object applied. seen keeps Kustomizations that apply each other from growing for ever.
+// grow adds the objects that an object applied. seen ends cycles of Kustomizations.
 func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
 	if seen[o.String()] {
 		return nil
@@ -188,7 +187,7 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen 
 	if o.Kind.GVK != session.Kustomizations.GVK || o.Status.Inventory == nil {
 		return nil
 	}
-	// What is on another cluster is not looked at here.
+	// Objects of another cluster are not read.
 	remote := o.Spec.KubeConfig != nil
 	for _, entry := range o.Status.Inventory.Entries {
 		child, k, ok := inventoryNode(entry.ID)
@@ -206,7 +205,7 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen 
 	return nil
 }
 
-// known is the node of an object that this API may have, with what came of it.
+// known is the node of an object of a known kind, with the nodes below it.
 func (f *forest) known(ctx context.Context, child *treeNode, k session.Kind, seen map[string]bool) (*treeNode, error) {
 	o, err := f.find(ctx, k, types.NamespacedName{Namespace: child.Namespace, Name: child.Name})
 	if err != nil || o == nil {

@@ -20,10 +20,10 @@ type treePrinter struct {
 	paint func(color, text string) string
 }
 
-// treeMessage is how much of a message stands beside an object.
+// treeMessage is the width of a message beside an object.
 const treeMessage = 120
 
-// show draws a node and what is below it; lead stands before its own line, indent before those below.
+// show draws a node and those below it; lead precedes its own line, indent those below.
 func (p *treePrinter) show(n *treeNode, lead, indent string) {
 	fmt.Fprintf(p.w, "%s%s\n", lead, p.line(n))
 	for i, child := range n.Children {
@@ -35,7 +35,7 @@ func (p *treePrinter) show(n *treeNode, lead, indent string) {
 	}
 }
 
-// line tells of one object what there is to tell.
+// line describes one object.
 func (p *treePrinter) line(n *treeNode) string {
 	parts := []string{diagnostic.Printable(n.String())}
 	if n.Revision != "" {
@@ -63,7 +63,7 @@ func (p *treePrinter) line(n *treeNode) string {
 	return strings.Join(parts, "  ")
 }
 
-// good says whether there is nothing to tell about how an object stands.
+// good reports whether an object has no problem.
 func (n *treeNode) good() bool {
 	return !n.Missing && !n.Suspended && (n.Ready == "" || n.Ready == string(metav1.ConditionTrue))
 }

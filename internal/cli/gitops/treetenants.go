@@ -13,13 +13,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// growTenants adds the templates of a registry, the tenants of a template, or what a tenant has.
+// growTenants adds the templates of a registry, the tenants of a template, or the objects of a tenant.
 func (f *forest) growTenants(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
 	switch o.Kind.GVK {
 	case session.Tenants.GVK:
 		return f.growTenant(ctx, n, o, seen)
 	case session.TenantRegistries.GVK:
-		// A template that a Kustomization applied stands below that.
+		// A template that a Kustomization applied is below that.
 		return f.growFrom(ctx, n, o, session.TenantTemplates, "registryId", seen, func(t *session.Object) bool { return session.OwnerOf(t).Name == "" })
 	case session.TenantTemplates.GVK:
 		return f.growFrom(ctx, n, o, session.Tenants, "templateRef", seen, func(*session.Object) bool { return true })
@@ -27,7 +27,7 @@ func (f *forest) growTenants(ctx context.Context, n *treeNode, o *session.Object
 	return nil
 }
 
-// growFrom adds the objects of a kind that name this one in a field of their spec.
+// growFrom adds the objects of a kind whose spec names this one.
 func (f *forest) growFrom(ctx context.Context, n *treeNode, o *session.Object, k session.Kind, field string, seen map[string]bool, wanted func(*session.Object) bool) error {
 	found, err := f.list(ctx, k, o.GetNamespace())
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *forest) growFrom(ctx context.Context, n *treeNode, o *session.Object, k
 	return nil
 }
 
-// madeFrom is the template of a tenant, or the registry of a template; nil when it is neither, or that is gone.
+// madeFrom is the template of a tenant, or the registry of a template; nil if there is none.
 func (f *forest) madeFrom(ctx context.Context, o *session.Object) (*session.Object, error) {
 	at := func(field string) types.NamespacedName {
 		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.Text("spec", field)}
@@ -60,7 +60,7 @@ func (f *forest) madeFrom(ctx context.Context, o *session.Object) (*session.Obje
 	return nil, nil
 }
 
-// growTenant adds what a tenant has.
+// growTenant adds the objects of a tenant.
 func (f *forest) growTenant(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
 	var tenant tenantv1.Tenant
 	if err := o.As(&tenant); err != nil {
@@ -76,7 +76,7 @@ func (f *forest) growTenant(ctx context.Context, n *treeNode, o *session.Object,
 		if f.compact && !ours {
 			continue
 		}
-		// What is on another cluster is not looked at here.
+		// Objects of another cluster are not read.
 		if ours && entry.Cluster == "" {
 			if child, err = f.known(ctx, child, k, seen); err != nil {
 				return err

@@ -72,26 +72,3 @@ func newSuspendKindCommand(a *session.App, k session.Kind, suspend bool) *cobra.
 		Example: "  " + k.Call(verb, "infra") + "\n  " + k.Call(verb, "--all") + " -n team-a",
 	})
 }
-
-// addKindCommands gives a verb a command for each kind that it is about, those of sources below the word source.
-func addKindCommands(verb *cobra.Command, wanted func(session.Kind) bool, command func(session.Kind) *cobra.Command) {
-	short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI or bucket source"
-	sources := ui.Group(&cobra.Command{
-		Use: "source COMMAND", Aliases: []string{"sources"},
-		Short: short,
-		Long:  short + " of stacks and Kustomizations: a GitRepository, OCIRepository or Bucket.",
-	})
-	for _, k := range session.AllKinds {
-		switch {
-		case !wanted(k) || k.GVK == session.StackKind:
-		case k.Source:
-			sources.AddCommand(command(k))
-		default:
-			verb.AddCommand(command(k))
-		}
-	}
-	if sources.HasSubCommands() {
-		sources.Example = "  " + sources.Commands()[0].Example[2:]
-		verb.AddCommand(sources)
-	}
-}

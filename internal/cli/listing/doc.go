@@ -1,11 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listing shows lists: objects of any kinds, as "yuba get", "yuba list" and "yuba tenant list" show them, and
-// lists that the server itself answers with, such as the queue.
+// Package listing shows lists: objects of any kinds, for "yuba get", "yuba list" and "yuba tenant list", and lists of the
+// server, such as the queue. It also shows the objects that a command changed.
 //
-//   - A Query is what the flags ask for; a View finds the objects and shows them, once or with every change.
-//   - A List is an answer of the server in all the forms in which it is shown.
+//   - A Query selects objects by flags; a View finds them and shows them, once or with every change.
+//   - A List is an answer of the server in all forms of -o.
+//   - A Changer changes one named object; OnEach goes over all that a command names.
 //
 // Stacks are shown in the table that the API makes, so that "kubectl get" and "yuba list" show the same.
 package listing

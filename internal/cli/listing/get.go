@@ -18,16 +18,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// Query is what the flags of a command below "yuba get" say.
+// Query has the flags of a command below "yuba get".
 type Query struct {
 	All, watch, noHeader bool
 	Selector             labels.Selector
-	// Keep says which objects are wanted of those that were found.
+	// Keep selects among the found objects.
 	Keep func(*session.Object) bool
-	// Some is true when not all objects are wanted.
+	// Some is true if the query may exclude objects.
 	Some  bool
 	Kinds []session.Kind
-	// typed answers programs with a TerraformList, not with a List of anything.
+	// typed answers programs with a TerraformList instead of a List.
 	typed bool
 }
 
@@ -69,7 +69,7 @@ func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command 
 	return cmd
 }
 
-// StatusSelector says which objects have the condition that is wanted.
+// StatusSelector selects objects by a condition, CONDITION=STATUS.
 func StatusSelector(cmd *cobra.Command, wanted string) (func(*session.Object) bool, error) {
 	if wanted == "" {
 		return func(*session.Object) bool { return true }, nil
@@ -80,7 +80,7 @@ func StatusSelector(cmd *cobra.Command, wanted string) (func(*session.Object) bo
 	}
 	return func(o *session.Object) bool {
 		if o.Kind.Reports && strings.EqualFold(condition, meta.ReadyCondition) {
-			// What the column says: templates of tenants have no condition of that name.
+			// As the column READY: tenant templates have no condition of that name.
 			return strings.EqualFold(string(o.Ready().Status), status)
 		}
 		return slices.ContainsFunc(o.Status.Conditions, func(c metav1.Condition) bool {
@@ -89,7 +89,7 @@ func StatusSelector(cmd *cobra.Command, wanted string) (func(*session.Object) bo
 	}, nil
 }
 
-// NewView lists the objects that a query asks for.
+// NewView makes the view of a query.
 func NewView(s *session.Session, q Query, out *ui.Output) *View {
 	v := &View{Session: s, Query: q, Answer: out, Namespace: s.Namespace, told: map[string]string{}}
 	if q.All || len(q.Kinds) > 0 && q.Kinds[0].ClusterWide {
@@ -104,9 +104,9 @@ type View struct {
 	Query
 	Answer    *ui.Output
 	Namespace string
-	// served is the API's own table; nil for kinds whose table is made here.
+	// served is the API's own table; nil for the other kinds.
 	served *servedTable
-	// columns keep their widths while objects are watched; told is what was said last of each object.
+	// columns keep their widths during a watch; told is the last row of each object.
 	columns ui.Columns
 	told    map[string]string
 }
@@ -142,7 +142,7 @@ func (v *View) run(cmd *cobra.Command, args []string) error {
 	return v.Show(objects)
 }
 
-// Show writes objects in the form that -o asks for.
+// Show writes objects in the form of -o.
 func (v *View) Show(objects []*session.Object) error {
 	switch {
 	case v.Answer.Form == "name":
@@ -165,7 +165,7 @@ func (v *View) Show(objects []*session.Object) error {
 	return nil
 }
 
-// nothing says that there is nothing, and where else to look.
+// nothing reports an empty result.
 func (v *View) nothing() {
 	what := "sources"
 	switch {

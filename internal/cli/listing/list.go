@@ -13,19 +13,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// List is a list that the server has answered with, in all the forms that it is shown in.
+// List is an answer of the server in all forms of -o.
 type List struct {
-	// Answer is for programs, names for -o name, rows are for people: the heads first.
+	// Answer is for programs, Names are for -o name, Rows for people: the heads first.
 	Answer any
 	Names  []string
 	Rows   [][]string
 	// Wide are the columns that only -o wide shows.
 	Wide []string
-	// None is said when there is nothing, sum below what there is.
+	// None is printed for an empty list, Sum below the others.
 	None, Sum string
 }
 
-// ServerCommand makes a command of one that asks the server for a list of its own, which is no list of objects.
+// ServerCommand makes cmd show a list that the server returns and that is not a list of objects.
 func ServerCommand(a *session.App, cmd *cobra.Command, ask func(ctx context.Context, s *session.Session) (*List, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(0, 0), ui.NoNames
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")

@@ -22,8 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// asTable asks the API for the table that kubectl prints, so that there is one table of stacks, and it is made in one place:
-// the CustomResourceDefinition.
+// asTable requests the table that kubectl prints, which the CustomResourceDefinition defines.
 const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 // servedTable reads objects of one kind together with their rows in the API's table.
@@ -62,7 +61,7 @@ func (t *servedTable) get(ctx context.Context, k session.Kind, key types.Namespa
 	return objects[0], nil
 }
 
-// list reads the objects of a namespace, or of all, and says which version of the list it is, for a watch.
+// list reads the objects of a namespace, or of all, and the version of the list, for a watch.
 func (t *servedTable) list(ctx context.Context, namespace, selector string) ([]*session.Object, string, error) {
 	objects, version, err := t.read(ctx, t.request(namespace).Param("labelSelector", selector))
 	if apierrors.IsNotFound(err) {
@@ -81,7 +80,7 @@ func (t *servedTable) read(ctx context.Context, request *rest.Request) ([]*sessi
 	return t.decode(data)
 }
 
-// decode reads a table, whose columns only the first answer has.
+// decode reads a table. Only the first answer names the columns.
 func (t *servedTable) decode(data []byte) ([]*session.Object, string, error) {
 	var table metav1.Table
 	if err := json.Unmarshal(data, &table); err != nil {
@@ -111,7 +110,7 @@ func (t *servedTable) decode(data []byte) ([]*session.Object, string, error) {
 	return objects, table.ResourceVersion, nil
 }
 
-// firstOfLines is what kubectl prints of a cell that has several lines.
+// firstOfLines is the first line of a cell, as kubectl prints it.
 func firstOfLines(text string) string {
 	if i := strings.IndexAny(text, "\f\n\r"); i >= 0 {
 		return text[:i] + "..."
@@ -121,7 +120,7 @@ func firstOfLines(text string) string {
 
 func head(c metav1.TableColumnDefinition) string { return strings.ToUpper(c.Name) }
 
-// heads names the columns, with those of -o wide or without.
+// heads names the columns, with or without those of -o wide.
 func (t *servedTable) heads(wide bool) []string {
 	var names []string
 	for _, c := range t.columns {
@@ -132,13 +131,13 @@ func (t *servedTable) heads(wide bool) []string {
 	return names
 }
 
-// watch tells of changes from a version on until the watch ends.
+// watch reports changes after a version until the watch ends.
 func (t *servedTable) watch(ctx context.Context, namespace, selector, version string, tell func(watch.EventType, *session.Object)) error {
 	stream, err := t.request(namespace).Param("labelSelector", selector).Param("resourceVersion", version).Param("watch", "true").Stream(ctx)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", t.kind.Plural, err)
 	}
-	defer stream.Close() //nolint:errcheck // it was only read
+	defer stream.Close() //nolint:errcheck // read only
 	for events := json.NewDecoder(stream); ; {
 		var event metav1.WatchEvent
 		if err := events.Decode(&event); err != nil {

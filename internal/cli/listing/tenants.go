@@ -48,14 +48,13 @@ func ownCells(o *session.Object, now time.Time) map[string]string {
 	return nil
 }
 
-// withoutRow is an object as it is answered to programs: as the API has it, but for what a Tenant has of the extra columns of its
-// row. Their names stay.
+// withoutRow is an object for programs: as the API has it, with the values of extra columns of a Tenant's row hidden.
 func withoutRow(o *session.Object) *unstructured.Unstructured {
 	extra := o.GetAnnotations()[tenantv1.AnnotationExtra]
 	if o.Kind.GVK != session.Tenants.GVK || extra == "" {
 		return o.Unstructured
 	}
-	var values map[string]any // none of something else
+	var values map[string]any // nil for invalid JSON
 	_ = json.Unmarshal([]byte(extra), &values)
 	for name := range values {
 		values[name] = ui.HiddenValue

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// list lists the objects of the only kind.
+// list lists the objects of a view of one kind.
 func (v *View) list(ctx context.Context, namespace string) ([]*session.Object, string, error) {
 	if v.served != nil {
 		return v.served.list(ctx, namespace, v.Selector.String())
@@ -32,7 +32,7 @@ func (v *View) list(ctx context.Context, namespace string) ([]*session.Object, s
 	return v.ListObjects(ctx, v.Kinds[0], namespace, client.MatchingLabelsSelector{Selector: v.Selector})
 }
 
-// listKinds lists all kinds that this API has and the user may see.
+// listKinds lists all kinds that the API serves and the user may list.
 func (v *View) listKinds(ctx context.Context) ([]*session.Object, error) {
 	var objects []*session.Object
 	listed := false
@@ -55,7 +55,7 @@ func (v *View) listKinds(ctx context.Context) ([]*session.Object, error) {
 	return objects, nil
 }
 
-// getAll gets the objects that are named.
+// getAll reads the named objects.
 func (v *View) getAll(ctx context.Context, keys []types.NamespacedName) ([]*session.Object, error) {
 	get := v.GetObject
 	if v.served != nil {
@@ -71,7 +71,7 @@ func (v *View) getAll(ctx context.Context, keys []types.NamespacedName) ([]*sess
 	return objects, nil
 }
 
-// table writes the objects as people read them.
+// table writes the objects for people.
 func (v *View) table(objects []*session.Object) {
 	elsewhere := func(o *session.Object) bool { return o.GetNamespace() != v.Namespace }
 	v.columns.Names = v.head(v.Namespace == "" || slices.ContainsFunc(objects, elsewhere))
@@ -90,7 +90,7 @@ func (v *View) table(objects []*session.Object) {
 	}
 }
 
-// head names the columns; whether the namespace is one of them stays so for all rows.
+// head names the columns.
 func (v *View) head(namespaces bool) []string {
 	var head []string
 	if namespaces && !v.Kinds[0].ClusterWide {
@@ -138,7 +138,7 @@ func (v *View) row(o *session.Object) []string {
 	return row
 }
 
-// cells are what is in the columns of objects whose table is not the API's.
+// cells are the cells of objects whose table is not the API's.
 func (v *View) cells(o *session.Object) map[string]string {
 	name, revision, message := o.GetName(), o.Revision(), o.Message()
 	if len(v.Kinds) > 1 {
@@ -158,8 +158,7 @@ func (v *View) cells(o *session.Object) map[string]string {
 	return cells
 }
 
-// follow tells of every change until the command is interrupted. A watch ends sooner or later; what happened before the
-// next one begins is found by listing anew.
+// follow shows every change until Ctrl-C. When a watch ends, a new list finds the changes before the next watch.
 func (v *View) follow(ctx context.Context, keys []types.NamespacedName) error {
 	wanted := func(o *session.Object) bool { return v.Keep(o) && (len(keys) == 0 || slices.Contains(keys, o.Key())) }
 	namespace := v.Namespace
@@ -200,7 +199,7 @@ func (v *View) follow(ctx context.Context, keys []types.NamespacedName) error {
 	}
 }
 
-// watchFrom tells of changes until the watch ends.
+// watchFrom reports changes until the watch ends.
 func (v *View) watchFrom(ctx context.Context, namespace, version string, tell func(watch.EventType, *session.Object)) error {
 	k := v.Kinds[0]
 	if v.served != nil {
@@ -226,7 +225,7 @@ func (v *View) watchFrom(ctx context.Context, namespace, version string, tell fu
 	return ctx.Err()
 }
 
-// tell writes the row of an object unless it says nothing new.
+// tell writes the row of an object if it changed.
 func (v *View) tell(o *session.Object) {
 	row := v.row(o)
 	if says := v.timeless(row); v.told[o.String()] != says {
@@ -235,7 +234,7 @@ func (v *View) tell(o *session.Object) {
 	}
 }
 
-// timeless is what a row says beside how old things are, which is no news.
+// timeless is a row without ages, whose changes are not news.
 func (v *View) timeless(row []string) string {
 	var kept []string
 	for i, cell := range row {

@@ -47,12 +47,12 @@ func backup(ctx context.Context, s *session.Session, file string) (err error) {
 		_, err := io.Copy(s.Out, archive)
 		return err
 	}
-	// Under its name there is a whole backup or none.
+	// The file appears only when the backup is complete.
 	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // it is gone after a success
+	defer os.Remove(temporary.Name()) //nolint:errcheck // renamed after a success
 	p := s.NewProgress("Backing up")
 	n, err := io.Copy(io.MultiWriter(temporary, p), archive)
 	p.End()
@@ -116,8 +116,8 @@ there; the next "yuba up" starts with it. This also restores a data directory th
 	return cmd
 }
 
-// restoreStopped leaves the backup for the next start, unless a Yuba runs on the data directory, or none is named. One that
-// is not there may be a mistake in its name, and gets no keys.
+// restoreStopped stages the backup for the next start, unless a Yuba runs on the data directory, or none is named. It does
+// not create a missing directory, because its name may be a mistake.
 func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (done bool, err error) {
 	named := cmp.Or(a.DataDir, os.Getenv(session.DataDirVariable))
 	if named == "" {
@@ -125,7 +125,7 @@ func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (d
 	}
 	running, err := server.Runs(named)
 	if a.DataDir == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
-		return false, nil // the variable is of no use here, and another way to a Yuba may be
+		return false, nil // try the kubeconfig instead
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("restore %s: there is no directory %s. To restore the backup to it, create it first:\n    mkdir -m 700 %s",
@@ -144,14 +144,14 @@ func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (d
 	return true, nil
 }
 
-// A server that starts over is away for some seconds; nothing can be watched meanwhile.
+// A restarting server is unreachable for some seconds, so it is polled.
 const (
 	restartPatience = 2 * time.Minute
 	restartPause    = 250 * time.Millisecond
 )
 
-// awaitRestart returns once another start of the server answers. It connects anew each time, for the backup brings keys
-// and a kubeconfig of its own along.
+// awaitRestart returns when the restarted server answers. It reconnects each time, because the backup contains other keys and
+// another kubeconfig.
 func awaitRestart(ctx context.Context, a *session.App, before time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()

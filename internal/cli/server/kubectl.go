@@ -49,8 +49,7 @@ kubectl's.`,
 	}
 }
 
-// takeOwnFlags takes the flags out that were meant for yuba and that kubectl does not know. Only those that come first
-// can be: what follows kubectl's command is kubectl's.
+// takeOwnFlags removes leading flags of yuba that kubectl does not know. Arguments after kubectl's command are kubectl's.
 func takeOwnFlags(a *session.App, cmd *cobra.Command, args []string) ([]string, error) {
 	own := map[string]*string{"--data-dir": &a.DataDir, "--color": &a.Color}
 	for len(args) > 0 {
@@ -71,8 +70,7 @@ func takeOwnFlags(a *session.App, cmd *cobra.Command, args []string) ([]string, 
 	return args, nil
 }
 
-// runInside runs kubectl in this process. Which kubeconfig is used it learns in the way that it knows; $KUBECONFIG of this
-// process is only set here, where nothing else happens any more.
+// runInside runs kubectl in this process. It names the kubeconfig by $KUBECONFIG, which nothing else reads after this.
 func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 	if path, ok := a.HomeKubeconfig(); ok {
 		usual := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
@@ -85,7 +83,7 @@ func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 		}
 	}
 	if os.Getenv("KUBERNETES_MASTER") == "" {
-		// Without it kubectl takes no configuration to mean localhost:8080, where there is nobody.
+		// Without this, kubectl would connect to localhost:8080 if there is no kubeconfig.
 		clientcmd.ClusterDefaults = clientcmdapi.Cluster{}
 	}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
@@ -109,7 +107,7 @@ func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 	inner.SetOut(a.Out)
 	inner.SetErr(a.Err)
 	inner.SilenceErrors, inner.SilenceUsage = true, true
-	// kubectl ends the process itself when a command fails; here its words and its code are handed on.
+	// kubectl ends the process when a command fails; return its message and code instead.
 	var ended error
 	cmdutil.BehaviorOnFatal(func(message string, code int) {
 		switch {
@@ -129,7 +127,7 @@ func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// completeKubectl asks kubectl what a shell would ask it.
+// completeKubectl completes with kubectl's own completions.
 func completeKubectl(a *session.App, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	args, err := takeOwnFlags(a, cmd, args)
 	if err != nil {
@@ -150,7 +148,7 @@ func completeKubectl(a *session.App, cmd *cobra.Command, args []string, word str
 	return lines[:last], cobra.ShellCompDirective(directive)
 }
 
-// kubectlEnded unwinds kubectl's stack.
+// kubectlEnded is the panic that leaves kubectl.
 type kubectlEnded struct{}
 
 func runKubectl(run func() error) (err error) {

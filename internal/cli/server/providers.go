@@ -40,7 +40,7 @@ every stack; others came with a stack's own credentials, mirrors or proxies and 
 	return cmd
 }
 
-// hostShown is left out where providers are named: it is what sources without a host mean.
+// hostShown is omitted from the names of providers: it is the default host.
 const hostShown = "registry.opentofu.org/"
 
 func listedProviders(list content.ProviderList, now time.Time) *listing.List {
@@ -54,7 +54,7 @@ func listedProviders(list content.ProviderList, now time.Time) *listing.List {
 	return l
 }
 
-// inMegabytes writes a size as people compare downloads.
+// inMegabytes is a size in decimal megabytes, as for downloads.
 func inMegabytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
 }

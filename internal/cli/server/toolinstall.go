@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 )
 
-// The variables that say where releases of OpenTofu come from, when no flag does.
+// The environment variables for the origin of OpenTofu releases, without flags.
 const (
 	toolsURLVariable = "YUBA_TOOLS_URL"
 	toolsKeyVariable = "YUBA_TOOLS_KEY"
@@ -82,7 +82,7 @@ func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, too
 	return nil
 }
 
-// addToolSourceFlags lets people say where releases of OpenTofu come from.
+// addToolSourceFlags adds the flags for the origin of OpenTofu releases.
 func addToolSourceFlags(flags *pflag.FlagSet, source *opentofu.Source, url, key string) {
 	flags.StringVar(&source.URL, url, "", "a mirror of OpenTofu's releases: https, http, or file for a directory (default $"+toolsURLVariable+", else OpenTofu's own)")
 	flags.StringVar(&source.KeyFile, key, "", "a file with the armoured public keys, one of which must have signed them (default $"+toolsKeyVariable+", else OpenTofu's own key)")

@@ -90,7 +90,7 @@ the part and says how to recover.`,
 	return cmd
 }
 
-// checkHosts reads --api-hosts. A certificate has neither URLs nor ports.
+// checkHosts checks --api-hosts. A certificate has neither URLs nor ports.
 func checkHosts(cmd *cobra.Command, hosts []string) error {
 	for _, host := range hosts {
 		if net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
@@ -100,7 +100,7 @@ func checkHosts(cmd *cobra.Command, hosts []string) error {
 	return nil
 }
 
-// allowDev allows what one person on one machine may want, and a server that others use should not allow unasked.
+// allowDev allows what is useful for one person on one machine, and unsafe on a shared server.
 func allowDev(o *server.Common) error {
 	here, err := os.Getwd()
 	if err != nil {
@@ -134,7 +134,7 @@ func acceptedLosses(cmd *cobra.Command) ([]integrity.Loss, error) {
 	return losses, nil
 }
 
-// quotaResource is what a quota of objects can count.
+// quotaResource matches the resources that a quota can count.
 var quotaResource = regexp.MustCompile(`^(secrets|configmaps|resourcequotas|count/[a-z0-9.-]+)$`)
 
 // tenantQuota reads --tenant-quota.
@@ -154,7 +154,7 @@ func tenantQuota(cmd *cobra.Command) (corev1.ResourceList, error) {
 	return hard, nil
 }
 
-// addServerFlags gives a command the flags that both homes share.
+// addServerFlags adds the flags that "yuba up" and "yuba controller" share.
 func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH, else the newest of the tools)")
@@ -196,7 +196,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	ui.Complete(cmd, "run-network", run.HostNetwork, run.NoNetwork)
 }
 
-// completeServer fills in what no flag of the command says.
+// completeServer checks the flags and sets the other options.
 func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error {
 	if o.Concurrency < 0 {
 		return ui.UsageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
@@ -241,7 +241,7 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 	return nil
 }
 
-// completeNetwork reads what the flags say of the network of runs.
+// completeNetwork reads the flags for the network of runs.
 func completeNetwork(cmd *cobra.Command, o *server.Common) error {
 	if o.RunNetwork != run.HostNetwork && o.RunNetwork != run.NoNetwork {
 		return ui.UsageErrorf(cmd, "--run-network %s: want %s or %s", o.RunNetwork, run.HostNetwork, run.NoNetwork)
@@ -259,10 +259,10 @@ func completeNetwork(cmd *cobra.Command, o *server.Common) error {
 	return nil
 }
 
-// envPrefix is how a name of the environment may begin. An empty one would begin them all.
+// envPrefix matches prefixes of environment variables. An empty prefix would match all.
 var envPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// completeEnvPrefixes takes the usual prefixes unless the flag says others, which may be none.
+// completeEnvPrefixes sets the default prefixes, unless the flag names others, or none.
 func completeEnvPrefixes(cmd *cobra.Command, o *server.Common) error {
 	if !cmd.Flags().Changed("tenant-env-prefixes") {
 		o.TenantEnvPrefixes = inputs.DefaultEnvPrefixes()
@@ -276,7 +276,7 @@ func completeEnvPrefixes(cmd *cobra.Command, o *server.Common) error {
 	return nil
 }
 
-// logger writes to standard error. It is what packages that are not given one use, too.
+// logger writes to standard error, and is also the default logger.
 func logger(a *session.App, cmd *cobra.Command, format string, verbose bool) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if verbose {

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// versions is what "yuba version" answers.
+// versions is the answer of "yuba version".
 type versions struct {
 	Client clientVersion       `json:"client"`
 	Server *content.ServerInfo `json:"server,omitempty"`

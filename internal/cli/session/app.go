@@ -61,7 +61,7 @@ func (a *App) AddGlobalFlags(root *cobra.Command) {
 	a.completeGlobalFlags(root)
 }
 
-// completeGlobalFlags completes what the API and the kubeconfig know.
+// completeGlobalFlags completes names that the API and the kubeconfig know.
 func (a *App) completeGlobalFlags(root *cobra.Command) {
 	ui.CompleteFlag(root, "namespace", func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.ask(cmd, namespaceNames)
@@ -71,7 +71,7 @@ func (a *App) completeGlobalFlags(root *cobra.Command) {
 	ui.CompleteFlag(root, "user", a.ofKubeconfig(func(c api.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) }))
 }
 
-// ofKubeconfig completes with names that a kubeconfig has.
+// ofKubeconfig completes with names of the kubeconfig.
 func (a *App) ofKubeconfig(names func(api.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, err := a.loader().RawConfig()

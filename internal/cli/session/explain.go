@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// DiffError gives errors a code that no difference has.
+// DiffError gives an error another code than that of a difference.
 func DiffError(err error) error {
 	var exit *ui.CodedError
 	if err == nil || errors.As(err, &exit) {
@@ -30,12 +30,12 @@ func DiffError(err error) error {
 	return err
 }
 
-// NoYubaText is for those who have no kubeconfig.
+// NoYubaText is the message without a kubeconfig.
 const NoYubaText = "no kubeconfig found. Yuba looked at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +
 	"$XDG_DATA_HOME/yuba, else ~/.local/share/yuba) and at ~/.kube/config.\n" +
 	"Start Yuba:\n    yuba up\nOr name a server with --kubeconfig FILE or --data-dir DIR."
 
-// Explain turns what ended a command into words and an exit code.
+// Explain turns the error that ended a command into a message and an exit code.
 func Explain(err error) (string, int) {
 	var exit *ui.CodedError
 	var address *url.Error

@@ -22,26 +22,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// Kind is a kind of objects that commands name by a word. The stack is the noun that goes without one.
+// Kind is a kind of objects that commands name by a word. Stacks need no word.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Plural is how the API calls it, and "yuba get".
+	// Plural is its name in the API and for "yuba get".
 	Plural string
-	// Word is how the other commands call it.
+	// Word is its name for the other commands.
 	Word string
-	// Also are the other names that "yuba get" knows it by.
+	// Also are its other names for "yuba get".
 	Also []string
-	// Source says that commands name it behind the word source.
+	// Source: commands name it after the word source.
 	Source bool
-	// Fetched says that it can be asked to look at what it is about now.
+	// Fetched: it can be reconciled on request.
 	Fetched bool
-	// Suspends says that it can be suspended.
+	// Suspends: it can be suspended.
 	Suspends bool
-	// Reports says that its status tells how it stands.
+	// Reports: it has conditions.
 	Reports bool
-	// Made says that the server makes and removes its objects.
+	// Made: the server creates and deletes its objects.
 	Made bool
-	// ClusterWide says that its objects belong to no namespace.
+	// ClusterWide: its objects have no namespace.
 	ClusterWide bool
 }
 
@@ -79,7 +79,7 @@ var (
 		Also: []string{"provider", "alert-provider", "alert-providers"}, Suspends: true}
 	Alerts = Kind{GVK: notificationv1beta3.GroupVersion.WithKind("Alert"), Plural: "alerts", Word: "alert",
 		Also: []string{"alert"}, Suspends: true}
-	// CircuitBreakers have commands of their own: they belong to no namespace.
+	// CircuitBreakers are not in AllKinds: they have their own commands.
 	CircuitBreakers = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), Plural: "circuitbreakers", Word: "circuitbreaker",
 		Also: []string{"circuitbreaker", "cb"}, Reports: true, ClusterWide: true}
 	TenantRegistries = Kind{GVK: tenantv1.GroupVersion.WithKind(tenantv1.TenantRegistryKind), Plural: "tenantregistries", Word: "tenantregistry",
@@ -92,13 +92,13 @@ var (
 		Also: []string{"terraform", "tf", "stacks", "stack"}, Fetched: true, Suspends: true, Reports: true}
 )
 
-// AllKinds are in the order in which one thing follows from another.
+// AllKinds are in the order of their dependencies.
 var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, Kustomizations, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
 
 // SourceKinds are the kinds that --source may name.
 var SourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket, infrav1.SourceKindExternalArtifact}
 
-// KindNamed finds a kind by any of its names; commands about objects that they only read take them all.
+// KindNamed finds a kind by any of its names.
 func KindNamed(name string) (Kind, bool) {
 	for _, k := range AllKinds {
 		if name == k.GVK.Kind || name == k.Plural || name == k.Word || slices.Contains(k.Also, name) {
@@ -118,7 +118,7 @@ func KindOf(gk schema.GroupKind) (Kind, bool) {
 	return Kind{}, false
 }
 
-// addKinds tells a mapper about all kinds; asking the API what it serves would cost more requests.
+// addKinds adds all kinds to a mapper. Discovery would cost more requests.
 func addKinds(mapper *meta.DefaultRESTMapper) {
 	for _, k := range AllKinds {
 		gv := k.GVK.GroupVersion()
@@ -131,10 +131,10 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }
 
-// Singular is how kubectl calls one: gitrepository.
+// Singular is kubectl's word for one object: gitrepository.
 func (k Kind) Singular() string { return strings.ToLower(k.GVK.Kind) }
 
-// People is what many of them are called in a sentence.
+// People is the plural for sentences.
 func (k Kind) People() string {
 	switch {
 	case k.GVK == StackKind:
@@ -145,7 +145,7 @@ func (k Kind) People() string {
 	return k.GVK.Kind + "s"
 }
 
-// Aliases are what else a command about the kind is called.
+// Aliases are the other names of a command about the kind.
 func (k Kind) Aliases() []string {
 	return slices.DeleteFunc(append([]string{k.Plural}, k.Also...), func(name string) bool { return name == k.Word })
 }

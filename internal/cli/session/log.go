@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// LogReader reads a run's log as it grows. When the server goes away it takes up where it was.
+// LogReader reads a run's log as it grows. After a restart of the server it continues where it was.
 type LogReader struct {
 	Session *Session
 	Stack   types.NamespacedName
@@ -60,7 +60,7 @@ func (r *LogReader) once(ctx context.Context) error {
 	}
 }
 
-// broken says that the connection broke, which is tried again when the log is followed.
+// broken wraps the error of a broken connection. Reading is retried if the log is followed.
 func (r *LogReader) broken(err error) error {
 	if !r.Options.Follow {
 		return fmt.Errorf("read the log of %s: %w", r.Stack, err)

@@ -16,16 +16,16 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// completionPatience is how long a shell waits for an answer.
+// completionPatience limits how long a shell waits.
 const completionPatience = 3 * time.Second
 
-// words asks the API for what a shell offers.
+// words reads from the API what a shell offers.
 type words func(ctx context.Context, s *Session) ([]cobra.Completion, error)
 
-// StackWords asks for what a shell offers behind the name of a stack.
+// StackWords reads what a shell offers after the name of a stack.
 type StackWords func(ctx context.Context, s *Session, key types.NamespacedName) ([]cobra.Completion, error)
 
-// ask answers a shell. A shell shows no errors: it offers nothing then.
+// ask answers a shell. Shells show no errors, so it offers nothing then.
 func (a *App) ask(cmd *cobra.Command, what words) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
@@ -84,7 +84,7 @@ func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
 	}
 }
 
-// ObjectWords completes what the objects of a kind are called in another way, each word once.
+// ObjectWords completes with a word of each object of a kind, each word once.
 func (a *App) ObjectWords(k Kind, word func(*Object) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.ask(cmd, func(ctx context.Context, s *Session) ([]cobra.Completion, error) {
@@ -122,7 +122,7 @@ func namespaceNames(ctx context.Context, s *Session) ([]cobra.Completion, error)
 	return names, nil
 }
 
-// StackAnd completes the first argument with a stack and the second, or all behind the first, with words about it.
+// StackAnd completes the first argument with a stack, and the second, or all after the first, with words about it.
 func (a *App) StackAnd(what StackWords, every bool) cobra.CompletionFunc {
 	names, behind := a.StackNames(false), a.AboutStack(what)
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -136,7 +136,7 @@ func (a *App) StackAnd(what StackWords, every bool) cobra.CompletionFunc {
 	}
 }
 
-// AboutStack completes with words about the stack that the first argument names, but for those that are there already.
+// AboutStack completes with words about the stack of the first argument, without those already given.
 func (a *App) AboutStack(what StackWords) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -156,7 +156,7 @@ func (a *App) AboutStack(what StackWords) cobra.CompletionFunc {
 	}
 }
 
-// OfStatus finds words in a stack's status.
+// OfStatus reads words from a stack's status.
 func OfStatus(words func(infrav1.TerraformStatus) []cobra.Completion) StackWords {
 	return func(ctx context.Context, s *Session, key types.NamespacedName) ([]cobra.Completion, error) {
 		t, err := s.Get(ctx, key)

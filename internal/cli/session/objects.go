@@ -29,18 +29,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// Object is one object of any of the kinds, with what their statuses have in common. What is answered to programs is the
-// object as the API gave it, so that nothing is lost of what other versions of the kind have.
+// Object is one object of any of the kinds, with the common fields of their specs and statuses. Programs get the object as
+// the API sent it, so that fields of other versions are not lost.
 type Object struct {
 	*unstructured.Unstructured
 	Kind   Kind
 	Spec   objectSpec
 	Status objectStatus
-	// Cells is the object's row in the API's table, by the names of the columns; nil when that was not asked for.
+	// Cells is the object's row in the API's table, by column; nil if the table was not requested.
 	Cells map[string]string
 }
 
-// objectSpec is what the specs of the kinds have in common, as far as commands show it.
+// objectSpec has the fields of specs that commands show.
 type objectSpec struct {
 	Suspend   bool                                    `json:"suspend,omitempty"`
 	Prune     bool                                    `json:"prune,omitempty"`
@@ -49,13 +49,13 @@ type objectSpec struct {
 	Outputs   *struct {
 		Name string `json:"name"`
 	} `json:"writeOutputsToSecret,omitempty"`
-	// KubeConfig is set when what is applied goes to another cluster.
+	// KubeConfig is set if objects are applied to another cluster.
 	KubeConfig map[string]any `json:"kubeConfig,omitempty"`
 	// Mode is a circuit breaker's.
 	Mode string `json:"mode,omitempty"`
 }
 
-// objectStatus is what the statuses of the kinds have in common.
+// objectStatus has the fields of statuses that commands show.
 type objectStatus struct {
 	ObservedGeneration     int64                          `json:"observedGeneration,omitempty"`
 	Conditions             []metav1.Condition             `json:"conditions,omitempty"`
@@ -70,7 +70,7 @@ type objectStatus struct {
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
 }
 
-// Object makes sense of an object of this kind.
+// Object reads the common fields of an object of this kind.
 func (k Kind) Object(raw *unstructured.Unstructured) (*Object, error) {
 	o := &Object{Unstructured: raw, Kind: k}
 	var known struct {
@@ -90,13 +90,13 @@ func (o *Object) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// String names the object as people do: GitRepository/team-a/infra.
+// String is the object in messages: GitRepository/team-a/infra.
 func (o *Object) String() string { return o.Kind.GVK.Kind + "/" + keyInWords(o.Key()) }
 
-// keyInWords is NAMESPACE/NAME, or NAME of what belongs to no namespace.
+// keyInWords is NAMESPACE/NAME, or NAME without a namespace.
 func keyInWords(key types.NamespacedName) string { return strings.TrimPrefix(key.String(), "/") }
 
-// Revision is the one that the object stands for now.
+// Revision is a source's artifact revision, or the last applied revision.
 func (o *Object) Revision() string {
 	if o.Kind.Source {
 		if o.Status.Artifact != nil {
@@ -107,7 +107,7 @@ func (o *Object) Revision() string {
 	return o.Status.LastAppliedRevision
 }
 
-// Condition is the condition of that type; its status is Unknown when the object has none.
+// Condition is the condition of that type; Unknown if the object has none.
 func (o *Object) Condition(name string) metav1.Condition {
 	if c := apimeta.FindStatusCondition(o.Status.Conditions, name); c != nil {
 		return *c
@@ -115,7 +115,7 @@ func (o *Object) Condition(name string) metav1.Condition {
 	return metav1.Condition{Type: name, Status: metav1.ConditionUnknown}
 }
 
-// Ready is the condition that sums an object up; it is empty for kinds that have no status.
+// Ready is the condition that sums up an object; empty for kinds without conditions.
 func (o *Object) Ready() metav1.Condition {
 	switch {
 	case !o.Kind.Reports:
@@ -126,7 +126,7 @@ func (o *Object) Ready() metav1.Condition {
 	return o.Condition(infrav1.ConditionReady)
 }
 
-// Message says how the object stands.
+// Message describes the state of the object.
 func (o *Object) Message() string {
 	if o.Kind.GVK == StackKind {
 		var t infrav1.Terraform
@@ -144,7 +144,7 @@ func (o *Object) Message() string {
 	return c.Message
 }
 
-// ShortMessage is what a table has room for.
+// ShortMessage is the message for tables.
 func (o *Object) ShortMessage() string {
 	message := o.Message()
 	switch {
@@ -158,12 +158,12 @@ func (o *Object) ShortMessage() string {
 	return message
 }
 
-// FullName is what -o name prints, as kubectl does.
+// FullName is the output of -o name, as of kubectl.
 func (o *Object) FullName() string {
 	return o.Kind.Singular() + "." + o.Kind.GVK.Group + "/" + o.GetName()
 }
 
-// GetObject reads one object; one that does not exist is an error with the exit code for it.
+// GetObject reads one object. A missing object is an error with its own exit code.
 func (s *Session) GetObject(ctx context.Context, k Kind, key types.NamespacedName) (*Object, error) {
 	raw := k.Empty()
 	if err := s.Objects.Get(ctx, key, raw); err != nil {
@@ -172,8 +172,8 @@ func (s *Session) GetObject(ctx context.Context, k Kind, key types.NamespacedNam
 	return k.Object(raw)
 }
 
-// ListObjects reads all objects of a kind in a namespace, or in all when it is empty, and says which version of the list it
-// is, for a watch.
+// ListObjects lists the objects of a kind in a namespace, or in all if it is empty, and returns the version of the list, for
+// a watch.
 func (s *Session) ListObjects(ctx context.Context, k Kind, namespace string, options ...client.ListOption) ([]*Object, string, error) {
 	list := k.EmptyList()
 	if err := s.Objects.List(ctx, list, append(options, client.InNamespace(namespace))...); err != nil {
@@ -232,7 +232,7 @@ func (s *Session) ObjectError(action string, k Kind, key types.NamespacedName, e
 	return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such %s. List them:\n    yuba get %s%s", action, k.Named(key), k.GVK.Kind, k.Plural, where)
 }
 
-// UnservedError says that an API does not know a kind at all.
+// UnservedError reports that the API does not serve a kind.
 type UnservedError struct{ Kind Kind }
 
 func (e *UnservedError) Error() string {
@@ -281,7 +281,7 @@ func (o *Object) SourceKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name}
 }
 
-// Applied is how many objects a Kustomization keeps an account of.
+// Applied is the number of objects in a Kustomization's inventory.
 func (o *Object) Applied() int {
 	if o.Status.Inventory == nil {
 		return 0
@@ -289,7 +289,7 @@ func (o *Object) Applied() int {
 	return len(o.Status.Inventory.Entries)
 }
 
-// DeleteThis deletes the very object that was looked at, not one that took its name.
+// DeleteThis deletes this object, but not a newer one of the same name.
 func (s *Session) DeleteThis(ctx context.Context, o *Object) error {
 	uid := o.GetUID()
 	err := s.Objects.Delete(ctx, o.Unstructured, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
@@ -299,7 +299,7 @@ func (s *Session) DeleteThis(ctx context.Context, o *Object) error {
 	return nil
 }
 
-// As reads the object as a type of its kind.
+// As decodes the object into a Go type of its kind.
 func (o *Object) As(into any) error {
 	data, err := json.Marshal(o.Object)
 	if err == nil {
@@ -311,19 +311,19 @@ func (o *Object) As(into any) error {
 	return nil
 }
 
-// Text and number are what is in a field, or nothing.
+// Text is the text in a field; empty if there is none.
 func (o *Object) Text(fields ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, fields...) //nolint:errcheck // another type is no text
 	return text
 }
 
-// Number is the number in a field; zero when it is not there.
+// Number is the number in a field; zero if there is none.
 func (o *Object) Number(fields ...string) int64 {
 	n, _, _ := unstructured.NestedInt64(o.Object, fields...) //nolint:errcheck // another type is no number
 	return n
 }
 
-// common is an object without what has the same name as something else in other kinds.
+// common is an object without the fields that have another type in other kinds.
 func (k Kind) common(content map[string]any) map[string]any {
 	status, is := content["status"].(map[string]any)
 	if k.GVK != Tenants.GVK || !is {
@@ -335,8 +335,8 @@ func (k Kind) common(content map[string]any) map[string]any {
 	return content
 }
 
-// templateReady is how a template stands: a mistake in it, or how far its tenants are. Of one that goes it does not matter
-// any more what is wrong with it.
+// templateReady reports a mistake in a template, else how many of its tenants are ready. Mistakes do not matter once it is
+// being deleted.
 func (o *Object) templateReady() metav1.Condition {
 	if valid := o.Condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse && o.GetDeletionTimestamp() == nil {
 		return valid
@@ -344,7 +344,7 @@ func (o *Object) templateReady() metav1.Condition {
 	return o.Condition(tenantv1.ConditionApplied)
 }
 
-// SaysOfBefore says that an object of a tenant's kind speaks of what it was before it was deleted.
+// SaysOfBefore reports whether the conditions of a tenant object are older than its deletion.
 func (o *Object) SaysOfBefore() bool {
 	return o.Kind.GVK.Group == tenantv1.GroupVersion.Group && o.Ready().ObservedGeneration < o.GetGeneration()
 }
@@ -364,7 +364,7 @@ func TenantOf(o client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(marks[tenantv1.LabelTenantNamespace], o.GetNamespace()), Name: marks[tenantv1.LabelTenant]}
 }
 
-// The labels that a Kustomization puts on what it applies.
+// The labels that a Kustomization sets on the objects that it applies.
 const (
 	LabelOwnerName      = "kustomize.toolkit.fluxcd.io/name"
 	LabelOwnerNamespace = "kustomize.toolkit.fluxcd.io/namespace"

@@ -10,10 +10,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// ServerPatience is how long a version may take; a server that does not answer is no error.
+// ServerPatience limits requests whose failure is not an error.
 const ServerPatience = 3 * time.Second
 
-// ServerInfo asks the server who it is, without waiting for long.
+// ServerInfo reads the server's version and state.
 func (a *App) ServerInfo(ctx context.Context) (content.ServerInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, ServerPatience)
 	defer cancel()

@@ -44,7 +44,7 @@ const FieldOwner = client.FieldOwner("yuba-cli")
 // StackKind is the kind of all stacks.
 var StackKind = infrav1.GroupVersion.WithKind("Terraform")
 
-// Connect makes a session; it does not speak to the API yet.
+// Connect makes a session without a request to the API.
 func (a *App) Connect() (*Session, error) {
 	config, namespace, err := configOf(a.loader())
 	if err != nil {
@@ -70,7 +70,6 @@ func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error)
 	if err := errors.Join(infrav1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("register the kinds: %w", err)
 	}
-	// The kinds are known; asking the API what it serves would cost two more requests.
 	mapper := meta.NewDefaultRESTMapper(nil)
 	addKinds(mapper)
 	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
@@ -84,8 +83,8 @@ func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error)
 	return &Session{App: a, Config: config, Objects: objects, Content: bytes, Namespace: namespace}, nil
 }
 
-// loader finds the kubeconfig: the flag's, that of the data directory that a flag names, $KUBECONFIG's, that of the usual
-// data directory, the usual one.
+// loader finds the kubeconfig: of --kubeconfig, of --data-dir, of $KUBECONFIG, of the default data directory, else
+// ~/.kube/config.
 func (a *App) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
@@ -93,7 +92,7 @@ func (a *App) loader() clientcmd.ClientConfig {
 		if a.DataDir != "" {
 			rules.ExplicitPath = path
 		}
-		// The usual files stay behind it, so that their contexts can still be named.
+		// Keep the other files, so that their contexts can still be named.
 		rules.Precedence = append([]string{path}, rules.Precedence...)
 	}
 	return a.loaderOf(rules)
@@ -103,7 +102,7 @@ func (a *App) loaderOf(rules *clientcmd.ClientConfigLoadingRules) clientcmd.Clie
 	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
 }
 
-// HomeKubeconfig is the kubeconfig that "yuba up" wrote, if it is the one to use.
+// HomeKubeconfig is the kubeconfig that "yuba up" wrote, and whether commands use it.
 func (a *App) HomeKubeconfig() (string, bool) {
 	path := filepath.Join(a.DataDirectory(), "kubeconfig")
 	if a.DataDir != "" {
@@ -116,10 +115,10 @@ func (a *App) HomeKubeconfig() (string, bool) {
 	return path, err == nil
 }
 
-// DataDirVariable names it in the environment.
+// DataDirVariable is the environment variable with the data directory.
 const DataDirVariable = "YUBA_DATA_DIR"
 
-// DataDirectory is where "yuba up" keeps everything.
+// DataDirectory is the data directory of "yuba up".
 func (a *App) DataDirectory() string {
 	if a.DataDir != "" {
 		return a.DataDir
@@ -163,7 +162,7 @@ func (a *App) InSession(do func(*cobra.Command, *Session, []string) error) func(
 	}
 }
 
-// Unconnected is a session that only knows its namespace, for manifests that are written and not sent. It needs no API.
+// Unconnected is a session without an API, for manifests that are only printed.
 func (a *App) Unconnected() (*Session, error) {
 	namespace, _, err := a.loader().Namespace()
 	if clientcmd.IsEmptyConfig(err) {
@@ -211,7 +210,7 @@ func (a *App) OnObjects(k Kind, do func(context.Context, *Session, []types.Names
 	})
 }
 
-// Call is how the user would name the stack in a command, which is typed or pasted without the flags of this one.
+// Call is the stack's name for a suggested command, which runs without the flags of this one.
 func (s *Session) Call(key types.NamespacedName) string {
 	if key.Namespace == s.Namespace && s.NamespaceFlag() == "" {
 		return key.Name

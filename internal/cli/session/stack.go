@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// StackList is a list of stacks as the API answers it.
+// StackList is a list of stacks as the API returns it.
 func StackList(items ...infrav1.Terraform) *infrav1.TerraformList {
 	return &infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: StackKind.Kind + "List"}, Items: items}
 }
@@ -37,7 +37,7 @@ func (s *Session) PrintStack(t *infrav1.Terraform, out *ui.Output) error {
 	return out.Print(s.Out, t)
 }
 
-// PrintStacks answers programs, or with -o name.
+// PrintStacks answers programs with a list of stacks, or with their names.
 func (s *Session) PrintStacks(list *infrav1.TerraformList, out *ui.Output) error {
 	for i := range list.Items {
 		list.Items[i].SetGroupVersionKind(StackKind)
@@ -51,12 +51,12 @@ func (s *Session) PrintStacks(list *infrav1.TerraformList, out *ui.Output) error
 	return out.Print(s.Out, list)
 }
 
-// objectName is what -o name prints, as kubectl does.
+// objectName is the output of -o name, as of kubectl.
 func objectName(t *infrav1.Terraform) string {
 	return "terraform." + infrav1.GroupVersion.Group + "/" + t.Name
 }
 
-// ConditionOf is a condition of a stack; its status is Unknown when the stack has none.
+// ConditionOf is a condition of a stack; Unknown if the stack has none.
 func ConditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
 	if c := apimeta.FindStatusCondition(t.Status.Conditions, kind); c != nil {
 		return *c
@@ -64,7 +64,7 @@ func ConditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }
 
-// Get reads a stack; one that does not exist is an error with the exit code for it.
+// Get reads a stack. A missing stack is an error with its own exit code.
 func (s *Session) Get(ctx context.Context, key types.NamespacedName) (*infrav1.Terraform, error) {
 	var t infrav1.Terraform
 	err := s.Objects.Get(ctx, key, &t)

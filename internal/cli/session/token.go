@@ -14,13 +14,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// TokenVariable holds a bearer token for all commands. Arguments of a process, --token among them, are shown to every
-// user of the machine.
+// TokenVariable holds a bearer token for all commands. Unlike --token, other users of the machine cannot see it.
 const TokenVariable = "YUBA_TOKEN"
 
 type kubeconfig = clientcmd.ClientConfig
 
-// withToken is a kubeconfig whose credentials give way to a token that was given beside it.
+// withToken is a kubeconfig whose credentials are replaced by a given token.
 type withToken struct {
 	kubeconfig
 	app *App
@@ -43,7 +42,7 @@ func (c withToken) ClientConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// token is the one to be known by, and the file where it is renewed, if it comes from one.
+// token is the given bearer token, and the file from which it is renewed, if any.
 func (a *App) token() (token, file string, err error) {
 	switch {
 	case a.overrides.AuthInfo.Token != "" && a.tokenFile != "":
@@ -63,8 +62,8 @@ func (a *App) token() (token, file string, err error) {
 	return strings.TrimSpace(os.Getenv(TokenVariable)), "", nil
 }
 
-// UseToken makes the token the only credential: a server that is shown the kubeconfig's certificate as well looks at that
-// first. As with kubectl, nothing is sent to a server that does not speak TLS.
+// UseToken makes the token the only credential, because servers prefer a client certificate. As with kubectl, a server
+// without TLS gets no token.
 func UseToken(config *rest.Config, token, file string) {
 	if token == "" || !rest.IsConfigTransportTLS(*config) {
 		return

@@ -53,7 +53,7 @@ func (w *waiter[T]) wait(ctx context.Context) (o T, err error) {
 	}
 }
 
-// round reads the object and watches it until something is decided or the watch ends.
+// round reads the object and watches it until done decides or the watch ends.
 func (w *waiter[T]) round(ctx context.Context) (_ T, decided bool, err error) {
 	var gone T
 	o := w.empty()
@@ -104,22 +104,22 @@ func Pause(ctx context.Context, d time.Duration) error {
 }
 
 const (
-	// RetryPause is the time between attempts to reach a server that went away.
+	// RetryPause is the time between attempts to reach the server.
 	RetryPause = 500 * time.Millisecond
-	// patience is how long a server may be away, for an upgrade for instance: runs go on without it.
+	// patience limits how long a server may be unreachable, for instance during an upgrade.
 	patience = time.Minute
-	// longestDial is more than a connection takes until it is given up: what lasts longer had one.
+	// longestDial exceeds the timeout of a connection attempt: a longer request was connected.
 	longestDial = 35 * time.Second
 )
 
-// Patient does something that reads, and does it again while the server cannot be reached.
+// Patient retries a read while the server is unreachable.
 func (s *Session) Patient(ctx context.Context, read func(context.Context) error) error {
 	var since time.Time
 	for {
 		begun := time.Now()
 		err := read(ctx)
 		if time.Since(begun) > longestDial {
-			since = time.Time{} // it was there meanwhile
+			since = time.Time{} // it was reachable meanwhile
 		}
 		if err == nil || ctx.Err() != nil || !Away(err) {
 			if err != nil && ctx.Err() != nil {
@@ -140,7 +140,7 @@ func (s *Session) Patient(ctx context.Context, read func(context.Context) error)
 	}
 }
 
-// Away says whether an error means that the server cannot be reached right now.
+// Away reports whether an error means that the server is unreachable.
 func Away(err error) bool {
 	var network net.Error
 	var broken *net.OpError

@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// How a run reference's status reads when the run did not succeed.
+// The statuses of run references whose run did not succeed.
 const (
 	runFailed      = string(run.OutcomeFailed)
 	runInterrupted = string(run.OutcomeInterrupted)
@@ -22,7 +22,7 @@ func FormerName(t *infrav1.Terraform, from *infrav1.StateTakeover) string {
 	return t.Namespace + "/" + from.Name
 }
 
-// DeletedAt says when the former stack was deleted, if that is known.
+// DeletedAt is the time when the former stack was deleted, if known.
 func DeletedAt(from *infrav1.StateTakeover) string {
 	if from.DeletedAt == nil {
 		return ""
@@ -30,7 +30,7 @@ func DeletedAt(from *infrav1.StateTakeover) string {
 	return " " + from.DeletedAt.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// StateInWords says how a stack stands: its Ready message, unless something says more.
+// StateInWords describes a stack: its Ready message, unless something more specific applies.
 func StateInWords(t *infrav1.Terraform) string {
 	ready := ConditionOf(t, infrav1.ConditionReady)
 	switch {
@@ -44,7 +44,7 @@ func StateInWords(t *infrav1.Terraform) string {
 	return ready.Message
 }
 
-// Failed says whether a run failed or was interrupted.
+// Failed reports whether a run failed or was interrupted.
 func Failed(r *infrav1.RunReference) bool {
 	return r.Status == runFailed || r.Status == runInterrupted
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// acknowledgeOptions say what is acknowledged.
+// acknowledgeOptions select what is acknowledged.
 type acknowledgeOptions struct {
-	// run is the last run whose list was seen; empty for what is listed now.
+	// run is the last run whose list the user saw; empty for the current list.
 	run string
 	// yes acknowledges without a question.
 	yes bool
@@ -92,8 +92,7 @@ func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	return s.PrintStack(acknowledged, out)
 }
 
-// seenUnproven is the part of a list that an acknowledgement takes off: that of a run and of earlier ones, with addresses only
-// these.
+// seenUnproven is the part of a list that is acknowledged: of a run and of earlier ones, or only these addresses of it.
 func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *infrav1.UnprovenStatus {
 	seen, listed := &infrav1.UnprovenStatus{}, u.UpTo(upTo)
 	for _, r := range u.Resources {
@@ -109,8 +108,8 @@ func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *i
 	return seen
 }
 
-// acknowledgement is what the annotation says. Addresses that were acknowledged a moment before stay in it: the server may
-// not have seen them yet.
+// acknowledgement is the annotation's value. It keeps addresses that were acknowledged before, because the server may not
+// have seen them yet.
 func acknowledgement(upTo, before string, addresses []string) string {
 	if len(addresses) == 0 {
 		return upTo
@@ -126,7 +125,7 @@ func acknowledgement(upTo, before string, addresses []string) string {
 	return strings.Join(slices.Compact(lines), "\n")
 }
 
-// unproven lists what applies that were cut off may have left, and what to do about it.
+// unproven lists the unproven resources, and what to do about them.
 func (v *statusView) unproven() {
 	u := v.t.Status.Unproven
 	if u == nil {
@@ -154,12 +153,12 @@ func (v *statusView) unproven() {
 	fmt.Fprintf(v, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Unproven")), ui.Indented(strings.Join(lines, "\n")))
 }
 
-// unprovenLines are the resources of a list, a line each, and what else is known of its runs.
+// unprovenLines has a line for each resource of a list, and for notes about its runs.
 func unprovenLines(u *infrav1.UnprovenStatus, call string) []string {
 	lines := make([]string, 0, len(u.Resources)+2)
 	for _, r := range u.Resources {
 		line := r.Address
-		if r.Match != "" { // others may look the same
+		if r.Match != "" { // masked addresses may look the same
 			line += " [" + r.Match + "]"
 		}
 		if r.Object != "" {

@@ -110,7 +110,7 @@ func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id s
 	return r.run(ctx)
 }
 
-// warnOfEnforcer says that a manifest sets the field back, as far as the object tells.
+// warnOfEnforcer warns if the object shows that a manifest may reset spec.approvePlan.
 func warnOfEnforcer(s *session.Session, t *infrav1.Terraform) {
 	if by := keep.Enforcer(t); by != "" && !t.AutoApproves() {
 		s.News("%s applies approvePlan from a manifest, and may set it back before the plan is applied. Approve in that manifest instead:\n"+
@@ -118,7 +118,7 @@ func warnOfEnforcer(s *session.Session, t *infrav1.Terraform) {
 	}
 }
 
-// approvable says which plan an approval would be for, or why there can be none.
+// approvable returns the plan that can be approved, or an error that says why there is none.
 func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, error) {
 	key, pending, call := session.KeyOf(t), t.Status.Plan.Pending, s.Call(session.KeyOf(t))
 	switch {
@@ -138,7 +138,7 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 	return pending, nil
 }
 
-// heldBecause says why a plan is held although the stack applies its plans automatically.
+// heldBecause explains why the plan of a stack with approvePlan "auto" is held.
 func heldBecause(t *infrav1.Terraform) string {
 	if by := t.Status.Plan.HeldBy; by != "" {
 		return "for approval by circuit breaker " + by

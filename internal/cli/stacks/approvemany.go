@@ -22,13 +22,12 @@ type bulk struct {
 	all, yes bool
 }
 
-// wanted tells whether the flags and arguments of approve are about several stacks. A second argument that begins as the ids of
-// plans do is one.
+// wanted reports whether flags and arguments select several stacks. A second argument may also be the id of a plan.
 func (b *bulk) wanted(args []string) bool {
 	return b.all || b.everywhere || b.selector != "" || len(args) > 2 || len(args) == 2 && !strings.HasPrefix(args[1], "plan-")
 }
 
-// check refuses what does not go together.
+// check rejects flags and arguments that exclude each other.
 func (b *bulk) check(cmd *cobra.Command, args []string, single bool) error {
 	some := b.all || b.everywhere || b.selector != ""
 	switch {
@@ -44,7 +43,7 @@ func (b *bulk) check(cmd *cobra.Command, args []string, single bool) error {
 	return nil
 }
 
-// approveMany approves the plans that wait now, each by its id: one that takes the place of another meanwhile is not approved.
+// approveMany approves the pending plans by their ids, so that it never approves a newer plan.
 func approveMany(s *session.Session, cmd *cobra.Command, b *bulk, args []string, out *ui.Output) error {
 	waiting, err := toApprove(s, cmd, b, args)
 	if err != nil {

@@ -73,7 +73,7 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 	return nil
 }
 
-// awaitEnd waits for the end of the run, which is where its log ends, and returns its record.
+// awaitEnd waits for the end of the run's log, which is that of the run, and returns its record.
 func awaitEnd(ctx context.Context, s *session.Session, key types.NamespacedName, rec run.Record) (run.Record, error) {
 	log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: rec.Spec.ID, Follow: true}, Line: func([]byte) error { return nil }}
 	if err := log.Run(ctx); err != nil {
@@ -82,7 +82,7 @@ func awaitEnd(ctx context.Context, s *session.Session, key types.NamespacedName,
 	return s.Content.Run(ctx, key.Namespace, key.Name, rec.Spec.ID)
 }
 
-// howEnded says how a run ended that was to stop.
+// howEnded describes the end of a cancelled run.
 func howEnded(r *run.Result) string {
 	switch {
 	case r.Class != run.FailureCanceled:

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// newCircuitCommand opens or closes circuit breakers by hand. They belong to no namespace.
+// newCircuitCommand opens or closes circuit breakers manually.
 func newCircuitCommand(a *session.App, open bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: session.CircuitBreakers.Word + " NAME...", Aliases: session.CircuitBreakers.Aliases(),
@@ -46,7 +46,7 @@ for maintenance:
 	return cmd
 }
 
-// turnCircuit opens or closes one.
+// turnCircuit opens or closes a circuit breaker.
 func turnCircuit(ctx context.Context, s *session.Session, key types.NamespacedName, open bool) (*session.Object, error) {
 	action := "resume"
 	if open {

@@ -15,10 +15,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// completedRuns is how many of the last runs a shell offers.
+// completedRuns is the number of runs that a shell offers.
 const completedRuns = 20
 
-// What completion offers for the word after the name of a stack.
+// The completions of the argument after the name of a stack.
 var (
 	runIDs session.StackWords = func(ctx context.Context, s *session.Session, key types.NamespacedName) ([]cobra.Completion, error) {
 		return recentRuns(ctx, s, key, func(run.Record) bool { return true })
@@ -49,7 +49,7 @@ var (
 	})
 )
 
-// recentRuns lists the last runs of a stack that are wanted, each with what it did.
+// recentRuns lists the last wanted runs of a stack, each with its title.
 func recentRuns(ctx context.Context, s *session.Session, key types.NamespacedName, wanted func(run.Record) bool) ([]cobra.Completion, error) {
 	list, err := s.Content.Runs(ctx, key.Namespace, key.Name, completedRuns)
 	var found []cobra.Completion

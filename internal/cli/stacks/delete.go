@@ -64,7 +64,7 @@ func deleteStack(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	return nil
 }
 
-// deletionQuestion says what a deletion destroys and what it leaves behind; empty when it does neither.
+// deletionQuestion says what a deletion destroys or leaves behind; empty if nothing.
 func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
 	key, targets := session.KeyOf(t), strings.Join(t.Spec.Targets, ", ")
 	switch {
@@ -80,7 +80,7 @@ func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
 	return fmt.Sprintf("Deleting %s destroys everything that it manages. There is no undo.", key)
 }
 
-// whatStays says what a deletion has left behind.
+// whatStays says what a deletion left behind.
 func whatStays(t *infrav1.Terraform) string {
 	switch {
 	case !mayHaveResources(t):
@@ -93,14 +93,14 @@ func whatStays(t *infrav1.Terraform) string {
 	return ""
 }
 
-// mayHaveResources tells whether the stack may manage anything: it applied, or found a state that it did not make.
+// mayHaveResources reports whether the stack may manage resources: it applied, or found an existing state.
 func mayHaveResources(t *infrav1.Terraform) bool {
 	s := &t.Status
 	destroyed := t.Spec.Destroy && session.ConditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
 	return (s.LastAppliedRevision != "" || s.LastAppliedRun != "" || s.TakenOver != nil) && !destroyed
 }
 
-// placeOfState says where the state is kept.
+// placeOfState says where the state is stored.
 func placeOfState(t *infrav1.Terraform) string {
 	if t.KeepsOwnState() {
 		return "in the stack's custom backend"
@@ -108,7 +108,7 @@ func placeOfState(t *infrav1.Terraform) string {
 	return "Secret " + t.StateSecretName()
 }
 
-// awaitGone shows what a deletion does until the stack is gone, and why it does not go on.
+// awaitGone shows the runs of a deletion, and why it waits, until the stack is gone.
 func awaitGone(ctx context.Context, s *session.Session, key types.NamespacedName, deleted *infrav1.Terraform) error {
 	f := follower{Session: s, key: key, before: lastRunOf(deleted)}
 	for {

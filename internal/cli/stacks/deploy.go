@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
-// deployment is what the flags of "yuba deploy" say.
+// deployment has the flags of "yuba deploy".
 type deployment struct {
 	name   string
 	yes    bool
@@ -74,8 +74,7 @@ after the plan and says how to approve it.`,
 	return cmd
 }
 
-// deploy pushes a directory and applies the stack. It applies only the fields that this command sets: those that others set
-// stay.
+// deploy pushes a directory and applies the stack, with only the fields that this command sets: others stay.
 func (d deployment) deploy(ctx context.Context, s *session.Session, dir string, stack *unstructured.Unstructured, out *ui.Output) error {
 	key := client.ObjectKeyFromObject(stack)
 	pushed, err := push(ctx, s, dir, key)

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stacks has the commands about stacks: to change them (create, deploy, approve, cancel, destroy, delete …) and
-// to look at them (list, status, plan, logs, runs, why, queue, top …).
+// inspect them (list, status, plan, logs, runs, why, queue, top …).
 //
-//   - A follower watches what follows from a change of a stack, and shows the logs of its runs.
+//   - A follower watches a changed stack and shows the logs of its runs.
 //   - A review is a follower that also shows the plan, asks, approves, and shows the apply.
-//   - An origin tells where a stack comes from: its source, and the Kustomization or Tenant that applied it.
+//   - An origin is where a stack comes from: its source, and the Kustomization or Tenant that applied it.
 //
-// Commands talk to the API only. An approval names the plan that was shown: another plan is never approved by it.
+// Commands talk to the API only. An approval names the plan that was shown, and never approves another one.
 package stacks

@@ -19,24 +19,24 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// follower watches what a stack does after it was changed, and shows it.
+// follower watches a changed stack and shows its runs.
 type follower struct {
 	*session.Session
 	key types.NamespacedName
-	// before is the run that ended last before the change; it is not what is waited for.
+	// before is the last run before the change.
 	before string
-	// request is the value of the annotation that came with the change, if one did.
+	// request is the reconcile request of the change, if it has one.
 	request string
-	// generation is the stack's since the change.
+	// generation is the stack's generation after the change.
 	generation int64
-	// told keeps news from being told twice.
+	// told is the last news, which is not repeated.
 	told string
-	// shown is the run whose log was shown last, explained how many errors that log told.
+	// shown is the run whose log was shown last; explained is the number of errors in it.
 	shown     string
 	explained int
 }
 
-// followed is a follower of a stack that a request, or a change up to this generation, has changed.
+// followed is a follower of a stack after a change, which led to this generation.
 func followed(s *session.Session, before *infrav1.Terraform, request string, generation int64) follower {
 	return follower{Session: s, key: session.KeyOf(before), before: lastRunOf(before), request: request, generation: generation}
 }
@@ -51,14 +51,12 @@ func lastRunOf(t *infrav1.Terraform) string {
 	return t.Status.LastRun.ID
 }
 
-// begin waits until the server has looked at the change, and returns the stack with the run that follows from it, if
-// one does.
+// begin waits until the server has reconciled the change, and returns the stack with the run that follows, if any.
 func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
 	return f.WaitFor(ctx, f.key, f.begun)
 }
 
-// begun says whether the server has drawn its conclusions from the change: a run was begun after it, or none is needed, or
-// none can be.
+// begun reports whether the server has reconciled the change: it started a run, or needs none, or cannot start one.
 func (f *follower) begun(t *infrav1.Terraform) bool {
 	s := &t.Status
 	seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)
@@ -82,7 +80,7 @@ func (f *follower) tell(format string, args ...any) {
 	}
 }
 
-// runs shows the runs that are in hand, one after the other, and returns the stack when none is left.
+// runs shows the runs that follow, one after the other, and returns the stack after the last one.
 func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Terraform, error) {
 	for {
 		switch {
@@ -91,7 +89,7 @@ func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Ter
 		case t.Status.CurrentRun == nil && lastRunOf(t) == f.before:
 			return t, nil
 		case t.Status.CurrentRun == nil:
-			// It ended before it was seen; its log is there all the same.
+			// The run ended before we saw it; its log is still available.
 			if err := f.show(ctx, t.Status.LastRun); err != nil {
 				return nil, err
 			}
@@ -120,7 +118,7 @@ func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 	err := log.Run(ctx)
 	f.shown, f.explained = r.ID, view.Errors
 	if apierrors.IsNotFound(err) {
-		return nil // there is nothing to show of it; the stack tells how it ended
+		return nil // there is no log; the stack's status has the result
 	}
 	if err != nil && ctx.Err() != nil {
 		f.News("\nRun %s continues. Follow it:\n    yuba logs %s -f", r.ID, f.Call(f.key))
@@ -128,7 +126,7 @@ func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 	return err
 }
 
-// problem is the error that the stack's state stands for; nil when nothing is wrong with it.
+// problem is the error in the stack's status; nil if there is none.
 func (f *follower) problem(action string, t *infrav1.Terraform) error {
 	ready := session.ConditionOf(t, infrav1.ConditionReady)
 	call := f.Call(f.key)

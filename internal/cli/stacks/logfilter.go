@@ -17,16 +17,16 @@ import (
 // logLevels are the levels of tofu's messages, the least important first.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// logFilter says which lines of a log are shown.
+// logFilter selects the lines of a log.
 type logFilter struct {
-	// level is the least important one that is shown; empty shows all.
+	// level is the lowest level to show; empty for all.
 	level string
-	// since leaves out what is older.
+	// since excludes older lines.
 	since time.Time
-	// tail is how many of the lines that are there already are shown; a negative number shows all.
+	// tail is the number of existing lines to show; negative for all.
 	tail int
 
-	// late says whether the line before was late enough: what has no time goes with it.
+	// late is whether the previous line was after since; lines without a time follow it.
 	late bool
 }
 
@@ -66,8 +66,8 @@ func (f *logFilterFlags) filter(cmd *cobra.Command, now time.Time) (*logFilter, 
 	return filter, nil
 }
 
-// shows says whether a line is shown. Lines are asked about in their order. A line that is no message of tofu counts as
-// information of the time of the line before.
+// shows reports whether a line is shown; it needs the lines in order. A line that is not a message of tofu has level info,
+// and the time of the line before.
 func (f *logFilter) shows(line []byte) bool {
 	event := plan.ParseEvent(line)
 	if !event.Time.IsZero() || f.since.IsZero() {

@@ -83,10 +83,10 @@ func logs(ctx context.Context, s *session.Session, key types.NamespacedName, o c
 	return err
 }
 
-// runTail shows the end of what is there, and goes on from there if the log is followed.
+// runTail shows the end of the existing log, and follows it from there if requested.
 func runTail(ctx context.Context, r *session.LogReader, filter *logFilter, show func([]byte) error) error {
 	if r.Options.Run == "" {
-		// What is read twice must be the same run.
+		// Both reads must be of the same run.
 		list, err := r.Session.Content.Runs(ctx, r.Stack.Namespace, r.Stack.Name, 1)
 		if err != nil {
 			return r.Session.StackError("list the runs of", r.Stack, err)
@@ -98,7 +98,7 @@ func runTail(ctx context.Context, r *session.LogReader, filter *logFilter, show 
 	last, rest, follow := logTail{most: filter.tail}, r.Line, r.Options.Follow
 	r.Options.Follow = false
 	r.Line = func(line []byte) error {
-		// Of a line that is being written the whole comes later.
+		// Skip a partial line: the whole line comes later.
 		if whole := bytes.HasSuffix(line, []byte("\n")); (whole || !follow) && filter.shows(line) {
 			last.add(line)
 		}

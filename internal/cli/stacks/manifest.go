@@ -23,10 +23,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// approveInFile writes the approval of a plan into the stack's manifest on disk, and says whether that was new. Of the file
-// only the one value changes: comments, order and layout stay.
+// approveInFile writes the approval of a plan into the stack's manifest, and reports whether the file changed. Only that
+// value changes: comments, order and layout stay.
 func approveInFile(path string, key types.NamespacedName, id string) (bool, error) {
-	// A link stays a link.
+	// Replace the target of a link, not the link.
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false, err
@@ -49,7 +49,7 @@ func approveInFile(path string, key types.NamespacedName, id string) (bool, erro
 	return true, replaceFile(target, after, info.Mode().Perm())
 }
 
-// replaceFile never leaves half a file behind.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
@@ -57,7 +57,7 @@ func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(f.Name()) //nolint:errcheck // what went wrong before is told
+			os.Remove(f.Name()) //nolint:errcheck // the first error is returned
 		}
 	}()
 	_, err = f.Write(data)
@@ -67,7 +67,7 @@ func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// errByHand is for manifests that are written in a way that only a person should change.
+// errByHand is for manifests that only a person should edit.
 var errByHand = errors.New("this command cannot edit spec.approvePlan in this notation; set it to the plan's id manually")
 
 // approveInManifest returns the file with spec.approvePlan of the stack set to a plan's id.
@@ -116,7 +116,7 @@ func parseManifests(file []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// isStack says whether a document is the stack's manifest. One without a namespace gets that where it is applied.
+// isStack reports whether a document is the stack's manifest. It may omit the namespace.
 func isStack(document *yaml.Node, key types.NamespacedName) bool {
 	var m struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -131,7 +131,7 @@ func isStack(document *yaml.Node, key types.NamespacedName) bool {
 		(m.Metadata.Namespace == "" || m.Metadata.Namespace == key.Namespace)
 }
 
-// setApproval changes the bytes at which the document says spec.approvePlan, or would.
+// setApproval changes or inserts the bytes of spec.approvePlan.
 func setApproval(file []byte, document *yaml.Node, id string) ([]byte, error) {
 	specKey, spec := fieldOf(document, "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
@@ -147,7 +147,7 @@ func setApproval(file []byte, document *yaml.Node, id string) ([]byte, error) {
 		at := offset(file, spec.Line, spec.Column)
 		return splice(file, at+1, at+1, text)
 	case value == nil:
-		// Right below "spec:", so that a comment above the first field stays with that.
+		// Directly below "spec:", so that a comment above the first field stays there.
 		first := spec.Content[0]
 		start := offset(file, first.Line, 1)
 		indent := file[start:offset(file, first.Line, first.Column)]
@@ -175,7 +175,7 @@ func setApproval(file []byte, document *yaml.Node, id string) ([]byte, error) {
 	return splice(file, at, at+len(value.Value), text)
 }
 
-// plainID matches ids that are no other value when they stand without quotes.
+// plainID matches ids that need no quotes.
 var plainID = regexp.MustCompile(`^plan-[A-Za-z0-9./_-]+$`)
 
 func quoted(id string) string {
@@ -202,7 +202,7 @@ func fieldOf(mapping *yaml.Node, field string) (name, value *yaml.Node) {
 	return nil, nil
 }
 
-// offset is where a line's column begins; both count from 1, columns in characters.
+// offset is the index of a line's column; both count from 1, columns in characters.
 func offset(file []byte, line, column int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -226,8 +226,8 @@ func lineEnd(file []byte) string {
 	return "\n"
 }
 
-// onlyApproval says whether the edited file says what the documents say, and the approval: whatever way a manifest is
-// written in, nothing else is changed by mistake.
+// onlyApproval reports whether the edited file differs from the documents only by the approval, however the manifest is
+// written.
 func onlyApproval(edited []byte, documents []*yaml.Node, changed int, id string) bool {
 	after, err := parseManifests(edited)
 	if err != nil || len(after) != len(documents) {

@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// nextSteps are the commands that a person would use now; call is how they name the stack.
+// nextSteps are the commands to use next; call is the stack's name in them.
 func nextSteps(t *infrav1.Terraform, call string) []string {
 	s, ready := &t.Status, session.ConditionOf(t, infrav1.ConditionReady)
 	switch {
@@ -24,7 +24,7 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 	case ready.Reason == infrav1.ReasonBreakTheGlass:
 		return []string{"yuba shell " + call}
 	case s.Lock.Pending != "" && t.KeepsOwnState():
-		// Only the tool reaches that lock, and only the stack tells it to.
+		// Only the tool can release that lock, and only spec.tfstate makes it do so.
 		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only if the lock holder is gone)`,
 			t.Namespace, t.Name, s.Lock.Pending)}
 	case s.Lock.Pending != "":
@@ -32,7 +32,7 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 	case ready.Reason == infrav1.ReasonStateTakenOver:
 		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys the listed resources)"}
 	case ready.Reason == infrav1.ReasonAccessDenied && strings.HasSuffix(ready.Message, infrav1.MessageCrossNamespace):
-		// tofu-controller's message has that reason for other refusals as well, and does not name the flag.
+		// This reason also has other causes, and the message does not name the flag.
 		return []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
 	case t.AwaitsApproval():
 		steps := []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}

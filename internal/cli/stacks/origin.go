@@ -16,15 +16,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// origin tells where a stack comes from.
+// origin is where a stack comes from.
 type origin struct {
 	// applied is the Kustomization that applied the stack's object.
 	applied string
-	// source says how the source stands when it is not well.
+	// source is the problem of the source; empty if there is none.
 	source string
 }
 
-// originOf looks at what is above a stack, as far as it can be seen: the status of a stack is worth something without it.
+// originOf reads the origin of a stack. Errors do not matter: the status is useful without it.
 func originOf(ctx context.Context, s *session.Session, t *infrav1.Terraform, now time.Time) origin {
 	ctx, cancel := context.WithTimeout(ctx, session.ServerPatience)
 	defer cancel()
@@ -53,7 +53,7 @@ func originOf(ctx context.Context, s *session.Session, t *infrav1.Terraform, now
 	return from
 }
 
-// appliedFrom is the revision of a Kustomization, and whether it is well.
+// appliedFrom is the revision of a Kustomization, and its problem.
 func appliedFrom(owner *session.Object) string {
 	text := ""
 	if owner.Revision() != "" {
@@ -68,7 +68,7 @@ func appliedFrom(owner *session.Object) string {
 	return text
 }
 
-// notWell says what is wrong with a source; empty when nothing is.
+// notWell is the problem of a source; empty if there is none.
 func notWell(source *session.Object, now time.Time) string {
 	c := source.Ready()
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// chosen are the flags that choose among stacks.
+// chosen are the flags that select stacks.
 type chosen struct {
 	everywhere bool
 	selector   string
@@ -31,7 +31,7 @@ func (f *chosen) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", verb+" only of stacks with these labels, such as team=network")
 }
 
-// awaiting lists the selected stacks whose plans wait for approval, those that wait longest first.
+// awaiting lists the selected stacks whose plans wait for approval, longest first.
 func awaiting(s *session.Session, cmd *cobra.Command, f chosen) ([]infrav1.Terraform, error) {
 	match, err := labels.Parse(f.selector)
 	if err != nil {
@@ -106,7 +106,7 @@ func showPending(ctx context.Context, s *session.Session, waiting []infrav1.Terr
 	return nil
 }
 
-// showDifferences shows what a plan that waits changes. One that cannot be read is named, and the others are shown.
+// showDifferences shows the changes of a pending plan, or reports that it cannot be read.
 func showDifferences(ctx context.Context, s *session.Session, t *infrav1.Terraform) error {
 	fmt.Fprintf(s.Out, "\n%s, %s:\n", session.KeyOf(t), t.Status.Plan.Pending)
 	p, err := readPlan(ctx, s, session.KeyOf(t), t.Status.Plan.RunID)

@@ -31,7 +31,7 @@ The command hides sensitive values. It does not make a new plan; see "yuba repla
 	})
 }
 
-// NewShowCommand is for hands that are used to tfctl.
+// NewShowCommand is "yuba show plan", as with tfctl.
 func NewShowCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use:     "show COMMAND",

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// planHeading says which plan is shown and what has become of it; empty where the server does not tell.
+// planHeading names the shown plan and its state; empty if the server does not report it.
 func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	if s == nil {
 		return ""
@@ -62,7 +62,7 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	return diagnostic.Printable(text)
 }
 
-// pendingIs says what a pending plan waits for.
+// pendingIs says what a pending plan is waiting for.
 func pendingIs(t *infrav1.Terraform) string {
 	switch p := t.Status.Plan; {
 	case p.Approved:
@@ -79,7 +79,7 @@ func pendingIs(t *infrav1.Terraform) string {
 	return "waits for approval"
 }
 
-// noPlan explains that there is no plan to show, as far as the object tells why; nil when it does not.
+// noPlan explains why there is no plan; nil if the object does not show why.
 func noPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, err error) error {
 	key, call, ready := session.KeyOf(t), s.Call(session.KeyOf(t)), session.ConditionOf(t, infrav1.ConditionReady)
 	if !apierrors.IsNotFound(err) || ctx.Err() != nil {

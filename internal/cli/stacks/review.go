@@ -17,18 +17,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// review brings a stack from a change to its end: it shows the runs, shows the plan, asks, approves, shows the apply.
+// review follows a change to its end: it shows runs and plan, asks, approves, and shows the apply.
 type review struct {
 	follower
-	// action is what the user asked for, such as deploy, for messages.
+	// action is the command, such as deploy, for messages.
 	action string
 	// yes approves without a question.
 	yes bool
-	// form is how the plan and the outputs are answered; machines get the stack at the end instead.
+	// out is the form of -o. Programs only get the stack at the end.
 	out *ui.Output
 }
 
-// maxPlans is how many plans one review approves; each but the first is there because the one before became stale.
+// maxPlans limits the plans that one review approves. Each but the first replaces a stale one.
 const maxPlans = 5
 
 func (r *review) run(ctx context.Context) error {
@@ -53,13 +53,13 @@ func (r *review) run(ctx context.Context) error {
 	return ui.Exitf(ui.ExitWaiting, "%s %s: the stack changes faster than its plans are approved. See:\n    yuba status %s", r.action, r.key, r.Call(r.key))
 }
 
-// approve shows the plan that waits and lets the user decide.
+// approve shows the pending plan and asks.
 func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err
 	}
 	id := t.Status.Plan.Pending
-	// --yes answers for what the program does, and not for what a deleted stack left behind.
+	// --yes does not approve changes to the state that a deleted stack left behind.
 	if from := t.Status.TakenOver; !r.yes || from != nil {
 		if from != nil {
 			r.News("The stack continues with the state of %s, which was deleted%s.", session.FormerName(t, from), session.DeletedAt(from))
@@ -81,9 +81,8 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	return nil
 }
 
-// approval is the change that approves a plan, and the request in it. Only an approval that changes no field, such as one
-// that takes back a rejection or one of a plan that a circuit breaker holds, needs a request: otherwise the object's
-// generation tells that it was seen. A stack that applies its plans by itself goes on doing so.
+// approval is the change that approves a plan, and its reconcile request. A request is only needed if no field changes, for
+// a rejected or held plan; otherwise the generation shows that the server saw the change. approvePlan "auto" stays.
 func approval(t *infrav1.Terraform, id string) (session.Change, string) {
 	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
 	if t.Spec.ApprovePlan == id || t.AutoApproves() {
@@ -104,7 +103,7 @@ func questionFor(t *infrav1.Terraform) string {
 	return "Do you want to perform these actions?"
 }
 
-// showPlan writes a run's readable plan.
+// showPlan writes the plan of a run.
 func (r *review) showPlan(ctx context.Context, runID string) error {
 	if r.out.Machine() {
 		return nil
@@ -117,7 +116,7 @@ func (r *review) showPlan(ctx context.Context, runID string) error {
 	return err
 }
 
-// conclude tells what came of it.
+// conclude shows the result.
 func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.problem(r.action, t); err != nil {
 		return err
@@ -146,11 +145,11 @@ func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 	return r.showOutputs(ctx)
 }
 
-// showOutputs tells the outputs as tofu does after an apply. Whoever may not read them has deployed all the same.
+// showOutputs shows the outputs, as tofu does after an apply. The deployment succeeded even if they cannot be read.
 func (r *review) showOutputs(ctx context.Context) error {
 	outputs, err := r.Content.Outputs(ctx, r.key.Namespace, r.key.Name)
 	if err != nil || len(outputs) == 0 {
-		return nil //nolint:nilerr // "yuba outputs" tells why
+		return nil //nolint:nilerr // "yuba outputs" shows the error
 	}
 	fmt.Fprintf(r.App.Out, "\n%s\n\n", r.Paint(r.App.Out, ui.ColorBold, "Outputs:"))
 	return listing.PrintOutputs(r.App.Out, outputs, false)

@@ -44,7 +44,7 @@ func showStatus(ctx context.Context, s *session.Session, t *infrav1.Terraform, o
 	return nil
 }
 
-// toolOf says what the stack's last run was carried out with, when its record can be had.
+// toolOf is the tool of the stack's last run, if its record can be read.
 func toolOf(ctx context.Context, s *session.Session, t *infrav1.Terraform) string {
 	if t.Status.LastRun == nil {
 		return ""
@@ -58,15 +58,15 @@ func toolOf(ctx context.Context, s *session.Session, t *infrav1.Terraform) strin
 	return strings.TrimSpace(rec.Result.ToolName + " " + rec.Result.ToolVersion)
 }
 
-// statusView writes one screen about one stack.
+// statusView writes the status of a stack.
 type statusView struct {
 	ui.Labels
 	t     *infrav1.Terraform
 	call  string
 	paint func(color, text string) string
-	// tool is what the last run was carried out with; empty when unknown.
+	// tool is the tool of the last run; empty if unknown.
 	tool string
-	// origin is where the stack comes from, as far as that is known.
+	// origin is where the stack comes from, if known.
 	origin origin
 }
 
@@ -101,7 +101,7 @@ func (v *statusView) ready() {
 	case metav1.ConditionTrue:
 		word, color = "yes", ui.ColorGreen
 	case metav1.ConditionFalse:
-		if c.Reason != infrav1.ReasonDependencyNotReady { // nothing is wrong with this one
+		if c.Reason != infrav1.ReasonDependencyNotReady { // not a failure
 			word, color = "no", ui.ColorRed
 		}
 	}

@@ -45,23 +45,23 @@ Press "q" or Ctrl-C to end it. Without a terminal, with --once or with -o, the c
 	return cmd
 }
 
-// top shows how a fleet does.
+// top shows all stacks and runs.
 type top struct {
 	*session.Session
-	// namespace is the only one to show; empty for all.
+	// namespace limits what is shown; empty for all.
 	namespace string
 	fleet     fleet
 	view      topView
 }
 
-// topAnswer is what -o prints.
+// topAnswer is the answer of -o.
 type topAnswer struct {
 	Stacks  map[string]int       `json:"stacks"`
 	Figures content.Figures      `json:"figures"`
 	Runs    []content.QueueEntry `json:"runs"`
 }
 
-// topRows is how many rows each list has when there is no screen to fill.
+// topRows limits each list without a screen.
 const topRows = 10
 
 func (t *top) once(ctx context.Context, out *ui.Output) error {
@@ -86,7 +86,7 @@ func (t *top) once(ctx context.Context, out *ui.Output) error {
 	return nil
 }
 
-// ask gets the figures and the queue.
+// ask reads the figures and the queue.
 func (t *top) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, topPatience)
 	defer cancel()
@@ -103,15 +103,15 @@ func (t *top) ask(ctx context.Context) error {
 }
 
 const (
-	// topEvery is the time between two looks at the server.
+	// topEvery is the interval between requests.
 	topEvery = time.Second
-	// topSettles is how long changes are gathered until they are shown.
+	// topSettles is how long changes are collected before they are shown.
 	topSettles = 100 * time.Millisecond
-	// topPatience is how long one may take.
+	// topPatience limits one request.
 	topPatience = 10 * time.Second
 )
 
-// explain says what to do about what keeps it from being shown.
+// explain adds the next step to an error.
 func (t *top) explain(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w\nThe overview of all namespaces needs a ClusterRoleBinding to the role view; use -n to show the stacks of one namespace", err)
@@ -119,7 +119,7 @@ func (t *top) explain(err error) error {
 	return err
 }
 
-// The sequences that a screen of its own begins and ends with: the alternate one, without a cursor.
+// The terminal sequences of a full-screen view: the alternate screen, without a cursor.
 const (
 	screenBegin = "\x1b[?1049h\x1b[?25l"
 	screenEnd   = "\x1b[?25h\x1b[?1049l"
@@ -128,7 +128,7 @@ const (
 	screenRest  = "\x1b[J"
 )
 
-// live redraws the screen until somebody has seen enough.
+// live redraws the screen until the user quits.
 func (t *top) live(ctx context.Context, screen *os.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -166,7 +166,7 @@ func (t *top) live(ctx context.Context, screen *os.File) error {
 			}
 		case <-resized:
 		case <-changes:
-			// Many stacks may change at once; the screen is drawn when they have.
+			// Many stacks may change at once: draw only after that.
 			changes, settled = nil, time.After(topSettles)
 		case <-settled:
 			changes, settled = t.fleet.changes(), nil
@@ -183,7 +183,7 @@ func (t *top) live(ctx context.Context, screen *os.File) error {
 
 const ctrlC = 3
 
-// keys gives what is typed, one key at a time. Without a terminal to type at nothing is.
+// keys returns the typed keys, one at a time; none without a terminal.
 func (t *top) keys(ctx context.Context) (restore func(), keys <-chan byte) {
 	in, ok := t.In.(*os.File)
 	if !ok || !ui.IsTerminal(in) {
@@ -207,10 +207,10 @@ func (t *top) keys(ctx context.Context) (restore func(), keys <-chan byte) {
 			}
 		}
 	}()
-	return func() { term.Restore(int(in.Fd()), before) }, typed //nolint:errcheck // the terminal is gone
+	return func() { term.Restore(int(in.Fd()), before) }, typed //nolint:errcheck // fails only if the terminal is gone
 }
 
-// draw fills the screen with how things stand now. What a screen no longer takes ends the command.
+// draw fills the screen with the current view.
 func (t *top) draw(screen *os.File) error {
 	width, height, err := term.GetSize(int(screen.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -220,7 +220,7 @@ func (t *top) draw(screen *os.File) error {
 	text := screenHome
 	for i, line := range t.view.lines(screenSize{width, height}) {
 		if i > 0 {
-			text += "\r\n" // the terminal adds no returns of its own while keys are read
+			text += "\r\n" // a terminal in raw mode adds no carriage returns
 		}
 		text += line.cut(width).text(t.Colors(screen)) + lineRest
 	}

@@ -17,30 +17,30 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// standing is how a stack stands, in a word.
+// standing is the state of a stack in one word.
 type standing int
 
 const (
 	standsReady standing = iota
 	standsRunning
 	standsForApproval
-	// standsForDependencies waits for the stacks that it depends on.
+	// standsForDependencies waits for its dependencies.
 	standsForDependencies
 	standsFailing
 	standsDrifted
-	// standsPaused failed in an outage that many stacks suffer from.
+	// standsPaused is paused by a circuit breaker.
 	standsPaused
 	standsSuspended
-	// standsOther is for stacks that wait for something else, or that nobody has looked at.
+	// standsOther waits for something else, or was not reconciled yet.
 	standsOther
 
 	standings = int(standsOther) + 1
 )
 
-// standingNames are the words, for people and in -o json.
+// standingNames are the words in -o json.
 var standingNames = [standings]string{"ready", "running", "awaitingApproval", "waiting", "failing", "drifted", "paused", "suspended", "other"}
 
-// standingOf says how a stack stands. A run in hand says more than how the last one ended.
+// standingOf is the state of a stack. A current run counts more than the result of the last one.
 func standingOf(t *infrav1.Terraform) standing {
 	ready := session.ConditionOf(t, infrav1.ConditionReady)
 	switch {
@@ -64,7 +64,7 @@ func standingOf(t *infrav1.Terraform) standing {
 	return standsOther
 }
 
-// census is how many stacks stand how.
+// census is the number of stacks in each state.
 type census [standings]int
 
 func (c census) total() int {
@@ -83,14 +83,14 @@ func (c census) byName() map[string]int {
 	return m
 }
 
-// fleet follows how stacks stand, and keeps nothing else of them. The zero value knows none.
+// fleet follows the states of stacks. The zero value has none.
 type fleet struct {
 	mu      sync.Mutex
 	stacks  map[types.NamespacedName]standing
 	changed chan struct{}
 }
 
-// changes is closed when any stack stands in another way.
+// changes returns a channel that is closed on the next change.
 func (f *fleet) changes() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *fleet) changes() <-chan struct{} {
 	return f.changed
 }
 
-// tell wakes who waits for changes. The lock is held.
+// tell closes the channel of changes. The lock is held.
 func (f *fleet) tell() {
 	if f.changed != nil {
 		close(f.changed)
@@ -118,10 +118,10 @@ func (f *fleet) count() census {
 	return c
 }
 
-// topPage is how many stacks are listed at a time.
+// topPage is the page size for listing stacks.
 const topPage = 500
 
-// list begins anew with the stacks there are, and returns the version from which changes are to be watched.
+// list replaces the stacks by those of the API, and returns the version to watch from.
 func (f *fleet) list(ctx context.Context, s *session.Session, namespace string) (version string, err error) {
 	stacks := map[types.NamespacedName]standing{}
 	next := ""
@@ -145,7 +145,7 @@ func (f *fleet) list(ctx context.Context, s *session.Session, namespace string) 
 	return version, nil
 }
 
-// follow keeps the fleet up to date until ctx ends. A server that goes away is waited for.
+// follow updates the fleet until ctx ends. It waits for an unreachable server.
 func (f *fleet) follow(ctx context.Context, s *session.Session, namespace string) error {
 	for ctx.Err() == nil {
 		err := f.round(ctx, s, namespace)
@@ -153,13 +153,13 @@ func (f *fleet) follow(ctx context.Context, s *session.Session, namespace string
 			return err
 		}
 		if err := session.Pause(ctx, session.RetryPause); err != nil {
-			return nil //nolint:nilerr // the end was asked for
+			return nil //nolint:nilerr // ctx has ended
 		}
 	}
 	return nil
 }
 
-// round lists and then watches until the server ends that.
+// round lists, then watches until the watch ends.
 func (f *fleet) round(ctx context.Context, s *session.Session, namespace string) error {
 	version, err := f.list(ctx, s, namespace)
 	if err != nil {

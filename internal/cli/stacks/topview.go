@@ -16,13 +16,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// span is text of one colour.
+// span is a text of one colour.
 type span struct{ words, color string }
 
 // screenLine is one line of the screen.
 type screenLine []span
 
-// screenSize is what a screen takes; zero means that there is none.
+// screenSize is the size of a screen; zero for none.
 type screenSize struct{ width, height int }
 
 func textLine(format string, args ...any) screenLine {
@@ -41,7 +41,7 @@ func (l screenLine) text(colors bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// cut leaves what fits into a width.
+// cut cuts a line to a width.
 func (l screenLine) cut(width int) screenLine {
 	var short screenLine
 	for _, s := range l {
@@ -54,10 +54,10 @@ func (l screenLine) cut(width int) screenLine {
 	return short
 }
 
-// leastFlow is the width below which lines are cut: a screen that is as narrow has no lines to spare.
+// leastFlow is the width below which lines are cut instead of continued.
 const leastFlow = 80
 
-// flow puts parts beside each other, on as many lines as they need.
+// flow puts parts beside each other, on as many lines as needed.
 func flow(label string, parts []screenLine, width int) []screenLine {
 	line, lines := textLine("%s", label), []screenLine(nil)
 	for i, part := range parts {
@@ -82,26 +82,26 @@ func (l screenLine) length() int {
 	return n
 }
 
-// topView is what is shown.
+// topView is the content of the screen.
 type topView struct {
 	stacks  census
 	figures content.Figures
 	runs    []content.QueueEntry
-	// trouble is why the last look at the server failed; nil when it did not.
+	// trouble is the error of the last request; nil if it succeeded.
 	trouble error
-	// The loads of server, runner and tools between the last two looks, in cores; negative while unknown.
+	// The loads of server, runner and tools between the last two requests, in cores; negative if unknown.
 	server, runner, tools float64
 	before                content.Figures
 }
 
-// take notes what the server said.
+// take stores an answer of the server.
 func (v *topView) take(f content.Figures, q content.Queue, namespace string) {
 	v.trouble = nil
 	v.server, _ = load(v.figures.Server, &f.Server, v.figures.At, f.At, -1)
 	if v.figures.At.IsZero() || !v.figures.Started.Equal(f.Started) {
 		v.server, v.runner, v.tools, v.before = -1, -1, -1, f
 	}
-	// The runner tells what it takes with its polls, which are not this command's.
+	// The runner reports its usage with its polls, at other times than our requests.
 	if was, is := v.before, f; is.Runner != nil && is.RunnerSeen != nil && was.Runner != nil && was.RunnerSeen != nil && is.RunnerSeen.After(*was.RunnerSeen) && is.Runner.CPU != was.Runner.CPU {
 		v.runner, v.tools = load(*was.Runner, is.Runner, *was.RunnerSeen, *is.RunnerSeen, v.runner)
 		v.before = f
@@ -115,7 +115,7 @@ func (v *topView) take(f content.Figures, q content.Queue, namespace string) {
 	v.figures.Slowest = slices.DeleteFunc(slices.Clone(f.Slowest), func(e content.EndedRun) bool { return e.Namespace != namespace })
 }
 
-// load is how many cores a process, and those that it started, had between two looks.
+// load is the number of cores that a process, and its children, used between two times.
 func load(was run.Usage, is *run.Usage, from, to time.Time, unknown float64) (own, children float64) {
 	wall := to.Sub(from).Seconds()
 	if wall <= 0 || is.CPU < was.CPU {
@@ -124,7 +124,7 @@ func load(was run.Usage, is *run.Usage, from, to time.Time, unknown float64) (ow
 	return time.Duration(is.CPU-was.CPU).Seconds() / wall, time.Duration(max(is.ChildCPU-was.ChildCPU, 0)).Seconds() / wall
 }
 
-// lines are the whole screen; without a size each list has its first rows.
+// lines are the whole screen; without a size each list has topRows rows.
 func (v *topView) lines(size screenSize) []screenLine {
 	lines := slices.Concat([]screenLine{v.head()}, flow("Stacks ", v.counts(), size.width), flow("Runs   ", v.throughput(), size.width))
 	if v.trouble != nil {
@@ -145,19 +145,18 @@ func (v *topView) lines(size screenSize) []screenLine {
 	return lines
 }
 
-// section is a list on the screen: rows, of which the first has the heads of the columns, or none to say that there are
-// none. need is how many rows it would like to have.
+// section is a list on the screen. The first row has the heads; need is the number of rows without it; none is the text of
+// an empty list.
 type section struct {
 	none string
 	rows [][]string
 	need int
 }
 
-// sectionHead is how many lines a list takes beside its rows: an empty one and the heads.
+// sectionHead is the number of lines beside the rows: an empty one and the heads.
 const sectionHead = 2
 
-// share gives each list its rows: what is at work comes first, the others share what is left. Without a height each has
-// a fixed number.
+// share divides the height among the lists: running runs first, the others share the rest.
 func share(sections []section, height int) []int {
 	rows := make([]int, len(sections))
 	left := height - sectionHead*len(sections)
@@ -196,7 +195,7 @@ func (s *section) lines(rows int) []screenLine {
 	return lines
 }
 
-// inColumns puts cells below each other.
+// inColumns aligns the cells of rows.
 func inColumns(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {
@@ -235,7 +234,7 @@ func (v *topView) head() screenLine {
 	return line
 }
 
-// percent tells a load in hundredths of a core, as top does.
+// percent is a load in percent of a core, as in top.
 func percent(cores float64) string {
 	if cores < 0 {
 		return ""
@@ -243,14 +242,14 @@ func percent(cores float64) string {
 	return fmt.Sprintf(" %.0f%%", 100*cores)
 }
 
-// counts are how many stacks stand how.
+// counts are the numbers of stacks in each state.
 func (v *topView) counts() []screenLine {
 	parts := []screenLine{textLine("%d", v.stacks.total())}
 	for _, part := range []struct {
 		standing standing
 		words    string
 		color    string
-		// rare ones are shown when there are any.
+		// rare ones are only shown if there are any.
 		rare bool
 	}{{standsReady, "ready", ui.ColorGreen, false}, {standsRunning, "running", "", false}, {standsForApproval, "waiting for approval", ui.ColorYellow, false},
 		{standsForDependencies, "waiting for dependencies", "", true}, {standsFailing, "failing", ui.ColorRed, false}, {standsDrifted, "drifted", ui.ColorYellow, false},
@@ -326,7 +325,7 @@ func (v *topView) slowRows() [][]string {
 	return rows
 }
 
-// took tells a time as exactly as it matters.
+// took is a duration, rounded by its size.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -48,14 +48,14 @@ The server decides again from the current facts. The command changes nothing.`,
 	return cmd
 }
 
-// verbsInWords say what a decision means.
+// verbsInWords explain decisions.
 var verbsInWords = map[string]string{
 	"rest": "nothing to do", "await-run": "a run is in progress", "await-approval": "a plan waits for approval", "wait": "waiting",
 	"fail": "cannot continue", "plan": "needs a plan", "plan-and-apply": "needs a plan and an apply", "apply": "needs an apply",
 	"cancel": "a run is to be cancelled", "release": "the object can be deleted", "unlock": "a lock is to be released",
 }
 
-// whyView writes one screen.
+// whyView writes the explanation.
 type whyView struct{ ui.Labels }
 
 func showWhy(w io.Writer, why *run.Why, now time.Time) {
@@ -92,7 +92,7 @@ func (v *whyView) decision(why *run.Why) {
 	}
 }
 
-// planned tells what changed since the stack was planned.
+// planned shows which inputs changed since the last plan.
 func (v *whyView) planned(why *run.Why) {
 	p := why.Planned
 	if p == nil {
@@ -127,7 +127,7 @@ func (v *whyView) last(why *run.Why) {
 	}
 }
 
-// changes lists inputs, one a line.
+// changes lists changed inputs, one a line.
 func (v *whyView) changes(since string, list []run.InputChange) {
 	v.Line("", "inputs changed since %s:", since)
 	for i := range list {
@@ -142,7 +142,7 @@ func (v *whyView) changes(since string, list []run.InputChange) {
 	}
 }
 
-// changeInWords is a change in one line: what, from what to what, and where from.
+// changeInWords is a changed input in one line: its name, old and new value, and origin.
 func changeInWords(c *run.InputChange) string {
 	text := c.Part
 	if c.Name != "" {

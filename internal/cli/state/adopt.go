@@ -48,7 +48,7 @@ It ends with code 5 when something needs action before a stack can continue.`,
 	return cmd
 }
 
-// adoption reads the API. Like the controllers', its kubeconfig is not that of a data directory.
+// adoption makes the report, with the kubeconfig that the controllers would use.
 func adoption(ctx context.Context, a *session.App, all bool) (adopt.Report, error) {
 	config, namespace, err := a.ClusterConfig()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// changeFlags are those of all commands that change a state.
+// changeFlags are the flags of all commands that change a state.
 type changeFlags struct {
 	yes, dryRun bool
 	out         *ui.Output
@@ -84,7 +84,7 @@ func completeChange(a *session.App, cmd *cobra.Command, verb run.StateVerb) *cob
 	return cmd
 }
 
-// changeState previews a change that tofu makes, asks, and has it made.
+// changeState previews a change, asks, and makes it.
 func changeState(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, flags *changeFlags) error {
 	if flags.yes && !flags.dryRun {
 		return doChange(ctx, s, key, change, "", flags)
@@ -110,7 +110,7 @@ func changeState(ctx context.Context, s *session.Session, key types.NamespacedNa
 	return doChange(ctx, s, key, change, expect, flags)
 }
 
-// previews is where it is told what would be done: with the answer, unless that is for a program.
+// previews is the stream for previews: standard output, unless the answer there is for a program.
 func previews(s *session.Session, out *ui.Output) io.Writer {
 	if out.Machine() {
 		return s.Err
@@ -130,7 +130,7 @@ func doChange(ctx context.Context, s *session.Session, key types.NamespacedName,
 	return nil
 }
 
-// carryChange has a change made and waits for its end.
+// carryChange starts the run of a change and waits for its end.
 func carryChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string) (run.Record, error) {
 	action := "state " + string(change.Verb) + " of"
 	rec, err := s.Content.Change(ctx, key.Namespace, key.Name, change, expect)
@@ -159,7 +159,7 @@ func carryChange(ctx context.Context, s *session.Session, key types.NamespacedNa
 	return rec, nil
 }
 
-// changed is what a command that changes a state answers.
+// changed is the answer of commands that change a state.
 type changed struct {
 	Run     string        `json:"run,omitempty"`
 	Verb    run.StateVerb `json:"verb"`
@@ -183,7 +183,7 @@ func tellChange(s *session.Session, rec run.Record, out *ui.Output) error {
 	return out.Print(s.Out, answer)
 }
 
-// warnOfNextPass says what a stack that applies by itself does next.
+// warnOfNextPass warns that a stack with automatic approval applies its program next.
 func warnOfNextPass(ctx context.Context, s *session.Session, key types.NamespacedName) {
 	t, err := s.Get(ctx, key)
 	if err != nil || t.Spec.Suspend || !t.AutoApproves() {
@@ -221,7 +221,7 @@ history. The command shows what the state would lose and gain, and asks.`,
 	return cmd
 }
 
-// pushState shows what the change does, asks the question and does it. next is the state that the change pushes.
+// pushState previews a push, asks the question, and pushes next.
 func pushState(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, next *state.Snapshot, question string, flags *changeFlags) error {
 	expect, err := previewPush(ctx, s, key, change, next, previews(s, flags.out))
 	if err != nil {
@@ -242,11 +242,11 @@ func pushState(ctx context.Context, s *session.Session, key types.NamespacedName
 	return doChange(ctx, s, key, change, expect, flags)
 }
 
-// previewPush tells what the state would lose and gain, and returns the digest of the one that is there.
+// previewPush shows what the state would lose and gain, and returns the digest of the current one.
 func previewPush(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, next *state.Snapshot, w io.Writer) (string, error) {
 	current, err := s.Content.State(ctx, key.Namespace, key.Name, "")
 	if apierrors.IsNotFound(err) {
-		// Either there is no stack, or no state yet: the first is what the stack itself tells.
+		// Either the stack or only its state does not exist.
 		if _, err := s.Get(ctx, key); err != nil {
 			return "", err
 		}

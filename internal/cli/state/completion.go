@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// What completion offers for parts of a state.
+// The completions for parts of a state.
 var (
 	outputNames session.StackWords = func(ctx context.Context, s *session.Session, key types.NamespacedName) ([]cobra.Completion, error) {
 		outputs, err := s.Content.Outputs(ctx, key.Namespace, key.Name)

@@ -68,7 +68,7 @@ func showOutput(s *session.Session, key types.NamespacedName, name string, outpu
 	return err
 }
 
-// masked replaces sensitive values unless they are wanted; the keys stay, so that a program finds what it looks for.
+// masked replaces sensitive values by null, unless they are to be shown.
 func masked(outputs map[string]content.Output, reveal bool) map[string]content.Output {
 	if reveal {
 		return outputs

@@ -64,8 +64,8 @@ func rollback(ctx context.Context, s *session.Session, key types.NamespacedName,
 	return nil
 }
 
-// previewRollback tells what the state would lose and gain. A current state that cannot be read is no obstacle: it may
-// be the reason to go back.
+// previewRollback shows what the state would lose and gain. An unreadable current state does not prevent a rollback: it may
+// be the reason for it.
 func previewRollback(ctx context.Context, s *session.Session, key types.NamespacedName, version string, w io.Writer) error {
 	target, err := s.Content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
@@ -98,7 +98,7 @@ func compareStates(s *session.Session, w io.Writer, heading string, current, tar
 	compareResources(w, from, to)
 }
 
-// compareResources tells by address what differs.
+// compareResources lists the differing resources by address.
 func compareResources(w io.Writer, from, to *state.File) {
 	had, gets := byAddress(from), byAddress(to)
 	var lines []string
@@ -139,7 +139,7 @@ func identified(r state.Resource) string {
 	return " (" + r.ID + ")"
 }
 
-// once wraps an error of the server, unless it names what was looked for in vain: then it says all that there is to say.
+// once wraps an error of the server, except for not found, whose message says everything.
 func once(action string, key types.NamespacedName, err error) error {
 	if apierrors.IsNotFound(err) {
 		return ui.Exitf(ui.ExitNotFound, "%w", err)

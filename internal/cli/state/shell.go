@@ -23,7 +23,6 @@ import (
 func NewShellCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "console", "ssh"},
-		// What tfctl calls it.
 		Aliases: []string{"break-glass", "break-the-glass"},
 		Short:   "Open a shell in a stack's prepared working directory",
 		Long: `Open a shell in a stack's working directory, prepared as for a run: with its program, state, variables, environment and
@@ -46,7 +45,7 @@ confined as in any run; the shell itself is not. No other run of the stack start
 	return cmd
 }
 
-// shell asks for a shell and is its runner until it ends.
+// shell requests a shell and acts as its runner until it ends.
 func shell(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
 	grant, err := s.Content.Shell(ctx, key.Namespace, key.Name)
 	if err != nil {
@@ -77,7 +76,7 @@ func shell(ctx context.Context, s *session.Session, key types.NamespacedName, co
 		s.News("Released the lock of %s.", key)
 	}
 	if code != 0 {
-		return ui.WithCode(code, errors.New("")) // the command itself has said why
+		return ui.WithCode(code, errors.New("")) // the command has printed its error
 	}
 	return nil
 }

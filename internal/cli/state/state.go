@@ -87,7 +87,7 @@ func newStateListCommand(a *session.App) *cobra.Command {
 	return cmd
 }
 
-// listedResource is a resource in the machine's answer: what it is, not what it holds.
+// listedResource is a resource in the answer for programs, without its attributes.
 type listedResource struct {
 	Address  string `json:"address"`
 	Mode     string `json:"mode"`
@@ -121,7 +121,7 @@ func listResources(s *session.Session, resources []state.Resource, out *ui.Outpu
 	return nil
 }
 
-// resourcesBelow are those whose address is one of the addresses or continues it.
+// resourcesBelow are the resources at or below these addresses.
 func resourcesBelow(file *state.File, addresses []string) []state.Resource {
 	if len(addresses) == 0 {
 		return file.Resources
@@ -186,7 +186,7 @@ func newStateHistoryCommand(a *session.App) *cobra.Command {
 	return cmd
 }
 
-// storedVersion is a version of a state in the machine's answer.
+// storedVersion is a version of a state in the answer for programs.
 type storedVersion struct {
 	ID        string    `json:"id"`
 	Time      time.Time `json:"time"`

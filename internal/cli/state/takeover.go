@@ -80,7 +80,7 @@ The former state stays in the history; "yuba state rollback" restores it.`,
 	return cmd
 }
 
-// dropState pushes an empty state: one that follows the present one, or, where that is gone or cannot be read, a new one.
+// dropState pushes an empty state: the successor of the current one or, if that is lost or unreadable, a new one.
 func dropState(ctx context.Context, s *session.Session, t *infrav1.Terraform, flags *changeFlags) error {
 	key := session.KeyOf(t)
 	if t.KeepsOwnState() {
@@ -100,11 +100,11 @@ func dropState(ctx context.Context, s *session.Session, t *infrav1.Terraform, fl
 	return pushState(ctx, s, key, run.StateChange{Verb: run.StatePush, State: next.Data, Force: !readable}, next, question, flags)
 }
 
-// stateToDrop returns the current state. When it can never be read again, it returns the first state of a new lineage.
+// stateToDrop returns the current state, or an empty state of a new lineage if it can never be read again.
 func stateToDrop(ctx context.Context, s *session.Session, key types.NamespacedName) (now *state.Snapshot, readable bool, err error) {
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, "")
 	switch {
-	case apierrors.IsConflict(err): // damaged or vanished; passing failures have another code
+	case apierrors.IsConflict(err): // damaged or lost; transient failures have another code
 	case err != nil:
 		return nil, false, err
 	default:
@@ -115,7 +115,7 @@ func stateToDrop(ctx context.Context, s *session.Session, key types.NamespacedNa
 	return &state.Snapshot{Lineage: string(uuid.NewUUID())}, false, nil
 }
 
-// emptyState is a state that holds nothing.
+// emptyState is a state without resources.
 func emptyState(s *state.Snapshot) []byte {
 	data, err := json.Marshal(map[string]any{"version": 4, "serial": s.Serial, "lineage": s.Lineage,
 		"outputs": map[string]any{}, "resources": []any{}})

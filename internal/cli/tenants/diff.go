@@ -27,19 +27,19 @@ import (
 )
 
 const (
-	// diffChanged is what becomes of an object that a template makes otherwise.
+	// diffChanged: the template changes the object.
 	diffChanged diff.Action = "changed"
-	// diffKept is what becomes of one that a template has no more and that is to be retained.
+	// diffKept: the template no longer has the object, and its deletionPolicy is Retain.
 	diffKept diff.Action = "kept"
 )
 
-// tenantDiff is what a template would change for one tenant.
+// tenantDiff has the changes of a template for one tenant.
 type tenantDiff struct {
 	Tenant string `json:"tenant"`
 	UID    string `json:"uid"`
-	// Changes are those of its objects.
+	// Changes are the changes of its objects.
 	Changes []diff.Change `json:"changes"`
-	// Problems are what does not render.
+	// Problems are errors of rendering.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -108,11 +108,11 @@ func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, 
 	return diffResult(diffs, mistakes)
 }
 
-// mistakesFor tells what is wrong with the template, with the row of one of its tenants.
+// mistakesFor reports mistakes in the template, with the row of one of its tenants.
 func (t *tenantTry) mistakesFor(ctx context.Context, of []*tenantv1.Tenant) (int, error) {
 	subject := check.Subject{Template: t.template, Row: check.SampleOf(t.template, t.registry), Invented: true}
 	if len(of) > 0 {
-		// A tenant that does not say what its row was is told of where it is compared.
+		// compare reports a tenant without its row.
 		if r, err := render.RowOf(of[0]); err == nil {
 			subject.Row, subject.Invented = r, false
 		}
@@ -139,7 +139,7 @@ func diffResult(diffs []tenantDiff, mistakes int) error {
 	return nil
 }
 
-// compare tells what the template changes for a tenant.
+// compare returns the changes of the template for a tenant.
 func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
 	d := tenantDiff{Tenant: tenant.Namespace + "/" + tenant.Name, UID: tenant.Spec.UID, Changes: []diff.Change{}}
 	r, err := render.RowOf(tenant)
@@ -154,7 +154,7 @@ func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
 	}
 	next := tenant.DeepCopy()
 	next.Spec = *spec
-	before, _ := render.Objects(tenant) // what did not render was not made
+	before, _ := render.Objects(tenant) // objects that did not render were not created
 	after, broken := render.Objects(next)
 	for _, e := range broken {
 		d.Problems = append(d.Problems, e.Error())
@@ -167,7 +167,7 @@ func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
 	return d
 }
 
-// orNothing keeps a reference that is not there from being a value.
+// orNothing turns a nil reference into nil.
 func orNothing(ref *meta.KubeConfigReference) any {
 	if ref == nil {
 		return nil
@@ -175,7 +175,7 @@ func orNothing(ref *meta.KubeConfigReference) any {
 	return ref
 }
 
-// tenantObject tells objects apart, whatever the version of their kind.
+// tenantObject identifies an object, whatever its version.
 type tenantObject struct {
 	schema.GroupKind
 	namespace, name string
@@ -190,7 +190,7 @@ func (o tenantObject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{o.Kind, o.namespace, o.name}, func(part string) bool { return part == "" }), "/")
 }
 
-// changesOf compares what a tenant has been given with what it would be given. What does not render any more stays as it is.
+// changesOf compares a tenant's objects with those that it would get. Objects that no longer render stay.
 func changesOf(before, after []render.Object, broken []render.Error) []diff.Change {
 	had, has := map[tenantObject]render.Object{}, map[tenantObject]bool{}
 	for _, o := range before {
@@ -232,7 +232,7 @@ func changesOf(before, after []render.Object, broken []render.Error) []diff.Chan
 	return changes
 }
 
-// rulesOf compares the rules for an object's life. They stand beside its manifest, so that they have no path in the object.
+// rulesOf compares the policies of an object, which are not part of its manifest.
 func rulesOf(was, is *tenantv1.TResource) []diff.Field {
 	var fields []diff.Field
 	for _, rule := range []struct {
@@ -265,7 +265,7 @@ func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
 			fmt.Fprintln(t.Out, t.Paint(t.Out, ui.ColorRed, "✗ "+diagnostic.Printable(problem)))
 		}
 		for _, change := range d.Changes {
-			// Rows are written by anybody, and what is shown here must not steer the terminal.
+			// Rows are untrusted, and must not control the terminal.
 			change.Write(t.Out, func(action diff.Action, text string) string {
 				return t.Paint(t.Out, colors[action], diagnostic.Printable(text))
 			})

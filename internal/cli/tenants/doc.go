@@ -3,6 +3,6 @@
 
 // Package tenants has the commands about tenants: list, render, diff and confirm.
 //
-// A tenantTry is a template that is tried with a row: neither the API nor a database changes. Values of Secrets, of sensitive
-// variables, and of the extra columns of rows are hidden unless somebody asks for them.
+// A tenantTry tries a template with a row, and changes neither the API nor a database. Values of Secrets, of sensitive
+// variables, and of extra columns of rows are hidden unless they are requested.
 package tenants

@@ -21,8 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// templateIn finds a template in a file, and its registry when the file has that as well. A file with one template needs no
-// name. What has no namespace is of the one that is asked for.
+// templateIn finds a template in a file, and its registry, if the file has it. A file with one template needs no name.
+// Objects without a namespace get the given one.
 func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.TenantTemplate, *tenantv1.TenantRegistry, error) {
 	if in, bare, both := strings.Cut(name, "/"); both {
 		namespace, name = in, bare
@@ -54,7 +54,7 @@ func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.Te
 		return nil, nil, ui.Exitf(ui.ExitUsage, "%s has several templates: %s; name one of them", file, strings.Join(names, ", "))
 	}
 	found.Namespace = cmp.Or(found.Namespace, namespace, metav1.NamespaceDefault)
-	found.Status = tenantv1.TenantTemplateStatus{} // of whoever served it when the file was written
+	found.Status = tenantv1.TenantTemplateStatus{} // the file's status is outdated
 	for _, r := range in.registries {
 		if r.Name == found.Spec.RegistryID && cmp.Or(r.Namespace, found.Namespace) == found.Namespace {
 			return found, r, nil
@@ -63,7 +63,7 @@ func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.Te
 	return found, nil, nil
 }
 
-// maxTemplates bounds what is read of a file: no API takes objects that are as large.
+// maxTemplates exceeds the size of objects that an API accepts.
 const maxTemplates = 64 << 20
 
 // tenantKinds are the templates and registries of a file.
@@ -73,7 +73,7 @@ type tenantKinds struct {
 	registries []*tenantv1.TenantRegistry
 }
 
-// tenantKindsIn reads the templates and registries of a file, whatever else it has.
+// tenantKindsIn reads the templates and registries of a file, and ignores other objects.
 func tenantKindsIn(file string, data []byte) (*tenantKinds, error) {
 	found := &tenantKinds{file: file}
 	decoder := k8syaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data)+1)
@@ -93,7 +93,7 @@ func tenantKindsIn(file string, data []byte) (*tenantKinds, error) {
 	}
 }
 
-// add reads one object, or those of a list, as "kubectl get -o yaml" writes them.
+// add reads one object, or a list of "kubectl get -o yaml".
 func (k *tenantKinds) add(raw []byte) error {
 	var head struct {
 		metav1.TypeMeta   `json:",inline"`

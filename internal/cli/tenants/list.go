@@ -93,7 +93,7 @@ func completeObjects(a *session.App, cmd *cobra.Command, flag string, k session.
 	ui.CompleteFlag(cmd, flag, a.ObjectNames(k, true))
 }
 
-// completeUIDs completes the flag --tenant with uids as they are in names: what a row has could be a command to a shell.
+// completeUIDs completes --tenant with the uids of labels: uids of rows may contain shell commands.
 func completeUIDs(a *session.App, cmd *cobra.Command) {
 	ui.CompleteFlag(cmd, "tenant", a.ObjectWords(session.Tenants, func(o *session.Object) string { return o.GetLabels()[tenantv1.LabelUID] }))
 }
@@ -110,7 +110,7 @@ func listTenants(ctx context.Context, v *listing.View, registry, template string
 	return errors.Join(tellOfRegistries(ctx, v, registry), tellOfTemplates(ctx, v, registry, template))
 }
 
-// tellOfRegistries tells what keeps tenants from following their rows.
+// tellOfRegistries reports why tenants do not follow their rows.
 func tellOfRegistries(ctx context.Context, v *listing.View, only string) error {
 	registries, _, err := v.ListObjects(ctx, session.TenantRegistries, v.Namespace)
 	if err != nil {
@@ -138,7 +138,7 @@ func tellOfRegistries(ctx context.Context, v *listing.View, only string) error {
 	return nil
 }
 
-// tellOfTemplates tells what keeps tenants from following their templates.
+// tellOfTemplates reports why tenants do not follow their templates.
 func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string) error {
 	templates, _, err := v.ListObjects(ctx, session.TenantTemplates, v.Namespace)
 	if err != nil {
@@ -149,7 +149,7 @@ func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string
 		switch {
 		case registry != "" && o.Text("spec", "registryId") != registry || only != "" && o.GetName() != only:
 		case o.GetDeletionTimestamp() != nil:
-			v.News("%s is being deleted: %s", o, diagnostic.Printable(applied.Message)) // with the command that it may wait for
+			v.News("%s is being deleted: %s", o, diagnostic.Printable(applied.Message)) // with the command that confirms it, if needed
 		case applied.Reason == tenantv1.ReasonRegistryNotFound:
 			v.News("%s has no rows: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
 		case valid.Status == metav1.ConditionFalse:
@@ -161,7 +161,7 @@ func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string
 	return nil
 }
 
-// andMore says how much there is behind the first line.
+// andMore is the number of lines after the first.
 func andMore(text string) string {
 	if n := strings.Count(strings.TrimSpace(text), "\n"); n > 0 {
 		return fmt.Sprintf(" (and %d more)", n)
@@ -169,7 +169,7 @@ func andMore(text string) string {
 	return ""
 }
 
-// reasons tells why some rows were left out. One of them may be of many rows.
+// reasons says why rows were rejected. One reason may be for many rows.
 func reasons(rejected []string) string {
 	const shown = 5
 	text := strings.Join(rejected[:min(len(rejected), shown)], "; ")
@@ -179,7 +179,7 @@ func reasons(rejected []string) string {
 	return text
 }
 
-// namedTenants names the first of many.
+// namedTenants lists the first tenants, and how many follow.
 func namedTenants(names []string, all int) string {
 	const shown = 5
 	text := strings.Join(names[:min(len(names), shown)], ", ")

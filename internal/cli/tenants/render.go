@@ -26,24 +26,24 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// tenantTry is a template that is tried with a row.
+// tenantTry tries a template with a row.
 type tenantTry struct {
 	*session.App
 	file  string
 	pairs []string
 	uid   string
-	// reveal is true when sensitive values are wanted.
+	// reveal shows sensitive values.
 	reveal bool
 
-	// session is there unless everything comes from a file.
+	// session is nil if everything comes from a file.
 	session  *session.Session
 	template *tenantv1.TenantTemplate
-	// registry is nil when it is not known.
+	// registry is nil if it is unknown.
 	registry *tenantv1.TenantRegistry
 	pools    *allocate.Pools
-	// all are the registry's tenants, as far as the API was asked.
+	// all are the registry's tenants, if they were read.
 	all []*tenantv1.Tenant
-	// tenant is the one whose row is used; nil when there is none.
+	// tenant is the one whose row is used; nil for none.
 	tenant *tenantv1.Tenant
 }
 
@@ -89,11 +89,11 @@ serves the kinds and accepts the objects, when the template is applied.`,
 
 func (t *tenantTry) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&t.file, "filename", "f", "", "the file with the template, instead of the API's; - is standard input")
-	// The flag is the command's own.
+	// The command has this flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
-// arguments wants the template's name, unless a file has but one.
+// arguments requires the template's name, unless it comes from a file.
 func (t *tenantTry) arguments(cmd *cobra.Command, args []string) error {
 	if t.file != "" {
 		return ui.Arguments(0, 1)(cmd, args)
@@ -116,7 +116,7 @@ func (t *tenantTry) render(cmd *cobra.Command, args []string, out *ui.Output) er
 	}
 	tenant, err := check.Tenant(t.template, subject.Row, t.allocator(subject.Row))
 	if err == nil {
-		objects, _ := render.Objects(tenant) // what fails is a finding
+		objects, _ := render.Objects(tenant) // errors are findings
 		manifests := make([]*unstructured.Unstructured, 0, len(objects))
 		for _, o := range objects {
 			if !t.reveal {
@@ -134,8 +134,8 @@ func (t *tenantTry) render(cmd *cobra.Command, args []string, out *ui.Output) er
 	return nil
 }
 
-// tellMistakes tells what is wrong with the template, and how much that is. What only the server can find out, such as kinds
-// that the API lacks, is known of the API's template, once the server has looked at it.
+// tellMistakes reports and counts mistakes in the template. Those that only the server finds, such as unserved kinds, come
+// from the condition of the API's template.
 func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mistakes int, err error) {
 	findings, err := check.Template(ctx, subject, nil)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mi
 	return mistakes, nil
 }
 
-// load finds the template and what belongs to it. Tenants are read when they are needed, and otherwise as far as they can be.
+// load finds the template, its registry and its tenants. Without needsAPI, tenants that cannot be read are only a warning.
 func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error {
 	var err error
 	name := ""
@@ -194,8 +194,8 @@ func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error
 	return err
 }
 
-// openFile reads the template from its file. The API is asked for the registry when the file does not have it, for it knows what
-// the columns are called; where it cannot be asked, the template is tried without.
+// openFile reads the template from its file. The registry, which has the names of columns, comes from the file, else from
+// the API; without it the template is tried anyway.
 func (t *tenantTry) openFile(ctx context.Context, name string, needsAPI bool) (err error) {
 	namespace := t.NamespaceFlag()
 	if t.session != nil {
@@ -226,7 +226,7 @@ func (t *tenantTry) registryKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Spec.RegistryID}
 }
 
-// fetch gets the template and its registry from the API.
+// fetch reads the template and its registry from the API.
 func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
 	keys, err := t.session.Keys(cmd, session.TenantTemplates, []string{name})
 	if err != nil {
@@ -243,7 +243,7 @@ func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
 	return t.findRegistry(cmd.Context())
 }
 
-// findRegistry gets the template's registry from the API. One that is not there is no error.
+// findRegistry reads the template's registry from the API. A missing one is not an error.
 func (t *tenantTry) findRegistry(ctx context.Context) error {
 	o, err := t.session.GetObject(ctx, session.TenantRegistries, t.registryKey())
 	var exit *ui.CodedError
@@ -258,7 +258,7 @@ func (t *tenantTry) findRegistry(ctx context.Context) error {
 	return o.As(t.registry)
 }
 
-// readTenants notes which numbers the registry's tenants have, and finds the one that is asked for.
+// readTenants records the numbers allocated to the registry's tenants, and finds the requested tenant.
 func (t *tenantTry) readTenants(ctx context.Context) error {
 	var err error
 	if t.all, err = t.session.TenantsOf(ctx, t.template.Namespace, t.template.Spec.RegistryID); err != nil {
@@ -278,7 +278,7 @@ func (t *tenantTry) readTenants(ctx context.Context) error {
 	return nil
 }
 
-// allocator gives the tenant the numbers that it has, or those that it would get now.
+// allocator has the tenant's numbers, or those that it would get now.
 func (t *tenantTry) allocator(r row.Row) render.Allocator {
 	var had map[string]int64
 	if t.tenant != nil && t.tenant.Spec.TemplateRef == t.template.Name {
@@ -287,7 +287,7 @@ func (t *tenantTry) allocator(r row.Row) render.Allocator {
 	return t.pools.For(r.UID, had)
 }
 
-// subject is the template with the row that it is tried with.
+// subject is the template with its row.
 func (t *tenantTry) subject(cmd *cobra.Command) (check.Subject, error) {
 	s := check.Subject{Template: t.template}
 	var err error

@@ -16,9 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// What a template makes of a row may hold the row's passwords. They are hidden where Kubernetes and plans hide them: in the
-// data of Secrets, and in what a stack gives to variables that its program declares as sensitive. What a Tenant knows of its row
-// is hidden, too: it says nothing about which of it is secret.
+// Rendered objects may contain passwords of the row. They are hidden in the data of Secrets, and in the values of variables
+// that a stack's program declares as sensitive. Extra columns of a Tenant are hidden because any of them may be secret.
 
 // hideSecrets returns the object with such values hidden.
 func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -45,8 +44,8 @@ func isSecret(u *unstructured.Unstructured) bool {
 	return u.GetAPIVersion() == "v1" && u.GetKind() == "Secret"
 }
 
-// hideChanges returns two forms of a stack whose sensitive values are hidden, so that only whether they differ can be seen.
-// Those of Secrets are hidden by who compares them.
+// hideChanges hides the sensitive values of two forms of a stack, and only shows whether they differ. The comparison itself
+// hides those of Secrets.
 func hideChanges(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
 	names := sensitiveVariables(before)
 	for name := range sensitiveVariables(after) {
@@ -83,7 +82,7 @@ func hideChanges(before, after *unstructured.Unstructured) (was, is *unstructure
 	return was, is
 }
 
-// variablesOf are the entries of a stack's spec.vars, as they stand in the object.
+// variablesOf are the entries of a stack's spec.vars, in place.
 func variablesOf(u *unstructured.Unstructured) []map[string]any {
 	if !ofStackKind(u) {
 		return nil
@@ -108,8 +107,7 @@ func ofStackKind(u *unstructured.Unstructured) bool {
 	return u.GroupVersionKind().GroupKind() == session.StackKind.GroupKind()
 }
 
-// sensitiveVariables are those that the program in a stack's object declares as sensitive. A program that lies elsewhere is
-// not known here.
+// sensitiveVariables are those that a stack's inline program declares as sensitive. Other programs are not known here.
 func sensitiveVariables(u *unstructured.Unstructured) map[string]bool {
 	names := map[string]bool{}
 	var t infrav1.Terraform
@@ -127,7 +125,7 @@ func sensitiveVariables(u *unstructured.Unstructured) map[string]bool {
 			here[path.Base(name)] = []byte(content)
 		}
 	}
-	program, _ := module.Parse(here) // what is wrong with it is told elsewhere
+	program, _ := module.Parse(here) // check reports errors
 	for name, v := range program.Variables {
 		if v.Sensitive {
 			names[name] = true

@@ -44,14 +44,14 @@ func Arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// Group makes a command of one that only groups others.
+// Group makes cmd a group of other commands.
 func Group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.Args, cmd.RunE = NoSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(children...)
 	return cmd
 }
 
-// NoSuchCommand is for commands that only group others.
+// NoSuchCommand rejects the arguments of a group.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return UsageErrorf(cmd, "%s", message)
 }
 
-// suggestions are the commands that a word may mean: those that other programs call so, else those that are spelt like it.
+// suggestions are the commands that a word may mean: by the words of other programs, else by similar spelling.
 func suggestions(cmd *cobra.Command, word string) []string {
 	var named []string
 	for _, c := range cmd.Commands() {
@@ -88,7 +88,7 @@ func Directories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// NoNames completes nothing: the arguments are none, or new names.
+// NoNames completes nothing: there are no arguments, or they are new names.
 func NoNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Console is where one call of the program reads and writes.
+// Console has the standard streams of one call of the program.
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Interrupted is closed when the person presses Ctrl-C.
+	// Interrupted is closed on Ctrl-C.
 	Interrupted <-chan struct{}
 	// Color is the flag --color: auto, always or never.
 	Color string
 }
 
-// The colours of words that the commands themselves say.
+// The colours of the commands' own words.
 const (
 	ColorRed    = "\x1b[31m"
 	ColorGreen  = "\x1b[32m"
@@ -30,7 +30,7 @@ const (
 	ColorReset  = "\x1b[0m"
 )
 
-// Colors says whether what goes to w may have colours.
+// Colors reports whether output to w may have colours.
 func (c *Console) Colors(w io.Writer) bool {
 	switch c.Color {
 	case "always":
@@ -41,7 +41,7 @@ func (c *Console) Colors(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
 }
 
-// Paint colours a text that goes to w, if colours are wanted there.
+// Paint colours a text for w, if w may have colours.
 func (c *Console) Paint(w io.Writer, color, text string) string {
 	if text == "" || !c.Colors(w) {
 		return text
@@ -49,7 +49,7 @@ func (c *Console) Paint(w io.Writer, color, text string) string {
 	return color + text + ColorReset
 }
 
-// Interactive says whether somebody is there to answer a question.
+// Interactive reports whether questions can be asked.
 func (c *Console) Interactive() bool { return IsTerminal(c.In) }
 
 // ReadFile reads a file, or standard input for "-", of at most this many bytes.
@@ -73,11 +73,11 @@ func (c *Console) ReadFile(name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// IsTerminal says whether a stream is a terminal.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// News tells what goes on, on a line of its own.
+// News prints a line of news to standard error.
 func (c *Console) News(format string, args ...any) { fmt.Fprintf(c.Err, format+"\n", args...) }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of "yuba diff" are those of diff, of kubectl diff and of flux.
+// The exit codes of "yuba diff", as of diff, kubectl diff and flux.
 const (
 	ExitDifferent  = 1
 	ExitDiffFailed = 2
@@ -27,7 +27,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// CodedError is an error that has an exit code of its own.
+// CodedError is an error with its own exit code.
 type CodedError struct {
 	Code int
 	Err  error
@@ -45,7 +45,7 @@ func Exitf(code int, format string, args ...any) error {
 	return &CodedError{code, fmt.Errorf(format, args...)}
 }
 
-// UsageErrorOf is an error about a command line, with the way to its help.
+// UsageErrorOf is an error about a command line, with the command that shows its help.
 func UsageErrorOf(cmd *cobra.Command, err error) error {
 	return &CodedError{ExitUsage, fmt.Errorf("%w\nSee:\n    %s --help", err, cmd.CommandPath())}
 }

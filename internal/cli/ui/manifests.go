@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
-// WriteObjects writes objects as kubectl reads them: documents of YAML, or a list in JSON.
+// WriteObjects writes objects for kubectl: YAML documents, or a JSON list.
 func (c *Console) WriteObjects(objects []*unstructured.Unstructured, form string) error {
 	if form == "json" {
 		items := make([]any, 0, len(objects))

@@ -38,7 +38,7 @@ func AddOutputFlag(cmd *cobra.Command, forms ...string) *Output {
 	return o
 }
 
-// WideForm is the form of tables with all columns, and nothing cut.
+// WideForm is the form of tables with all columns, uncut.
 const WideForm = "wide"
 
 // AddTableFlag gives a command that shows a table the flag -o.
@@ -46,7 +46,7 @@ func AddTableFlag(cmd *cobra.Command, forms ...string) *Output {
 	return AddOutputFlag(cmd, append([]string{WideForm}, forms...)...)
 }
 
-// Wide says whether all columns are wanted, with all that is in them.
+// Wide reports whether all columns are shown, uncut.
 func (o *Output) Wide() bool { return o != nil && o.Form == WideForm }
 
 // CheckOutput rejects a form of -o that the command does not have.
@@ -61,7 +61,7 @@ func CheckOutput(cmd *cobra.Command) error {
 	return nil
 }
 
-// Machine says whether the answer is for a program.
+// Machine reports whether the answer is for a program.
 func (o *Output) Machine() bool { return o != nil && o.Form != "" && o.Form != WideForm }
 
 // Print writes a value as json or yaml.
@@ -81,7 +81,7 @@ func (o *Output) Print(w io.Writer, value any) error {
 	return err
 }
 
-// Age tells how long ago something was, as kubectl does.
+// Age is the time since then, as kubectl shows it.
 func Age(now, then time.Time) string {
 	if then.IsZero() {
 		return ""
@@ -98,7 +98,7 @@ func Age(now, then time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Size tells a number of bytes.
+// Size is a number of bytes for people.
 func Size(n int64) string {
 	const kib = 1 << 10
 	switch {
@@ -110,7 +110,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d MiB", n/kib/kib)
 }
 
-// ShortRevision keeps of a revision's digest what people compare.
+// ShortRevision cuts the digest of a revision.
 func ShortRevision(revision string) string {
 	head, digest, ok := strings.Cut(revision, ":")
 	if !ok || len(digest) <= shortDigest {

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 )
 
-// PlainJSON encodes a value, indented, without the escapes that make JSON safe inside HTML: people read "->", not "-\u003e".
+// PlainJSON encodes a value, indented, without the escapes for HTML: "->", not "-\u003e".
 func PlainJSON(value any) ([]byte, error) {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
@@ -20,10 +20,10 @@ func PlainJSON(value any) ([]byte, error) {
 	return unescapeHTML(data.Bytes()), nil
 }
 
-// escapesOfHTML are the characters that encoding/json escapes for HTML. Values that tofu encoded have these escapes, too.
+// escapesOfHTML are the escapes of encoding/json for HTML. Values that tofu encoded have them, too.
 var escapesOfHTML = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
 
-// unescapeHTML takes those escapes back. The text stays the same JSON.
+// unescapeHTML undoes these escapes.
 func unescapeHTML(data []byte) []byte {
 	plain := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Progress tells on a terminal how many bytes have passed.
+// Progress shows a number of bytes on a terminal.
 type Progress struct {
 	to    *Console
 	label string
@@ -19,18 +19,18 @@ type Progress struct {
 
 const progressEvery = 200 * time.Millisecond
 
-// NewProgress tells on the terminal, if there is one, how far something is.
+// NewProgress starts a progress, which is only shown on terminals.
 func (c *Console) NewProgress(label string) *Progress {
 	return &Progress{to: c, label: label, on: IsTerminal(c.Err)}
 }
 
-// Write counts bytes that pass.
+// Write counts bytes.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.Reach(p.n + int64(len(b)))
 	return len(b), nil
 }
 
-// Reach tells that n bytes have passed by now.
+// Reach shows that n bytes are done.
 func (p *Progress) Reach(n int64) {
 	p.n = n
 	if p.on && time.Since(p.shown) > progressEvery {
@@ -39,7 +39,7 @@ func (p *Progress) Reach(n int64) {
 	}
 }
 
-// End removes what was shown.
+// End removes the progress from the terminal.
 func (p *Progress) End() {
 	if p.on {
 		fmt.Fprint(p.to.Err, "\r\x1b[K")

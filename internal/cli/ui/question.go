@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Confirm asks a question that only "yes" answers in the affirmative.
+// Confirm asks a question. Only "yes" confirms.
 func (c *Console) Confirm(question string) error {
 	fmt.Fprintf(c.Err, "\n%s\n  Only 'yes' will be accepted.\n\n  %s ", c.Paint(c.Err, ColorBold, question), c.Paint(c.Err, ColorBold, "Enter a value:"))
 	answer, err := c.readLine()
@@ -26,7 +26,7 @@ func (c *Console) Confirm(question string) error {
 	return nil
 }
 
-// readLine reads a line, unless the person interrupts first.
+// readLine reads a line, until Ctrl-C.
 func (c *Console) readLine() (string, error) {
 	type line struct {
 		text string
@@ -48,7 +48,7 @@ func (c *Console) readLine() (string, error) {
 	}
 }
 
-// MustConfirm asks, unless the answer was given by flag; without a terminal the flag is the only way.
+// MustConfirm asks, unless yes is set. Without a terminal it fails.
 func (c *Console) MustConfirm(yes bool, question string) error {
 	switch {
 	case yes:

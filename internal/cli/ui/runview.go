@@ -12,15 +12,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// RunView shows a run as it goes on, for a person.
+// RunView shows the log of a run to people.
 type RunView struct {
 	Writer io.Writer
 	Color  bool
-	// HidePlan leaves out what a readable plan tells better.
+	// HidePlan omits planned changes; the plan is shown separately.
 	HidePlan bool
 	// Errors counts the errors that were shown.
 	Errors int
-	// said are the diagnostics that were shown; tofu repeats some of them.
+	// said are the shown diagnostics; tofu repeats some of them.
 	said map[string]bool
 }
 
@@ -35,14 +35,14 @@ func (v *RunView) Line(line []byte) error {
 	case plan.Version:
 		return nil
 	case plan.Outputs:
-		return nil // the command that waits shows them
+		return nil // the waiting command shows them
 	case plan.Diagnostic:
 		if event.Diagnostic != nil && event.Diagnostic.Severity == diagnostic.Error {
 			v.Errors++
 		}
 	}
 	if event.Type == plan.Note && event.Level == "info" && !strings.HasPrefix(event.Message, "- ") {
-		return nil // init talks a lot; what it fetches is news
+		return nil // of init, show only what it downloads
 	}
 	text := event.Render(v.Color)
 	if text == "" || event.Type == plan.Diagnostic && v.said[text] {

@@ -16,17 +16,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// plainWidth is how wide lines may be that go to no terminal: what fits into a ticket and half a screen.
+// plainWidth is the width of tables without a terminal.
 const plainWidth = 100
 
-// elastic are the columns that are cut when a line is too wide, and what is left of each at least. Names, ids and
-// addresses are never cut: they are what the next command needs.
+// elastic are the columns that are cut if a line is too wide, with their least width. Names, ids and addresses are never
+// cut: the next command needs them.
 var elastic = map[string]int{"STATUS": 10, "MESSAGE": 7, "WHY": 12, "NOTE": 12, "PATH": 12, "SOURCE": 12, "REVISION": 8, "UID": 5, "TEMPLATE": 8, "REGISTRY": 8}
 
-// spared are the columns that are left out when they stand last and there is no room for what is left of them at least.
+// spared are columns that are omitted if they are last and do not fit.
 var spared = []string{"WHY", "NOTE"}
 
-// Room is how wide a line may be that goes to w; zero when everything is wanted.
+// Room is the width for lines of w; zero for no limit.
 func (c *Console) Room(w io.Writer, out *Output) int {
 	if out != nil && out.Wide() {
 		return 0
@@ -39,7 +39,7 @@ func (c *Console) Room(w io.Writer, out *Output) int {
 	return plainWidth
 }
 
-// Table writes rows in columns, the first row being the heads. Columns named in wide are there with -o wide only.
+// Table writes rows in columns. The first row has the heads. Columns in wide are only shown with -o wide.
 func (c *Console) Table(rows [][]string, out *Output, wide ...string) error {
 	if out.Wide() {
 		wide = nil
@@ -52,7 +52,7 @@ func (c *Console) Table(rows [][]string, out *Output, wide ...string) error {
 	return nil
 }
 
-// tableLines puts rows into columns, but for those that are to be left out.
+// tableLines puts rows into columns, without those in leftOut.
 func tableLines(rows [][]string, room int, leftOut []string) []string {
 	rows = without(rows, leftOut)
 	for _, row := range rows {
@@ -84,28 +84,28 @@ func without(rows [][]string, heads []string) [][]string {
 	return kept
 }
 
-// OneLine makes a cell of any text.
+// OneLine turns a text into a cell.
 func OneLine(text string) string {
 	return brief.Line(diagnostic.Printable(text))
 }
 
-// Columns are what stands below each other.
+// Columns are the columns of a table.
 type Columns struct {
 	Names  []string
 	widths []int
-	// narrowed are the columns that are narrower than what is in them.
+	// narrowed are the columns that are narrower than their cells.
 	narrowed []bool
-	// gap is how much is between two columns, room how wide a line may be; zero for any.
+	// gap is the space between two columns; room is the width of a line, zero for no limit.
 	gap, room int
 }
 
 const (
-	// usualGap is kubectl's, smallGap what it is where lines would be too wide.
+	// usualGap is kubectl's; smallGap is used if lines would be too wide.
 	usualGap = 3
 	smallGap = 2
 )
 
-// Fit makes columns as wide as what is in them, as far as there is room. The first row has their names.
+// Fit makes columns as wide as their cells, if there is room. The first row has their names.
 func Fit(rows [][]string, room int) Columns {
 	n := len(rows[0])
 	c := Columns{Names: rows[0], widths: make([]int, n), narrowed: make([]bool, n), gap: usualGap, room: room}
@@ -131,13 +131,13 @@ func (c *Columns) width() int {
 	return sum
 }
 
-// least is how narrow a column may become; false when it is never cut.
+// least is the least width of a column; false if it is never cut.
 func (c *Columns) least(i int) (int, bool) {
 	least, gives := elastic[c.Names[i]]
 	return max(least, len(c.Names[i])), gives
 }
 
-// narrow takes a character from the widest column that can give one.
+// narrow takes a character from the widest elastic column.
 func (c *Columns) narrow() bool {
 	widest := -1
 	for i, w := range c.widths {
@@ -153,8 +153,8 @@ func (c *Columns) narrow() bool {
 	return true
 }
 
-// Line puts a row's cells into the columns. The cells of a row that comes later may be longer than those that the columns
-// were made for: they take the room that there is.
+// Line puts a row's cells into the columns. Cells of later rows may be longer than those that the columns were made for;
+// they use the remaining room.
 func (c *Columns) Line(row []string) string {
 	var b strings.Builder
 	left := c.room
@@ -180,7 +180,7 @@ func (c *Columns) Line(row []string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// behind is how much of a line the columns behind one take.
+// behind is the width of the columns after one.
 func (c *Columns) behind(row []string, i int) int {
 	sum := 0
 	for j := i + 1; j < len(row); j++ {

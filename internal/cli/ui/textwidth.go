@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Length is how many columns of a terminal a text takes.
+// Length is the width of a text on a terminal.
 func Length(text string) int {
 	sum := 0
 	for _, r := range text {
@@ -18,8 +18,8 @@ func Length(text string) int {
 	return sum
 }
 
-// runeWidth is two for the wide characters of East Asia and for emoji, and zero for those that combine with the one before.
-// Characters that are wide in some fonts only (ambiguous ones) count as narrow, as most terminals show them.
+// runeWidth is two for wide characters of East Asia and emoji, zero for combining characters. Ambiguous characters count as
+// narrow, as most terminals show them.
 func runeWidth(r rune) int {
 	if r < 0x300 {
 		return 1
@@ -34,7 +34,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// CutAt cuts a text to so many columns of a terminal. A character is never halved, and keeps what combines with it.
+// CutAt cuts a text to a width. It never splits a character from those that combine with it.
 func CutAt(text string, columns int) string {
 	for i, r := range text {
 		if columns -= runeWidth(r); columns < 0 {

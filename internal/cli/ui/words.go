@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// HiddenValue stands where a sensitive value would.
+// HiddenValue replaces a sensitive value.
 const HiddenValue = "<sensitive>"
 
-// SomeOf names the first of many.
+// SomeOf lists the first names, and how many follow.
 func SomeOf(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -19,7 +19,7 @@ func SomeOf(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// Count says how many there are of something.
+// Count is a number with its noun.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ExamineAPI says what must be so before Yuba starts.
+// ExamineAPI reports what needs action before Yuba starts.
 func ExamineAPI(f APIFacts) []Finding {
 	found := []Finding{}
 	add := func(more []Finding) { found = append(found, more...) }
@@ -37,7 +37,7 @@ func ExamineAPI(f APIFacts) []Finding {
 	return found
 }
 
-// inCluster says whether a host's name is one of a Service.
+// inCluster reports whether a host is a Service of a cluster.
 func inCluster(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -1,19 +1,19 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adopt tells what happens when Yuba takes the place of tofu-controller on an API.
+// Package adopt reports what happens when Yuba replaces tofu-controller on an API.
 //
 // Nouns:
 //
-//   - Facts are what was read about one stack, or about the API as a whole.
-//   - A finding is one sentence that follows from them, with what to do about it if something is to be done.
-//   - The report has the findings of all.
+//   - Facts are what is known about one stack, or about the API as a whole.
+//   - A finding is one sentence that follows from facts, with the command to use, if any.
+//   - The report has all findings.
 //
 // Invariants:
 //
 //   - Gathering reads and changes nothing. Findings are computed from facts alone.
-//   - What could not be read is a finding, too, and never passes for something that is not there.
-//   - No finding has a value of a state or of a Secret in it.
+//   - A failed read is a finding, too; it never counts as absence.
+//   - Findings do not contain values of states or Secrets.
 //
-// It does not decide what is done: the controllers do, with the same objects before them.
+// It decides nothing: the controllers decide, from the same objects.
 package adopt

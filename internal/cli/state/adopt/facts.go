@@ -11,33 +11,32 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Facts are what is known of one stack.
+// Facts are what is known about one stack.
 type Facts struct {
 	Now   time.Time
 	Stack *infrav1.Terraform
-	// State is nil when the stack keeps its state elsewhere.
+	// State is nil for stacks with a custom backend.
 	State *State
-	// Lock is who holds the state's lock, LockProblem why that is not known.
+	// Lock is the lock holder; LockProblem is why it is unknown.
 	Lock        *state.LockInfo
 	LockProblem string
-	// Source is nil when the program is inline.
+	// Source is nil for inline programs.
 	Source *Source
 	// OldPlans are tofu-controller's Secrets and ConfigMaps with plans of the stack.
 	OldPlans []string
-	// OutputsOwner says whose the Secret for the stack's outputs is when it is somebody else's, OutputsProblem why that is
-	// not known.
+	// OutputsOwner is the other owner of the Secret for the stack's outputs, if any; OutputsProblem is why it is unknown.
 	OutputsOwner, OutputsProblem string
-	// Sharers are the other stacks whose state is the same, by namespace and name.
+	// Sharers are other stacks with the same state.
 	Sharers []*infrav1.Terraform
 }
 
-// State is what the state's Secret holds.
+// State is the content of the state's Secret.
 type State struct {
 	Secret string
 	Found  bool
-	// Unreadable says why the Secret holds no usable state, Unknown why it could not be read.
+	// Unreadable is why the Secret has no usable state; Unknown is why the Secret cannot be read.
 	Unreadable, Unknown string
-	// Elsewhere is true when the Secret only says where Yuba keeps the state.
+	// Elsewhere: the Secret only names the place where Yuba stores the state.
 	Elsewhere bool
 	Serial    uint64
 	Size      int64
@@ -50,51 +49,51 @@ type Source struct {
 	Name     string
 	Found    bool
 	Artifact bool
-	// Problem says why nothing is known of it, Message what it says itself.
+	// Problem is why the source cannot be read; Message is that of its Ready condition.
 	Problem, Message string
-	// OtherNamespace is true when it is not in the stack's namespace.
+	// OtherNamespace: it is in another namespace than the stack.
 	OtherNamespace bool
 }
 
-// APIFacts are what is known of the API as a whole.
+// APIFacts are what is known about the API as a whole.
 type APIFacts struct {
-	// Controllers are the Deployments of tofu-controller that want Pods, Leaders the living holders of its Lease.
+	// Controllers are the Deployments of tofu-controller with replicas; Leaders are the live holders of its Lease.
 	Controllers, Leaders []Workload
-	// Yuba holds the name of the Yuba that works on the API already.
+	// Yuba is the name of the Yuba that already works on the API.
 	Yuba string
-	// KindIsOlder is true when what the API serves lacks the fields that Yuba writes.
+	// KindIsOlder: the served kind lacks fields that Yuba writes.
 	KindIsOlder bool
 	// SourceHosts are the hosts that serve artifacts.
 	SourceHosts []string
-	// Unknown says what could not be found out.
+	// Unknown are checks that failed.
 	Unknown []string
 }
 
-// Workload is something of tofu-controller that is alive.
+// Workload is a live part of tofu-controller.
 type Workload struct {
 	Namespace, Name, Detail string
 }
 
-// Level says how much a finding matters.
+// Level is the importance of a finding.
 type Level string
 
 // The levels.
 const (
-	// Fine: it is as it should be.
+	// Fine: nothing changes.
 	Fine Level = "fine"
-	// Note: somebody should know.
+	// Note: good to know.
 	Note Level = "note"
-	// Attention: somebody has to do something, or the stack does not go on.
+	// Attention: the stack needs action to continue.
 	Attention Level = "attention"
 )
 
 // Finding is one sentence about a stack or the API.
 type Finding struct {
 	Level Level `json:"level"`
-	// Subject is what it is about: state, lock, plan, source, fields and so on.
+	// Subject is the topic: state, lock, plan, source, fields and so on.
 	Subject string `json:"subject"`
 	Message string `json:"message"`
-	// Command is what to type about it, if there is such a thing.
+	// Command is the command to use, if any.
 	Command string `json:"command,omitempty"`
 }
 
@@ -112,7 +111,7 @@ type Report struct {
 	Stacks []StackReport `json:"stacks"`
 }
 
-// Attention counts the stacks that need a hand, and says whether the API does.
+// Attention counts the stacks that need action, and reports whether the API does.
 func (r Report) Attention() (stacks int, api bool) {
 	for _, s := range r.Stacks {
 		if s.Attention {

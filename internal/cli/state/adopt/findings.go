@@ -15,12 +15,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// Examine says what happens to a stack.
+// Examine reports what happens to a stack.
 func Examine(f Facts) StackReport {
 	r := StackReport{Namespace: f.Stack.Namespace, Name: f.Stack.Name, Findings: []Finding{}}
 	rules := []func(Facts) []Finding{aboutState, aboutLock, aboutSource, aboutOutputs, aboutPlan, aboutMode, aboutDeletion, aboutFields, aboutLeftovers}
 	if !f.Stack.DeletionTimestamp.IsZero() && !f.Stack.Spec.DestroyResourcesOnDeletion {
-		// Nothing is needed to let it go: no state, no lock, no source.
+		// Its deletion needs neither state, lock nor source.
 		rules = []func(Facts) []Finding{aboutDeletion, aboutLeftovers}
 	}
 	for _, rule := range rules {
@@ -63,7 +63,7 @@ func aboutState(f Facts) []Finding {
 		aboutSharers(f)...)
 }
 
-// aboutSharers: two that write one state damage it, whoever the controller is. The branch planner's only plan.
+// aboutSharers: two stacks that write one state damage it. The branch planner's stacks only plan.
 func aboutSharers(f Facts) []Finding {
 	var writers []string
 	for _, other := range f.Sharers {
@@ -125,7 +125,7 @@ func told(message string) string {
 	return " (" + message + ")"
 }
 
-// aboutOutputs: what tofu-controller overwrote Yuba leaves alone, and says so.
+// aboutOutputs: unlike tofu-controller, Yuba does not overwrite the Secret of another owner.
 func aboutOutputs(f Facts) []Finding {
 	if f.OutputsOwner == "" && f.OutputsProblem == "" {
 		return nil

@@ -36,7 +36,7 @@ type gatherer struct {
 	problem map[string]string
 }
 
-// Prepare makes the report about the stacks of a namespace, or of all when it is empty. It only reads.
+// Prepare makes the report about the stacks of a namespace, or of all if it is empty. It only reads.
 func Prepare(ctx context.Context, c client.Client, namespace string, now time.Time) (Report, error) {
 	g := &gatherer{client: c, now: now, sources: map[string]*Source{}, plans: map[types.UID][]string{}, problem: map[string]string{}}
 	var stacks infrav1.TerraformList
@@ -113,7 +113,7 @@ func (g *gatherer) state(ctx context.Context, t *infrav1.Terraform) *State {
 	return s
 }
 
-// unpack decompresses a state as OpenTofu's kubernetes backend keeps it.
+// unpack decompresses a state of OpenTofu's kubernetes backend.
 func unpack(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, errors.New("its key tfstate is missing or empty")
@@ -124,7 +124,7 @@ func unpack(packed []byte) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, state.MaxSize+1))
 	if err != nil {
-		return nil, errors.New("what is compressed in it is cut or damaged")
+		return nil, errors.New("its compressed data is truncated or damaged")
 	}
 	if len(data) > state.MaxSize {
 		return nil, fmt.Errorf("it is larger than %d MiB", state.MaxSize>>20)
@@ -140,7 +140,7 @@ func (g *gatherer) lock(ctx context.Context, t *infrav1.Terraform) (*state.LockI
 	return holder, ""
 }
 
-// outputs says whose the Secret for a stack's outputs is, unless it is the stack's or not there.
+// outputs returns the owner of the Secret for a stack's outputs; empty if it is the stack or there is no Secret.
 func (g *gatherer) outputs(ctx context.Context, t *infrav1.Terraform) (owner, problem string) {
 	if t.Spec.WriteOutputsToSecret == nil {
 		return "", ""
@@ -227,7 +227,7 @@ func (g *gatherer) addHost(address string) {
 // oldPlanPrefix starts the names of the Secrets and ConfigMaps in which tofu-controller keeps plans.
 const oldPlanPrefix = "tfplan-"
 
-// readOldPlans finds tofu-controller's plans by their owners. Their contents are not read.
+// readOldPlans finds tofu-controller's plans by their owners, without reading their contents.
 func (g *gatherer) readOldPlans(ctx context.Context, namespace string) {
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		list := &metav1.PartialObjectMetadataList{}
@@ -248,8 +248,8 @@ func (g *gatherer) readOldPlans(ctx context.Context, namespace string) {
 	}
 }
 
-// readableOfYuba tells Yuba's readable plans from tofu-controller's. They have the same names, labels and annotations; who
-// wrote one the API knows. Plans that are not readable are never Yuba's.
+// readableOfYuba reports whether Yuba wrote a readable plan. Those of tofu-controller have the same names, labels and
+// annotations, but another field manager. Plans that are not readable are never Yuba's.
 func readableOfYuba(kind string, object client.Object) bool {
 	readable := kind == "ConfigMap" || strings.Contains(object.GetName(), ".json")
 	return readable && slices.ContainsFunc(object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "yuba" })

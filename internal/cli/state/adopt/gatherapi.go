@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// Scheme knows the kinds that are read.
+// Scheme has the kinds that the report reads.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, appsv1.AddToScheme,
@@ -34,15 +34,15 @@ func Scheme() *runtime.Scheme {
 }
 
 const (
-	// leaderLease is how the name of tofu-controller's Lease ends.
+	// leaderLease is the end of the name of tofu-controller's Lease.
 	leaderLease = "1953de50.contrib.fluxcd.io"
-	// leaderLife is how long a holder is taken to be alive when the Lease does not say.
+	// leaderLife is the duration of a Lease that does not name one.
 	leaderLife = 35 * time.Second
-	// siblingLease is that of Yuba's controllers.
+	// siblingLease is the Lease of Yuba's controllers.
 	siblingNamespace, siblingLease = "yuba-system", "yuba-controller"
-	// kindName is the name of the kind's definition.
+	// kindName is the name of the CustomResourceDefinition.
 	kindName = "terraforms.infra.contrib.fluxcd.io"
-	// newestField is in the status of Yuba's version of the kind and not in tofu-controller's.
+	// newestField is only in the status of Yuba's version of the kind.
 	newestField = "currentRun"
 )
 
@@ -71,7 +71,7 @@ func (g *gatherer) controllers(ctx context.Context, f *APIFacts) error {
 	return nil
 }
 
-// running are the Deployments of tofu-controller that want Pods.
+// running are the Deployments of tofu-controller with replicas.
 func running(deployments []appsv1.Deployment) []Workload {
 	var found []Workload
 	for _, d := range deployments {
@@ -105,7 +105,7 @@ func (g *gatherer) leaders(ctx context.Context, f *APIFacts) error {
 	return nil
 }
 
-// alive says whether a Lease has a holder that renewed it in time.
+// alive reports whether a Lease has a holder that renewed it in time.
 func (g *gatherer) alive(l *coordinationv1.Lease) bool {
 	if l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
 		return false
@@ -126,7 +126,7 @@ func (g *gatherer) kind(ctx context.Context, f *APIFacts) error {
 	return nil
 }
 
-// isOlder says whether a definition of the kind lacks what Yuba writes.
+// isOlder reports whether a definition of the kind lacks fields that Yuba writes.
 func isOlder(kind *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, version := range kind.Spec.Versions {
 		if version.Name == infrav1.GroupVersion.Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
