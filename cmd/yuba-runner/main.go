@@ -1,9 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command yuba-runner carries out the runs of a server. "yuba up" starts it by itself, and it outlives that, so that a
-// server can be replaced while runs are at work. It is a program of its own because it stays small: it knows nothing of
-// Kubernetes, which takes most of what yuba takes.
+// Command yuba-runner executes the runs of a server. "yuba up" starts it, and it continues when the server stops, so that a
+// server can be replaced during runs. It is a small program of its own, without Kubernetes, which takes most of yuba's memory.
 package main
 
 import (
@@ -46,7 +45,7 @@ func run(args []string) error {
 		return err
 	}
 	o.Version = version.String()
-	// The runner minds the signals itself: it must not leave an apply because a terminal was closed.
+	// The runner handles signals itself: it must not abandon an apply because a terminal was closed.
 	return runner.Run(context.Background(), o)
 }
 

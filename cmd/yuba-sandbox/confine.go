@@ -13,24 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The system calls are used one by one, on the thread that then becomes the program. The library's own Restrict is for
-// processes that stay: it has all threads of the Go runtime restrict themselves, which costs more than all the rest of
-// this program.
+// We use the system calls directly, on the thread that becomes the program. The library's Restrict restricts all threads of
+// the Go runtime, which costs more than the rest of this program.
 
 const (
 	readFile  = ll.AccessFSReadFile
 	writeFile = ll.AccessFSWriteFile | ll.AccessFSTruncate
 	execFile  = ll.AccessFSExecute
 	readDir   = ll.AccessFSReadDir
-	// writeDir leaves out device files: nothing tofu runs has to make any.
+	// writeDir excludes creating device files, which no run needs.
 	writeDir = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir |
 		ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
-	// connect is to sockets of programs outside that have a path, such as those of container engines.
+	// connect is for Unix sockets with a path, such as those of container engines.
 	connect = ll.AccessFSResolveUnix
 	files   = readFile | writeFile | execFile | connect
 )
 
-// handled is what the kernel of an ABI version can restrict, among what is to be.
+// handled are the rights that a kernel of an ABI version can restrict.
 func handled(abi int) (files, network, scopes uint64) {
 	const first = readFile | ll.AccessFSWriteFile | execFile | readDir | ll.AccessFSMakeChar | ll.AccessFSMakeBlock | writeDir&^ll.AccessFSRefer
 	files = first
@@ -55,8 +54,7 @@ func handled(abi int) (files, network, scopes uint64) {
 	return files, network, scopes
 }
 
-// confine restricts this thread, and what it becomes, to the paths. It returns the version of what the kernel has for that,
-// 0 for nothing.
+// confine restricts this thread and its program to the paths. It returns the kernel's version of Landlock, 0 for none.
 func confine(o options) (abi int, err error) {
 	abi, err = ll.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
@@ -99,9 +97,8 @@ func confine(o options) (abi int, err error) {
 	return abi, nil
 }
 
-// together names /etc once for all files that are listed in it: in a root of its own nothing else is there, and each rule costs
-// time. Directories keep their rules, by which they can be listed, and so do links, whose rules are about the files that they
-// lead to: often ones below /run.
+// together replaces the listed files of /etc by one rule for /etc: the new root contains nothing else, and each rule costs
+// time. Directories keep their rules, to be listed, and so do links, which often lead to files below /run.
 func together(paths []string) (dirs, rest []string) {
 	const dir = "/etc"
 	for _, p := range paths {
@@ -120,8 +117,8 @@ func isFile(name string) bool {
 	return unix.Lstat(name, &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFREG
 }
 
-// allowPorts lets the program listen on ports that the kernel chooses, and on those listed: any other may be one of a
-// server that is being restarted.
+// allowPorts allows listening on ports that the kernel chooses, and on those listed. Others may belong to a server that is
+// being restarted.
 func allowPorts(ruleset int, access uint64, ports []uint16) error {
 	if access == 0 {
 		return nil
@@ -134,7 +131,7 @@ func allowPorts(ruleset int, access uint64, ports []uint16) error {
 	return nil
 }
 
-// allow adds a rule for a path if it exists; the kernel refuses rights of directories on files.
+// allow adds a rule for a path if it exists. The kernel rejects directory rights for files.
 func allow(ruleset int, name string, access uint64) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -151,7 +148,7 @@ func allow(ruleset int, name string, access uint64) error {
 	return ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }
 
-// harden does what needs no Landlock.
+// harden applies restrictions that do not need Landlock.
 func harden() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up gaining privileges: %w", err)
@@ -159,8 +156,8 @@ func harden() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("switch off core dumps: %w", err)
 	}
-	// Marked rather than closed, because the Go runtime needs its own until the exec. Old kernels lack the call; there
-	// the runner's files are close-on-exec anyway.
+	// Mark files close-on-exec, because the Go runtime needs its own until then. Old kernels lack the call, but the runner's
+	// files are close-on-exec anyway.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("close inherited files: %w", err)
 	}

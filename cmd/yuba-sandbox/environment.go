@@ -5,14 +5,14 @@ package main
 
 import "strings"
 
-// processors is the variable that says on how many processors a Go program works. This program is asked to start on one,
-// where it costs a third less; the program that it becomes gets the value that restored has, or none.
+// processors limits the processors of a Go program. This program is started with one, which costs a third less; its program
+// gets the value of restored, or none.
 const (
 	processors = "GOMAXPROCS="
 	restored   = "YUBA_PROGRAM_" + processors
 )
 
-// programEnvironment is the environment of the program, given that of this one.
+// programEnvironment is the environment of the program, made from that of this one.
 func programEnvironment(env []string) []string {
 	value, found := "", false
 	for _, e := range env {

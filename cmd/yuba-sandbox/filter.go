@@ -18,37 +18,37 @@ const (
 	dataArgument = 16
 )
 
-// test is a question about an argument of a call, or rather about its lower half: the kernel takes no more of it, or
-// the upper one has none of the bits.
+// test is a condition on the lower half of an argument of a call. The kernel ignores the upper half, or it has none of the
+// tested bits.
 type test struct {
 	argument int
-	// mask is what counts of the argument, all of it when zero; values are what that has to be one of.
+	// mask selects bits of the argument, all if zero; values are the accepted results.
 	mask   uint32
 	values []uint32
-	// any asks whether there is any of the mask's bits instead; not turns the answer around.
+	// any tests whether any of the mask's bits is set instead; not negates the test.
 	any, not bool
 }
 
-// has asks whether an argument has any of the bits.
+// has tests whether an argument has any of the bits.
 func has(argument int, bits uint32) test { return test{argument: argument, mask: bits, any: true} }
 
-// is asks whether an argument is one of the values, isNot whether it is none.
+// is tests whether an argument is one of the values, isNot whether it is none of them.
 func is(argument int, values ...uint32) test { return test{argument: argument, values: values} }
 
 func isNot(argument int, values ...uint32) test {
 	return test{argument: argument, values: values, not: true}
 }
 
-// rule refuses a call: always, or when all the tests say yes.
+// rule refuses a call: always, or if all tests hold.
 type rule struct {
 	name   string
 	number uint32
-	// errno is what the call fails with.
+	// errno is the error of the refused call.
 	errno unix.Errno
 	tests []test
 }
 
-// refuse makes the calls of the table fail, for this thread and what it becomes. It reports whether the kernel can.
+// refuse makes the calls of the table fail, for this thread and its program. It reports whether the kernel supports it.
 func refuse(rules []rule) (bool, error) {
 	if len(machines) == 0 {
 		return false, nil
@@ -68,8 +68,8 @@ func refuse(rules []rule) (bool, error) {
 // expected is the capacity of a filter: growing a slice step by step copies it and touches new memory each time.
 const expected = 1024
 
-// assemble makes the program that the kernel runs before each call, from rules in the order of their numbers. The program
-// is a binary search: that keeps calls fast, and also the kernel's own search for calls that are always allowed.
+// assemble makes the BPF program that the kernel runs before each call, from sorted rules. It is a binary search, which keeps
+// calls fast, and also the kernel's own search for calls that are always allowed.
 func assemble(rules []rule) []unix.SockFilter {
 	a := &assembler{program: make([]unix.SockFilter, 0, expected)}
 	a.load(dataMachine)
@@ -87,11 +87,11 @@ func assemble(rules []rule) []unix.SockFilter {
 		a.search(rules)
 		a.here(over)
 	}
-	a.answer(unix.ENOSYS) // of another kind of program, whose calls have other numbers
+	a.answer(unix.ENOSYS) // another architecture, with other call numbers
 	return a.program
 }
 
-// assembler writes a program from its beginning to its end.
+// assembler writes a BPF program.
 type assembler struct{ program []unix.SockFilter }
 
 func (a *assembler) emit(code int, k uint32) {
@@ -100,10 +100,10 @@ func (a *assembler) emit(code int, k uint32) {
 
 func (a *assembler) load(offset uint32) { a.emit(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset) }
 
-// unless goes on when a comparison is true, and otherwise where here is called with the mark.
+// unless continues if a comparison is true, and jumps to the mark (see here) otherwise.
 func (a *assembler) unless(comparison int, k uint32) (mark int) {
 	a.emit(unix.BPF_JMP|comparison|unix.BPF_K, k)
-	a.program[len(a.program)-1].Jt = 1 // over the jump: only that one reaches far
+	a.program[len(a.program)-1].Jt = 1 // skip the long jump: conditional jumps are short
 	return a.jump()
 }
 
@@ -122,7 +122,7 @@ func (a *assembler) answer(errno unix.Errno) {
 	a.emit(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ERRNO|uint32(errno)) //nolint:gosec // errors are small
 }
 
-// search finds the rules of a call among those that are sorted by their numbers.
+// search finds the rules of a call among sorted rules.
 func (a *assembler) search(rules []rule) {
 	middle := len(rules) / 2
 	for middle < len(rules) && middle > 0 && rules[middle].number == rules[middle-1].number {
@@ -138,7 +138,7 @@ func (a *assembler) search(rules []rule) {
 	a.search(rules[:middle])
 }
 
-// decide answers for the few rules that are left, one after the other.
+// decide checks the few remaining rules one after the other.
 func (a *assembler) decide(rules []rule) {
 	for _, r := range rules {
 		other := a.unless(unix.BPF_JEQ, r.number)
@@ -158,7 +158,7 @@ func (a *assembler) decide(rules []rule) {
 	a.allow()
 }
 
-// ask goes on when the test says yes.
+// ask continues if the test holds.
 func (a *assembler) ask(t test) (no int) {
 	a.load(dataArgument + 8*uint32(t.argument)) //nolint:gosec // there are six arguments
 	if t.any {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rank orders what a program may do below a path: a path inside of another of the same or a higher rank is there anyway.
+// rank orders the rights below a path. A path inside another of the same or a higher rank needs no mount.
 type rank int
 
 const (
@@ -22,7 +22,7 @@ const (
 	writable
 )
 
-// attributes are those of the mount that shows a path of the rank.
+// attributes are the mount attributes of a rank.
 func (r rank) attributes() uint64 {
 	switch r {
 	case writable:
@@ -34,31 +34,31 @@ func (r rank) attributes() uint64 {
 	}
 }
 
-// shown is a file or directory of the machine that the new root has, at the same or another path.
+// shown is a file or directory of the machine in the new root, at the same or another path.
 type shown struct {
 	source, path string
 	rank         rank
 }
 
-// layout is what a root shows of the machine: the listed paths, at the same places, with the links that lead to them.
+// layout is the content of a root: the listed paths, at the same places, with the links that lead to them.
 type layout struct {
 	shown []shown
-	// links are symbolic links by their path.
+	// links are symbolic links, by path.
 	links map[string]string
-	// seen has what is known of the machine's paths: the target of a link, or nothing.
+	// seen caches the targets of paths; empty for paths that are not links.
 	seen map[string]string
-	// buffer receives the target of a link. On the stack it would force the runtime to grow that.
+	// buffer receives the target of a link. On the stack it would make the runtime grow the stack.
 	buffer []byte
 }
 
-// maxLinks is how many links a path may lead through, as the kernel has it.
+// maxLinks limits the links in a path, as in the kernel.
 const maxLinks = 40
 
 func newLayout() *layout {
 	return &layout{links: map[string]string{}, seen: map[string]string{}, buffer: make([]byte, unix.PathMax)}
 }
 
-// add shows a path, or nothing where it does not exist.
+// add shows a path if it exists.
 func (l *layout) add(name string, r rank) error {
 	links := map[string]string{}
 	real, err := l.resolve(name, links)
@@ -75,12 +75,12 @@ func (l *layout) add(name string, r rank) error {
 	return nil
 }
 
-// place shows a path at another one.
+// place shows a path at another path.
 func (l *layout) place(source, at string, r rank) {
 	l.shown = append(l.shown, shown{source, at, r})
 }
 
-// resolve follows a path link by link, and notes the links.
+// resolve follows a path link by link, and records the links.
 func (l *layout) resolve(name string, links map[string]string) (string, error) {
 	at, rest, followed := "/", split(name), 0
 	for len(rest) > 0 {
@@ -106,7 +106,7 @@ func (l *layout) resolve(name string, links map[string]string) (string, error) {
 	return at, nil
 }
 
-// look returns the target of a link, nothing for what is none.
+// look returns the target of a link; empty if the path is not a link.
 func (l *layout) look(name string) (string, error) {
 	if target, known := l.seen[name]; known {
 		return target, nil
@@ -123,9 +123,9 @@ func split(name string) []string {
 	return slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// mounts are what has to be mounted, outer ones first: what an outer one shows already with the same rights is left out.
+// mounts are the required mounts, outer ones first, without those that an outer one already shows with the same rights.
 func (l *layout) mounts() []shown {
-	// Of two ways to show the same path the one with more rights comes first, and what is placed there before both.
+	// For the same path, more rights come first, and placed paths before both.
 	slices.SortStableFunc(l.shown, func(a, b shown) int {
 		if order := cmp.Compare(a.path, b.path); order != 0 {
 			return order
@@ -144,7 +144,7 @@ func (l *layout) mounts() []shown {
 	return needed
 }
 
-// above is the innermost of what is shown that has the path.
+// above is the innermost shown tree that contains the path.
 func above(all []shown, name string) (shown, bool) {
 	for _, s := range slices.Backward(all) {
 		if name == s.path || strings.HasPrefix(name, s.path+"/") {

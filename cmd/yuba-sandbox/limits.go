@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitNames are the limits that can be given, by the names of prlimit(1).
+// limitNames are the supported limits, by their names for prlimit(1).
 var limitNames = map[string]int{
 	"nproc": unix.RLIMIT_NPROC, "nofile": unix.RLIMIT_NOFILE, "fsize": unix.RLIMIT_FSIZE, "data": unix.RLIMIT_DATA,
 }
 
-// markedBy is a limit that limits nothing here, realtime programs being refused, and whose value everybody can read of
-// every process: it marks the processes of a run, whatever they do to their names, parents and environments.
+// markedBy is the limit whose value marks the processes of a run, whatever they do to their names, parents and environments.
+// It has no other effect, because realtime scheduling is refused, and every process can read it.
 const markedBy = unix.RLIMIT_RTTIME
 
-// limit is one for a process and each that it starts.
+// limit is a resource limit of a process and its children.
 type limit struct {
 	resource int
 	most     uint64
@@ -37,7 +37,7 @@ func parseLimit(text string) (limit, error) {
 	return limit{resource, most}, nil
 }
 
-// set applies the limit, but never more than there was.
+// set applies the limit, but never raises one.
 func (l limit) set() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(l.resource, &now); err != nil {
@@ -50,7 +50,7 @@ func (l limit) set() error {
 	return nil
 }
 
-// setMark marks this process. A mark that the kernel would cut is found by nobody, so it is an error.
+// setMark marks this process. A mark that the kernel would cut is an error.
 func setMark(mark uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(markedBy, &now); err != nil {
@@ -63,10 +63,10 @@ func setMark(mark uint64) error {
 	return limit{markedBy, mark}.set()
 }
 
-// firstToGo is how much sooner than others, of a thousand, the kernel ends this process when memory runs out.
+// firstToGo is the score, of a thousand, by which the kernel prefers to kill this process when memory runs out.
 const firstToGo = "700"
 
-// goFirst has the kernel end this process, and what it starts, before the server, when the machine has no memory left.
+// goFirst makes the kernel kill this process and its children before the server when memory runs out.
 func goFirst() {
-	_ = setOwn("oom_score_adj", firstToGo) // a service manager may have set a higher score, which may not be lowered
+	_ = setOwn("oom_score_adj", firstToGo) // fails if a service manager set a higher score
 }

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startLoopback switches on the loopback interface, the only one that a new network namespace has. Programs talk to their
-// own parts by it.
+// startLoopback enables the loopback interface, the only one in a new network namespace. Providers need it to talk to tofu.
 func startLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -12,31 +12,30 @@
 // no core, inherits no files but the standard three, cannot type at a terminal, and lacks the system calls that
 // refusals.go lists.
 //
-// The walls are two. Landlock, where the kernel has it, refuses to open what is not listed. With -root nothing else is even
-// there: the program gets a file tree, processes and shared memory of its own. Whoever starts yuba-sandbox then has to
-// start it in new mount, process and IPC namespaces (see package confinement), so that it is the first of its processes
-// and all others end with it.
+// There are two walls. Landlock, where the kernel has it, refuses to open unlisted paths. With -root they do not even exist:
+// the program gets its own file tree, processes and shared memory. The caller must then start yuba-sandbox in new mount,
+// process and IPC namespaces (see package confinement), so that it is the first of its processes and all others end with it.
 //
 // The flags:
 //
-//	-root                make a root of its own of the paths
+//	-root                make a new root of the paths
 //	-at SOURCE PATH      show the directory SOURCE, for writing, at PATH; needs -root
-//	-map USER:GROUP      in a new user namespace: be this user there, as outside
+//	-map USER:GROUP      in a new user namespace: map this user, as outside
 //	-user N              become this user, with a group of the same number
-//	-mapped              in a new user namespace, by root: that user is known there, and nobody else; needs -user and -root
-//	-group N             stay in this group, by which the user may pass directories on the way; needs -user
-//	-loopback            in a new network namespace: have a loopback interface
-//	-listen PORT         may listen on this port; on others that it chooses itself it may not, where the kernel can refuse it
+//	-mapped              in a new user namespace, by root: map only that user; needs -user and -root
+//	-group N             keep this group, which grants access to directories on the way; needs -user
+//	-loopback            in a new network namespace: enable the loopback interface
+//	-listen PORT         allow listening on this port; others are refused, unless the kernel chooses them
 //	-limit NAME=N        set a limit of a process: nproc, nofile, fsize, data
-//	-mark N              mark the processes of the run by this number
-//	-background          give way to others that want the processor
-//	-require             refuse to start the program where Landlock or the filter for system calls is missing
-//	-probe               do all of this and say what stands, instead of starting a program
-//	-follow              end when the process ends that started this one
+//	-mark N              mark the processes of the run with this number
+//	-background          lower the priority
+//	-require             refuse to start the program without Landlock or the filter for system calls
+//	-probe               do all of this and report the walls, instead of starting a program
+//	-follow              end with the parent process
 //	-spawn KIND          be the parent of a second yuba-sandbox in new namespaces, KIND "plain" or "user": for a person's shell
 //
-// A flag that cannot be honoured is an error, and the program does not start. A kernel without Landlock confines less: then
-// a line on standard error says so, unless -require is given.
+// If a flag cannot be honoured, the program does not start. Without Landlock, a line on standard error warns, unless -require
+// is given.
 //
 // This is a program of its own, and small, because it starts before every tofu process.
 package main
@@ -63,7 +62,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run only returns when the program could not be started.
+// run only returns if the program could not be started.
 func run(args []string) (int, error) {
 	o, err := parse(args)
 	if err != nil {
@@ -72,7 +71,7 @@ func run(args []string) (int, error) {
 	if o.spawn != "" {
 		return spawn(o, args)
 	}
-	runtime.LockOSThread() // restrictions are a thread's own until it becomes the program
+	runtime.LockOSThread() // restrictions belong to the thread, which becomes the program
 	walls, err := o.build()
 	if err != nil {
 		return 1, err
@@ -91,7 +90,7 @@ func run(args []string) (int, error) {
 	return exitNoProgram, fmt.Errorf("start %s: %w", o.program[0], err)
 }
 
-// build puts the walls up, in the only order that works: each takes away what the ones before needed.
+// build sets up the walls, in the only order that works: each removes rights that the earlier ones needed.
 func (o *options) build() (walls, error) {
 	w := walls{user: os.Getuid(), group: os.Getgid()}
 	if o.background {
@@ -134,7 +133,7 @@ func (o *options) build() (walls, error) {
 	if err := giveUpRights(); err != nil {
 		return w, err
 	}
-	if o.follow { // a change of user would undo it
+	if o.follow { // only now: a change of user resets it
 		if err := follow(); err != nil {
 			return w, err
 		}
@@ -143,7 +142,7 @@ func (o *options) build() (walls, error) {
 	return w, err
 }
 
-// limit sets what the program may take.
+// limit sets the resource limits of the program.
 func (o *options) limit() error {
 	goFirst()
 	for _, l := range o.limits {
@@ -157,7 +156,7 @@ func (o *options) limit() error {
 	return nil
 }
 
-// walls are what stands.
+// walls are the active walls.
 type walls struct {
 	landlock    int
 	filter      bool
@@ -179,7 +178,7 @@ func (w walls) missing() error {
 	return nil
 }
 
-// print says what stands, a wall a line; package confinement reads it.
+// print lists the walls, one a line, for package confinement.
 func (w walls) print(to *os.File) {
 	filter := 0
 	if w.filter {

@@ -53,7 +53,7 @@ func parse(args []string) (options, error) {
 	return o, o.check()
 }
 
-// toggle finds a flag without a value.
+// toggle parses a flag without a value.
 func (o *options) toggle(name string) *bool {
 	switch name {
 	case "-root":
@@ -74,7 +74,7 @@ func (o *options) toggle(name string) *bool {
 	return nil
 }
 
-// value reads a flag that has one, and returns how many words it used.
+// value parses a flag with a value, and returns the number of words used.
 func (o *options) value(name string, rest []string) (used int, err error) {
 	text := ""
 	if len(rest) > 0 {

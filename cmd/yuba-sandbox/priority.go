@@ -9,16 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// background is the priority of what may take a little longer: about a third of the processor's time where a program of
-// the normal priority wants the rest.
+// background is a low priority: about a third of the processor's time beside a program of normal priority.
 const background = 5
 
-// giveWay lowers the priority of this process and of what it becomes. A server that starts a hundred runs at once
-// answers people while they work. Where the kernel groups processes by session (sched_autogroup), priorities count
-// within a group alone, and the group of this session has one of its own. A kernel that refuses either leaves things as they
-// are, which harms nobody.
+// giveWay lowers the priority of this process and its program, so that a server with a hundred runs still responds. With
+// sched_autogroup, priorities only count within a session, so it also lowers that of the session's group. Failures are
+// harmless.
 func giveWay() {
-	const zero = 20 // the kernel's answer for the normal priority; it counts down
+	const zero = 20 // the kernel returns 20 minus the nice value
 	if now, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && zero-now >= background {
 		return
 	}

@@ -16,7 +16,7 @@ const (
 	namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	// tiocLinux is TIOCLINUX, which package unix does not have.
 	tiocLinux = 0x541c
-	// unchanged is -1, by which calls that set several ids leave one alone.
+	// unchanged is -1, which keeps an id in calls that set several.
 	unchanged = ^uint32(0)
 	// unknown is the first call that did not exist when this table was written. Later calls are refused with ENOSYS, which
 	// programs take for an older kernel.

@@ -5,11 +5,11 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// machines are what the kernel calls the kinds of programs whose calls have the numbers of this one's. Programs for the
-// i386 make others, and are refused all of theirs.
+// machines are the kernel's audit architectures with the call numbers of this program. All calls of i386 programs are
+// refused.
 var machines = []uint32{unix.AUDIT_ARCH_X86_64}
 
-// foreignCalls is the first number of calls with short pointers (x32), which this machine knows besides.
+// foreignCalls is the first number of the calls with short pointers (x32).
 const foreignCalls = 0x40000000
 
 // legacy are calls that later machines do not have.

@@ -5,11 +5,11 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// machines are what the kernel calls the kinds of programs whose calls have the numbers of this one's. Programs for
-// 32-bit ARM make others, and are refused all of theirs.
+// machines are the kernel's audit architectures with the call numbers of this program. All calls of 32-bit ARM programs are
+// refused.
 var machines = []uint32{unix.AUDIT_ARCH_AARCH64}
 
-// foreignCalls is the first number of calls of another kind that this machine knows besides; there are none.
+// foreignCalls is the first number of a second set of calls; this machine has none.
 const foreignCalls = 0
 
 // legacy are calls that later machines do not have.

@@ -5,8 +5,7 @@
 
 package main
 
-// machines has none: nobody has looked at how other machines number and lay out their calls, and no filter is better than
-// a wrong one.
+// machines is empty: call numbers and layouts of other machines are not checked, and no filter is better than a wrong one.
 var machines []uint32
 
 const foreignCalls = 0

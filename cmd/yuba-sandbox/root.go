@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The root that a program sees is an empty file system in memory with nothing but the listed paths in it, each at its own
-// place, because plans and abspath() name them. What is not listed has no name there: it can neither be opened nor looked
-// at, changed, watched or connected to. The process was started in a mount namespace of its own, so that nobody else sees
-// any of this.
+// The program's root is a file system in memory with only the listed paths, each at its own place, because plans and
+// abspath() contain paths. Unlisted files have no name there, so no system call reaches them. The process has its own mount
+// namespace, so other processes do not see this root.
 
-// Accounts that programs such as ssh and git look themselves up in. The machine's own say nothing that a run should know,
-// and lack its user.
+// The account files in which programs such as ssh and git look up their user. Those of the machine lack the run's user, and
+// list others that a run need not know.
 const (
 	accountName = "runner"
 	accountHome = "/home/runner"
@@ -27,10 +26,10 @@ const (
 	groupFile   = "/etc/group"
 )
 
-// streams are the names by which scripts call their standard files, and shells those they make for a command.
+// streams are names of the standard files, for scripts and shells.
 var streams = map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"}
 
-// tree is something of the machine, taken out of its file tree to be put into another.
+// tree is a file or directory of the machine, detached to be mounted in the new root.
 type tree struct {
 	shown
 	fd int
@@ -38,7 +37,7 @@ type tree struct {
 	kind uint32
 }
 
-// makeRoot makes the layout this process's file system. The account of the user is the one that the program will have.
+// makeRoot makes the layout the root of this process. user is the user of the program.
 func (o *options) makeRoot(user int) error {
 	l, err := o.layout()
 	if err != nil {
@@ -48,7 +47,7 @@ func (o *options) makeRoot(user int) error {
 	if err != nil {
 		return fmt.Errorf("ask for the working directory: %w", err)
 	}
-	// Nothing of what follows reaches the machine's own mounts.
+	// The following mounts do not propagate to the machine.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("leave the machine's mounts: %w", err)
 	}
@@ -57,7 +56,7 @@ func (o *options) makeRoot(user int) error {
 		return err
 	}
 	if o.userMapped {
-		// Only root finds the way to the paths, and only who is known in the user namespace can make files there.
+		// Only root can reach the paths, and only a mapped user can create files there.
 		if err := become(o.user, 0); err != nil {
 			return err
 		}
@@ -102,7 +101,7 @@ func (o *options) layout() (*layout, error) {
 	return l, nil
 }
 
-// takeTrees takes what is to be shown out of the machine's file tree, each with what is mounted in it.
+// takeTrees detaches the trees from the machine's file tree, with the mounts in them.
 func takeTrees(all []shown) ([]tree, error) {
 	trees := make([]tree, 0, len(all))
 	for _, s := range all {
@@ -118,7 +117,7 @@ func takeTrees(all []shown) ([]tree, error) {
 		}
 		t.kind = info.Mode & unix.S_IFMT
 		attributes := s.rank.attributes()
-		if t.kind == unix.S_IFCHR { // the listed devices, such as /dev/null, are to be used
+		if t.kind == unix.S_IFCHR { // listed devices, such as /dev/null, stay usable
 			attributes &^= unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_RDONLY
 		}
 		if err := unix.MountSetattr(t.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes}); err != nil {
@@ -129,7 +128,7 @@ func takeTrees(all []shown) ([]tree, error) {
 	return trees, nil
 }
 
-// enterEmptyRoot mounts an empty file system over a directory, whose content is needed no more, and enters it.
+// enterEmptyRoot mounts an empty file system over a directory that is no longer needed, and enters it.
 func enterEmptyRoot() error {
 	var problem error
 	for _, over := range []string{"/tmp", "/run", "/usr"} {
@@ -173,7 +172,7 @@ func (b *builder) attach(trees []tree) error {
 	return nil
 }
 
-// place makes what a tree is mounted on.
+// place creates the mount point of a tree.
 func (b *builder) place(t tree) (dir int, name string, err error) {
 	if _, inside := above(b.attached, t.path); inside {
 		return b.placeInside(t)
@@ -188,8 +187,8 @@ func (b *builder) place(t tree) (dir int, name string, err error) {
 	return unix.AT_FDCWD, name, b.write(name, "")
 }
 
-// placeInside is for what lies in something that is attached already, and that the program may have written to in an
-// earlier process: no link there is followed.
+// placeInside creates a mount point inside an attached tree. It follows no links there, because an earlier process of the
+// run may have created them.
 func (b *builder) placeInside(t tree) (dir int, name string, err error) {
 	dir, err = unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	parts := split(t.path)
@@ -216,7 +215,7 @@ func (b *builder) placeInside(t tree) (dir int, name string, err error) {
 	return dir, name, err
 }
 
-// step enters a directory, which it makes where it is missing, and leaves the one before.
+// step enters a directory, creates it if missing, and closes the one before.
 func step(dir int, name string) (int, error) {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	next, err := unix.Openat(dir, name, flags, 0)
@@ -229,7 +228,7 @@ func step(dir int, name string) (int, error) {
 	return next, err
 }
 
-// mkdirAll makes a directory of the root itself, where there is nothing but what this process has made.
+// mkdirAll creates a directory in the root itself, where only this process creates files.
 func (b *builder) mkdirAll(name string) error {
 	if name == "." || b.made[name] {
 		return nil
@@ -255,7 +254,7 @@ func (b *builder) write(name, text string) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// link makes the links that lead to what is shown.
+// link creates the links of the layout.
 func (b *builder) link(l *layout) error {
 	names := make([]string, 0, len(l.links))
 	for name := range l.links {
@@ -276,7 +275,7 @@ func (b *builder) link(l *layout) error {
 	return nil
 }
 
-// accounts writes a list of users with the program's own.
+// accounts writes the account files, with the program's user.
 func (b *builder) accounts(user int) error {
 	id := strconv.Itoa(user)
 	if err := b.mkdirAll("etc"); err != nil {
@@ -296,8 +295,8 @@ func (b *builder) accounts(user int) error {
 	return nil
 }
 
-// processes mounts a /proc with nothing but the processes of the program's own namespace, where programs find out what
-// file they were started from. Where the kernel refuses that, as in containers that hide parts of theirs, there is none.
+// processes mounts a /proc with only the processes of the program's namespace; programs find their own file there. If the
+// kernel refuses, as in containers that hide parts of /proc, there is none.
 func (b *builder) processes() error {
 	if err := b.mkdirAll("proc"); err != nil {
 		return fmt.Errorf("make /proc: %w", err)
@@ -309,7 +308,7 @@ func (b *builder) processes() error {
 	return nil
 }
 
-// swapRoots makes the working directory the root and lets go of the old one.
+// swapRoots makes the working directory the root and unmounts the old one.
 func swapRoots() error {
 	// The old root ends up on top of the new one, where the next call finds it.
 	if err := unix.PivotRoot(".", "."); err != nil {

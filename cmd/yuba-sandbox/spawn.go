@@ -16,7 +16,7 @@ import (
 // A person's shell cannot create namespaces for the confined program. So with -spawn this process starts itself a second
 // time in new ones. It forwards the signals of the shell and the terminal, and exits with the program's exit code.
 
-// Kinds of namespaces: the machine's user makes them, or they come with a user namespace.
+// Kinds of namespaces: with or without a user namespace.
 const (
 	kindPlain = "plain"
 	kindUser  = "user"
@@ -81,7 +81,7 @@ func pass(signals <-chan os.Signal, child int) {
 	}
 }
 
-// follow has the kernel end the program with the process that stands for it.
+// follow makes the kernel kill the program when its parent ends.
 func follow() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("end with the process that started this one: %w", err)

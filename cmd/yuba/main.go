@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command yuba is the control plane for OpenTofu, and the way to talk to one. "yuba help" says what it can do.
+// Command yuba is the control plane for OpenTofu, and its client. "yuba help" lists the commands.
 package main
 
 import (

@@ -20,8 +20,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBill writes a bill of materials for a platform's programs: the modules that the linker put into each of them, as the
-// programs themselves say.
+// writeBill writes a bill of materials for a platform's programs: the modules that each of them contains, from their build
+// information.
 func (r *release) writeBill(path string, p platform, dir string) error {
 	bom := cyclonedx.NewBOM()
 	yuba := module("github.com/yuba-dev/yuba", r.version.name)
@@ -55,7 +55,7 @@ func (r *release) writeBill(path string, p platform, dir string) error {
 	return os.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// readProgram is a program as a component, with the references of what it is made of. It adds these to the components.
+// readProgram is a program as a component, with references to its modules, which it adds to the components.
 func readProgram(path string, components map[string]cyclonedx.Component) (cyclonedx.Component, []string, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -92,9 +92,9 @@ func module(path, version string) cyclonedx.Component {
 	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: purl}
 }
 
-// serial makes a number for a bill that is always the same for the same programs: a UUID made of their checksum.
+// serial is a number for a bill that is the same for the same programs: a UUID from their checksum.
 func serial(sum []byte) string {
 	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, of our own making
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8: custom
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

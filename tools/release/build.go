@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// build compiles the programs for a platform. Paths, the state of the checkout and C libraries stay out of them.
+// build compiles the programs for a platform, without paths, VCS information and C libraries.
 func (r *release) build(ctx context.Context, p platform) (string, error) {
 	dir := filepath.Join(r.buildDir(), p.os+"_"+p.arch)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -32,7 +32,7 @@ func (r *release) build(ctx context.Context, p platform) (string, error) {
 	return dir, nil
 }
 
-// buildDir is where programs are until they are packed.
+// buildDir is the directory of built programs.
 func (r *release) buildDir() string { return filepath.Join(r.out, "yuba_build") }
 
 func goProgram() string {
@@ -42,7 +42,7 @@ func goProgram() string {
 	return "go"
 }
 
-// buildEnvironment is ours without what would change the bytes, and without the key, which no program needs.
+// buildEnvironment is our environment without variables that change the bytes, and without the key.
 func buildEnvironment(ours []string, p platform) []string {
 	env := make([]string, 0, len(ours)+5)
 	for _, variable := range ours {

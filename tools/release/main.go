@@ -1,16 +1,16 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release writes what people install Yuba from: for each platform an archive and a bill of materials, for Linux
-// packages of Debian and of Red Hat, and the checksums of all, signed.
+// Command release writes the files of a release: for each platform an archive and a bill of materials, for Linux packages for
+// Debian and Red Hat, and the signed checksums of all.
 //
 //	release [-platforms OS/ARCH,...] [-version VERSION] [-out DIR] [-programs DIR] [-rehearsal]
 //
-// "make release" starts it. The same commit, built with the same Go, gives the same bytes on any machine, in any directory, at
-// any time: nothing of the three goes in.
+// "make release" starts it. Releases are reproducible: they depend only on the commit and the version of Go, not on machine,
+// directory or time.
 //
-// $YUBA_SIGNING_KEY signs the checksums: an ECDSA key on P-256 in PEM, or the name of its file. Without one the release is not
-// signed; a version with a tag is not released then. A rehearsal is never signed and needs no key.
+// $YUBA_SIGNING_KEY signs the checksums: an ECDSA P-256 key in PEM, or the name of its file. A tagged version requires it. A
+// rehearsal needs no key and is never signed.
 package main
 
 import (
@@ -39,29 +39,29 @@ func main() {
 	}
 }
 
-// programs are what belongs together: each is looked for beside yuba.
+// programs are the programs of an installation: yuba finds the others beside itself.
 var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-kustomize", "yuba-sops"}
 
-// thisPlatform is the one whose programs start here.
+// thisPlatform is the platform of this machine.
 var thisPlatform = platform{runtime.GOOS, runtime.GOARCH}
 
-// Platforms are those that are released.
+// Platforms are the released platforms.
 const allPlatforms = "linux/amd64,linux/arm64"
 
-// release is what is made.
+// release is the release to make.
 type release struct {
-	// root is the repository, out is where the release goes.
+	// root is the repository; out is the directory of the release.
 	root, out string
 	version   version
-	// date is that of the commit: it is the time of all that is written.
+	// date is that of the commit, and the time of all files.
 	date time.Time
-	// built has the programs of this platform; empty where they are to be built.
+	// built is the directory with the programs of this platform; empty to build them.
 	built string
-	// tags are those that the programs are built with, flags are the linker's.
+	// tags and flags are the build tags and linker flags of the programs.
 	tags, flags string
-	// rehearsal is true where the version need not be the commit's tag. A signature would make it a release.
+	// rehearsal allows a version that is not the commit's tag. It is never signed.
 	rehearsal bool
-	// packages is false where archives are enough.
+	// packages includes packages for Debian and Red Hat.
 	packages bool
 	key      *signingKey
 	news     io.Writer
@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, news io.Writer) error {
 	return r.finish(made)
 }
 
-// settle finds out what is to be released, and refuses what should not be.
+// settle determines what to release, and rejects what must not be released.
 func (r *release) settle(ctx context.Context, name, epoch string) (err error) {
 	if r.root, err = filepath.Abs(r.root); err != nil {
 		return err
@@ -150,13 +150,12 @@ func (r *release) settle(ctx context.Context, name, epoch string) (err error) {
 	return nil
 }
 
-// hint says how to try a release that is refused.
+// hint explains how to rehearse a rejected release.
 func (r *release) hint() string {
 	return fmt.Sprintf("\nTo try the release without publishing it:\n    make release VERSION=%s REHEARSAL=1", r.version.name)
 }
 
-// checkTag refuses a version whose tag is not at the commit of the checkout: what people install under a version is what its
-// tag names.
+// checkTag rejects a version whose tag is not at the checked out commit.
 func (r *release) checkTag(ctx context.Context) error {
 	if !r.version.tagged || r.rehearsal {
 		return nil
@@ -168,7 +167,7 @@ func (r *release) checkTag(ctx context.Context) error {
 	if !slices.Contains(strings.Fields(tags), r.version.name) {
 		return fmt.Errorf("release %s: the checkout's commit does not have that tag, it has %q%s", r.version.name, strings.Fields(tags), r.hint())
 	}
-	// Go compiles files that git does not track, and git's configuration can hide those.
+	// Go also compiles untracked files, and git's configuration can hide them.
 	changed, err := r.git(ctx, "status", "--porcelain", "--untracked-files=normal")
 	if err != nil {
 		return fmt.Errorf("look for changes since tag %s: %w", r.version.name, err)
@@ -187,7 +186,7 @@ func (r *release) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// begin makes the directory, and removes a release from it that was there before.
+// begin creates the directory, and removes an earlier release from it.
 func (r *release) begin() error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
@@ -197,13 +196,13 @@ func (r *release) begin() error {
 		old, globErr := filepath.Glob(filepath.Join(r.out, pattern))
 		err = errors.Join(err, globErr)
 		for _, path := range old {
-			err = errors.Join(err, os.Remove(path)) // a directory that is not empty is not ours
+			err = errors.Join(err, os.Remove(path)) // fails for a directory that is not empty, which is not ours
 		}
 	}
 	return err
 }
 
-// make writes what is released for a platform, and returns the names of the files.
+// make writes the files for a platform, and returns their names.
 func (r *release) make(ctx context.Context, p platform) ([]string, error) {
 	dir, err := r.programs(ctx, p)
 	if err != nil {
@@ -232,7 +231,7 @@ func (r *release) make(ctx context.Context, p platform) ([]string, error) {
 	return made, nil
 }
 
-// fileName begins the names of a platform's files.
+// fileName is the start of the names of a platform's files.
 func (r *release) fileName(p platform) string {
 	return fmt.Sprintf("yuba_%s_%s_%s", r.version.plain, p.os, p.arch)
 }
@@ -248,7 +247,7 @@ func (r *release) programs(ctx context.Context, p platform) (string, error) {
 	return r.build(ctx, p)
 }
 
-// finish writes the checksums and what else concerns all files.
+// finish writes the checksums and the other files about all platforms.
 func (r *release) finish(made []string) error {
 	script, err := os.ReadFile(filepath.Join(r.root, "install.sh"))
 	if err != nil {
@@ -267,7 +266,7 @@ func (r *release) finish(made []string) error {
 	if err := os.WriteFile(filepath.Join(r.out, list), sums, 0o644); err != nil {
 		return err
 	}
-	// By this file install.sh learns which version is the newest.
+	// install.sh finds the newest version with this file.
 	if err := os.WriteFile(filepath.Join(r.out, "yuba_version.txt"), []byte(r.version.plain+"\n"), 0o644); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// installed says where packages put the files of an archive. The programs lie side by side: each looks for the others beside
-// itself.
+// installed maps the files of an archive to their paths in packages. All programs are in one directory, because each finds
+// the others beside itself.
 func installed(name, format string) (path, kind string) {
 	switch {
 	case strings.HasPrefix(name, "bin/"):
@@ -42,7 +42,7 @@ func installed(name, format string) (path, kind string) {
 	return "/usr/share/doc/yuba/" + filepath.Base(name), files.TypeFile
 }
 
-// writePackages writes the packages of Debian and of Red Hat, and returns their names.
+// writePackages writes the packages for Debian and Red Hat, and returns their names.
 func (r *release) writePackages(p platform, tree []file) ([]string, error) {
 	work, err := os.MkdirTemp(r.out, "yuba_packages")
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *release) writePackages(p platform, tree []file) ([]string, error) {
 	return made, nil
 }
 
-// describe is what a package says of itself. Its files are read from a directory of their own, where they have their modes.
+// describe is the description of a package, whose files are read from a staging directory with their modes.
 func (r *release) describe(p platform, tree []file, format, work string) (*nfpm.Info, error) {
 	info := &nfpm.Info{
 		Name: "yuba", Arch: p.arch, Platform: p.os, Version: r.version.plain, Release: "1",
@@ -104,7 +104,7 @@ func (r *release) describe(p platform, tree []file, format, work string) (*nfpm.
 	return info, nil
 }
 
-// stage writes a file as packages have it.
+// stage writes a file for packages.
 func (r *release) stage(f file, work string) (string, error) {
 	content, _, err := f.open()
 	if err != nil {

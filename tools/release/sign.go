@@ -21,7 +21,7 @@ const keyVariable = "YUBA_SIGNING_KEY"
 // signingKey signs releases.
 type signingKey struct{ key *ecdsa.PrivateKey }
 
-// readSigningKey reads a key in PEM, or from a file; there is none where nothing is named.
+// readSigningKey reads a key in PEM, or the file with it; nil for an empty text.
 func readSigningKey(value string) (*signingKey, error) {
 	if value == "" {
 		return nil, nil //nolint:nilnil // no key is a choice
@@ -58,7 +58,7 @@ func parseKey(block *pem.Block) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign writes the signature of a text beside its file, and the public key. The same key makes the same signature each time.
+// sign writes the signature of a text beside its file, and the public key. Signatures are deterministic.
 func (k *signingKey) sign(path string, text []byte, publicPath string) error {
 	digest := sha256.Sum256(text)
 	signature, err := k.key.Sign(nil, digest[:], crypto.SHA256)

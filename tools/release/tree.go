@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// file is a file of the release: its name in the archive, its mode, and its content or where that is.
+// file is a file of the release: its name in the archive, its mode, and its content or source.
 type file struct {
 	name    string
 	mode    int64
@@ -27,10 +27,10 @@ type file struct {
 	source  string
 }
 
-// shells are those that complete commands, and how the files of their scripts are called.
+// shells are the supported shells, with the file names of their completion scripts.
 var shells = map[string]string{"bash": "yuba.bash", "zsh": "_yuba", "fish": "yuba.fish"}
 
-// tree is what an archive has, in the order of the names.
+// tree lists the files of an archive, sorted by name.
 func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, error) {
 	var tree []file
 	for _, name := range programs {
@@ -56,8 +56,8 @@ func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, err
 	return tree, nil
 }
 
-// startable is a yuba of this version that starts on this machine, to write what is the same for all platforms: the one that is
-// released, or for other platforms that of bin/, if it is of the same version.
+// startable is a yuba of this version that runs on this machine, to generate the files that all platforms share: the released
+// one or, for other platforms, that of bin/.
 func (r *release) startable(ctx context.Context, p platform, dir string) (string, error) {
 	if p == thisPlatform {
 		return filepath.Join(dir, "yuba"), nil
@@ -75,7 +75,7 @@ func (r *release) startable(ctx context.Context, p platform, dir string) (string
 	return yuba, nil
 }
 
-// start runs a program without anything of our environment, and returns what it prints.
+// start runs a program with an empty environment, and returns its output.
 func start(ctx context.Context, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"HOME=/nonexistent"}
@@ -86,7 +86,7 @@ func start(ctx context.Context, program string, args ...string) ([]byte, error) 
 	return out, nil
 }
 
-// open reads a file's content, and says how large it is.
+// open opens a file's content, and returns its size.
 func (f file) open() (io.ReadCloser, int64, error) {
 	if f.source == "" {
 		return io.NopCloser(strings.NewReader(string(f.content))), int64(len(f.content)), nil
@@ -102,7 +102,7 @@ func (f file) open() (io.ReadCloser, int64, error) {
 	return source, info.Size(), nil
 }
 
-// writeArchive packs files below a directory of their own. Times, owners and the order are fixed.
+// writeArchive packs files below one directory, with fixed times, owners and order.
 func writeArchive(path, top string, tree []file, date time.Time) (err error) {
 	out, err := os.Create(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func pack(to *tar.Writer, top string, f file, date time.Time) error {
 	return err
 }
 
-// checksums lists the files with their sums, as sha256sum does.
+// checksums lists the files with their checksums, like sha256sum.
 func checksums(dir string, names []string) ([]byte, error) {
 	var list []byte
 	for _, name := range names {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// version is what is released.
+// version is the version to release.
 type version struct {
-	// name is what the programs say, such as v1.2.3; plain is what the names of files have, such as 1.2.3.
+	// name is for the programs, such as v1.2.3; plain for file names, such as 1.2.3.
 	name, plain string
-	// tagged is true for a version that has a tag: it is what people install.
+	// tagged: the version has a tag, so it is for users.
 	tagged bool
 }
 
@@ -22,7 +22,7 @@ var (
 	describedCommit = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 )
 
-// parseVersion reads what git describe says. Versions between two tags sort after the older one: 1.2.3+4.gabc1234.
+// parseVersion reads the output of git describe. Versions between two tags sort after the older one: 1.2.3+4.gabc1234.
 func parseVersion(name string) (version, error) {
 	clean, dirty := strings.CutSuffix(name, "-dirty")
 	v := version{name: name}

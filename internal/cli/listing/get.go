@@ -37,25 +37,19 @@ func ObjectCommand(a *session.App, cmd *cobra.Command, kinds ...session.Kind) *c
 }
 
 func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command {
-	var selector, status string
 	flags := cmd.Flags()
-	flags.BoolVarP(&g.All, "all-namespaces", "A", false, "list objects of all namespaces")
-	flags.StringVarP(&selector, "selector", "l", "", "list only objects with these labels, such as team=network")
-	flags.StringVar(&status, "status-selector", "", "list only objects with this condition, such as ready=false")
+	read := g.AddFlags(cmd, "objects", "team=network")
 	flags.BoolVar(&g.noHeader, "no-header", false, "omit the header")
 	if len(g.Kinds) == 1 {
 		flags.BoolVarP(&g.watch, "watch", "w", false, "print each row that changes, until Ctrl-C")
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if g.Some = selector != "" || status != ""; len(args) > 0 && (g.All || selector != "") {
-			return ui.UsageErrorf(cmd, "name %s or use -A or -l, not both", g.Kinds[0].People())
-		}
-		if g.Selector, err = labels.Parse(selector); err != nil {
-			return ui.UsageErrorf(cmd, "-l %s: %w", selector, err)
-		}
-		if g.Keep, err = StatusSelector(cmd, status); err != nil {
+		if err := read(); err != nil {
 			return err
+		}
+		if len(args) > 0 && (g.All || !g.Selector.Empty()) {
+			return ui.UsageErrorf(cmd, "name %s or use -A or -l, not both", g.Kinds[0].People())
 		}
 		if g.watch && out.Machine() {
 			return ui.UsageErrorf(cmd, "--watch only prints tables; programs can use:\n    yuba kubectl get %s --watch -o json", g.Kinds[0].Plural)
@@ -69,8 +63,23 @@ func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command 
 	return cmd
 }
 
-// StatusSelector selects objects by a condition, CONDITION=STATUS.
-func StatusSelector(cmd *cobra.Command, wanted string) (func(*session.Object) bool, error) {
+// AddFlags adds the flags that select objects. The returned function reads them into the query.
+func (g *Query) AddFlags(cmd *cobra.Command, noun, label string) (read func() error) {
+	cmd.Flags().BoolVarP(&g.All, "all-namespaces", "A", false, "list objects of all namespaces")
+	selector := cmd.Flags().StringP("selector", "l", "", "list only "+noun+" with these labels, such as "+label)
+	status := cmd.Flags().String("status-selector", "", "list only objects with this condition, such as ready=false")
+	return func() (err error) {
+		if g.Selector, err = labels.Parse(*selector); err != nil {
+			return ui.UsageErrorf(cmd, "-l %s: %w", *selector, err)
+		}
+		g.Some = *selector != "" || *status != ""
+		g.Keep, err = statusSelector(cmd, *status)
+		return err
+	}
+}
+
+// statusSelector selects objects by a condition, CONDITION=STATUS.
+func statusSelector(cmd *cobra.Command, wanted string) (func(*session.Object) bool, error) {
 	if wanted == "" {
 		return func(*session.Object) bool { return true }, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // LogReader reads a run's log as it grows. After a restart of the server it continues where it was.
@@ -66,4 +67,17 @@ func (r *LogReader) broken(err error) error {
 		return fmt.Errorf("read the log of %s: %w", r.Stack, err)
 	}
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("read the log of %s: %v", r.Stack, err))
+}
+
+// AwaitRun waits for the end of a run, which is that of its log, and returns its record.
+func (s *Session) AwaitRun(ctx context.Context, key types.NamespacedName, id string) (rec run.Record, err error) {
+	log := &LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: id, Follow: true}, Line: func([]byte) error { return nil }}
+	if err := log.Run(ctx); err != nil {
+		return rec, fmt.Errorf("wait for run %s, which continues: %w", id, err)
+	}
+	err = s.Patient(ctx, func(ctx context.Context) (err error) {
+		rec, err = s.Content.Run(ctx, key.Namespace, key.Name, id)
+		return err
+	})
+	return rec, err
 }

@@ -91,11 +91,17 @@ func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) e
 	return nil
 }
 
-func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id string, wait bool, out *ui.Output) error {
+// approveOne approves a plan, and returns the changed stack and the reconcile request.
+func approveOne(ctx context.Context, s *session.Session, t *infrav1.Terraform, id string) (*infrav1.Terraform, string, error) {
 	warnOfEnforcer(s, t)
-	key := session.KeyOf(t)
 	change, request := approval(t, id)
-	approved, err := s.Patch(ctx, "approve the plan of", key, change)
+	approved, err := s.Patch(ctx, "approve the plan of", session.KeyOf(t), change)
+	return approved, request, err
+}
+
+func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id string, wait bool, out *ui.Output) error {
+	key := session.KeyOf(t)
+	approved, request, err := approveOne(ctx, s, t, id)
 	switch {
 	case err != nil:
 		return err

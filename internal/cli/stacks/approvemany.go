@@ -64,7 +64,7 @@ func approveMany(s *session.Session, cmd *cobra.Command, b *bulk, args []string,
 	approved := session.StackList()
 	var problems []error
 	for i := range waiting {
-		t, err := approveOne(cmd.Context(), s, &waiting[i])
+		t, err := approveSeen(cmd.Context(), s, &waiting[i])
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -94,7 +94,8 @@ func toApprove(s *session.Session, cmd *cobra.Command, b *bulk, args []string) (
 	return stacks, err
 }
 
-func approveOne(ctx context.Context, s *session.Session, seen *infrav1.Terraform) (*infrav1.Terraform, error) {
+// approveSeen approves the plan that was pending when the stack was listed.
+func approveSeen(ctx context.Context, s *session.Session, seen *infrav1.Terraform) (*infrav1.Terraform, error) {
 	key := session.KeyOf(seen)
 	id, err := approvable(s, seen, "")
 	if err != nil {
@@ -107,11 +108,8 @@ func approveOne(ctx context.Context, s *session.Session, seen *infrav1.Terraform
 	if id, err = approvable(s, t, id); err != nil {
 		return nil, err
 	}
-	warnOfEnforcer(s, t)
-	change, _ := approval(t, id)
-	if t, err = s.Patch(ctx, "approve the plan of", key, change); err != nil {
-		return nil, err
+	if t, _, err = approveOne(ctx, s, t, id); err == nil {
+		s.News("Plan %s of %s is approved.", id, key)
 	}
-	s.News("Plan %s of %s is approved.", id, key)
-	return t, nil
+	return t, err
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -60,7 +59,7 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 			what, time.Duration(rec.Spec.Limits.Grace), s.Call(key))
 	}
 	if rec.Result == nil && wait {
-		if rec, err = awaitEnd(ctx, s, key, rec); err != nil {
+		if rec, err = s.AwaitRun(ctx, key, rec.Spec.ID); err != nil {
 			return err
 		}
 	}
@@ -71,15 +70,6 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 		return out.Print(s.Out, rec)
 	}
 	return nil
-}
-
-// awaitEnd waits for the end of the run's log, which is that of the run, and returns its record.
-func awaitEnd(ctx context.Context, s *session.Session, key types.NamespacedName, rec run.Record) (run.Record, error) {
-	log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: rec.Spec.ID, Follow: true}, Line: func([]byte) error { return nil }}
-	if err := log.Run(ctx); err != nil {
-		return rec, err
-	}
-	return s.Content.Run(ctx, key.Namespace, key.Name, rec.Spec.ID)
 }
 
 // howEnded describes the end of a cancelled run.

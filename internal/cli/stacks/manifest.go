@@ -21,6 +21,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
 // approveInFile writes the approval of a plan into the stack's manifest, and reports whether the file changed. Only that
@@ -46,25 +47,7 @@ func approveInFile(path string, key types.NamespacedName, id string) (bool, erro
 	if bytes.Equal(before, after) {
 		return false, nil
 	}
-	return true, replaceFile(target, after, info.Mode().Perm())
-}
-
-// replaceFile replaces a file atomically.
-func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name()) //nolint:errcheck // the first error is returned
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return true, datadir.WriteFile(target, after, info.Mode().Perm())
 }
 
 // errByHand is for manifests that only a person should edit.

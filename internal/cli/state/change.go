@@ -15,7 +15,6 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -139,15 +138,8 @@ func carryChange(ctx context.Context, s *session.Session, key types.NamespacedNa
 	}
 	id := rec.Spec.ID
 	if rec.Result == nil {
-		log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: id, Follow: true}, Line: func([]byte) error { return nil }}
-		if err := log.Run(ctx); err != nil {
-			return rec, fmt.Errorf("wait for run %s, which continues: %w", id, err)
-		}
-		if err := s.Patient(ctx, func(ctx context.Context) (err error) {
-			rec, err = s.Content.Run(ctx, key.Namespace, key.Name, id)
-			return err
-		}); err != nil {
-			return rec, fmt.Errorf("read the result of run %s of %s: %w", id, key, err)
+		if rec, err = s.AwaitRun(ctx, key, id); err != nil {
+			return rec, err
 		}
 	}
 	switch {

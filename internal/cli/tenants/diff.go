@@ -209,7 +209,7 @@ func changesOf(before, after []render.Object, broken []render.Error) []diff.Chan
 			if o.Resource.CreationPolicy != tenantv1.CreationPolicyOnce {
 				is := o.Object
 				if left, err := render.WithIgnored(is, was.Object, o.Resource.IgnoreFields); err == nil {
-					is = left // others have these fields, and keep them
+					is = left // others own these fields
 				}
 				fields = append(fields, diff.Fields(hideChanges(was.Object, is))...)
 			}

@@ -39,8 +39,7 @@ reconcile tenantregistry NAME" reads a registry now.`,
 }
 
 func newTenantListCommand(a *session.App) *cobra.Command {
-	var all bool
-	var selector, status, registry, template string
+	var registry, template string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -55,42 +54,31 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&all, "all-namespaces", "A", false, "list objects of all namespaces")
-	flags.StringVarP(&selector, "selector", "l", "", "list only tenants with these labels, such as "+tenantv1.LabelUID+"=acme")
-	flags.StringVar(&status, "status-selector", "", "list only objects with this condition, such as ready=false")
+	q := listing.Query{Kinds: []session.Kind{session.Tenants}}
+	read := q.AddFlags(cmd, "tenants", tenantv1.LabelUID+"=acme")
 	flags.StringVar(&registry, "registry", "", "list only tenants of this registry")
 	flags.StringVar(&template, "template", "", "list only tenants of this template")
-	completeObjects(a, cmd, "registry", session.TenantRegistries)
-	completeObjects(a, cmd, "template", session.TenantTemplates)
+	ui.CompleteFlag(cmd, "registry", a.ObjectNames(session.TenantRegistries, true))
+	ui.CompleteFlag(cmd, "template", a.ObjectNames(session.TenantTemplates, true))
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
-		match, err := labels.Parse(selector)
-		if err != nil {
-			return ui.UsageErrorf(cmd, "-l %s: %w", selector, err)
+		if err := read(); err != nil {
+			return err
 		}
 		if registry != "" {
 			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{row.RegistryLabel(registry)})
 			if err != nil {
 				return ui.UsageErrorf(cmd, "--registry %s: %w", registry, err)
 			}
-			match = match.Add(*of)
+			q.Selector = q.Selector.Add(*of)
 		}
-		keep, err := listing.StatusSelector(cmd, status)
-		if err != nil {
-			return err
+		if keep := q.Keep; template != "" {
+			q.Keep = func(o *session.Object) bool { return keep(o) && o.Text("spec", "templateRef") == template }
 		}
-		v := listing.NewView(s, listing.Query{All: all, Kinds: []session.Kind{session.Tenants}, Selector: match, Some: selector+status+registry+template != "",
-			Keep: func(o *session.Object) bool {
-				return keep(o) && (template == "" || o.Text("spec", "templateRef") == template)
-			}}, out)
-		return listTenants(cmd.Context(), v, registry, template)
+		q.Some = q.Some || registry+template != ""
+		return listTenants(cmd.Context(), listing.NewView(s, q, out), registry, template)
 	})
 	return cmd
-}
-
-// completeObjects completes a flag with the names of objects.
-func completeObjects(a *session.App, cmd *cobra.Command, flag string, k session.Kind) {
-	ui.CompleteFlag(cmd, flag, a.ObjectNames(k, true))
 }
 
 // completeUIDs completes --tenant with the uids of labels: uids of rows may contain shell commands.

@@ -4,7 +4,7 @@
 // Package apitest gives tests a real API: the embedded control plane with Yuba's kinds, one for each test binary, started
 // when the first test asks for it.
 //
-// A package that uses it says so once:
+// A package that uses it declares:
 //
 //	func TestMain(m *testing.M) { apitest.Main(m) }
 //
@@ -42,8 +42,8 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests, stops the API if one was started and ends the process. Changes adapt the API's options, to mount
-// handlers for instance.
+// Main runs the tests, stops the API if it was started, and ends the process. changes adapt the API's options, for instance to
+// mount handlers.
 func Main(m *testing.M, change ...func(*home.Options)) {
 	shared.usable, shared.change = true, change
 	code := m.Run()
@@ -110,7 +110,7 @@ func Client(t testing.TB) client.WithWatch {
 	return c
 }
 
-// Namespace makes a namespace of the test's own. It stays when the test ends; the whole API goes with the test binary.
+// Namespace creates a namespace for the test. It stays until the API ends with the test binary.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -120,8 +120,8 @@ func Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// FullOfSecrets gives a namespace a quota that lets no Secret be made, and returns when it holds. The function it returns
-// takes the quota away again.
+// FullOfSecrets creates a quota that forbids more Secrets in a namespace, and returns when it is effective. The returned
+// function deletes the quota.
 func FullOfSecrets(t testing.TB, namespace string) (lift func()) {
 	t.Helper()
 	c := Client(t)

@@ -1,8 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package damagetest damages files as crashes, disks and people do, on copies of directories, and sees whether a directory
-// was changed.
+// Package damagetest copies directories, damages files in them as crashes, disks and people do, and detects changes.
 package damagetest
 
 import (
@@ -26,7 +25,7 @@ func Copy(t testing.TB, from string) string {
 	return to
 }
 
-// CopyTo copies a file, or what is in a directory, and keeps holes: logs of etcd have 64 MiB of them.
+// CopyTo copies a file, or the content of a directory. It keeps holes: logs of etcd have 64 MiB of them.
 func CopyTo(t testing.TB, from, to string) {
 	t.Helper()
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
@@ -39,7 +38,7 @@ func CopyTo(t testing.TB, from, to string) {
 
 var seed = maphash.MakeSeed()
 
-// Digest is of names and contents below a directory, but for some files in it. Digests are compared within one process.
+// Digest is a digest of the names and contents below a directory, except some files. It is only comparable in one process.
 func Digest(t testing.TB, dir string, except ...string) uint64 {
 	t.Helper()
 	var sum maphash.Hash
@@ -68,7 +67,7 @@ func Digest(t testing.TB, dir string, except ...string) uint64 {
 	return sum.Sum64()
 }
 
-// Newest is the last of the files that match a pattern, by name.
+// Newest is the last file that matches a pattern, by name.
 func Newest(t testing.TB, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -86,7 +85,7 @@ func Remove(t testing.TB, path string) {
 	}
 }
 
-// Cut gives a file another length, which follows from its own.
+// Cut changes the length of a file.
 func Cut(t testing.TB, path string, length func(int64) int64) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -98,10 +97,10 @@ func Cut(t testing.TB, path string, length func(int64) int64) {
 	}
 }
 
-// Empty is a length for [Cut]: none.
+// Empty is a length for [Cut]: zero.
 func Empty(int64) int64 { return 0 }
 
-// Half is a length for [Cut]: half of what there was.
+// Half is a length for [Cut]: half of the file.
 func Half(size int64) int64 { return size / 2 }
 
 // Overwrite replaces bytes of a file.
@@ -117,10 +116,10 @@ func Overwrite(t testing.TB, path string, at int64, with []byte) {
 	}
 }
 
-// inUse is how much of a large file is damaged: etcd's logs end with zeros.
+// inUse limits the damaged part of a large file: etcd's logs end with zeros.
 const inUse = 600_000
 
-// AtRandom damages one of the files that match patterns below a directory, and says how.
+// AtRandom damages one of the files that match patterns below a directory, and returns a description.
 func AtRandom(t testing.TB, random *rand.Rand, dir string, patterns ...string) string {
 	t.Helper()
 	var files []string

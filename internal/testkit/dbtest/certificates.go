@@ -17,7 +17,7 @@ import (
 // pair is a certificate and its key, PEM.
 type pair struct{ certificate, key []byte }
 
-// certificates makes an authority, and what it signs: a server's certificate for localhost, and one of a client.
+// certificates makes an authority, and with it a server certificate for localhost and a client certificate.
 func certificates() (authority, server, client pair, err error) {
 	now := time.Now()
 	ca := &x509.Certificate{

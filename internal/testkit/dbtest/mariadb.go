@@ -63,14 +63,14 @@ func (e *mariadb) connect(p *place, _ int32, database string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// silence is a log that nobody reads: a server that starts refuses connections.
+// silence discards the driver's errors while the server starts.
 type silence struct{}
 
 func (silence) Print(...any) {}
 
 func (e *mariadb) populate(db *sql.DB) error {
 	for _, statement := range []string{
-		// An administrator without a password comes through the socket only.
+		// An administrator without a password can only connect by the socket.
 		"DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost' OR User = ''",
 		"FLUSH PRIVILEGES",
 		"CREATE DATABASE " + Database + " CHARACTER SET utf8mb4",

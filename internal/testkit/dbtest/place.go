@@ -14,10 +14,10 @@ import (
 	"syscall"
 )
 
-// place is where a server is: its directory, who it runs as, and its certificates.
+// place is the directory, the user and the certificates of a server.
 type place struct {
 	dir string
-	// as is nil for the user of the test.
+	// as is the user of the server; nil for that of the test.
 	as                        *syscall.Credential
 	authority, server, client pair
 }
@@ -30,10 +30,10 @@ func newPlace(users []string) (*place, error) {
 		if p.as, err = somebodyElse(users); err != nil {
 			return nil, err
 		}
-		base = "/tmp" // the tests' own may be closed to others
+		base = "/tmp" // other users may not be able to enter $TMPDIR
 	}
 	var err error
-	// The path is short: that of a socket has 108 bytes.
+	// The path must be short: that of a socket has at most 108 bytes.
 	if p.dir, err = os.MkdirTemp(base, "yuba-db-"); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (p *place) prepare() error {
 	return nil
 }
 
-// write makes a file that only the server may read.
+// write writes a file that only the server can read.
 func (p *place) write(name string, content []byte) error {
 	if err := os.WriteFile(p.path(name), content, 0o600); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (p *place) own(path string) error {
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
 
-// command is a program that runs here. It ends with the test binary, however that ends.
+// command is a program that runs here, and ends with the test binary.
 func (p *place) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = p.dir
@@ -86,7 +86,7 @@ func (p *place) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// somebodyElse is the first of some users that there is; nobody is everywhere.
+// somebodyElse is the first existing user of a list; nobody always exists.
 func somebodyElse(users []string) (*syscall.Credential, error) {
 	for _, name := range append(slices.Clone(users), "nobody") {
 		found, err := user.Lookup(name)
@@ -106,7 +106,7 @@ func somebodyElse(users []string) (*syscall.Credential, error) {
 	return nil, fmt.Errorf("servers do not run as root, and there is no user of %q or nobody", users)
 }
 
-// find looks for a program on PATH and where its package puts it.
+// find finds a program on PATH or in the directories of its package.
 func find(program, install string, patterns ...string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil

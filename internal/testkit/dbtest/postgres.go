@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Certified is a user of PostgreSQL servers, in its [Database], who has to show a certificate beside the password.
+// Certified is a user of PostgreSQL servers who needs a certificate beside the password.
 const Certified = "certified"
 
 // Postgres starts a PostgreSQL server that ends with the test.
@@ -40,7 +40,7 @@ func StartPostgres() (*Server, error) {
 
 type postgres struct{ initdb, server string }
 
-// postgresAccess: the administrator comes through the socket, in a directory that is closed to others.
+// postgresAccess: the administrator connects by the socket, in a directory that others cannot enter.
 const postgresAccess = `local all postgres trust
 hostnossl all ` + Certified + ` all reject
 hostssl all ` + Certified + ` all scram-sha-256 clientcert=verify-ca
@@ -97,5 +97,5 @@ func (e *postgres) populate(db *sql.DB) error {
 
 func (e *postgres) stop() syscall.Signal { return syscall.SIGINT }
 
-// crash: the processes that serve connections end at once with the first one, which SIGKILL would leave to chance.
+// crash ends the processes of connections together with the server, which SIGKILL would not guarantee.
 func (e *postgres) crash() syscall.Signal { return syscall.SIGQUIT }

@@ -20,29 +20,29 @@ import (
 	"time"
 )
 
-// Username is the ordinary user of each server, who may do everything in its [Database]; Password has all that is hard about
-// passwords.
+// Username is the ordinary user of each server, with all rights in its [Database]. Password has characters that need
+// escaping.
 const (
 	Username = "app"
 	Password = `p@ss'w"o\rd:/?#[]%20 ü`
 	Database = "tenants"
 )
 
-// patience is for things that take seconds on a machine that has nothing else to do.
+// patience limits operations that take seconds on an idle machine.
 const patience = 2 * time.Minute
 
 // Server is a database server.
 type Server struct {
 	// Engine is the name of the product.
 	Engine string
-	// Host and Port are where it listens. The certificate is for localhost, not for this address.
+	// Host and Port are its address. The certificate is for localhost, not for this address.
 	Host string
 	Port int32
-	// Username, Password and Database are those of an ordinary user.
+	// Username, Password and Database are for an ordinary user.
 	Username, Password, Database string
-	// DB is an administrator's, in the same database.
+	// DB has an administrator's connections to the same database.
 	DB *sql.DB
-	// CA is the authority of the server's certificate; Certificate and Key are those of a client, signed by it too. All PEM.
+	// CA is the authority of the server's certificate, and of the client's Certificate with its Key. All PEM.
 	CA, Certificate, Key []byte
 
 	place   *place
@@ -50,16 +50,16 @@ type Server struct {
 	process *process
 }
 
-// engine is what differs between the products.
+// engine has the differences of the products.
 type engine interface {
-	// install makes the directory of data, and serve is how the server is started then.
+	// install creates the data directory; serve is the command that starts the server.
 	install(p *place) error
 	serve(p *place, port int32) *exec.Cmd
 	// connect opens the administrator's connections, to a database or to none.
 	connect(p *place, port int32, database string) (*sql.DB, error)
-	// populate makes the database and its user.
+	// populate creates the database and its user.
 	populate(db *sql.DB) error
-	// stop asks the server to end, and crash makes it end at once.
+	// stop ends the server, crash kills it.
 	stop() syscall.Signal
 	crash() syscall.Signal
 }
@@ -79,7 +79,7 @@ func begin(name string, e engine, users ...string) (*Server, error) {
 	return s, nil
 }
 
-// first starts the server for the first time. Somebody else may take a port that was free a moment ago.
+// first starts the server for the first time. It tries several ports, because another process may take a free one.
 func (s *Server) first() error {
 	if err := s.engine.install(s.place); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Server) first() error {
 	return s.use(Database)
 }
 
-// use opens the administrator's connections anew.
+// use reopens the administrator's connections.
 func (s *Server) use(database string) (err error) {
 	if s.DB != nil {
 		s.DB.Close() //nolint:errcheck // it is replaced
@@ -111,7 +111,7 @@ func (s *Server) use(database string) (err error) {
 	return err
 }
 
-// up starts the process and waits until it answers.
+// up starts the process and waits until it accepts connections.
 func (s *Server) up(database string) error {
 	var err error
 	if s.process, err = start(s.place, s.engine.serve(s.place, s.Port)); err != nil {
@@ -136,7 +136,7 @@ func (s *Server) up(database string) error {
 	}
 }
 
-// Start starts a server that was killed, where it was.
+// Start restarts a killed server, at the same address.
 func (s *Server) Start() error {
 	if err := s.up(s.Database); err != nil {
 		return fmt.Errorf("start %s again: %w", s.Engine, err)
@@ -144,10 +144,10 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Kill ends the server as a crash would, and returns when it is gone.
+// Kill ends the server like a crash, and returns when it is gone.
 func (s *Server) Kill() { s.process.end(s.engine.crash()) }
 
-// Stop ends the server and removes what it kept.
+// Stop ends the server and removes its data.
 func (s *Server) Stop() error {
 	if s.DB != nil {
 		s.DB.Close() //nolint:errcheck // the server goes
@@ -158,7 +158,7 @@ func (s *Server) Stop() error {
 	return os.RemoveAll(s.place.dir)
 }
 
-// Exec has an administrator carry out statements in the database.
+// Exec executes statements in the database as the administrator.
 func (s *Server) Exec(t testing.TB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -191,7 +191,7 @@ func freePort() (int32, error) {
 	return int32(listener.Addr().(*net.TCPAddr).Port), nil
 }
 
-// process is a server that runs.
+// process is a running server.
 type process struct {
 	cmd  *exec.Cmd
 	log  string
@@ -226,7 +226,7 @@ func (p *process) over() bool {
 	}
 }
 
-// end ends the process, with force if it does not go by itself, and waits for it.
+// end ends the process, kills it if needed, and waits for it.
 func (p *process) end(signal syscall.Signal) {
 	p.cmd.Process.Signal(signal) //nolint:errcheck // it may be over
 	select {
@@ -237,7 +237,7 @@ func (p *process) end(signal syscall.Signal) {
 	}
 }
 
-// said is the end of what the server wrote.
+// said is the end of the server's output.
 func (p *process) said() string {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *process) said() string {
 	return string(bytes.Join(lines[max(0, len(lines)-20):], []byte("\n")))
 }
 
-// literal is a text in a statement. Backslashes mean something to MariaDB alone.
+// literal quotes a text for a statement. Only MariaDB interprets backslashes.
 func literal(text string, backslashes bool) string {
 	if backslashes {
 		text = strings.ReplaceAll(text, `\`, `\\`)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Process is a process as it was a moment ago.
+// Process is a snapshot of a process.
 type Process struct {
 	PID int
-	// Program is its name, Dir where it works, Line its command line, with a NUL behind each word.
+	// Program is its name, Dir its working directory, Line its command line, with a NUL after each word.
 	Program, Dir, Line string
 }
 
@@ -24,18 +24,17 @@ func (p Process) String() string {
 	return fmt.Sprintf("%d %s in %s (%.200s)", p.PID, p.Program, p.Dir, strings.ReplaceAll(p.Line, "\x00", " "))
 }
 
-// About finds the processes that work in a directory, or below it, or name it; never the one that asks.
+// About finds the processes that work in or below a directory, or name it, except the caller.
 func About(dir string) []Process {
 	return Matching(func(p Process) bool {
 		return strings.HasPrefix(p.Dir+"/", dir+"/") || strings.Contains(p.Line, dir)
 	})
 }
 
-// endPatience is how long killed processes may take to be gone: what waits for a disk is not interrupted.
+// endPatience limits how long killed processes may exist: those that wait for a disk end later.
 const endPatience = 30 * time.Second
 
-// End kills what is about a directory and returns when nothing of it is left, so that the directory can be removed: a
-// process that dies may write until it is gone.
+// End kills the processes about a directory, and returns when all are gone, so that the directory can be removed.
 func End(dir string) error {
 	if !filepath.IsAbs(dir) || len(dir) < len("/tmp/x") {
 		return fmt.Errorf("end the processes about %q: that may be everybody's", dir)
@@ -54,7 +53,7 @@ func End(dir string) error {
 	}
 }
 
-// Matching finds processes; never the one that asks.
+// Matching finds processes, except the caller.
 func Matching(match func(Process) bool) []Process {
 	names, _ := filepath.Glob("/proc/[0-9]*") //nolint:errcheck // the pattern is good
 	var found []Process

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Log is what a server writes to its standard error or its logger. It can be read while the server runs.
+// Log collects the log of a server. It can be read while the server runs.
 type Log struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -34,7 +34,7 @@ func (l *Log) Text() string {
 	return l.all.String()
 }
 
-// Count is how often a text is in it.
+// Count is how often it contains a text.
 func (l *Log) Count(text string) int { return strings.Count(l.Text(), text) }
 
 // Tail is its end, for failures.
@@ -43,7 +43,7 @@ func (l *Log) Tail() string {
 	return text[max(0, len(text)-8000):]
 }
 
-// FreeAddress finds an address of loopback at which nobody listens, for servers that are started there again.
+// FreeAddress finds a free address on loopback, for servers that are restarted there.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,8 +53,8 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// Start starts a server and waits until a line of its standard output begins with some words. One that does not say them in
-// time is ended.
+// Start starts a server and waits until a line of its standard output begins with some words. It kills a server that does
+// not print them in time.
 func Start(cmd *exec.Cmd, words string, log *Log, patience time.Duration) error {
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
@@ -68,7 +68,7 @@ func Start(cmd *exec.Cmd, words string, log *Log, patience time.Duration) error 
 	go func() {
 		defer close(ready)
 		said := false
-		for lines := bufio.NewScanner(out); lines.Scan(); { // to its end, so that it can go on talking
+		for lines := bufio.NewScanner(out); lines.Scan(); { // to its end, so that the server never blocks
 			if !said && strings.HasPrefix(lines.Text(), words) {
 				said = true
 				ready <- true

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// computing is what of package time only computes. Everything else asks or waits for a clock.
+// computing are the names of package time that only compute. All others read or wait for a clock.
 var computing = []string{"Time", "Duration", "Second", "RFC3339"}
 
-// Imports fails when the package in the working directory imports anything but these packages, gives one of them another name, or
-// uses more of package time than computes.
+// Imports fails if the package in the working directory imports other packages, renames an import, or uses parts of package
+// time that read a clock.
 func Imports(t *testing.T, allowed ...string) {
 	t.Helper()
 	for _, problem := range problems(t, ".", allowed) {

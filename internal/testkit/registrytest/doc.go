@@ -8,6 +8,5 @@
 //	registry.Publish("acme/thing", "1.2.3", registrytest.Program("thing", "1.2.3"))
 //	… source = registry.Source("acme/thing"), SSL_CERT_FILE = registry.CAFile(dir) …
 //
-// Counts says what clients asked for, in requests and in bytes of packages, and faults make the registry lie, or fail,
-// the way registries do.
+// Counts are the requests of clients and the bytes of packages. Faults make the registry fail, or send wrong data.
 package registrytest

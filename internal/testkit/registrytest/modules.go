@@ -23,7 +23,7 @@ func (r *Registry) PublishModule(module, version string, files map[string][]byte
 	r.modules[module] = append(r.modules[module], version)
 }
 
-// moduleVersions answers which versions there are.
+// moduleVersions answers with the versions of a module.
 func (r *Registry) moduleVersions(w http.ResponseWriter, module string) {
 	r.mu.Lock()
 	r.counts.ModuleVersions++
@@ -39,17 +39,17 @@ func (r *Registry) moduleVersions(w http.ResponseWriter, module string) {
 	answer(w, map[string]any{"modules": []any{map[string]any{"versions": versions}}})
 }
 
-// sendModule sends an archive. Clients ask beforehand whether it is there.
+// sendModule sends an archive. Clients send HEAD first.
 func (r *Registry) sendModule(w http.ResponseWriter, req *http.Request, archive []byte) {
 	if req.Method == http.MethodGet {
 		r.mu.Lock()
 		r.counts.Modules++
 		r.mu.Unlock()
 	}
-	_, _ = w.Write(archive) // a client that is gone needs no answer
+	_, _ = w.Write(archive) // fails only if the client is gone
 }
 
-// serveModules answers as the protocol of module registries wants; false when it is about something else.
+// serveModules serves the protocol of module registries; false for other requests.
 func (r *Registry) serveModules(w http.ResponseWriter, parts []string) bool {
 	if parts[0] != "v1" || len(parts) < 6 || parts[1] != "modules" {
 		return false

@@ -27,18 +27,18 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// T is what the package needs of a test; benchmarks, which are none, bring their own.
+// T is the part of testing.TB that this package needs; benchmarks implement it.
 type T interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// Counts is what clients asked for.
+// Counts are the requests of clients.
 type Counts struct {
-	// Versions: how often somebody asked which versions there are; Archives: how often a package was sent.
+	// Versions are the requests for versions, Archives the sent packages.
 	Versions, Archives int
-	// Bytes of packages that were sent.
+	// Bytes are the sent bytes of packages.
 	Bytes int64
 	// ModuleVersions and Modules are the same for modules.
 	ModuleVersions, Modules int
@@ -64,19 +64,19 @@ type Registry struct {
 // release is one version of a provider.
 type release struct {
 	archive   []byte
-	served    []byte // what is sent, when that is something else
+	served    []byte // sent instead of the archive, if set
 	sums      []byte
 	signature []byte
 	others    map[string]string // hashes of other platforms' archives
 }
 
-// Fault makes one release go wrong.
+// Fault breaks a release.
 type Fault func(*release)
 
-// Tampered sends another archive than the one that was signed.
+// Tampered sends another archive than the signed one.
 func Tampered(r *release) { r.served = append([]byte(nil), append(r.archive, 0)...) }
 
-// Forged signs with nobody's key.
+// Forged signs with an unknown key.
 func Forged(r *release) { r.signature = []byte("no signature at all") }
 
 // New starts a registry that ends with the test.
@@ -109,14 +109,14 @@ func New(t T) *Registry {
 	return r
 }
 
-// Host is the registry's name in sources.
+// Host is the registry's host in sources.
 func (r *Registry) Host() string { return r.http.Listener.Addr().String() }
 
 // Source is the source of a provider, NAMESPACE/TYPE.
 func (r *Registry) Source(provider string) string { return r.Host() + "/" + provider }
 
-// MirrorURL is where the network mirror is. It has every provider for any host; tofu cannot ask a mirror for one whose
-// host has a port.
+// MirrorURL is the URL of the network mirror. It has every provider for any host, because tofu does not ask a mirror for a
+// host with a port.
 func (r *Registry) MirrorURL() string { return r.http.URL + "/mirror/" }
 
 // CAFile writes the certificate to trust into a directory and returns its path.
@@ -133,7 +133,7 @@ func (r *Registry) CAFile(dir string) string {
 	return path
 }
 
-// Program is a package whose program only says that it is no provider: enough for whatever installs it.
+// Program is a package whose program is not a provider, which suffices for installing it.
 func Program(name, version string) map[string][]byte {
 	return map[string][]byte{
 		"terraform-provider-" + name + "_v" + version: []byte("#!/bin/sh\necho this is no provider, but version " + version + "\nexit 1\n"),
@@ -141,7 +141,7 @@ func Program(name, version string) map[string][]byte {
 	}
 }
 
-// Publish makes a release of a provider, NAMESPACE/TYPE, for this machine's platform and, by name only, for another one.
+// Publish makes a release of a provider, NAMESPACE/TYPE, for this platform and, without an archive, for another one.
 func (r *Registry) Publish(provider, version string, files map[string][]byte, faults ...Fault) {
 	r.t.Helper()
 	rel := &release{archive: packed(r.t, files), others: map[string]string{"plan9_riscv64": hexSum([]byte(provider + version))}}
@@ -168,7 +168,7 @@ func (r *Registry) Publish(provider, version string, files map[string][]byte, fa
 	r.releases[provider][version] = rel
 }
 
-// Hashes are those of the archives of a release: this platform's, and the other one's.
+// Hashes are the hashes of a release's archives: of this platform, and of the other one.
 func (r *Registry) Hashes(provider, version string) (own, other string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,14 +176,14 @@ func (r *Registry) Hashes(provider, version string) (own, other string) {
 	return "zh:" + hexSum(rel.archive), "zh:" + rel.others["plan9_riscv64"]
 }
 
-// Size is that of the archive of a release.
+// Size is the size of a release's archive.
 func (r *Registry) Size(provider, version string) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int64(len(r.releases[provider][version].archive))
 }
 
-// ServeModule serves a module as an archive, and returns the source to call it by.
+// ServeModule serves a module as an archive, and returns its source.
 func (r *Registry) ServeModule(name string, files map[string][]byte) string {
 	r.t.Helper()
 	archive := packed(r.t, files)
@@ -196,28 +196,28 @@ func (r *Registry) ServeModule(name string, files map[string][]byte) string {
 	return r.http.URL + "/modules/" + name + ".zip"
 }
 
-// Counts says what was asked for so far.
+// Counts returns the requests so far.
 func (r *Registry) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.counts
 }
 
-// RequireToken lets only those in who have it.
+// RequireToken rejects requests without this token.
 func (r *Registry) RequireToken(token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.token = token
 }
 
-// SetDown has the registry answer nobody, or everybody again.
+// SetDown makes the registry unavailable, or available again.
 func (r *Registry) SetDown(down bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down = down
 }
 
-// Halt lets no archive out, after its first half, until the returned function is called.
+// Halt stops the download of archives after the first half, until the returned function is called.
 func (r *Registry) Halt() (resume func()) {
 	gate := make(chan struct{})
 	r.mu.Lock()
@@ -268,7 +268,7 @@ func packed(t T, files map[string][]byte) []byte {
 	return out.Bytes()
 }
 
-// ServeHTTP answers as the protocols of registries and of network mirrors want.
+// ServeHTTP serves the protocols of registries and of network mirrors.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	down, token, page := r.down, r.token, r.pages[req.URL.Path]
@@ -299,7 +299,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func answer(w http.ResponseWriter, document any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(document) // a client that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(document) // fails only if the client is gone
 }
 
 func (r *Registry) find(provider, version string) *release {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package releasetest serves releases of OpenTofu that a test has made and signed, in the layout of the real ones.
+// Package releasetest serves releases of OpenTofu that a test made and signed, in the layout of the real ones.
 package releasetest
 
 import (
@@ -28,7 +28,7 @@ import (
 
 // Releases are served from a directory, which tests may damage.
 type Releases struct {
-	// URL is where they are served, KeyFile has the public key, Dir is where they lie.
+	// URL is their address; KeyFile has the public key; Dir is their directory.
 	URL, KeyFile, Dir string
 
 	t      testing.TB
@@ -38,7 +38,7 @@ type Releases struct {
 	cut    string
 }
 
-// New begins to serve an empty directory.
+// New serves an empty directory.
 func New(t testing.TB) *Releases {
 	t.Helper()
 	r := &Releases{Dir: t.TempDir(), KeyFile: filepath.Join(t.TempDir(), "key.asc"), t: t}
@@ -72,19 +72,19 @@ func ArchiveName(version string) string {
 	return fmt.Sprintf("tofu_%s_%s_%s.tar.gz", version, runtime.GOOS, runtime.GOARCH)
 }
 
-// Path is where a file of a version lies.
+// Path is the path of a file of a version.
 func (r *Releases) Path(version, file string) string { return filepath.Join(r.Dir, "v"+version, file) }
 
 // Sums is the name of a version's list of checksums.
 func Sums(version string) string { return "tofu_" + version + "_SHA256SUMS" }
 
-// Publish makes a release for this platform whose program has these bytes, and signs it.
+// Publish makes and signs a release for this platform, with these bytes as program.
 func (r *Releases) Publish(version string, program []byte) {
 	r.t.Helper()
 	r.PublishEntry(version, &tar.Header{Name: "tofu", Mode: 0o755, Typeflag: tar.TypeReg, Size: int64(len(program))}, program)
 }
 
-// PublishEntry makes a release whose archive has this entry after its licence.
+// PublishEntry makes a release whose archive has this entry after the licence.
 func (r *Releases) PublishEntry(version string, entry *tar.Header, content []byte) {
 	r.t.Helper()
 	var archive bytes.Buffer
@@ -123,14 +123,14 @@ func (r *Releases) Write(version, file string, content []byte) {
 	}
 }
 
-// Cut has the server break off in the middle of a file.
+// Cut makes the server stop in the middle of a file.
 func (r *Releases) Cut(file string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut = file
 }
 
-// Asked lists the files that somebody asked for, and forgets them.
+// Asked lists the requested files, and clears the list.
 func (r *Releases) Asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *Releases) Asked() []string {
 	return asked
 }
 
-// ServeHTTP serves the directory. GitHub redirects from the address of a release to where its files are; so does this.
+// ServeHTTP serves the directory, with redirects as on GitHub.
 func (r *Releases) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if path, ok := strings.CutPrefix(request.URL.Path, "/releases/"); ok {
 		http.Redirect(w, request, "/files/"+path, http.StatusFound)
@@ -157,7 +157,7 @@ func (r *Releases) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 	if cut {
-		content = content[:len(content)/2] // the server closes a connection whose answer is not complete
+		content = content[:len(content)/2] // the server closes the connection after an incomplete answer
 	}
 	_, _ = io.Copy(w, bytes.NewReader(content))
 }

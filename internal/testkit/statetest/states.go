@@ -14,14 +14,14 @@ import (
 	"sync"
 )
 
-// T is what the package needs of a test; programs that are none bring their own.
+// T is the part of testing.TB that this package needs; other programs implement it.
 type T interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// largest bounds a state; those of a test have some kilobytes.
+// largest limits a state.
 const largest = 16 << 20
 
 // Server keeps states.
@@ -44,10 +44,10 @@ func New(t T, username, password string) *Server {
 	return s
 }
 
-// URL is where the states are: the path of a state goes behind it.
+// URL is the base URL of the states.
 func (s *Server) URL() string { return s.http.URL }
 
-// Paths lists the states that there are, sorted.
+// Paths lists the stored states, sorted.
 func (s *Server) Paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +59,14 @@ func (s *Server) Paths() []string {
 	return paths
 }
 
-// State is the content of a state; empty when there is none.
+// State is the content of a state; empty if there is none.
 func (s *Server) State(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.states[path])
 }
 
-// Writes tells how often a state was written.
+// Writes is how often a state was written.
 func (s *Server) Writes(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// conflict says who has the lock.
+// conflict answers with the lock holder.
 func conflict(w http.ResponseWriter, lock []byte) {
 	w.WriteHeader(http.StatusLocked)
 	w.Write(lock) //nolint:errcheck // the client tells when it could not read

@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 )
 
-// BuildBeside builds the small programs that are installed beside yuba into a directory: what carries out runs, and
-// what confines tofu.
+// BuildBeside builds the programs that are installed beside yuba into a directory.
 func BuildBeside(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("build the programs beside yuba: %w", err)
@@ -26,8 +25,8 @@ func BuildBeside(dir string) error {
 	return nil
 }
 
-// Install makes a directory what a user has installed: the test binary as yuba, and the programs that belong beside it.
-// What the binary does by that name is for its TestMain to say.
+// Install fills a directory like an installation: the test binary as yuba, and the programs beside it. The TestMain of the
+// binary must act as yuba by that name.
 func Install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +38,7 @@ func Install(dir string) error {
 	return BuildBeside(dir)
 }
 
-// Link prefers a second name for the file over a copy of its 200 MB.
+// Link hard-links the file, or copies its 200 MB if it must.
 func Link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Fake puts programs that say their version into a directory; one of an empty version says nothing of the kind.
+// Fake writes programs that print their version into a directory. With an empty version, a program prints none.
 func Fake(t *testing.T, dir string, programs map[string]string) {
 	t.Helper()
 	for name, version := range programs {

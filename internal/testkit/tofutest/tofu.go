@@ -47,7 +47,7 @@ func RepositoryRoot(t testing.TB) string {
 	return root
 }
 
-// started is the directory that the process was started in: for tests, that of their package.
+// started is the directory in which the process started: that of the tested package.
 var started, startedErr = os.Getwd()
 
 func repositoryRoot() (string, error) {

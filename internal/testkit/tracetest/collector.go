@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector remembers spans.
+// Collector stores spans.
 type Collector struct {
 	collectorv1.UnimplementedTraceServiceServer
 
@@ -32,7 +32,7 @@ type Collector struct {
 	resource map[string]string
 }
 
-// OverHTTP starts a collector that the test's environment names.
+// OverHTTP starts a collector for OTLP over HTTP, which the test's environment names.
 func OverHTTP(t *testing.T) *Collector {
 	c := &Collector{}
 	server := httptest.NewServer(c)
@@ -41,7 +41,7 @@ func OverHTTP(t *testing.T) *Collector {
 	return c
 }
 
-// OverGRPC starts one that is reached by gRPC.
+// OverGRPC is OverHTTP for gRPC.
 func OverGRPC(t *testing.T) *Collector {
 	c := &Collector{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func OverGRPC(t *testing.T) *Collector {
 	return c
 }
 
-// Export takes spans.
+// Export receives spans over gRPC.
 func (c *Collector) Export(_ context.Context, r *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Collector) Export(_ context.Context, r *collectorv1.ExportTraceServiceR
 	return &collectorv1.ExportTraceServiceResponse{}, nil
 }
 
-// ServeHTTP takes spans as they come over HTTP.
+// ServeHTTP receives spans over HTTP.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, err := read(r)
 	if err != nil || r.URL.Path != "/v1/traces" {
@@ -104,7 +104,7 @@ func read(r *http.Request) (*collectorv1.ExportTraceServiceRequest, error) {
 	return &request, proto.Unmarshal(data, &request)
 }
 
-// Spans are those that have come, in the order in which they began, each after the one it is part of.
+// Spans are the received spans in the order of their start, each after its parent.
 func (c *Collector) Spans() []*tracev1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *Collector) Spans() []*tracev1.Span {
 	return spans
 }
 
-// Resource says where the last spans came from.
+// Resource has the attributes of the origin of the last spans.
 func (c *Collector) Resource() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package usertest lets a test that root runs meet files as a user whom their modes concern.
+// Package usertest makes file modes apply to a test that runs as root.
 package usertest
 
 import (
@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// User is whom the test becomes. Nobody is logged in as that user.
+// User is the user that the test becomes, which nobody else uses.
 const User = 65533
 
-// Become has the test's goroutine, and no other one, meet files as [User] until the test ends. The user owns the given
-// directories and can reach them. Nothing changes for a test that root does not run: modes concern it anyway.
+// Become makes the test's goroutine, and no other one, access files as [User] until the test ends. The user owns the given
+// directories and can reach them. It does nothing if the test does not run as root.
 func Become(t testing.TB, owned ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -34,7 +34,7 @@ func Become(t testing.TB, owned ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = unix.SetfsuidRetUid(0) // the thread was root's
+		_, _ = unix.SetfsuidRetUid(0) // back to root
 		runtime.UnlockOSThread()
 	})
 }

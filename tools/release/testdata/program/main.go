@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command program stands in for Yuba's programs where they are packed: it is small, and made of another module.
+// Command program replaces Yuba's programs in tests of packing: it is small, and of another module.
 package main
 
 import (
