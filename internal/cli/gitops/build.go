@@ -5,7 +5,6 @@ package gitops
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -143,31 +141,20 @@ func (b *builder) kustomization(cmd *cobra.Command, argument string) (*kustomize
 	if b.api, err = client.New(s.Config, client.Options{}); err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", s.Config.Host, err)
 	}
-	live, err := liveKustomization(cmd.Context(), s, key)
-	if b.file == "" {
+	live := &kustomizev1.Kustomization{}
+	err = s.GetAs(cmd.Context(), session.Kustomizations, key, live)
+	switch {
+	case b.file == "":
 		return live, err
-	}
-	var exit *ui.CodedError
-	if err != nil && (!errors.As(err, &exit) || exit.Code != ui.ExitNotFound) {
+	case err != nil && !ui.IsNotFound(err):
 		return nil, err
 	}
 	local, err := kustomizationIn(b.file, key.Namespace, key.Name)
 	if err != nil {
 		return nil, err
 	}
-	if live != nil {
-		local.Status = live.Status
-	}
+	local.Status = live.Status
 	return local, nil
-}
-
-func liveKustomization(ctx context.Context, s *session.Session, key types.NamespacedName) (*kustomizev1.Kustomization, error) {
-	o, err := s.GetObject(ctx, session.Kustomizations, key)
-	if err != nil {
-		return nil, err
-	}
-	k := &kustomizev1.Kustomization{}
-	return k, o.As(k)
 }
 
 // kustomizationIn finds a Kustomization in a file. One without a namespace gets the given one.

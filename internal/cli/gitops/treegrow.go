@@ -9,8 +9,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/fluxcd/cli-utils/pkg/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -215,23 +215,11 @@ func (f *forest) known(ctx context.Context, child *treeNode, k session.Kind, see
 	return f.grown(ctx, o, seen)
 }
 
-// inventoryNode reads an entry of an inventory: NAMESPACE_NAME_GROUP_KIND, with ":" as "__" in the names of RBAC objects.
-func inventoryNode(id string) (*treeNode, session.Kind, bool) {
-	namespace, rest, ok := strings.Cut(id, "_")
-	if !ok {
-		return nil, session.Kind{}, false
-	}
-	at := strings.LastIndex(rest, "_")
-	if at < 0 {
-		return nil, session.Kind{}, false
-	}
-	rest, kindName := rest[:at], rest[at+1:]
-	if at = strings.LastIndex(rest, "_"); at < 0 || kindName == "" {
-		return nil, session.Kind{}, false
-	}
-	name, group := strings.ReplaceAll(rest[:at], "__", ":"), rest[at+1:]
-	k, _ := session.KindOf(schema.GroupKind{Group: group, Kind: kindName})
-	return &treeNode{Kind: kindName, Group: group, Namespace: namespace, Name: name}, k, name != ""
+// inventoryNode is the node of an entry of an inventory, and its kind if commands know it.
+func inventoryNode(entry string) (*treeNode, session.Kind, bool) {
+	id, err := object.ParseObjMetadata(entry)
+	k, _ := session.KindOf(id.GroupKind)
+	return &treeNode{Kind: id.GroupKind.Kind, Group: id.GroupKind.Group, Namespace: id.Namespace, Name: id.Name}, k, err == nil && id.Name != ""
 }
 
 // node describes an object and its source.

@@ -56,7 +56,7 @@ func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
 			if !slash || k.ClusterWide {
 				namespace = s.Namespace
 			}
-			names, err := s.namesOf(ctx, k, namespace)
+			names, err := s.wordsOf(ctx, k, namespace, func(o *Object) string { return o.GetName() })
 			if err != nil || k.ClusterWide {
 				return names, err
 			}
@@ -88,26 +88,19 @@ func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
 func (a *App) ObjectWords(k Kind, word func(*Object) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.ask(cmd, func(ctx context.Context, s *Session) ([]cobra.Completion, error) {
-			objects, _, err := s.ListObjects(ctx, k, s.Namespace)
-			var found []cobra.Completion
-			for _, o := range objects {
-				if w := word(o); !slices.Contains(found, w) {
-					found = append(found, w)
-				}
-			}
-			return found, err
+			return s.wordsOf(ctx, k, s.Namespace, word)
 		})
 	}
 }
 
-// namesOf lists the names of the objects of a kind in a namespace.
-func (s *Session) namesOf(ctx context.Context, k Kind, namespace string) ([]cobra.Completion, error) {
+func (s *Session) wordsOf(ctx context.Context, k Kind, namespace string, word func(*Object) string) (found []cobra.Completion, err error) {
 	objects, _, err := s.ListObjects(ctx, k, namespace)
-	names := make([]cobra.Completion, 0, len(objects))
 	for _, o := range objects {
-		names = append(names, o.GetName())
+		if w := word(o); !slices.Contains(found, w) {
+			found = append(found, w)
+		}
 	}
-	return names, err
+	return found, err
 }
 
 func namespaceNames(ctx context.Context, s *Session) ([]cobra.Completion, error) {

@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -170,6 +169,15 @@ func (s *Session) GetObject(ctx context.Context, k Kind, key types.NamespacedNam
 		return nil, s.ObjectError("get", k, key, err)
 	}
 	return k.Object(raw)
+}
+
+// GetAs reads one object into a Go type of its kind.
+func (s *Session) GetAs(ctx context.Context, k Kind, key types.NamespacedName, into any) error {
+	o, err := s.GetObject(ctx, k, key)
+	if err != nil {
+		return err
+	}
+	return o.As(into)
 }
 
 // ListObjects lists the objects of a kind in a namespace, or in all if it is empty, and returns the version of the list, for
@@ -347,31 +355,4 @@ func (o *Object) templateReady() metav1.Condition {
 // SaysOfBefore reports whether the conditions of a tenant object are older than its deletion.
 func (o *Object) SaysOfBefore() bool {
 	return o.Kind.GVK.Group == tenantv1.GroupVersion.Group && o.Ready().ObservedGeneration < o.GetGeneration()
-}
-
-// TenantOf is the Tenant that an object belongs to, by its owner reference or, for objects elsewhere, by
-// its labels. Without one it has no name.
-func TenantOf(o client.Object) types.NamespacedName {
-	for _, ref := range o.GetOwnerReferences() {
-		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind {
-			return types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}
-		}
-	}
-	marks := o.GetLabels()
-	if marks[tenantv1.LabelTenant] == "" || marks[tenantv1.LabelOrphaned] != "" {
-		return types.NamespacedName{}
-	}
-	return types.NamespacedName{Namespace: cmp.Or(marks[tenantv1.LabelTenantNamespace], o.GetNamespace()), Name: marks[tenantv1.LabelTenant]}
-}
-
-// The labels that a Kustomization sets on the objects that it applies.
-const (
-	LabelOwnerName      = "kustomize.toolkit.fluxcd.io/name"
-	LabelOwnerNamespace = "kustomize.toolkit.fluxcd.io/namespace"
-)
-
-// OwnerOf is the Kustomization that an object's labels name; without one it has no name.
-func OwnerOf(o client.Object) types.NamespacedName {
-	labels := o.GetLabels()
-	return types.NamespacedName{Namespace: cmp.Or(labels[LabelOwnerNamespace], o.GetNamespace()), Name: labels[LabelOwnerName]}
 }

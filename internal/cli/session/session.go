@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -216,4 +217,18 @@ func (s *Session) Call(key types.NamespacedName) string {
 		return key.Name
 	}
 	return key.String()
+}
+
+// ServerPatience limits requests whose failure is not an error.
+const ServerPatience = 3 * time.Second
+
+// ServerInfo reads the server's version and state.
+func (a *App) ServerInfo(ctx context.Context) (content.ServerInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, ServerPatience)
+	defer cancel()
+	s, err := a.Connect()
+	if err != nil {
+		return content.ServerInfo{}, err
+	}
+	return s.Content.Server(ctx)
 }

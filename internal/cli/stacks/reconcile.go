@@ -64,15 +64,10 @@ func reconcileCommand(a *session.App, cmd *cobra.Command, waits bool, annotation
 
 // follow shows the runs that follow from a change, and their result. It approves nothing.
 func (r *review) follow(ctx context.Context) error {
-	t, err := r.begin(ctx)
-	if err == nil {
-		t, err = r.runs(ctx, t)
-	}
+	t, err := r.end(ctx)
 	switch {
 	case err != nil:
 		return err
-	case t == nil:
-		return ui.Exitf(ui.ExitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
 	case t.AwaitsApproval() && r.problem(r.action, t) == nil:
 		return r.showWaiting(ctx, t)
 	}

@@ -33,15 +33,9 @@ const maxPlans = 5
 
 func (r *review) run(ctx context.Context) error {
 	for range maxPlans {
-		t, err := r.begin(ctx)
+		t, err := r.end(ctx)
 		if err != nil {
 			return err
-		}
-		if t, err = r.runs(ctx, t); err != nil {
-			return err
-		}
-		if t == nil {
-			return ui.Exitf(ui.ExitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
 		}
 		if !t.AwaitsApproval() || r.problem(r.action, t) != nil {
 			return r.conclude(ctx, t)
@@ -51,6 +45,18 @@ func (r *review) run(ctx context.Context) error {
 		}
 	}
 	return ui.Exitf(ui.ExitWaiting, "%s %s: the stack changes faster than its plans are approved. See:\n    yuba status %s", r.action, r.key, r.Call(r.key))
+}
+
+// end shows the runs that follow from a change, and returns the stack after the last one.
+func (r *review) end(ctx context.Context) (*infrav1.Terraform, error) {
+	t, err := r.begin(ctx)
+	if err == nil {
+		t, err = r.runs(ctx, t)
+	}
+	if err == nil && t == nil {
+		err = ui.Exitf(ui.ExitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
+	}
+	return t, err
 }
 
 // approve shows the pending plan and asks.

@@ -197,23 +197,15 @@ func (s *section) lines(rows int) []screenLine {
 
 // inColumns aligns the cells of rows.
 func inColumns(rows [][]string) []string {
-	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = ui.OneLine(cell)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], ui.Length(row[i]))
 		}
 	}
-	lines := make([]string, 0, len(rows))
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-ui.Length(cell)+2))
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+	columns, lines := ui.Fit(rows, 0), make([]string, len(rows))
+	columns.Gap = ui.SmallGap
+	for i, row := range rows {
+		lines[i] = columns.Line(row)
 	}
 	return lines
 }

@@ -232,12 +232,8 @@ func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	o, err := t.session.GetObject(cmd.Context(), session.TenantTemplates, keys[0])
-	if err != nil {
-		return err
-	}
 	t.template = &tenantv1.TenantTemplate{}
-	if err := o.As(t.template); err != nil {
+	if err := t.session.GetAs(cmd.Context(), session.TenantTemplates, keys[0], t.template); err != nil {
 		return err
 	}
 	return t.findRegistry(cmd.Context())
@@ -245,17 +241,16 @@ func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
 
 // findRegistry reads the template's registry from the API. A missing one is not an error.
 func (t *tenantTry) findRegistry(ctx context.Context) error {
-	o, err := t.session.GetObject(ctx, session.TenantRegistries, t.registryKey())
-	var exit *ui.CodedError
-	if errors.As(err, &exit) && exit.Code == ui.ExitNotFound {
+	registry := &tenantv1.TenantRegistry{}
+	err := t.session.GetAs(ctx, session.TenantRegistries, t.registryKey(), registry)
+	switch {
+	case ui.IsNotFound(err):
 		t.unknownColumns(fmt.Sprintf("There is no TenantRegistry %s", t.registryKey()))
 		return nil
+	case err == nil:
+		t.registry = registry
 	}
-	if err != nil {
-		return err
-	}
-	t.registry = &tenantv1.TenantRegistry{}
-	return o.As(t.registry)
+	return err
 }
 
 // readTenants records the numbers allocated to the registry's tenants, and finds the requested tenant.

@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,12 @@ func (e *CodedError) Unwrap() error { return e.Err }
 
 // WithCode gives an error an exit code. An error without text ends the command silently.
 func WithCode(code int, err error) error { return &CodedError{code, err} }
+
+// IsNotFound reports whether an error has the exit code of a missing object.
+func IsNotFound(err error) bool {
+	var coded *CodedError
+	return errors.As(err, &coded) && coded.Code == ExitNotFound
+}
 
 // Exitf is an error with an exit code.
 func Exitf(code int, format string, args ...any) error {

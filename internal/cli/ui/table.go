@@ -95,27 +95,29 @@ type Columns struct {
 	widths []int
 	// narrowed are the columns that are narrower than their cells.
 	narrowed []bool
-	// gap is the space between two columns; room is the width of a line, zero for no limit.
-	gap, room int
+	// Gap is the space between two columns.
+	Gap int
+	// room is the width of a line; zero for no limit.
+	room int
 }
 
 const (
-	// usualGap is kubectl's; smallGap is used if lines would be too wide.
-	usualGap = 3
-	smallGap = 2
+	usualGap = 3 // as kubectl
+	// SmallGap is the gap of tables that would be too wide.
+	SmallGap = 2
 )
 
 // Fit makes columns as wide as their cells, if there is room. The first row has their names.
 func Fit(rows [][]string, room int) Columns {
 	n := len(rows[0])
-	c := Columns{Names: rows[0], widths: make([]int, n), narrowed: make([]bool, n), gap: usualGap, room: room}
+	c := Columns{Names: rows[0], widths: make([]int, n), narrowed: make([]bool, n), Gap: usualGap, room: room}
 	for _, row := range rows {
 		for i, cell := range row {
 			c.widths[i] = max(c.widths[i], Length(cell))
 		}
 	}
 	if room > 0 && c.width() > room {
-		c.gap = smallGap
+		c.Gap = SmallGap
 		for c.width() > room && c.narrow() {
 			continue
 		}
@@ -124,7 +126,7 @@ func Fit(rows [][]string, room int) Columns {
 }
 
 func (c *Columns) width() int {
-	sum := c.gap * (len(c.widths) - 1)
+	sum := c.Gap * (len(c.widths) - 1)
 	for _, w := range c.widths {
 		sum += w
 	}
@@ -172,7 +174,7 @@ func (c *Columns) Line(row []string) string {
 		}
 		b.WriteString(cell)
 		if !last {
-			pad := max(c.widths[i]-Length(cell), 0) + c.gap
+			pad := max(c.widths[i]-Length(cell), 0) + c.Gap
 			b.WriteString(strings.Repeat(" ", pad))
 			left -= Length(cell) + pad
 		}
@@ -184,7 +186,7 @@ func (c *Columns) Line(row []string) string {
 func (c *Columns) behind(row []string, i int) int {
 	sum := 0
 	for j := i + 1; j < len(row); j++ {
-		sum += c.gap + max(Length(row[j]), c.widths[j])
+		sum += c.Gap + max(Length(row[j]), c.widths[j])
 	}
 	return sum
 }
