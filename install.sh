@@ -2,9 +2,9 @@
 # Copyright The Yuba Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Installs a release of Yuba: downloads the archive for this machine, verifies it and puts its programs side by side into a
-# directory for programs. "sh install.sh --help" lists the options. Everything is checked before anything is replaced; a
-# failure leaves what was installed before.
+# Installs a release of Yuba: downloads the archive for this machine, verifies it, and installs its programs into one
+# directory. "sh install.sh --help" lists the options. It verifies everything before it replaces any file, so a failure leaves
+# the installed version as it is.
 set -eu
 
 releases=https://github.com/yuba-dev/yuba/releases
@@ -19,8 +19,8 @@ Downloads a release of Yuba for this machine, verifies it and installs its progr
   --version VERSION    install this version, such as 1.2.3 (default the newest; an older one
                        than is installed only with this option)
   --prefix DIR         install into DIR/bin (default ~/.local, for root /usr/local)
-  --public-key FILE    demand that this key has signed the release (default $YUBA_PUBLIC_KEY)
-  --help               show this
+  --public-key FILE    require a signature of this key (default $YUBA_PUBLIC_KEY)
+  --help               show this help
 
 $YUBA_DOWNLOAD_URL names a directory with the files of a release, instead of the project's page: https, http or file.
 EOF
@@ -42,7 +42,7 @@ clean_up() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# platform: says for which platform this machine needs programs.
+# platform: prints the platform of this machine.
 platform() {
 	case $(uname -s) in
 	Linux) ;;
@@ -88,7 +88,7 @@ sum() {
 	fi
 }
 
-# verify_signature LIST: who made the list of checksums?
+# verify_signature LIST: verifies the signature of the list of checksums.
 verify_signature() {
 	if [ -z "$public_key" ]; then
 		say 'The signature was not checked: --public-key names the key to check it with.'
@@ -98,11 +98,11 @@ verify_signature() {
 	has openssl || fail 'the signature cannot be verified: openssl is not installed.'
 	download "$1.sig"
 	openssl dgst -sha256 -verify "$public_key" -signature "$work/$1.sig" "$work/$1" >/dev/null 2>&1 ||
-		fail "the signature of $1 is not one of $public_key. Nothing was installed." 'Somebody else made this release, or it was damaged on its way.'
+		fail "the signature of $1 is not one of $public_key. Nothing was installed." 'The release has another author, or was damaged during the download.'
 	say 'The signature is good.'
 }
 
-# verify ARCHIVE LIST: is the archive the one that was released?
+# verify ARCHIVE LIST: verifies the checksum of the archive.
 verify() {
 	want=$(awk -v name="$1" '$2 == name { print $1 }' "$work/$2")
 	[ -n "$want" ] || fail "$2 has no checksum for $1. Nothing was installed."
@@ -112,7 +112,7 @@ verify() {
 	say 'The checksum is good.'
 }
 
-# older A B: is version A older than version B? Commit ids have no order: a version without a number is never older.
+# older A B: reports whether version A is older than B. Versions without a number, such as commit ids, are never older.
 older() {
 	awk -v a="$1" -v b="$2" '
 	# read VERSION INTO: its numbers, what comes before the release (rc.1) and how many commits it is after it.
@@ -154,7 +154,7 @@ older() {
 	}'
 }
 
-# place DIRECTORY: puts the unpacked programs beside their place, and then all of them into it.
+# place DIRECTORY: copies the unpacked programs beside their destination, then renames all of them.
 place() {
 	for name in yuba yuba-kustomize yuba-runner yuba-sandbox yuba-sops; do
 		[ -f "$1/bin/$name" ] || fail "the archive has no $name. Nothing was installed."
@@ -164,24 +164,24 @@ place() {
 		[ "${path##*/}" = yuba ] || programs="$programs ${path##*/}"
 	done
 	programs="$programs yuba" # the others first: a yuba that is started now finds those of its own version
-	mkdir -p "$bin" || fail "cannot make $bin" 'Choose another place with --prefix, or become root.'
+	mkdir -p "$bin" || fail "cannot create $bin" 'Choose another directory with --prefix, or run this as root.'
 	for name in $programs; do
 		[ ! -d "$bin/$name" ] || fail "$bin/$name is a directory. Nothing was installed."
 	done
-	staged=$(mktemp -d "$bin/.yuba-install.XXXXXX") || fail "cannot write in $bin" 'Choose another place with --prefix, or become root.'
+	staged=$(mktemp -d "$bin/.yuba-install.XXXXXX") || fail "cannot write to $bin" 'Choose another directory with --prefix, or run this as root.'
 	for name in $programs; do
-		cp "$1/bin/$name" "$staged/$name" || fail "cannot write in $bin. Nothing was installed."
+		cp "$1/bin/$name" "$staged/$name" || fail "cannot write to $bin. Nothing was installed."
 		chmod 755 "$staged/$name"
 	done
 	"$staged/yuba" version --client >/dev/null ||
-		fail "the programs do not start from $bin. Nothing was installed." 'Is that file system mounted with noexec? --prefix names another place.'
+		fail "the programs do not start from $bin. Nothing was installed." 'Is that file system mounted with noexec? Choose another directory with --prefix.'
 	trap '' INT TERM # the programs of two versions do not work together
 	for name in $programs; do
-		mv -f "$staged/$name" "$bin/$name" || fail "cannot replace $bin/$name. The programs there are of two versions now: run this script again."
+		mv -f "$staged/$name" "$bin/$name" || fail "cannot replace $bin/$name. It now contains programs of two versions: run this script again."
 	done
 }
 
-# next: says what to do now.
+# next: prints the next steps.
 next() {
 	say ''
 	case :$PATH: in

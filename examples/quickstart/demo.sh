@@ -101,26 +101,26 @@ try yuba kubectl apply -k .
 say '2. "network" is a directory with a local module. Push it.'
 try yuba push network network
 
-say '3. Three of them apply their plans by themselves. "app" waits for the outputs of "network".'
+say '3. Yuba applies the plans of three stacks automatically. "app" waits for the outputs of "network".'
 try yuba kubectl wait --for=condition=Ready terraform/hello terraform/network terraform/app --timeout=120s
 try yuba kubectl wait --for=jsonpath='{.status.plan.pending}' terraform/database --timeout=120s
 try yuba list
 
-say '4. "database" is in manual mode: its plan waits for a person. Read it.'
+say '4. "database" is in manual mode: its plan waits for approval. Read it.'
 try yuba plan database
 
-say '5. Approve it. What was shown is what is applied.'
+say '5. Approve it. Yuba applies exactly that plan.'
 try yuba approve database --wait
 
-say '6. Outputs: of the directory, and of the stack that is connected to it.'
+say '6. Show the outputs of the directory, and of the stack that uses them.'
 try yuba outputs network
 try yuba outputs app
 
-say '7. Everything is as it should be.'
+say '7. All stacks are ready.'
 try yuba list
 try yuba runs database
 
-say '8. Tenants: a table with three rows, where it is, and what each row gets: one template, three stacks.'
+say '8. Tenants: a table with three rows, its registry, and a template: three stacks.'
 sqlite3 "$tables/customers.db" <tenants/customers.sql
 try sqlite3 "$tables/customers.db" 'SELECT * FROM customers'
 sed "s#/srv/tenants#$tables#" tenants/registry.yaml >"$tables/registry.yaml"
@@ -128,11 +128,11 @@ try yuba kubectl apply -f "$tables/registry.yaml" -f tenants/template.yaml
 try yuba kubectl wait --for=jsonpath='{.status.readyTenants}'=3 tenanttemplate/space --timeout=120s
 try yuba tenant list
 
-say '9. What belongs to one of them has its label: the stack, the Secret with its outputs, and what was made after that.'
+say '9. The objects of a tenant have its label: the stack, the Secret with its outputs, and the ConfigMap.'
 try yuba kubectl get terraforms,secrets,configmaps -l kubernetes-tenants.org/uid=acme
 try yuba outputs acme-network
 
-say '10. A fourth row makes a fourth tenant.'
+say '10. A fourth row creates a fourth tenant.'
 try sqlite3 "$tables/customers.db" "INSERT INTO customers (id, url) VALUES ('dune', 'dune.example.com')"
 try yuba kubectl wait --for=jsonpath='{.status.readyTenants}'=4 tenanttemplate/space --timeout=120s
 try yuba tenant list

@@ -208,7 +208,7 @@ func TestAFailureLeavesWhatWasInstalled(t *testing.T) {
 			public := d.sign(t, version)
 			d.sign(t, version)
 			return []string{"--public-key", public}
-		}, "Somebody else made this release"},
+		}, "The release has another author"},
 		"programs that do not start": {func(t *testing.T, d dist, _ person) []string {
 			broken := newDist(t, version, "exit 1")
 			for _, name := range names(t, broken.dir) {
@@ -233,7 +233,7 @@ func TestAFailureLeavesWhatWasInstalled(t *testing.T) {
 			return nil
 		}, "there is no Yuba for FreeBSD"},
 		"an option that is not known": {func(*testing.T, dist, person) []string { return []string{"--force"} }, "there is no option --force"},
-		"a place that cannot be":      {func(*testing.T, dist, person) []string { return []string{"--prefix", "/dev/null"} }, "Choose another place with --prefix"},
+		"a place that cannot be":      {func(*testing.T, dist, person) []string { return []string{"--prefix", "/dev/null"} }, "Choose another directory with --prefix"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			p := newPerson(t)

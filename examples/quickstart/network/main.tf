@@ -29,7 +29,7 @@ module "subnet" {
 }
 
 output "network_id" {
-  description = "What other stacks call the network"
+  description = "Id of the network, for other stacks"
   value       = terraform_data.network.id
 }
 

@@ -1,12 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// World is what the example needs around Yuba, on one machine: a git server with the central repository, a registry, and a
-// place for states. It prints where they are, as variables of a shell, and goes on until it is told to end.
+// World runs the services of the example on one machine: a git server with the central repository, a registry, and a server
+// for states. It prints their addresses as shell variables, and runs until it gets a signal.
 //
 //	go run ./examples/reasonable-scale/world -central examples/reasonable-scale/central
 //
-// Everything is kept in memory or in a temporary directory and gone afterwards.
+// All data is in memory or in a temporary directory, which it removes at the end.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// serve starts everything, says where it is, and ends everything when the process is told to end.
+// serve starts everything, prints the addresses, and stops everything on a signal.
 func serve(out io.Writer, central string) (err error) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
@@ -47,7 +47,7 @@ func serve(out io.Writer, central string) (err error) {
 			panic(r)
 		}
 	}()
-	// Not a word that logs have, too: what is in Secrets is masked there.
+	// Not a word of logs: values of Secrets are masked there.
 	const username = "state-keeper"
 	password := rand.Text()
 	git, registry, states := gittest.New(w), ocitest.New(w), statetest.New(w, username, password)
@@ -62,22 +62,22 @@ func serve(out io.Writer, central string) (err error) {
 	return nil
 }
 
-// world is what the servers take for a test.
+// world acts as the test of the servers.
 type world struct{ ends []func() }
 
-// Helper marks nothing.
+// Helper does nothing.
 func (*world) Helper() {}
 
-// Cleanup remembers what is to be ended.
+// Cleanup registers a function for the end.
 func (w *world) Cleanup(end func()) { w.ends = append(w.ends, end) }
 
-// failure is why something could not be started.
+// failure is the error of a server that could not start.
 type failure struct{ error }
 
-// Fatalf gives up; serve returns what it says.
+// Fatalf ends serve with an error.
 func (w *world) Fatalf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// end ends what was started, the last first.
+// end stops everything in reverse order.
 func (w *world) end() {
 	for i := len(w.ends) - 1; i >= 0; i-- {
 		w.ends[i]()

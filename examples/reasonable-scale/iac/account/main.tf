@@ -1,4 +1,4 @@
-# The account of one tenant's environment. A real one would make it with the cloud's provider.
+# The account of one tenant's environment. A real program would create it with the cloud's provider.
 variable "clientId" {
   type = string
 }

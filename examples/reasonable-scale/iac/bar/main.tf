@@ -1,4 +1,4 @@
-# What the service bar needs of the cloud. It listens to foo's queue if there is one.
+# The cloud resources of the service bar. It listens to foo's queue if foo exists.
 variable "cluster" {
   type = object({ name = string })
 }

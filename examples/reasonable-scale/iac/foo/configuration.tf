@@ -1,5 +1,5 @@
-# Everything that differs between environments is in this file, and it is baked into the artifact: the code asks where it
-# is and finds out who it is. What is more particular wins.
+# All differences between environments are in this file, which is part of the artifact: the code selects its configuration
+# by its environment. More specific values win.
 variable "clientId" {
   type = string
 }

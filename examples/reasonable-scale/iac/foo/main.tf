@@ -1,4 +1,4 @@
-# What the service foo needs of the cloud.
+# The cloud resources of the service foo.
 variable "network" {
   type = object({ subnets = map(string) })
 }
@@ -18,7 +18,7 @@ resource "terraform_data" "queue" {
   input = "${var.clientId}-${var.environment}-${local.service}-events"
 }
 
-# What others may rely on is under "public".
+# The values for other services are under "public".
 output "foo" {
   value = {
     installed = true

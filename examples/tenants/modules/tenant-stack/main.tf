@@ -1,5 +1,4 @@
-# What each tenant gets: a bucket, a database and a distribution. Nothing in here is a template; tenants differ by their
-# variables.
+# The resources of each tenant: a bucket, a database and a distribution. This is not a template; tenants differ by variables.
 terraform {
   required_providers {
     aws = {

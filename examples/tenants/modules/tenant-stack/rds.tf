@@ -15,7 +15,7 @@ resource "aws_db_instance" "db" {
   username = "dbadmin"
   password = random_password.db.result
 
-  # It goes with its tenant, and with all that is in it. Example 2 keeps its database.
+  # The database and its data are deleted with the tenant. Example 2 keeps them.
   skip_final_snapshot = true
 
   tags = local.tags

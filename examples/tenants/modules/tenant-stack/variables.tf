@@ -4,7 +4,7 @@ variable "tenant_id" {
 
 variable "tenant_host" {
   type        = string
-  description = "The host that the distribution fetches from"
+  description = "Origin host of the distribution"
 }
 
 variable "environment" {
@@ -13,7 +13,7 @@ variable "environment" {
 
 variable "bucket_prefix" {
   type        = string
-  description = "What the names of buckets begin with; they are unique in the whole of AWS"
+  description = "Prefix of bucket names, which are unique in all of AWS"
 }
 
 variable "aws_region" {

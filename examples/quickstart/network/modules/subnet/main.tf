@@ -4,7 +4,7 @@ variable "name" {
 
 variable "network" {
   type        = string
-  description = "Address range that the subnet is cut from"
+  description = "Address range that contains the subnet"
 }
 
 variable "number" {
