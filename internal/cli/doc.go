@@ -4,8 +4,8 @@
 // Package cli assembles the command line of yuba: the tree of commands, its help topics, and its reference in docs/.
 //
 // The commands live in one package per subject: stacks, gitops, tenants, state and server. They do not import each other.
-// Below them, listing shows lists of objects, session connects to the API and goes over named objects, and ui talks to
-// people and programs.
+// Below them, listing shows and changes lists of objects, blueprint creates objects from flags, session connects to the API,
+// and ui talks to people and programs.
 //
 // Invariants:
 //

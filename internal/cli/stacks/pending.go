@@ -91,9 +91,8 @@ func showPending(ctx context.Context, s *session.Session, waiting []infrav1.Terr
 		return nil
 	}
 	rows := [][]string{{"NAMESPACE", "NAME", "PLAN", "CHANGES", "WAITS"}}
-	for i := range waiting {
-		t := &waiting[i]
-		rows = append(rows, []string{t.Namespace, t.Name, t.Status.Plan.Pending, t.Status.Plan.Summary, ui.Age(time.Now(), plannedAt(t))})
+	for _, t := range waiting {
+		rows = append(rows, []string{t.Namespace, t.Name, t.Status.Plan.Pending, t.Status.Plan.Summary, ui.Age(time.Now(), plannedAt(&t))})
 	}
 	if err := s.Table(rows, nil); err != nil || summary {
 		return err

@@ -34,7 +34,7 @@ func addChangeFlags(cmd *cobra.Command) *changeFlags {
 }
 
 func newStateMoveCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return changeCommand(a, run.StateMove, &cobra.Command{
 		Use:   "mv NAME FROM TO",
 		Short: "Move a resource to another address in the state",
 		Long: `Move a resource, or a module, to another address in the state, so that tofu does not destroy and recreate it when the
@@ -42,12 +42,11 @@ program renames it. The command shows the change first, and asks. The change is 
 also works while the stack is suspended. Suspend the stack first if the program has not been changed yet.`,
 		Example: "  yuba state mv vpc aws_vpc.main aws_vpc.this\n  yuba state mv vpc module.subnets 'module.subnets[\"a\"]' --dry-run",
 		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackAnd(stateAddresses, false),
-	}
-	return completeChange(a, cmd, run.StateMove)
+	})
 }
 
 func newStateRemoveCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return changeCommand(a, run.StateRemove, &cobra.Command{
 		Use:   "rm NAME ADDRESS...",
 		Short: "Remove resources from the state without destroying them",
 		Long: `Remove resources, or modules, from the state without destroying them: they stay, unmanaged. The command shows the change
@@ -55,23 +54,22 @@ first, and asks. While the program still declares them, the next plan creates th
 or suspend the stack.`,
 		Example: "  yuba state rm vpc aws_vpc.main\n  yuba state rm vpc module.old --yes -o json",
 		Args:    ui.Arguments(2, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
-	}
-	return completeChange(a, cmd, run.StateRemove)
+	})
 }
 
 func newStateImportCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return changeCommand(a, run.StateImport, &cobra.Command{
 		Use:   "import NAME ADDRESS ID",
 		Short: "Import an existing resource into the state",
 		Long: `Import an existing resource into the state: the program declares a resource at the address, and the provider knows
 the existing one by the id. The import uses the stack's variables and environment. The command shows the change first, and asks.`,
 		Example: "  yuba state import vpc aws_vpc.main vpc-0a1b2c3d",
 		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackNames(false),
-	}
-	return completeChange(a, cmd, run.StateImport)
+	})
 }
 
-func completeChange(a *session.App, cmd *cobra.Command, verb run.StateVerb) *cobra.Command {
+// changeCommand makes cmd change the state with a verb of tofu.
+func changeCommand(a *session.App, verb run.StateVerb, cmd *cobra.Command) *cobra.Command {
 	flags := addChangeFlags(cmd)
 	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		change := run.StateChange{Verb: verb, Args: rest}
