@@ -1,8 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command yuba-kustomize runs kustomize for a server, which sends it the files and receives the result. It limits its own
-// memory and time, so that a tree that grows during the build ends this program and not the server.
+// Command yuba-kustomize runs kustomize for a server, which sends it the files and receives the
+// result. It limits its own memory and time, so that a tree that grows during the build ends this
+// program and not the server.
 //
 // It is a small program of its own, because the server starts it for every tree that could grow.
 package main

@@ -1,8 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command yuba-runner executes the runs of a server. "yuba up" starts it, and it continues when the server stops, so that a
-// server can be replaced during runs. It is a small program of its own, without Kubernetes, which takes most of yuba's memory.
+// Command yuba-runner executes the runs of a server. "yuba up" starts it, and it continues when the
+// server stops, so that a server can be replaced during runs. It is a small program of its own,
+// without Kubernetes, which takes most of yuba's memory.
 package main
 
 import (
@@ -45,7 +46,8 @@ func run(args []string) error {
 		return err
 	}
 	o.Version = version.String()
-	// The runner handles signals itself: it must not abandon an apply because a terminal was closed.
+	// The runner handles signals itself: it must not abandon an apply because a terminal was
+	// closed.
 	return runner.Run(context.Background(), o)
 }
 

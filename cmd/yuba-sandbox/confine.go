@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// We use the system calls directly, on the thread that becomes the program. The library's Restrict restricts all threads of
-// the Go runtime, which costs more than the rest of this program.
+// We use the system calls directly, on the thread that becomes the program. The library's Restrict
+// restricts all threads of the Go runtime, which costs more than the rest of this program.
 
 const (
 	readFile  = ll.AccessFSReadFile
@@ -54,7 +54,8 @@ func handled(abi int) (files, network, scopes uint64) {
 	return files, network, scopes
 }
 
-// confine restricts this thread and its program to the paths. It returns the kernel's version of Landlock, 0 for none.
+// confine restricts this thread and its program to the paths. It returns the kernel's version of
+// Landlock, 0 for none.
 func confine(o options) (abi int, err error) {
 	abi, err = ll.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
@@ -97,8 +98,9 @@ func confine(o options) (abi int, err error) {
 	return abi, nil
 }
 
-// together replaces the listed files of /etc by one rule for /etc: the new root contains nothing else, and each rule costs
-// time. Directories keep their rules, to be listed, and so do links, which often lead to files below /run.
+// together replaces the listed files of /etc by one rule for /etc: the new root contains nothing
+// else, and each rule costs time. Directories keep their rules, to be listed, and so do links,
+// which often lead to files below /run.
 func together(paths []string) (dirs, rest []string) {
 	const dir = "/etc"
 	for _, p := range paths {
@@ -117,8 +119,8 @@ func isFile(name string) bool {
 	return unix.Lstat(name, &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFREG
 }
 
-// allowPorts allows listening on ports that the kernel chooses, and on those listed. Others may belong to a server that is
-// being restarted.
+// allowPorts allows listening on ports that the kernel chooses, and on those listed. Others may
+// belong to a server that is being restarted.
 func allowPorts(ruleset int, access uint64, ports []uint16) error {
 	if access == 0 {
 		return nil
@@ -156,8 +158,8 @@ func harden() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("switch off core dumps: %w", err)
 	}
-	// Mark files close-on-exec, because the Go runtime needs its own until then. Old kernels lack the call, but the runner's
-	// files are close-on-exec anyway.
+	// Mark files close-on-exec, because the Go runtime needs its own until then. Old kernels lack
+	// the call, but the runner's files are close-on-exec anyway.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("close inherited files: %w", err)
 	}

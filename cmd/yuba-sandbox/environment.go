@@ -5,8 +5,8 @@ package main
 
 import "strings"
 
-// processors limits the processors of a Go program. This program is started with one, which costs a third less; its program
-// gets the value of restored, or none.
+// processors limits the processors of a Go program. This program is started with one, which costs a
+// third less; its program gets the value of restored, or none.
 const (
 	processors = "GOMAXPROCS="
 	restored   = "YUBA_PROGRAM_" + processors

@@ -11,15 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Words of the kernel's struct seccomp_data, by their offset. All machines in machines are little-endian.
+// Words of the kernel's struct seccomp_data, by their offset. All machines in machines are
+// little-endian.
 const (
 	dataCall     = 0
 	dataMachine  = 4
 	dataArgument = 16
 )
 
-// test is a condition on the lower half of an argument of a call. The kernel ignores the upper half, or it has none of the
-// tested bits.
+// test is a condition on the lower half of an argument of a call. The kernel ignores the upper
+// half, or it has none of the tested bits.
 type test struct {
 	argument int
 	// mask selects bits of the argument, all if zero; values are the accepted results.
@@ -48,7 +49,8 @@ type rule struct {
 	tests []test
 }
 
-// refuse makes the calls of the table fail, for this thread and its program. It reports whether the kernel supports it.
+// refuse makes the calls of the table fail, for this thread and its program. It reports whether the
+// kernel supports it.
 func refuse(rules []rule) (bool, error) {
 	if len(machines) == 0 {
 		return false, nil
@@ -65,11 +67,13 @@ func refuse(rules []rule) (bool, error) {
 	return true, nil
 }
 
-// expected is the capacity of a filter: growing a slice step by step copies it and touches new memory each time.
+// expected is the capacity of a filter: growing a slice step by step copies it and touches new
+// memory each time.
 const expected = 1024
 
-// assemble makes the BPF program that the kernel runs before each call, from sorted rules. It is a binary search, which keeps
-// calls fast, and also the kernel's own search for calls that are always allowed.
+// assemble makes the BPF program that the kernel runs before each call, from sorted rules. It is a
+// binary search, which keeps calls fast, and also the kernel's own search for calls that are always
+// allowed.
 func assemble(rules []rule) []unix.SockFilter {
 	a := &assembler{program: make([]unix.SockFilter, 0, expected)}
 	a.load(dataMachine)

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These functions change only the calling thread, which then executes the program. Package syscall would change all threads,
-// which costs more than the rest of the sandbox.
+// These functions change only the calling thread, which then executes the program. Package syscall
+// would change all threads, which costs more than the rest of the sandbox.
 
-// mapUser maps only the user and group that this process has outside of its user namespace. Programs see the usual ids and
-// cannot change to others.
+// mapUser maps only the user and group that this process has outside of its user namespace.
+// Programs see the usual ids and cannot change to others.
 func mapUser(user, group int) error {
 	for _, m := range []struct{ name, text string }{
 		{"setgroups", "deny"}, // the kernel requires this first
@@ -30,7 +30,8 @@ func mapUser(user, group int) error {
 	return nil
 }
 
-// setOwn writes to a file of this process in /proc. Package os would start the runtime's network poller for it.
+// setOwn writes to a file of this process in /proc. Package os would start the runtime's network
+// poller for it.
 func setOwn(name, text string) error {
 	fd, err := unix.Open("/proc/self/"+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -41,8 +42,8 @@ func setOwn(name, text string) error {
 	return err
 }
 
-// become changes to the user and its own group. A given group is added: it may pass the directories that lead to the
-// program's files.
+// become changes to the user and its own group. A given group is added: it may pass the directories
+// that lead to the program's files.
 func become(user, group int) error {
 	groups, n := [1]uint32{uint32(group)}, uintptr(0) //nolint:gosec // ids are small
 	if group != 0 {
@@ -65,7 +66,8 @@ func become(user, group int) error {
 	return nil
 }
 
-// giveUpRights drops all capabilities, including those that the kernel gives to programs that root starts.
+// giveUpRights drops all capabilities, including those that the kernel gives to programs that root
+// starts.
 func giveUpRights() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("give up the rights that are handed on: %w", err)

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rank orders the rights below a path. A path inside another of the same or a higher rank needs no mount.
+// rank orders the rights below a path. A path inside another of the same or a higher rank needs no
+// mount.
 type rank int
 
 const (
@@ -40,7 +41,8 @@ type shown struct {
 	rank         rank
 }
 
-// layout is the content of a root: the listed paths, at the same places, with the links that lead to them.
+// layout is the content of a root: the listed paths, at the same places, with the links that lead
+// to them.
 type layout struct {
 	shown []shown
 	// links are symbolic links, by path.
@@ -123,7 +125,8 @@ func split(name string) []string {
 	return slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return part == "" || part == "." })
 }
 
-// mounts are the required mounts, outer ones first, without those that an outer one already shows with the same rights.
+// mounts are the required mounts, outer ones first, without those that an outer one already shows
+// with the same rights.
 func (l *layout) mounts() []shown {
 	// For the same path, more rights come first, and placed paths before both.
 	slices.SortStableFunc(l.shown, func(a, b shown) int {

@@ -16,8 +16,9 @@ var limitNames = map[string]int{
 	"nproc": unix.RLIMIT_NPROC, "nofile": unix.RLIMIT_NOFILE, "fsize": unix.RLIMIT_FSIZE, "data": unix.RLIMIT_DATA,
 }
 
-// markedBy is the limit whose value marks the processes of a run, whatever they do to their names, parents and environments.
-// It has no other effect, because realtime scheduling is refused, and every process can read it.
+// markedBy is the limit whose value marks the processes of a run, whatever they do to their names,
+// parents and environments. It has no other effect, because realtime scheduling is refused, and
+// every process can read it.
 const markedBy = unix.RLIMIT_RTTIME
 
 // limit is a resource limit of a process and its children.
@@ -63,10 +64,12 @@ func setMark(mark uint64) error {
 	return limit{markedBy, mark}.set()
 }
 
-// firstToGo is the score, of a thousand, by which the kernel prefers to kill this process when memory runs out.
+// firstToGo is the score, of a thousand, by which the kernel prefers to kill this process when
+// memory runs out.
 const firstToGo = "700"
 
-// goFirst makes the kernel kill this process and its children before the server when memory runs out.
+// goFirst makes the kernel kill this process and its children before the server when memory runs
+// out.
 func goFirst() {
 	_ = setOwn("oom_score_adj", firstToGo) // fails if a service manager set a higher score
 }

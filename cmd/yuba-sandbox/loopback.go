@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startLoopback enables the loopback interface, the only one in a new network namespace. Providers need it to talk to tofu.
+// startLoopback enables the loopback interface, the only one in a new network namespace. Providers
+// need it to talk to tofu.
 func startLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

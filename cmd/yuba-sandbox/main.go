@@ -6,15 +6,16 @@
 //	yuba-sandbox [-rw PATH]... [-ro PATH]... [-rx PATH]... [FLAG]... -- PROGRAM [ARG]...
 //	yuba-sandbox -probe [FLAG]...
 //
-// The program, and everything it starts, can write below the -rw paths (and execute there, because tofu runs the
-// providers it downloads), read below the -ro paths, read and execute below the -rx paths, and open nothing else. Paths
-// that do not exist are left out. It gains no rights by executing set-uid files, makes no such files and no devices, dumps
-// no core, inherits no files but the standard three, cannot type at a terminal, and lacks the system calls that
-// refusals.go lists.
+// The program, and everything it starts, can write below the -rw paths (and execute there, because
+// tofu runs the providers it downloads), read below the -ro paths, read and execute below the -rx
+// paths, and open nothing else. Paths that do not exist are left out. It gains no rights by
+// executing set-uid files, makes no such files and no devices, dumps no core, inherits no files but
+// the standard three, cannot type at a terminal, and lacks the system calls that refusals.go lists.
 //
-// There are two walls. Landlock, where the kernel has it, refuses to open unlisted paths. With -root they do not even exist:
-// the program gets its own file tree, processes and shared memory. The caller must then start yuba-sandbox in new mount,
-// process and IPC namespaces (see package confinement), so that it is the first of its processes and all others end with it.
+// There are two walls. Landlock, where the kernel has it, refuses to open unlisted paths. With
+// -root they do not even exist: the program gets its own file tree, processes and shared memory.
+// The caller must then start yuba-sandbox in new mount, process and IPC namespaces (see package
+// confinement), so that it is the first of its processes and all others end with it.
 //
 // The flags:
 //
@@ -34,8 +35,8 @@
 //	-follow              end with the parent process
 //	-spawn KIND          be the parent of a second yuba-sandbox in new namespaces, KIND "plain" or "user": for a person's shell
 //
-// If a flag cannot be honoured, the program does not start. Without Landlock, a line on standard error warns, unless -require
-// is given.
+// If a flag cannot be honoured, the program does not start. Without Landlock, a line on standard
+// error warns, unless -require is given.
 //
 // This is a program of its own, and small, because it starts before every tofu process.
 package main
@@ -90,7 +91,8 @@ func run(args []string) (int, error) {
 	return exitNoProgram, fmt.Errorf("start %s: %w", o.program[0], err)
 }
 
-// build sets up the walls, in the only order that works: each removes rights that the earlier ones needed.
+// build sets up the walls, in the only order that works: each removes rights that the earlier ones
+// needed.
 func (o *options) build() (walls, error) {
 	w := walls{user: os.Getuid(), group: os.Getgid()}
 	if o.background {

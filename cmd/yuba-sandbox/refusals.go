@@ -18,13 +18,13 @@ const (
 	tiocLinux = 0x541c
 	// unchanged is -1, which keeps an id in calls that set several.
 	unchanged = ^uint32(0)
-	// unknown is the first call that did not exist when this table was written. Later calls are refused with ENOSYS, which
-	// programs take for an older kernel.
+	// unknown is the first call that did not exist when this table was written. Later calls are
+	// refused with ENOSYS, which programs take for an older kernel.
 	unknown = 472
 )
 
-// always are calls that neither tofu nor providers need. They reach objects of others, or parts of the kernel in which
-// vulnerabilities are found often.
+// always are calls that neither tofu nor providers need. They reach objects of others, or parts of
+// the kernel in which vulnerabilities are found often.
 var always = []rule{
 	// Keyrings of the user, which no file mode and no namespace protects.
 	{name: "add_key", number: unix.SYS_ADD_KEY, errno: unix.EPERM},
@@ -65,22 +65,24 @@ var always = []rule{
 	{name: "quotactl_fd", number: unix.SYS_QUOTACTL_FD, errno: unix.EPERM},
 	{name: "file_setattr", number: unix.SYS_FILE_SETATTR, errno: unix.ENOSYS},
 
-	// Namespaces, in which a program would have all rights again. Filters cannot read the flags of clone3; without it
-	// programs use clone.
+	// Namespaces, in which a program would have all rights again. Filters cannot read the flags of
+	// clone3; without it programs use clone.
 	{name: "setns", number: unix.SYS_SETNS, errno: unix.EPERM},
 	{name: "unshare of namespaces", number: unix.SYS_UNSHARE, errno: unix.EPERM, tests: []test{has(0, namespaces|unix.CLONE_NEWTIME)}},
 	{name: "clone into namespaces", number: unix.SYS_CLONE, errno: unix.EPERM, tests: []test{has(0, namespaces)}},
 	{name: "clone3", number: unix.SYS_CLONE3, errno: unix.ENOSYS},
 
-	// Memory that no process maps, so that Yuba cannot measure it. Files in memory count toward no limit of a process and can be
-	// passed through sockets. System V objects stay after the last process has detached.
+	// Memory that no process maps, so that Yuba cannot measure it. Files in memory count toward no
+	// limit of a process and can be passed through sockets. System V objects stay after the last
+	// process has detached.
 	{name: "memfd_create", number: unix.SYS_MEMFD_CREATE, errno: unix.ENOSYS},
 	{name: "memfd_secret", number: unix.SYS_MEMFD_SECRET, errno: unix.ENOSYS},
 	{name: "shmget", number: unix.SYS_SHMGET, errno: unix.EPERM},
 	{name: "msgget", number: unix.SYS_MSGGET, errno: unix.EPERM},
 	{name: "semget", number: unix.SYS_SEMGET, errno: unix.EPERM},
 
-	// Programs in the kernel, and interfaces that work without further system calls and so bypass this table.
+	// Programs in the kernel, and interfaces that work without further system calls and so bypass
+	// this table.
 	{name: "bpf", number: unix.SYS_BPF, errno: unix.EPERM},
 	{name: "perf_event_open", number: unix.SYS_PERF_EVENT_OPEN, errno: unix.EPERM},
 	{name: "userfaultfd", number: unix.SYS_USERFAULTFD, errno: unix.EPERM},
@@ -108,7 +110,8 @@ var always = []rule{
 	// Other users. Without capabilities these calls have no effect that a program needs.
 	{name: "setgroups", number: unix.SYS_SETGROUPS, errno: unix.EPERM},
 
-	// Set-uid and set-gid files, and devices. Filters cannot read the mode of openat2; without it programs use openat.
+	// Set-uid and set-gid files, and devices. Filters cannot read the mode of openat2; without it
+	// programs use openat.
 	{name: "fchmod with set-id bits", number: unix.SYS_FCHMOD, errno: unix.EPERM, tests: []test{has(1, setIDs)}},
 	{name: "fchmodat with set-id bits", number: unix.SYS_FCHMODAT, errno: unix.EPERM, tests: []test{has(2, setIDs)}},
 	{name: "fchmodat2 with set-id bits", number: unix.SYS_FCHMODAT2, errno: unix.EPERM, tests: []test{has(2, setIDs)}},
@@ -118,13 +121,14 @@ var always = []rule{
 	{name: "mknodat with set-id bits", number: unix.SYS_MKNODAT, errno: unix.EPERM, tests: []test{has(2, setIDs)}},
 	{name: "mknodat of a device", number: unix.SYS_MKNODAT, errno: unix.EPERM, tests: []test{devices(2)}},
 
-	// Terminals: what is typed for a person goes to their shell, which nothing confines. Where the kernel still allows it,
-	// TIOCSTI puts characters into the input as if they had been typed; TIOCLINUX pastes on the console.
+	// Terminals: what is typed for a person goes to their shell, which nothing confines. Where the
+	// kernel still allows it, TIOCSTI puts characters into the input as if they had been typed;
+	// TIOCLINUX pastes on the console.
 	{name: "ioctl TIOCSTI", number: unix.SYS_IOCTL, errno: unix.EPERM, tests: []test{is(1, unix.TIOCSTI)}},
 	{name: "ioctl TIOCLINUX", number: unix.SYS_IOCTL, errno: unix.EPERM, tests: []test{is(1, tiocLinux)}},
 
-	// Connections to anything but the network and Unix sockets: to the machine below this one, the kernel's cryptography,
-	// Bluetooth.
+	// Connections to anything but the network and Unix sockets: to the machine below this one, the
+	// kernel's cryptography, Bluetooth.
 	{name: "socket of another family", number: unix.SYS_SOCKET, errno: unix.EAFNOSUPPORT, tests: []test{families()}},
 	// Landlock only restricts TCP, and these protocols take ports, too.
 	{name: "socket of another protocol", number: unix.SYS_SOCKET, errno: unix.EPROTONOSUPPORT, tests: []test{is(2, unix.IPPROTO_MPTCP, unix.IPPROTO_SCTP, unix.IPPROTO_DCCP, unix.IPPROTO_UDPLITE)}},
@@ -140,8 +144,8 @@ func devices(argument int) test {
 
 func families() test { return isNot(0, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK) }
 
-// shared are the calls that reach other processes of the same user where nothing else separates them: in the namespaces
-// of the machine.
+// shared are the calls that reach other processes of the same user where nothing else separates
+// them: in the namespaces of the machine.
 var shared = []rule{
 	{name: "prlimit64 of another process", number: unix.SYS_PRLIMIT64, errno: unix.EPERM, tests: []test{isNot(0, 0)}},
 	{name: "setpriority of others", number: unix.SYS_SETPRIORITY, errno: unix.EPERM, tests: []test{isNot(1, 0)}},
@@ -156,7 +160,8 @@ var shared = []rule{
 	{name: "mq_open", number: unix.SYS_MQ_OPEN, errno: unix.EPERM},
 }
 
-// identities adds rules that refuse every user and group except the program's own, which programs may set again.
+// identities adds rules that refuse every user and group except the program's own, which programs
+// may set again.
 func identities(rules []rule, user, group uint32) []rule {
 	for _, c := range [...]struct {
 		name      string
@@ -174,8 +179,8 @@ func identities(rules []rule, user, group uint32) []rule {
 	return rules
 }
 
-// refusals returns the rules for a program of a user, in the order of their numbers. With alone set, the program has its
-// own namespaces.
+// refusals returns the rules for a program of a user, in the order of their numbers. With alone
+// set, the program has its own namespaces.
 func refusals(user, group int, alone bool) []rule {
 	rules := append(append(make([]rule, 0, 128), always...), legacy...) // enough for all rules
 	rules = identities(rules, uint32(user), uint32(group))              //nolint:gosec // ids are small

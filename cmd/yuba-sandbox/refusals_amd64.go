@@ -5,8 +5,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// machines are the kernel's audit architectures with the call numbers of this program. All calls of i386 programs are
-// refused.
+// machines are the kernel's audit architectures with the call numbers of this program. All calls of
+// i386 programs are refused.
 var machines = []uint32{unix.AUDIT_ARCH_X86_64}
 
 // foreignCalls is the first number of the calls with short pointers (x32).

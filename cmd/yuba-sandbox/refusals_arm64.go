@@ -5,8 +5,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// machines are the kernel's audit architectures with the call numbers of this program. All calls of 32-bit ARM programs are
-// refused.
+// machines are the kernel's audit architectures with the call numbers of this program. All calls of
+// 32-bit ARM programs are refused.
 var machines = []uint32{unix.AUDIT_ARCH_AARCH64}
 
 // foreignCalls is the first number of a second set of calls; this machine has none.

@@ -5,7 +5,8 @@
 
 package main
 
-// machines is empty: call numbers and layouts of other machines are not checked, and no filter is better than a wrong one.
+// machines is empty: call numbers and layouts of other machines are not checked, and no filter is
+// better than a wrong one.
 var machines []uint32
 
 const foreignCalls = 0

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The program's root is a file system in memory with only the listed paths, each at its own place, because plans and
-// abspath() contain paths. Unlisted files have no name there, so no system call reaches them. The process has its own mount
-// namespace, so other processes do not see this root.
+// The program's root is a file system in memory with only the listed paths, each at its own place,
+// because plans and abspath() contain paths. Unlisted files have no name there, so no system call
+// reaches them. The process has its own mount namespace, so other processes do not see this root.
 
-// The account files in which programs such as ssh and git look up their user. Those of the machine lack the run's user, and
-// list others that a run need not know.
+// The account files in which programs such as ssh and git look up their user. Those of the machine
+// lack the run's user, and list others that a run need not know.
 const (
 	accountName = "runner"
 	accountHome = "/home/runner"
@@ -128,7 +128,8 @@ func takeTrees(all []shown) ([]tree, error) {
 	return trees, nil
 }
 
-// enterEmptyRoot mounts an empty file system over a directory that is no longer needed, and enters it.
+// enterEmptyRoot mounts an empty file system over a directory that is no longer needed, and enters
+// it.
 func enterEmptyRoot() error {
 	var problem error
 	for _, over := range []string{"/tmp", "/run", "/usr"} {
@@ -187,8 +188,8 @@ func (b *builder) place(t tree) (dir int, name string, err error) {
 	return unix.AT_FDCWD, name, b.write(name, "")
 }
 
-// placeInside creates a mount point inside an attached tree. It follows no links there, because an earlier process of the
-// run may have created them.
+// placeInside creates a mount point inside an attached tree. It follows no links there, because an
+// earlier process of the run may have created them.
 func (b *builder) placeInside(t tree) (dir int, name string, err error) {
 	dir, err = unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	parts := split(t.path)
@@ -295,8 +296,8 @@ func (b *builder) accounts(user int) error {
 	return nil
 }
 
-// processes mounts a /proc with only the processes of the program's namespace; programs find their own file there. If the
-// kernel refuses, as in containers that hide parts of /proc, there is none.
+// processes mounts a /proc with only the processes of the program's namespace; programs find their
+// own file there. If the kernel refuses, as in containers that hide parts of /proc, there is none.
 func (b *builder) processes() error {
 	if err := b.mkdirAll("proc"); err != nil {
 		return fmt.Errorf("make /proc: %w", err)

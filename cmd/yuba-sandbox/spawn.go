@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A person's shell cannot create namespaces for the confined program. So with -spawn this process starts itself a second
-// time in new ones. It forwards the signals of the shell and the terminal, and exits with the program's exit code.
+// A person's shell cannot create namespaces for the confined program. So with -spawn this process
+// starts itself a second time in new ones. It forwards the signals of the shell and the terminal,
+// and exits with the program's exit code.
 
 // Kinds of namespaces: with or without a user namespace.
 const (
@@ -65,9 +66,9 @@ func spawn(o options, args []string) (int, error) {
 	}
 }
 
-// pass forwards signals to the program. SIGINT and SIGQUIT are not forwarded: Ctrl-C reaches the whole process group, and
-// tofu takes a second SIGINT as an order to stop at once. The kernel ignores SIGTSTP for the first process of a namespace,
-// so Ctrl-Z becomes SIGSTOP.
+// pass forwards signals to the program. SIGINT and SIGQUIT are not forwarded: Ctrl-C reaches the
+// whole process group, and tofu takes a second SIGINT as an order to stop at once. The kernel
+// ignores SIGTSTP for the first process of a namespace, so Ctrl-Z becomes SIGSTOP.
 func pass(signals <-chan os.Signal, child int) {
 	for s := range signals {
 		switch s {

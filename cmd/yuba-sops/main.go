@@ -1,8 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command yuba-sops decrypts files of SOPS for a server. It is a program of its own because sops links the libraries of all
-// clouds whose keys it supports, and so that a malicious file cannot harm the server.
+// Command yuba-sops decrypts files of SOPS for a server. It is a program of its own because sops
+// links the libraries of all clouds whose keys it supports, and so that a malicious file cannot
+// harm the server.
 package main
 
 import (

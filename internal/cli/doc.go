@@ -1,11 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli assembles the command line of yuba: the tree of commands, its help topics, and its reference in docs/.
+// Package cli assembles the command line of yuba: the tree of commands, its help topics, and its
+// reference in docs/.
 //
-// The commands live in one package per subject: stacks, gitops, tenants, state and server. They do not import each other.
-// Below them, listing shows and changes lists of objects, blueprint creates objects from flags, session connects to the API,
-// and ui talks to people and programs.
+// The commands live in one package per subject: stacks, gitops, tenants, state and server. They do
+// not import each other. Below them, listing shows and changes lists of objects, blueprint creates
+// objects from flags, session connects to the API, and ui talks to people and programs.
 //
 // Invariants:
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference returns the reference of the command line as Markdown, by file name: a page for each command, and README.md.
+// Reference returns Markdown pages by file name: one for each command, and README.md.
 func Reference() map[string]string {
 	root := Command()
 	pages := map[string]string{}

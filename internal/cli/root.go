@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// Main runs the command line of this process and returns its exit code. SIGINT and SIGTERM cancel the command; a second one
-// ends the process.
+// Main runs the command line of this process and returns its exit code. SIGINT and SIGTERM cancel
+// the command; a second one ends the process.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

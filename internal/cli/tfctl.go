@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// otherCall is a call of another program, its equivalent, and the differences. Without an equivalent the note says what to do.
+// otherCall is a call of another program, its equivalent if there is one, and a note.
 type otherCall struct{ other, yuba, note string }
 
 var tfctlCalls = []otherCall{

@@ -20,8 +20,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBill writes a bill of materials for a platform's programs: the modules that each of them contains, from their build
-// information.
+// writeBill writes a bill of materials for a platform's programs: the modules that each of them
+// contains, from their build information.
 func (r *release) writeBill(path string, p platform, dir string) error {
 	bom := cyclonedx.NewBOM()
 	yuba := module("github.com/yuba-dev/yuba", r.version.name)
@@ -55,7 +55,8 @@ func (r *release) writeBill(path string, p platform, dir string) error {
 	return os.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// readProgram is a program as a component, with references to its modules, which it adds to the components.
+// readProgram is a program as a component, with references to its modules, which it adds to the
+// components.
 func readProgram(path string, components map[string]cyclonedx.Component) (cyclonedx.Component, []string, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -1,16 +1,16 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release writes the files of a release: for each platform an archive and a bill of materials, for Linux packages for
-// Debian and Red Hat, and the signed checksums of all.
+// Command release writes the files of a release: for each platform an archive and a bill of
+// materials, for Linux packages for Debian and Red Hat, and the signed checksums of all.
 //
 //	release [-platforms OS/ARCH,...] [-version VERSION] [-out DIR] [-programs DIR] [-rehearsal]
 //
-// "make release" starts it. Releases are reproducible: they depend only on the commit and the version of Go, not on machine,
-// directory or time.
+// "make release" starts it. Releases are reproducible: they depend only on the commit and the
+// version of Go, not on machine, directory or time.
 //
-// $YUBA_SIGNING_KEY signs the checksums: an ECDSA P-256 key in PEM, or the name of its file. A tagged version requires it. A
-// rehearsal needs no key and is never signed.
+// $YUBA_SIGNING_KEY signs the checksums: an ECDSA P-256 key in PEM, or the name of its file. A
+// tagged version requires it. A rehearsal needs no key and is never signed.
 package main
 
 import (

@@ -18,8 +18,8 @@ import (
 	"github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// installed maps the files of an archive to their paths in packages. All programs are in one directory, because each finds
-// the others beside itself.
+// installed maps the files of an archive to their paths in packages. All programs are in one
+// directory, because each finds the others beside itself.
 func installed(name, format string) (path, kind string) {
 	switch {
 	case strings.HasPrefix(name, "bin/"):
@@ -71,7 +71,8 @@ func (r *release) writePackages(p platform, tree []file) ([]string, error) {
 	return made, nil
 }
 
-// describe is the description of a package, whose files are read from a staging directory with their modes.
+// describe is the description of a package, whose files are read from a staging directory with
+// their modes.
 func (r *release) describe(p platform, tree []file, format, work string) (*nfpm.Info, error) {
 	info := &nfpm.Info{
 		Name: "yuba", Arch: p.arch, Platform: p.os, Version: r.version.plain, Release: "1",

@@ -58,7 +58,8 @@ func parseKey(block *pem.Block) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign writes the signature of a text beside its file, and the public key. Signatures are deterministic.
+// sign writes the signature of a text beside its file, and the public key. Signatures are
+// deterministic.
 func (k *signingKey) sign(path string, text []byte, publicPath string) error {
 	digest := sha256.Sum256(text)
 	signature, err := k.key.Sign(nil, digest[:], crypto.SHA256)

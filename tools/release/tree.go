@@ -56,8 +56,8 @@ func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, err
 	return tree, nil
 }
 
-// startable is a yuba of this version that runs on this machine, to generate the files that all platforms share: the released
-// one or, for other platforms, that of bin/.
+// startable is a yuba of this version that runs on this machine, to generate the files that all
+// platforms share: the released one or, for other platforms, that of bin/.
 func (r *release) startable(ctx context.Context, p platform, dir string) (string, error) {
 	if p == thisPlatform {
 		return filepath.Join(dir, "yuba"), nil

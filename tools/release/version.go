@@ -22,7 +22,8 @@ var (
 	describedCommit = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 )
 
-// parseVersion reads the output of git describe. Versions between two tags sort after the older one: 1.2.3+4.gabc1234.
+// parseVersion reads the output of git describe. Versions between two tags sort after the older
+// one: 1.2.3+4.gabc1234.
 func parseVersion(name string) (version, error) {
 	clean, dirty := strings.CutSuffix(name, "-dirty")
 	v := version{name: name}

@@ -84,8 +84,8 @@ func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key t
 	return nil
 }
 
-// confirmTenants asks before an object's tenants are deleted with it, and annotates the object, so that Yuba does not hold
-// the deletion. The returned function removes the annotation.
+// confirmTenants asks before an object's tenants are deleted with it, and annotates the object, so
+// that Yuba does not hold the deletion. The returned function removes the annotation.
 func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, yes bool) (takeBack func() error, err error) {
 	n, err := tenantsWith(ctx, s, o)
 	if err != nil || n == 0 {
@@ -108,7 +108,7 @@ func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, 
 	}, nil
 }
 
-// tenantsWith counts the tenants that are deleted with an object. A template's status may lack the latest.
+// tenantsWith counts the tenants deleted with an object. A template's status may be outdated.
 func tenantsWith(ctx context.Context, s *session.Session, o *session.Object) (n int, err error) {
 	if o.Kind.GVK != session.TenantTemplates.GVK {
 		return 0, nil

@@ -62,7 +62,7 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 	return cmd
 }
 
-// eventSubject reads KIND/NAME, or nothing. Kinds that commands have no word for are used as they are.
+// eventSubject reads KIND/NAME, or nothing. Unknown kinds are used as they are.
 func eventSubject(cmd *cobra.Command, about string) (kind, name string, err error) {
 	if about == "" {
 		return "", "", nil

@@ -50,7 +50,7 @@ stack that is called like one of the commands below NAMESPACE/NAME.`,
 // grow grows the tree of one object.
 type grow func(f *forest, ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error)
 
-// treeCommand makes cmd show the tree of the named object, or the namespace's where it needs no name.
+// treeCommand makes cmd show the tree of the named object or, without a name, of the namespace.
 func treeCommand(a *session.App, k session.Kind, tree grow, cmd *cobra.Command) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = ui.Arguments(1, 1)

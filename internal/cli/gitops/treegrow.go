@@ -33,7 +33,7 @@ type listKey struct {
 	namespace string
 }
 
-// list lists the objects of a kind in a namespace: none if the API does not serve it or the user may not list it.
+// list lists the objects of a kind in a namespace: none if it is not served or forbidden.
 func (f *forest) list(ctx context.Context, k session.Kind, namespace string) (map[types.NamespacedName]*session.Object, error) {
 	at := listKey{k.GVK, namespace}
 	if known, ok := f.read[at]; ok {
@@ -111,7 +111,7 @@ func (f *forest) wayTo(ctx context.Context, k session.Kind, key types.Namespaced
 	}
 }
 
-// owner is the Kustomization that applied an object, or its Tenant, TenantTemplate or TenantRegistry; nil if it has none.
+// owner is an object's Kustomization, Tenant, TenantTemplate or TenantRegistry; nil for none.
 func (f *forest) owner(ctx context.Context, o *session.Object) (*session.Object, error) {
 	key := session.OwnerOf(o)
 	if key.Name == "" {

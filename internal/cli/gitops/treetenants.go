@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
-// growTenants adds the templates of a registry, the tenants of a template, or the objects of a tenant.
+// growTenants adds a registry's templates, a template's tenants, or a tenant's objects.
 func (f *forest) growTenants(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
 	switch o.Kind.GVK {
 	case session.Tenants.GVK:

@@ -16,7 +16,7 @@ import (
 // A Changer checks one object, changes it, and tells people about it.
 type Changer func(ctx context.Context, s *session.Session, key types.NamespacedName) (*session.Object, error)
 
-// OnEach makes the action of a command that changes the named objects of a kind, and shows them to programs.
+// OnEach makes the action of a command that changes the named objects of a kind.
 func OnEach(a *session.App, k session.Kind, out *ui.Output, change Changer) func(*cobra.Command, []string) error {
 	return a.OnObjects(k, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		return changeEach(ctx, s, k, keys, out, change)
@@ -44,7 +44,7 @@ func ShowChanged(s *session.Session, k session.Kind, out *ui.Output, objects ...
 	return NewView(s, Query{typed: k.GVK == session.StackKind}, out).Show(objects)
 }
 
-// SuspendCommand makes cmd suspend or resume objects of a kind: the named ones, or all of the namespace.
+// SuspendCommand makes cmd suspend or resume objects: the named ones, or all of the namespace.
 func SuspendCommand(a *session.App, k session.Kind, suspend bool, cmd *cobra.Command) *cobra.Command {
 	var all, everywhere bool
 	cmd.ValidArgsFunction = a.ObjectNames(k, true)

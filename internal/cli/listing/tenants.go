@@ -48,7 +48,7 @@ func ownCells(o *session.Object, now time.Time) map[string]string {
 	return nil
 }
 
-// withoutRow is an object for programs: as the API has it, with the values of extra columns of a Tenant's row hidden.
+// withoutRow hides the values of extra columns of a Tenant's row.
 func withoutRow(o *session.Object) *unstructured.Unstructured {
 	extra := o.GetAnnotations()[tenantv1.AnnotationExtra]
 	if o.Kind.GVK != session.Tenants.GVK || extra == "" {

@@ -158,7 +158,7 @@ func (v *View) cells(o *session.Object) map[string]string {
 	return cells
 }
 
-// follow shows every change until Ctrl-C. When a watch ends, a new list finds the changes before the next watch.
+// follow shows every change until Ctrl-C. A new list finds the changes between two watches.
 func (v *View) follow(ctx context.Context, keys []types.NamespacedName) error {
 	wanted := func(o *session.Object) bool { return v.Keep(o) && (len(keys) == 0 || slices.Contains(keys, o.Key())) }
 	namespace := v.Namespace

@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reference writes the reference of the command line: one page for each command and one that lists them.
+// Command reference writes the reference of the command line: one page for each command and one
+// that lists them.
 //
 //	go run ./internal/cli/reference DIRECTORY
 //

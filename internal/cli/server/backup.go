@@ -116,8 +116,8 @@ there; the next "yuba up" starts with it. This also restores a data directory th
 	return cmd
 }
 
-// restoreStopped stages the backup for the next start, unless a Yuba runs on the data directory, or none is named. It does
-// not create a missing directory, because its name may be a mistake.
+// restoreStopped stages the backup for the next start, unless a Yuba runs on the data directory, or
+// none is named. It does not create a missing directory, because its name may be a mistake.
 func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (done bool, err error) {
 	named := cmp.Or(a.DataDir, os.Getenv(session.DataDirVariable))
 	if named == "" {
@@ -150,8 +150,8 @@ const (
 	restartPause    = 250 * time.Millisecond
 )
 
-// awaitRestart returns when the restarted server answers. It reconnects each time, because the backup contains other keys and
-// another kubeconfig.
+// awaitRestart returns when the restarted server answers. It reconnects each time, because the
+// backup contains other keys and another kubeconfig.
 func awaitRestart(ctx context.Context, a *session.App, before time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()

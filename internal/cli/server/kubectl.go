@@ -49,7 +49,7 @@ kubectl's.`,
 	}
 }
 
-// takeOwnFlags removes leading flags of yuba that kubectl does not know. Arguments after kubectl's command are kubectl's.
+// takeOwnFlags removes leading flags of yuba. Those after kubectl's command are kubectl's.
 func takeOwnFlags(a *session.App, cmd *cobra.Command, args []string) ([]string, error) {
 	own := map[string]*string{"--data-dir": &a.DataDir, "--color": &a.Color}
 	for len(args) > 0 {
@@ -70,7 +70,7 @@ func takeOwnFlags(a *session.App, cmd *cobra.Command, args []string) ([]string, 
 	return args, nil
 }
 
-// runInside runs kubectl in this process. It names the kubeconfig by $KUBECONFIG, which nothing else reads after this.
+// runInside runs kubectl in this process, with the kubeconfig in $KUBECONFIG.
 func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 	if path, ok := a.HomeKubeconfig(); ok {
 		usual := clientcmd.NewDefaultClientConfigLoadingRules().Precedence

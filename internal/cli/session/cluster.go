@@ -13,8 +13,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// ClusterConfig is the way of the controllers, and of commands that prepare for them, to the API of a
-// cluster: the kubeconfig of the flag, $KUBECONFIG or ~/.kube/config, never that of a data directory.
+// ClusterConfig is the way of the controllers, and of commands that prepare for them, to the API of
+// a cluster: the kubeconfig of the flag, $KUBECONFIG or ~/.kube/config, never that of a data
+// directory.
 func (a *App) ClusterConfig() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig

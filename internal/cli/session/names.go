@@ -43,8 +43,8 @@ func (a *App) ask(cmd *cobra.Command, what words) ([]cobra.Completion, cobra.She
 // StackNames completes the first argument, or each of them, with the names of stacks.
 func (a *App) StackNames(every bool) cobra.CompletionFunc { return a.ObjectNames(Stacks, every) }
 
-// ObjectNames completes the first argument, or each of them, with NAME or NAMESPACE/NAME of the objects of a kind. Where
-// no name fits, it offers namespaces.
+// ObjectNames completes the first argument, or each of them, with NAME or NAMESPACE/NAME of the
+// objects of a kind. Where no name fits, it offers namespaces.
 func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !every {
@@ -115,7 +115,7 @@ func namespaceNames(ctx context.Context, s *Session) ([]cobra.Completion, error)
 	return names, nil
 }
 
-// StackAnd completes the first argument with a stack, and the second, or all after the first, with words about it.
+// StackAnd completes the first argument with a stack, the second or all others with words about it.
 func (a *App) StackAnd(what StackWords, every bool) cobra.CompletionFunc {
 	names, behind := a.StackNames(false), a.AboutStack(what)
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -129,7 +129,7 @@ func (a *App) StackAnd(what StackWords, every bool) cobra.CompletionFunc {
 	}
 }
 
-// AboutStack completes with words about the stack of the first argument, without those already given.
+// AboutStack completes with further words about the stack of the first argument.
 func (a *App) AboutStack(what StackWords) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {

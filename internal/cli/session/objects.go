@@ -28,8 +28,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// Object is one object of any of the kinds, with the common fields of their specs and statuses. Programs get the object as
-// the API sent it, so that fields of other versions are not lost.
+// Object is one object of any of the kinds, with the common fields of their specs and statuses.
+// Programs get the object as the API sent it, so that fields of other versions are not lost.
 type Object struct {
 	*unstructured.Unstructured
 	Kind   Kind
@@ -180,8 +180,8 @@ func (s *Session) GetAs(ctx context.Context, k Kind, key types.NamespacedName, i
 	return o.As(into)
 }
 
-// ListObjects lists the objects of a kind in a namespace, or in all if it is empty, and returns the version of the list, for
-// a watch.
+// ListObjects lists the objects of a kind in a namespace, or in all if it is empty, and returns the
+// version of the list, for a watch.
 func (s *Session) ListObjects(ctx context.Context, k Kind, namespace string, options ...client.ListOption) ([]*Object, string, error) {
 	list := k.EmptyList()
 	if err := s.Objects.List(ctx, list, append(options, client.InNamespace(namespace))...); err != nil {
@@ -343,8 +343,8 @@ func (k Kind) common(content map[string]any) map[string]any {
 	return content
 }
 
-// templateReady reports a mistake in a template, else how many of its tenants are ready. Mistakes do not matter once it is
-// being deleted.
+// templateReady reports a mistake in a template, else how many of its tenants are ready. Mistakes
+// do not matter once it is being deleted.
 func (o *Object) templateReady() metav1.Condition {
 	if valid := o.Condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse && o.GetDeletionTimestamp() == nil {
 		return valid

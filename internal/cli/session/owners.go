@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// TenantOf is the Tenant that an object belongs to, by its owner reference or, for objects elsewhere, by
-// its labels. Without one it has no name.
+// TenantOf is the Tenant that an object belongs to, by its owner reference or, for objects
+// elsewhere, by its labels. Without one it has no name.
 func TenantOf(o client.Object) types.NamespacedName {
 	for _, ref := range o.GetOwnerReferences() {
 		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind {

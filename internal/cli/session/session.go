@@ -54,8 +54,9 @@ func (a *App) Connect() (*Session, error) {
 	return a.connectTo(config, namespace)
 }
 
-// configOf reads a kubeconfig. The API has its own fairness between clients: throttling here only adds
-// seconds. It records the name of the client with each object that this writes, which package adopt reads.
+// configOf reads a kubeconfig. The API has its own fairness between clients: throttling here only
+// adds seconds. It records the name of the client with each object that this writes, which package
+// adopt reads.
 func configOf(loader clientcmd.ClientConfig) (config *rest.Config, namespace string, err error) {
 	if config, err = loader.ClientConfig(); err != nil {
 		return nil, "", err
@@ -84,8 +85,8 @@ func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error)
 	return &Session{App: a, Config: config, Objects: objects, Content: bytes, Namespace: namespace}, nil
 }
 
-// loader finds the kubeconfig: of --kubeconfig, of --data-dir, of $KUBECONFIG, of the default data directory, else
-// ~/.kube/config.
+// loader finds the kubeconfig: of --kubeconfig, of --data-dir, of $KUBECONFIG, of the default data
+// directory, else ~/.kube/config.
 func (a *App) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// TokenVariable holds a bearer token for all commands. Unlike --token, other users of the machine cannot see it.
+// TokenVariable holds a bearer token. Unlike --token, other users of the machine cannot see it.
 const TokenVariable = "YUBA_TOKEN"
 
 type kubeconfig = clientcmd.ClientConfig
@@ -62,8 +62,8 @@ func (a *App) token() (token, file string, err error) {
 	return strings.TrimSpace(os.Getenv(TokenVariable)), "", nil
 }
 
-// UseToken makes the token the only credential, because servers prefer a client certificate. As with kubectl, a server
-// without TLS gets no token.
+// UseToken makes the token the only credential, because servers prefer a client certificate. As
+// with kubectl, a server without TLS gets no token.
 func UseToken(config *rest.Config, token, file string) {
 	if token == "" || !rest.IsConfigTransportTLS(*config) {
 		return

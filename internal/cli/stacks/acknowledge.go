@@ -92,7 +92,8 @@ func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	return s.PrintStack(acknowledged, out)
 }
 
-// seenUnproven is the part of a list that is acknowledged: of a run and of earlier ones, or only these addresses of it.
+// seenUnproven is the part of a list that is acknowledged: of a run and of earlier ones, or only
+// these addresses of it.
 func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *infrav1.UnprovenStatus {
 	seen, listed := &infrav1.UnprovenStatus{}, u.UpTo(upTo)
 	for _, r := range u.Resources {
@@ -108,8 +109,8 @@ func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *i
 	return seen
 }
 
-// acknowledgement is the annotation's value. It keeps addresses that were acknowledged before, because the server may not
-// have seen them yet.
+// acknowledgement is the annotation's value. It keeps addresses that were acknowledged before,
+// because the server may not have seen them yet.
 func acknowledgement(upTo, before string, addresses []string) string {
 	if len(addresses) == 0 {
 		return upTo

@@ -22,7 +22,7 @@ type bulk struct {
 	all, yes bool
 }
 
-// wanted reports whether flags and arguments select several stacks. A second argument may also be the id of a plan.
+// wanted reports whether several stacks are selected. A second argument may also be a plan id.
 func (b *bulk) wanted(args []string) bool {
 	return b.all || b.everywhere || b.selector != "" || len(args) > 2 || len(args) == 2 && !strings.HasPrefix(args[1], "plan-")
 }

@@ -93,7 +93,7 @@ func whatStays(t *infrav1.Terraform) string {
 	return ""
 }
 
-// mayHaveResources reports whether the stack may manage resources: it applied, or found an existing state.
+// mayHaveResources reports whether the stack applied, or found an existing state.
 func mayHaveResources(t *infrav1.Terraform) bool {
 	s := &t.Status
 	destroyed := t.Spec.Destroy && session.ConditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue

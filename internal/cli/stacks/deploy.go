@@ -74,7 +74,7 @@ after the plan and says how to approve it.`,
 	return cmd
 }
 
-// deploy pushes a directory and applies the stack, with only the fields that this command sets: others stay.
+// deploy pushes a directory and applies the fields that this command sets: others stay.
 func (d deployment) deploy(ctx context.Context, s *session.Session, dir string, stack *unstructured.Unstructured, out *ui.Output) error {
 	key := client.ObjectKeyFromObject(stack)
 	pushed, err := push(ctx, s, dir, key)

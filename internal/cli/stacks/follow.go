@@ -51,12 +51,12 @@ func lastRunOf(t *infrav1.Terraform) string {
 	return t.Status.LastRun.ID
 }
 
-// begin waits until the server has reconciled the change, and returns the stack with the run that follows, if any.
+// begin waits until the server has reconciled the change, and returns the stack.
 func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
 	return f.WaitFor(ctx, f.key, f.begun)
 }
 
-// begun reports whether the server has reconciled the change: it started a run, or needs none, or cannot start one.
+// begun reports whether the server started a run for the change, needs none, or cannot start one.
 func (f *follower) begun(t *infrav1.Terraform) bool {
 	s := &t.Status
 	seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)

@@ -66,8 +66,8 @@ func (f *logFilterFlags) filter(cmd *cobra.Command, now time.Time) (*logFilter, 
 	return filter, nil
 }
 
-// shows reports whether a line is shown; it needs the lines in order. A line that is not a message of tofu has level info,
-// and the time of the line before.
+// shows reports whether a line is shown; it needs the lines in order. A line that is not a message
+// of tofu has level info, and the time of the line before.
 func (f *logFilter) shows(line []byte) bool {
 	event := plan.ParseEvent(line)
 	if !event.Time.IsZero() || f.since.IsZero() {

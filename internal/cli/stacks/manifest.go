@@ -24,8 +24,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// approveInFile writes the approval of a plan into the stack's manifest, and reports whether the file changed. Only that
-// value changes: comments, order and layout stay.
+// approveInFile writes the approval of a plan into the stack's manifest, and reports whether the
+// file changed. Only that value changes: comments, order and layout stay.
 func approveInFile(path string, key types.NamespacedName, id string) (bool, error) {
 	// Replace the target of a link, not the link.
 	target, err := filepath.EvalSymlinks(path)
@@ -209,8 +209,8 @@ func lineEnd(file []byte) string {
 	return "\n"
 }
 
-// onlyApproval reports whether the edited file differs from the documents only by the approval, however the manifest is
-// written.
+// onlyApproval reports whether the edited file differs from the documents only by the approval,
+// however the manifest is written.
 func onlyApproval(edited []byte, documents []*yaml.Node, changed int, id string) bool {
 	after, err := parseManifests(edited)
 	if err != nil || len(after) != len(documents) {

@@ -65,7 +65,7 @@ func showPushed(s *session.Session, key types.NamespacedName, pushed content.Pus
 	return nil
 }
 
-// push packs a directory into a temporary file, so that it is complete and within limits before it is sent.
+// push packs a directory into a file, so that it is complete and within limits before it is sent.
 func push(ctx context.Context, s *session.Session, dir string, key types.NamespacedName) (_ content.Pushed, err error) {
 	packed, err := os.CreateTemp("", "yuba-push-*.tar.gz")
 	if err != nil {
@@ -89,6 +89,6 @@ func push(ctx context.Context, s *session.Session, dir string, key types.Namespa
 	return pushed, nil
 }
 
-// maxPushed keeps a mistake, such as pushing a home directory, from filling the disk. The server has the real limit
-// (--max-archive).
+// maxPushed keeps a mistake, such as pushing a home directory, from filling the disk. The server
+// has the real limit (--max-archive).
 const maxPushed = 16 << 30

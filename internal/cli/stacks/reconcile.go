@@ -37,7 +37,7 @@ The commands below reconcile sources and Kustomizations; name a stack that is ca
 	}, true, map[string]any{})
 }
 
-// reconcileCommand makes cmd request a reconciliation with these annotations, and show the runs that follow.
+// reconcileCommand makes cmd request a reconciliation and show the runs that follow.
 func reconcileCommand(a *session.App, cmd *cobra.Command, waits bool, annotations map[string]any) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(1, 1), a.StackNames(false)
 	wait := cmd.Flags().BoolP("wait", "w", waits, "show the run and wait until it ends")

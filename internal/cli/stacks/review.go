@@ -87,8 +87,9 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	return nil
 }
 
-// approval is the change that approves a plan, and its reconcile request. A request is only needed if no field changes, for
-// a rejected or held plan; otherwise the generation shows that the server saw the change. approvePlan "auto" stays.
+// approval is the change that approves a plan, and its reconcile request. A request is only needed
+// if no field changes, for a rejected or held plan; otherwise the generation shows that the server
+// saw the change. approvePlan "auto" stays.
 func approval(t *infrav1.Terraform, id string) (session.Change, string) {
 	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
 	if t.Spec.ApprovePlan == id || t.AutoApproves() {
@@ -151,7 +152,7 @@ func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 	return r.showOutputs(ctx)
 }
 
-// showOutputs shows the outputs, as tofu does after an apply. The deployment succeeded even if they cannot be read.
+// showOutputs shows the outputs, if they can be read, as tofu does after an apply.
 func (r *review) showOutputs(ctx context.Context) error {
 	outputs, err := r.Content.Outputs(ctx, r.key.Namespace, r.key.Name)
 	if err != nil || len(outputs) == 0 {

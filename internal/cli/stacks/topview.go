@@ -89,7 +89,7 @@ type topView struct {
 	runs    []content.QueueEntry
 	// trouble is the error of the last request; nil if it succeeded.
 	trouble error
-	// The loads of server, runner and tools between the last two requests, in cores; negative if unknown.
+	// The loads of server, runner and tools, in cores; negative if unknown.
 	server, runner, tools float64
 	before                content.Figures
 }
@@ -145,8 +145,8 @@ func (v *topView) lines(size screenSize) []screenLine {
 	return lines
 }
 
-// section is a list on the screen. The first row has the heads; need is the number of rows without it; none is the text of
-// an empty list.
+// section is a list on the screen. The first row has the heads; need is the number of rows without
+// it; none is the text of an empty list.
 type section struct {
 	none string
 	rows [][]string

@@ -64,8 +64,8 @@ func rollback(ctx context.Context, s *session.Session, key types.NamespacedName,
 	return nil
 }
 
-// previewRollback shows what the state would lose and gain. An unreadable current state does not prevent a rollback: it may
-// be the reason for it.
+// previewRollback shows what the state would lose and gain. An unreadable current state does not
+// prevent a rollback: it may be the reason for it.
 func previewRollback(ctx context.Context, s *session.Session, key types.NamespacedName, version string, w io.Writer) error {
 	target, err := s.Content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
@@ -83,7 +83,7 @@ func previewRollback(ctx context.Context, s *session.Session, key types.Namespac
 	return nil
 }
 
-// compareStates lists the differences of two states below a heading with their serials. A nil state is empty.
+// compareStates lists the differences of two states below a heading. A nil state is empty.
 func compareStates(s *session.Session, w io.Writer, heading string, current, target []byte) {
 	from, errFrom := &state.File{}, error(nil)
 	if current != nil {

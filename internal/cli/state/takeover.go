@@ -80,7 +80,7 @@ The former state stays in the history; "yuba state rollback" restores it.`,
 	return cmd
 }
 
-// dropState pushes an empty state: the successor of the current one or, if that is lost or unreadable, a new one.
+// dropState pushes an empty state: the successor of the current one, or of a new lineage.
 func dropState(ctx context.Context, s *session.Session, t *infrav1.Terraform, flags *changeFlags) error {
 	key := session.KeyOf(t)
 	if t.KeepsOwnState() {
@@ -100,7 +100,7 @@ func dropState(ctx context.Context, s *session.Session, t *infrav1.Terraform, fl
 	return pushState(ctx, s, key, run.StateChange{Verb: run.StatePush, State: next.Data, Force: !readable}, next, question, flags)
 }
 
-// stateToDrop returns the current state, or an empty state of a new lineage if it can never be read again.
+// stateToDrop returns the current state, or an empty one if it can never be read again.
 func stateToDrop(ctx context.Context, s *session.Session, key types.NamespacedName) (now *state.Snapshot, readable bool, err error) {
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, "")
 	switch {

@@ -38,7 +38,7 @@ tenants. The confirmation is for this one deletion; Yuba holds the next one agai
 	return cmd
 }
 
-// confirmDeletion confirms the deletion that a registry holds now, and no other one that replaces it meanwhile.
+// confirmDeletion confirms the deletion that a registry holds now, and no later one.
 func confirmDeletion(ctx context.Context, s *session.Session, key types.NamespacedName, id string, yes bool) (*session.Object, error) {
 	o, err := s.GetObject(ctx, session.TenantRegistries, key)
 	if err != nil {

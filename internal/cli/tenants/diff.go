@@ -190,7 +190,7 @@ func (o tenantObject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{o.Kind, o.namespace, o.name}, func(part string) bool { return part == "" }), "/")
 }
 
-// changesOf compares a tenant's objects with those that it would get. Objects that no longer render stay.
+// changesOf compares a tenant's objects with its next ones. Those that do not render stay.
 func changesOf(before, after []render.Object, broken []render.Error) []diff.Change {
 	had, has := map[tenantObject]render.Object{}, map[tenantObject]bool{}
 	for _, o := range before {

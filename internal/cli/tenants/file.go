@@ -21,8 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// templateIn finds a template in a file, and its registry, if the file has it. A file with one template needs no name.
-// Objects without a namespace get the given one.
+// templateIn finds a template in a file, and its registry, if the file has it. A file with one
+// template needs no name. Objects without a namespace get the given one.
 func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.TenantTemplate, *tenantv1.TenantRegistry, error) {
 	if in, bare, both := strings.Cut(name, "/"); both {
 		namespace, name = in, bare

@@ -134,8 +134,8 @@ func (t *tenantTry) render(cmd *cobra.Command, args []string, out *ui.Output) er
 	return nil
 }
 
-// tellMistakes reports and counts mistakes in the template. Those that only the server finds, such as unserved kinds, come
-// from the condition of the API's template.
+// tellMistakes reports and counts mistakes in the template. Those that only the server finds, such
+// as unserved kinds, come from the condition of the API's template.
 func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mistakes int, err error) {
 	findings, err := check.Template(ctx, subject, nil)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mi
 	return mistakes, nil
 }
 
-// load finds the template, its registry and its tenants. Without needsAPI, tenants that cannot be read are only a warning.
+// load finds the template, its registry and its tenants; the last are optional without needsAPI.
 func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error {
 	var err error
 	name := ""
@@ -194,8 +194,8 @@ func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error
 	return err
 }
 
-// openFile reads the template from its file. The registry, which has the names of columns, comes from the file, else from
-// the API; without it the template is tried anyway.
+// openFile reads the template from its file. The registry, which has the names of columns, comes
+// from the file, else from the API; without it the template is tried anyway.
 func (t *tenantTry) openFile(ctx context.Context, name string, needsAPI bool) (err error) {
 	namespace := t.NamespaceFlag()
 	if t.session != nil {
@@ -253,7 +253,7 @@ func (t *tenantTry) findRegistry(ctx context.Context) error {
 	return err
 }
 
-// readTenants records the numbers allocated to the registry's tenants, and finds the requested tenant.
+// readTenants records the numbers of the registry's tenants, and finds the requested one.
 func (t *tenantTry) readTenants(ctx context.Context) error {
 	var err error
 	if t.all, err = t.session.TenantsOf(ctx, t.template.Namespace, t.template.Spec.RegistryID); err != nil {

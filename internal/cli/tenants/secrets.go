@@ -16,8 +16,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Rendered objects may contain passwords of the row. They are hidden in the data of Secrets, and in the values of variables
-// that a stack's program declares as sensitive. Extra columns of a Tenant are hidden because any of them may be secret.
+// Rendered objects may contain passwords of the row. They are hidden in the data of Secrets, and in
+// the values of variables that a stack's program declares as sensitive. Extra columns of a Tenant
+// are hidden because any of them may be secret.
 
 // hideSecrets returns the object with such values hidden.
 func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -44,8 +45,8 @@ func isSecret(u *unstructured.Unstructured) bool {
 	return u.GetAPIVersion() == "v1" && u.GetKind() == "Secret"
 }
 
-// hideChanges hides the sensitive values of two forms of a stack, and only shows whether they differ. The comparison itself
-// hides those of Secrets.
+// hideChanges hides the sensitive values of two forms of a stack, and only shows whether they
+// differ. The comparison itself hides those of Secrets.
 func hideChanges(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
 	names := sensitiveVariables(before)
 	for name := range sensitiveVariables(after) {
@@ -107,7 +108,7 @@ func ofStackKind(u *unstructured.Unstructured) bool {
 	return u.GroupVersionKind().GroupKind() == session.StackKind.GroupKind()
 }
 
-// sensitiveVariables are those that a stack's inline program declares as sensitive. Other programs are not known here.
+// sensitiveVariables are those that a stack's inline program declares as sensitive.
 func sensitiveVariables(u *unstructured.Unstructured) map[string]bool {
 	names := map[string]bool{}
 	var t infrav1.Terraform

@@ -66,7 +66,7 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return UsageErrorf(cmd, "%s", message)
 }
 
-// suggestions are the commands that a word may mean: by the words of other programs, else by similar spelling.
+// suggestions are the commands that a word may mean: in other programs, else by spelling.
 func suggestions(cmd *cobra.Command, word string) []string {
 	var named []string
 	for _, c := range cmd.Commands() {

@@ -24,7 +24,7 @@ type Output struct {
 // String implements pflag.Value.
 func (o *Output) String() string { return o.Form }
 
-// Set implements pflag.Value. CheckOutput checks the form, because pflag's errors do not read like ours.
+// Set implements pflag.Value. CheckOutput checks the form, with our error message.
 func (o *Output) Set(form string) error { o.Form = form; return nil }
 
 // Type implements pflag.Value.

@@ -19,8 +19,8 @@ import (
 // plainWidth is the width of tables without a terminal.
 const plainWidth = 100
 
-// elastic are the columns that are cut if a line is too wide, with their least width. Names, ids and addresses are never
-// cut: the next command needs them.
+// elastic are the columns that are cut if a line is too wide, with their least width. Names, ids
+// and addresses are never cut: the next command needs them.
 var elastic = map[string]int{"STATUS": 10, "MESSAGE": 7, "WHY": 12, "NOTE": 12, "PATH": 12, "SOURCE": 12, "REVISION": 8, "UID": 5, "TEMPLATE": 8, "REGISTRY": 8}
 
 // spared are columns that are omitted if they are last and do not fit.
@@ -39,7 +39,7 @@ func (c *Console) Room(w io.Writer, out *Output) int {
 	return plainWidth
 }
 
-// Table writes rows in columns. The first row has the heads. Columns in wide are only shown with -o wide.
+// Table writes rows; the first has the heads. Columns in wide are only shown with -o wide.
 func (c *Console) Table(rows [][]string, out *Output, wide ...string) error {
 	if out.Wide() {
 		wide = nil
@@ -155,8 +155,8 @@ func (c *Columns) narrow() bool {
 	return true
 }
 
-// Line puts a row's cells into the columns. Cells of later rows may be longer than those that the columns were made for;
-// they use the remaining room.
+// Line puts a row's cells into the columns. Cells of later rows may be longer than those that the
+// columns were made for; they use the remaining room.
 func (c *Columns) Line(row []string) string {
 	var b strings.Builder
 	left := c.room

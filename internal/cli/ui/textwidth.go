@@ -18,8 +18,8 @@ func Length(text string) int {
 	return sum
 }
 
-// runeWidth is two for wide characters of East Asia and emoji, zero for combining characters. Ambiguous characters count as
-// narrow, as most terminals show them.
+// runeWidth is two for wide characters of East Asia and emoji, zero for combining characters.
+// Ambiguous characters count as narrow, as most terminals show them.
 func runeWidth(r rune) int {
 	if r < 0x300 {
 		return 1

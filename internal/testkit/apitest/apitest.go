@@ -1,15 +1,15 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest gives tests a real API: the embedded control plane with Yuba's kinds, one for each test binary, started
-// when the first test asks for it.
+// Package apitest gives tests a real API: the embedded control plane with Yuba's kinds, one for
+// each test binary, started when the first test asks for it.
 //
 // A package that uses it declares:
 //
 //	func TestMain(m *testing.M) { apitest.Main(m) }
 //
-// Tests share the API and keep apart by namespaces. The package links the control plane; tests that need only tofu use
-// package tofutest.
+// Tests share the API and keep apart by namespaces. The package links the control plane; tests that
+// need only tofu use package tofutest.
 package apitest
 
 import (
@@ -42,8 +42,8 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests, stops the API if it was started, and ends the process. changes adapt the API's options, for instance to
-// mount handlers.
+// Main runs the tests, stops the API if it was started, and ends the process. changes adapt the
+// API's options, for instance to mount handlers.
 func Main(m *testing.M, change ...func(*home.Options)) {
 	shared.usable, shared.change = true, change
 	code := m.Run()
@@ -120,8 +120,8 @@ func Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// FullOfSecrets creates a quota that forbids more Secrets in a namespace, and returns when it is effective. The returned
-// function deletes the quota.
+// FullOfSecrets creates a quota that forbids more Secrets in a namespace, and returns when it is
+// effective. The returned function deletes the quota.
 func FullOfSecrets(t testing.TB, namespace string) (lift func()) {
 	t.Helper()
 	c := Client(t)

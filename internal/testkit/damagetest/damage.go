@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package damagetest copies directories, damages files in them as crashes, disks and people do, and detects changes.
+// Package damagetest copies directories, damages files in them as crashes, disks and people do, and
+// detects changes.
 package damagetest
 
 import (
@@ -25,7 +26,8 @@ func Copy(t testing.TB, from string) string {
 	return to
 }
 
-// CopyTo copies a file, or the content of a directory. It keeps holes: logs of etcd have 64 MiB of them.
+// CopyTo copies a file, or the content of a directory. It keeps holes: logs of etcd have 64 MiB of
+// them.
 func CopyTo(t testing.TB, from, to string) {
 	t.Helper()
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
@@ -38,7 +40,8 @@ func CopyTo(t testing.TB, from, to string) {
 
 var seed = maphash.MakeSeed()
 
-// Digest is a digest of the names and contents below a directory, except some files. It is only comparable in one process.
+// Digest is a digest of the names and contents below a directory, except some files. It is only
+// comparable in one process.
 func Digest(t testing.TB, dir string, except ...string) uint64 {
 	t.Helper()
 	var sum maphash.Hash
@@ -119,7 +122,8 @@ func Overwrite(t testing.TB, path string, at int64, with []byte) {
 // inUse limits the damaged part of a large file: etcd's logs end with zeros.
 const inUse = 600_000
 
-// AtRandom damages one of the files that match patterns below a directory, and returns a description.
+// AtRandom damages one of the files that match patterns below a directory, and returns a
+// description.
 func AtRandom(t testing.TB, random *rand.Rand, dir string, patterns ...string) string {
 	t.Helper()
 	var files []string

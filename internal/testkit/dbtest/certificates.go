@@ -17,7 +17,8 @@ import (
 // pair is a certificate and its key, PEM.
 type pair struct{ certificate, key []byte }
 
-// certificates makes an authority, and with it a server certificate for localhost and a client certificate.
+// certificates makes an authority, and with it a server certificate for localhost and a client
+// certificate.
 func certificates() (authority, server, client pair, err error) {
 	now := time.Now()
 	ca := &x509.Certificate{

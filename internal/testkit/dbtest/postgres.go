@@ -40,7 +40,8 @@ func StartPostgres() (*Server, error) {
 
 type postgres struct{ initdb, server string }
 
-// postgresAccess: the administrator connects by the socket, in a directory that others cannot enter.
+// postgresAccess: the administrator connects by the socket, in a directory that others cannot
+// enter.
 const postgresAccess = `local all postgres trust
 hostnossl all ` + Certified + ` all reject
 hostssl all ` + Certified + ` all scram-sha-256 clientcert=verify-ca
@@ -97,5 +98,6 @@ func (e *postgres) populate(db *sql.DB) error {
 
 func (e *postgres) stop() syscall.Signal { return syscall.SIGINT }
 
-// crash ends the processes of connections together with the server, which SIGKILL would not guarantee.
+// crash ends the processes of connections together with the server, which SIGKILL would not
+// guarantee.
 func (e *postgres) crash() syscall.Signal { return syscall.SIGQUIT }

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Username is the ordinary user of each server, with all rights in its [Database]. Password has characters that need
-// escaping.
+// Username is the ordinary user of each server, with all rights in its [Database]. Password has
+// characters that need escaping.
 const (
 	Username = "app"
 	Password = `p@ss'w"o\rd:/?#[]%20 ü`
@@ -42,7 +42,8 @@ type Server struct {
 	Username, Password, Database string
 	// DB has an administrator's connections to the same database.
 	DB *sql.DB
-	// CA is the authority of the server's certificate, and of the client's Certificate with its Key. All PEM.
+	// CA is the authority of the server's certificate, and of the client's Certificate with its
+	// Key. All PEM.
 	CA, Certificate, Key []byte
 
 	place   *place
@@ -79,7 +80,8 @@ func begin(name string, e engine, users ...string) (*Server, error) {
 	return s, nil
 }
 
-// first starts the server for the first time. It tries several ports, because another process may take a free one.
+// first starts the server for the first time. It tries several ports, because another process may
+// take a free one.
 func (s *Server) first() error {
 	if err := s.engine.install(s.place); err != nil {
 		return err

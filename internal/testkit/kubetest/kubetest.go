@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubetest connects tests to the API that a kubeconfig names. It links no control plane: package apitest starts one.
+// Package kubetest connects tests to the API that a kubeconfig names. It links no control plane:
+// package apitest starts one.
 package kubetest
 
 import (

@@ -16,7 +16,8 @@ import (
 // Process is a snapshot of a process.
 type Process struct {
 	PID int
-	// Program is its name, Dir its working directory, Line its command line, with a NUL after each word.
+	// Program is its name, Dir its working directory, Line its command line, with a NUL after each
+	// word.
 	Program, Dir, Line string
 }
 
@@ -34,7 +35,8 @@ func About(dir string) []Process {
 // endPatience limits how long killed processes may exist: those that wait for a disk end later.
 const endPatience = 30 * time.Second
 
-// End kills the processes about a directory, and returns when all are gone, so that the directory can be removed.
+// End kills the processes about a directory, and returns when all are gone, so that the directory
+// can be removed.
 func End(dir string) error {
 	if !filepath.IsAbs(dir) || len(dir) < len("/tmp/x") {
 		return fmt.Errorf("end the processes about %q: that may be everybody's", dir)

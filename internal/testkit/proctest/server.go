@@ -53,8 +53,8 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// Start starts a server and waits until a line of its standard output begins with some words. It kills a server that does
-// not print them in time.
+// Start starts a server and waits until a line of its standard output begins with some words. It
+// kills a server that does not print them in time.
 func Start(cmd *exec.Cmd, words string, log *Log, patience time.Duration) error {
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()

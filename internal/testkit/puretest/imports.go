@@ -18,8 +18,8 @@ import (
 // computing are the names of package time that only compute. All others read or wait for a clock.
 var computing = []string{"Time", "Duration", "Second", "RFC3339"}
 
-// Imports fails if the package in the working directory imports other packages, renames an import, or uses parts of package
-// time that read a clock.
+// Imports fails if the package in the working directory imports other packages, renames an import,
+// or uses parts of package time that read a clock.
 func Imports(t *testing.T, allowed ...string) {
 	t.Helper()
 	for _, problem := range problems(t, ".", allowed) {

@@ -115,8 +115,8 @@ func (r *Registry) Host() string { return r.http.Listener.Addr().String() }
 // Source is the source of a provider, NAMESPACE/TYPE.
 func (r *Registry) Source(provider string) string { return r.Host() + "/" + provider }
 
-// MirrorURL is the URL of the network mirror. It has every provider for any host, because tofu does not ask a mirror for a
-// host with a port.
+// MirrorURL is the URL of the network mirror. It has every provider for any host, because tofu does
+// not ask a mirror for a host with a port.
 func (r *Registry) MirrorURL() string { return r.http.URL + "/mirror/" }
 
 // CAFile writes the certificate to trust into a directory and returns its path.
@@ -141,7 +141,8 @@ func Program(name, version string) map[string][]byte {
 	}
 }
 
-// Publish makes a release of a provider, NAMESPACE/TYPE, for this platform and, without an archive, for another one.
+// Publish makes a release of a provider, NAMESPACE/TYPE, for this platform and, without an archive,
+// for another one.
 func (r *Registry) Publish(provider, version string, files map[string][]byte, faults ...Fault) {
 	r.t.Helper()
 	rel := &release{archive: packed(r.t, files), others: map[string]string{"plan9_riscv64": hexSum([]byte(provider + version))}}

@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package releasetest serves releases of OpenTofu that a test made and signed, in the layout of the real ones.
+// Package releasetest serves releases of OpenTofu that a test made and signed, in the layout of the
+// real ones.
 package releasetest
 
 import (

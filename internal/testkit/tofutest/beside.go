@@ -25,8 +25,8 @@ func BuildBeside(dir string) error {
 	return nil
 }
 
-// Install fills a directory like an installation: the test binary as yuba, and the programs beside it. The TestMain of the
-// binary must act as yuba by that name.
+// Install fills a directory like an installation: the test binary as yuba, and the programs beside
+// it. The TestMain of the binary must act as yuba by that name.
 func Install(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

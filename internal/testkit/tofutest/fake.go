@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Fake writes programs that print their version into a directory. With an empty version, a program prints none.
+// Fake writes programs that print their version into a directory. With an empty version, a program
+// prints none.
 func Fake(t *testing.T, dir string, programs map[string]string) {
 	t.Helper()
 	for name, version := range programs {

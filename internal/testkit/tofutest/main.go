@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Main is for the TestMain of packages that test installed programs. It installs them into a temporary directory and runs the
-// tests there. The test binary is itself the program yuba if it is called by that name.
+// Main is for the TestMain of packages that test installed programs. It installs them into a
+// temporary directory and runs the tests there. The test binary is itself the program yuba if it is
+// called by that name.
 func Main(yuba func() int, tests func(programs string) int) int {
 	if filepath.Base(os.Args[0]) == "yuba" {
 		return yuba()

@@ -14,8 +14,8 @@ import (
 // ProviderVersion is the version of the provider of test/provider in mirrors.
 const ProviderVersion = "0.1.0"
 
-// BuildProvider builds the provider of test/provider into a provider mirror, as yuba-dev/yubatest of OpenTofu's registry. It
-// appears there atomically.
+// BuildProvider builds the provider of test/provider into a provider mirror, as yuba-dev/yubatest
+// of OpenTofu's registry. It appears there atomically.
 func BuildProvider(mirror string) error {
 	root, err := repositoryRoot()
 	if err != nil {

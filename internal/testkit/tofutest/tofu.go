@@ -3,9 +3,9 @@
 
 // Package tofutest finds the real OpenTofu that tests run.
 //
-// Tests never replace tofu by a double and are never skipped because it is missing: Tofu ends the test with the
-// command that builds it. The package is separate from the API server for tests (package apitest), so that a test
-// which needs only tofu does not link a control plane.
+// Tests never replace tofu by a double and are never skipped because it is missing: Tofu ends the
+// test with the command that builds it. The package is separate from the API server for tests
+// (package apitest), so that a test which needs only tofu does not link a control plane.
 package tofutest
 
 import (
@@ -20,8 +20,8 @@ import (
 // EnvTofu names the environment variable that overrides which tofu the tests run.
 const EnvTofu = "YUBA_TOFU"
 
-// Tofu returns the absolute path of the tofu to test with: the one EnvTofu names, else bin/tofu of this repository,
-// else the one on PATH. Without any of them the test fails.
+// Tofu returns the absolute path of the tofu to test with: the one EnvTofu names, else bin/tofu of
+// this repository, else the one on PATH. Without any of them the test fails.
 func Tofu(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(EnvTofu); path != "" {

@@ -17,8 +17,9 @@ import (
 // User is the user that the test becomes, which nobody else uses.
 const User = 65533
 
-// Become makes the test's goroutine, and no other one, access files as [User] until the test ends. The user owns the given
-// directories and can reach them. It does nothing if the test does not run as root.
+// Become makes the test's goroutine, and no other one, access files as [User] until the test ends.
+// The user owns the given directories and can reach them. It does nothing if the test does not run
+// as root.
 func Become(t testing.TB, owned ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

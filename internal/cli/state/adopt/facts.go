@@ -24,7 +24,7 @@ type Facts struct {
 	Source *Source
 	// OldPlans are tofu-controller's Secrets and ConfigMaps with plans of the stack.
 	OldPlans []string
-	// OutputsOwner is the other owner of the Secret for the stack's outputs, if any; OutputsProblem is why it is unknown.
+	// OutputsOwner is another owner of the Secret for outputs; OutputsProblem is why it is unknown.
 	OutputsOwner, OutputsProblem string
 	// Sharers are other stacks with the same state.
 	Sharers []*infrav1.Terraform
@@ -57,7 +57,7 @@ type Source struct {
 
 // APIFacts are what is known about the API as a whole.
 type APIFacts struct {
-	// Controllers are the Deployments of tofu-controller with replicas; Leaders are the live holders of its Lease.
+	// Controllers are the running Deployments of tofu-controller; Leaders hold its Lease.
 	Controllers, Leaders []Workload
 	// Yuba is the name of the Yuba that already works on the API.
 	Yuba string

@@ -36,7 +36,7 @@ type gatherer struct {
 	problem map[string]string
 }
 
-// Prepare makes the report about the stacks of a namespace, or of all if it is empty. It only reads.
+// Prepare makes the report about the stacks of a namespace, or of all if it is empty.
 func Prepare(ctx context.Context, c client.Client, namespace string, now time.Time) (Report, error) {
 	g := &gatherer{client: c, now: now, sources: map[string]*Source{}, plans: map[types.UID][]string{}, problem: map[string]string{}}
 	var stacks infrav1.TerraformList
@@ -140,7 +140,7 @@ func (g *gatherer) lock(ctx context.Context, t *infrav1.Terraform) (*state.LockI
 	return holder, ""
 }
 
-// outputs returns the owner of the Secret for a stack's outputs; empty if it is the stack or there is no Secret.
+// outputs returns the other owner of the Secret for a stack's outputs, if any.
 func (g *gatherer) outputs(ctx context.Context, t *infrav1.Terraform) (owner, problem string) {
 	if t.Spec.WriteOutputsToSecret == nil {
 		return "", ""
@@ -224,7 +224,7 @@ func (g *gatherer) addHost(address string) {
 	}
 }
 
-// oldPlanPrefix starts the names of the Secrets and ConfigMaps in which tofu-controller keeps plans.
+// oldPlanPrefix starts the names of tofu-controller's Secrets and ConfigMaps with plans.
 const oldPlanPrefix = "tfplan-"
 
 // readOldPlans finds tofu-controller's plans by their owners, without reading their contents.
@@ -248,8 +248,9 @@ func (g *gatherer) readOldPlans(ctx context.Context, namespace string) {
 	}
 }
 
-// readableOfYuba reports whether Yuba wrote a readable plan. Those of tofu-controller have the same names, labels and
-// annotations, but another field manager. Plans that are not readable are never Yuba's.
+// readableOfYuba reports whether Yuba wrote a readable plan. Those of tofu-controller have the same
+// names, labels and annotations, but another field manager. Plans that are not readable are never
+// Yuba's.
 func readableOfYuba(kind string, object client.Object) bool {
 	readable := kind == "ConfigMap" || strings.Contains(object.GetName(), ".json")
 	return readable && slices.ContainsFunc(object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "yuba" })

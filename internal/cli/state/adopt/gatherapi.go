@@ -46,7 +46,7 @@ const (
 	newestField = "currentRun"
 )
 
-// controllerNames are the labels app.kubernetes.io/name of tofu-controller's Deployments, the newer first.
+// controllerNames are the app.kubernetes.io/name of tofu-controller's Deployments, newer first.
 var controllerNames = []string{"tofu-controller", "tf-controller"}
 
 func (g *gatherer) api(ctx context.Context) APIFacts {
