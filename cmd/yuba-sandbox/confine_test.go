@@ -20,7 +20,7 @@ func TestOneRuleForTheFilesInEtc(t *testing.T) {
 	}
 	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSymlink != 0 })
 	if i < 0 {
-		t.Fatal("there is no link in /etc to try this with")
+		t.Fatal("/etc has no link for this test")
 	}
 	link := filepath.Join("/etc", entries[i].Name())
 	dirs, rest := together([]string{"/dev/zero", "/etc/hosts", link, "/etc/group", "/etc/skel", "/etc/ssl/certs", "/etc/gone"})

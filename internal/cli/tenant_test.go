@@ -193,7 +193,7 @@ func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	}
 	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "confirm with --yes")
 	if err := api.Get(t.Context(), key, web); err != nil || web.GetAnnotations()[tenantv1.AnnotationConfirmDeletion] != "" {
-		t.Fatalf("%v: nobody has said yes: %v", err, web.GetAnnotations())
+		t.Fatalf("%v: it was changed without confirmation: %v", err, web.GetAnnotations())
 	}
 	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes", "--wait=false").want(t, ui.ExitOK, "", "is being deleted")
 	if err := api.Get(t.Context(), key, web); err != nil {
@@ -226,7 +226,7 @@ func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
 	}
 	for _, others := range []string{"--template=web", "--registry=other"} {
 		if got := yuba(t, ns, "tenant", "list", others); strings.Contains(got.news, "TenantTemplate/") {
-			t.Errorf("%s tells of %s", others, got.news)
+			t.Errorf("%s mentions %s", others, got.news)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func TestHeldDeletionsAreToldAndConfirmed(t *testing.T) {
 		return o.GetAnnotations()[tenantv1.AnnotationConfirmDeletion]
 	}
 	if got := confirmed(); got != "" {
-		t.Errorf("%s is confirmed, and nobody did", got)
+		t.Errorf("%s was confirmed without a request", got)
 	}
 	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "5f2a91c0", "-o", "name").want(t, ui.ExitOK, "tenantregistry.operator.kubernetes-tenants.org/customers\n", "Confirmed.")
 	if got := confirmed(); got != "5f2a91c0" {

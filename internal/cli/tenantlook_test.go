@@ -31,7 +31,7 @@ func TestValuesOfRowsAreNotAnswered(t *testing.T) {
 	for _, line := range []string{"tenant list -o json", "tenant list -o yaml", "get tenants -o json", "get tenant vault-web broken-web -o yaml", "get all -o json"} {
 		got := yuba(t, ns, strings.Fields(line)...)
 		if strings.Contains(got.out, "of-the-row") || strings.Contains(got.out, "no JSON") {
-			t.Errorf("%s tells what the row has:\n%s", line, got.out)
+			t.Errorf("%s shows values of the row:\n%s", line, got.out)
 		}
 		var answer struct{ Items []tenantv1.Tenant }
 		if err := yaml.Unmarshal([]byte(got.out), &answer); err != nil || got.code != ui.ExitOK {
@@ -140,7 +140,7 @@ func TestATemplateThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	var out, news bytes.Buffer
 	Execute(ctx, []string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns, "delete", "tenanttemplate", "web", "--yes"}, strings.NewReader(""), &out, &news)
 	if strings.Contains(news.String(), "Waiting") {
-		t.Errorf("it waits for what is over: %s", news.String())
+		t.Errorf("it still waits: %s", news.String())
 	}
 	if got := yuba(t, ns, "tenant", "list"); !strings.Contains(got.news, "TenantTemplate/"+ns+"/web is being deleted: it goes when its 2 tenants are gone:\n    kubectl annotate this\n") {
 		t.Errorf("got %s", got.news)

@@ -31,7 +31,7 @@ func replaced(t *testing.T, program string, calls []otherCall) {
 			}
 		}
 		if call.yuba == "" && call.note == "" {
-			t.Errorf("%s %s: nothing says what to do", program, call.other)
+			t.Errorf("%s %s: no note explains what to do", program, call.other)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (r *release) writeBill(path string, p platform, dir string) error {
 func readProgram(path string, components map[string]cyclonedx.Component) (cyclonedx.Component, []string, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return cyclonedx.Component{}, nil, fmt.Errorf("read what %s is made of: %w", path, err)
+		return cyclonedx.Component{}, nil, fmt.Errorf("read the modules of %s: %w", path, err)
 	}
 	sum, err := fileSum(path)
 	if err != nil {

@@ -213,7 +213,7 @@ func TestTheBillNamesWhatProgramsAreMadeOf(t *testing.T) {
 	for _, d := range *bom.Dependencies {
 		for _, ref := range *d.Dependencies {
 			if !refs[ref] {
-				t.Errorf("%s depends on %s, which is not there", d.Ref, ref)
+				t.Errorf("%s depends on %s, which does not exist", d.Ref, ref)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func parseVersion(name string) (version, error) {
 	case describedCommit.MatchString(clean):
 		v.plain, rest = "0.0.0", []string{"g" + clean}
 	default:
-		return v, fmt.Errorf("%q is not a version: want what git describe says, such as v1.2.3", name)
+		return v, fmt.Errorf("%q is not a version: want the output of git describe, such as v1.2.3", name)
 	}
 	if dirty {
 		rest = append(rest, "dirty")

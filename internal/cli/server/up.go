@@ -78,7 +78,7 @@ the part and says how to recover.`,
 			return ui.UsageErrorf(cmd, "--audit-policy %s: want --audit-log FILE, too", o.AuditPolicy)
 		}
 		if dev && o.AllowNonLoopback {
-			return ui.UsageErrorf(cmd, "--dev is for one person on one machine, and --allow-non-loopback for others: want one of them")
+			return ui.UsageErrorf(cmd, "use --dev or --allow-non-loopback, not both: --dev is for one person on one machine")
 		}
 		if dev {
 			if err := allowDev(&o.Common); err != nil {

@@ -35,7 +35,7 @@ func TestOutputsAreMasked(t *testing.T) {
 		t.Error(diff)
 	}
 	if masked(outputs, false); string(outputs["secret"].Value) != `"s3cr3t"` {
-		t.Error("masking changed what it was given")
+		t.Error("masking changed its input")
 	}
 }
 

@@ -70,7 +70,7 @@ func stopShared() error {
 func API(t testing.TB) *home.ControlPlane {
 	t.Helper()
 	if !shared.usable {
-		t.Fatal("this package has no TestMain that calls apitest.Main, so nobody would stop the API")
+		t.Fatal("this package needs a TestMain that calls apitest.Main, to stop the API")
 	}
 	shared.once.Do(func() { shared.control, shared.err = start() })
 	if shared.err != nil {

@@ -61,7 +61,7 @@ func TestTofuKeepsAndLocksItsStateHere(t *testing.T) {
 	answer.Body.Close() //nolint:errcheck // nothing is read
 	writes := s.Writes("a/b.tfstate")
 	if out, err := tofu(t, dir, "sesame", "apply", "-input=false", "-auto-approve", "-replace=terraform_data.x"); err == nil || !strings.Contains(out, "somebody") {
-		t.Errorf("the lock of somebody else does not stop it: %v\n%s", err, out)
+		t.Errorf("the lock of another client does not stop it: %v\n%s", err, out)
 	}
 	if got := s.Writes("a/b.tfstate"); got != writes {
 		t.Errorf("the locked state was written %d times", got-writes)

@@ -165,7 +165,7 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 		t.Error(diff)
 	}
 	if stacks, api := report.Attention(); stacks != 3 || api {
-		t.Errorf("%d stacks need a hand, the API does: %v", stacks, api)
+		t.Errorf("%d stacks need action, the API: %v", stacks, api)
 	}
 }
 
