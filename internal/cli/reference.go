@@ -30,7 +30,6 @@ func Reference() map[string]string {
 	return pages
 }
 
-// documented reports whether a command has a page.
 func documented(cmd *cobra.Command) bool { return !cmd.Hidden && cmd.Name() != "help" }
 
 func pageName(cmd *cobra.Command) string {

@@ -18,13 +18,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// registryFlags are the flags for access to an OCI registry.
 type registryFlags struct {
 	creds, credsFile, provider string
 	insecure                   bool
 }
 
-// registryText is the help about credentials.
 const registryText = `Credentials come from docker's configuration ($DOCKER_CONFIG, else ~/.docker), as "docker login" and credential helpers
 store them. --creds-file names a file with USER:PASSWORD, or "-" for standard input; --creds takes them as an argument,
 which other users of the machine may see.`
@@ -55,7 +53,6 @@ func (f *registryFlags) on(a *session.App, do artifactAction) func(*cobra.Comman
 	}
 }
 
-// access reads the credentials that the flags name.
 func (f *registryFlags) access(cmd *cobra.Command, console *ui.Console) (publish.Access, error) {
 	a := publish.Access{Credentials: f.creds, Insecure: f.insecure, UserAgent: "yuba/" + version.String()}
 	switch {
@@ -94,7 +91,6 @@ func artifactError(err error) error {
 	return err
 }
 
-// artifactGroup is a group with the command artifact.
 func artifactGroup(use, short string, children ...*cobra.Command) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use: use + " COMMAND", Short: short, Long: short + ".",

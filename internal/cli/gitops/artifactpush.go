@@ -18,7 +18,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/publish"
 )
 
-// artifactPush has the flags of "yuba push artifact".
 type artifactPush struct {
 	registry               registryFlags
 	path, source, revision string
@@ -102,7 +101,6 @@ func (p *artifactPush) options(cmd *cobra.Command, a *session.App) (publish.Push
 	return o, err
 }
 
-// created is the time in the artifact.
 func (p *artifactPush) created(cmd *cobra.Command) (time.Time, error) {
 	if !p.reproducible {
 		return time.Now(), nil

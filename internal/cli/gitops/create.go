@@ -25,7 +25,6 @@ var blueprints = map[string]func(cmd *cobra.Command, f *blueprint.Fields){
 	session.Receivers.Plural:      receiverFields, session.Providers.Plural: providerFields, session.Alerts.Plural: alertFields,
 }
 
-// newCreateKindCommand creates an object from flags.
 func newCreateKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: k.Word + " NAME", Aliases: k.Aliases(),
@@ -52,7 +51,6 @@ write a manifest and use "yuba kubectl apply -f".`,
 	})
 }
 
-// addSourceFields adds the flags that all sources have.
 func addSourceFields(cmd *cobra.Command, f *blueprint.Fields) {
 	f.Duration("interval", "interval", time.Minute, "how often to fetch")
 	f.Text("secret-ref", "secretRef.name", "", "the Secret with the credentials")

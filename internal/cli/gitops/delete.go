@@ -17,7 +17,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// newDeleteKindCommand deletes objects that are not stacks.
 func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	var yes, wait bool
 	cmd := &cobra.Command{

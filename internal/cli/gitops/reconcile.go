@@ -99,7 +99,6 @@ func confirmedPrune(s *session.Session, o *session.Object) (string, error) {
 	return o.Status.LastAttemptedRevision, nil
 }
 
-// reconcileSourceOf reconciles the source of a Kustomization.
 func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Object) error {
 	ref := o.Spec.SourceRef
 	if ref == nil {
@@ -147,7 +146,6 @@ func look(ctx context.Context, s *session.Session, o *session.Object, annotation
 	return now, l.conclude(ctx, now)
 }
 
-// looking waits for one reconciliation of an object.
 type looking struct {
 	*session.Session
 	request    string
@@ -156,7 +154,6 @@ type looking struct {
 	told       string
 }
 
-// judge reports whether the reconciliation is over.
 func (l *looking) judge(o *session.Object) bool {
 	// A later request replaces ours, so wait for that one.
 	request := l.request
@@ -175,7 +172,6 @@ func (l *looking) judge(o *session.Object) bool {
 	return false
 }
 
-// conclude reports the result of a reconciliation.
 func (l *looking) conclude(ctx context.Context, o *session.Object) error {
 	ready := o.Ready()
 	message := diagnostic.Printable(ready.Message)

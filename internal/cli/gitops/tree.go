@@ -47,7 +47,6 @@ stack that is called like one of the commands below NAMESPACE/NAME.`,
 	return cmd
 }
 
-// grow grows the tree of one object.
 type grow func(f *forest, ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error)
 
 // treeCommand makes cmd show the tree of the named object or, without a name, of the namespace.

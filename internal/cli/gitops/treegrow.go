@@ -27,7 +27,6 @@ type forest struct {
 	read    map[listKey]map[types.NamespacedName]*session.Object
 }
 
-// listKey names one list of objects.
 type listKey struct {
 	kind      schema.GroupVersionKind
 	namespace string
@@ -63,7 +62,6 @@ func (f *forest) find(ctx context.Context, k session.Kind, key types.NamespacedN
 	return found[key], nil
 }
 
-// below is the tree of one object.
 func (f *forest) below(ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error) {
 	o, err := f.GetObject(ctx, k, key)
 	if err != nil {
@@ -222,7 +220,6 @@ func inventoryNode(entry string) (*treeNode, session.Kind, bool) {
 	return &treeNode{Kind: id.GroupKind.Kind, Group: id.GroupKind.Group, Namespace: id.Namespace, Name: id.Name}, k, err == nil && id.Name != ""
 }
 
-// node describes an object and its source.
 func (f *forest) node(ctx context.Context, o *session.Object) (*treeNode, error) {
 	n := bareNode(o)
 	n.Path = o.Spec.Path

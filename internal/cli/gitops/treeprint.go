@@ -14,7 +14,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// treePrinter draws trees.
 type treePrinter struct {
 	w     io.Writer
 	paint func(color, text string) string
@@ -35,7 +34,6 @@ func (p *treePrinter) show(n *treeNode, lead, indent string) {
 	}
 }
 
-// line describes one object.
 func (p *treePrinter) line(n *treeNode) string {
 	parts := []string{diagnostic.Printable(n.String())}
 	if n.Revision != "" {

@@ -60,7 +60,6 @@ func (f *forest) madeFrom(ctx context.Context, o *session.Object) (*session.Obje
 	return nil, nil
 }
 
-// growTenant adds the objects of a tenant.
 func (f *forest) growTenant(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
 	var tenant tenantv1.Tenant
 	if err := o.As(&tenant); err != nil {

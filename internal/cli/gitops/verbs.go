@@ -59,7 +59,6 @@ func addKind(verb *cobra.Command, k session.Kind, cmd *cobra.Command) {
 	verb.Commands()[at].AddCommand(cmd)
 }
 
-// newSuspendKindCommand suspends or resumes objects that are not stacks.
 func newSuspendKindCommand(a *session.App, k session.Kind, suspend bool) *cobra.Command {
 	verb, short := "resume", "Resume suspended "+k.People()
 	long := short + ". Yuba reconciles changes made meanwhile at once."

@@ -174,7 +174,6 @@ func (v *View) Show(objects []*session.Object) error {
 	return nil
 }
 
-// nothing reports an empty result.
 func (v *View) nothing() {
 	what := "sources"
 	switch {
@@ -199,7 +198,6 @@ func StackCommand(a *session.App, cmd *cobra.Command) *cobra.Command {
 	return gettingCommand(a, cmd, Query{Kinds: []session.Kind{session.Stacks}, typed: true})
 }
 
-// showStacks answers programs with stacks.
 func (v *View) showStacks(objects []*session.Object) error {
 	list := session.StackList()
 	for _, o := range objects {

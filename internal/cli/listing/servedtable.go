@@ -49,7 +49,6 @@ func (t *servedTable) request(namespace string) *rest.Request {
 	return t.client.Get().Namespace(namespace).Resource(t.kind.Plural).SetHeader("Accept", asTable).Param("includeObject", string(metav1.IncludeObject))
 }
 
-// get reads one object.
 func (t *servedTable) get(ctx context.Context, k session.Kind, key types.NamespacedName) (*session.Object, error) {
 	objects, _, err := t.read(ctx, t.request(key.Namespace).Name(key.Name))
 	if err == nil && len(objects) == 0 {

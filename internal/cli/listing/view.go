@@ -55,7 +55,6 @@ func (v *View) listKinds(ctx context.Context) ([]*session.Object, error) {
 	return objects, nil
 }
 
-// getAll reads the named objects.
 func (v *View) getAll(ctx context.Context, keys []types.NamespacedName) ([]*session.Object, error) {
 	get := v.GetObject
 	if v.served != nil {
@@ -71,7 +70,6 @@ func (v *View) getAll(ctx context.Context, keys []types.NamespacedName) ([]*sess
 	return objects, nil
 }
 
-// table writes the objects for people.
 func (v *View) table(objects []*session.Object) {
 	elsewhere := func(o *session.Object) bool { return o.GetNamespace() != v.Namespace }
 	v.columns.Names = v.head(v.Namespace == "" || slices.ContainsFunc(objects, elsewhere))
@@ -90,7 +88,6 @@ func (v *View) table(objects []*session.Object) {
 	}
 }
 
-// head names the columns.
 func (v *View) head(namespaces bool) []string {
 	var head []string
 	if namespaces && !v.Kinds[0].ClusterWide {
@@ -199,7 +196,6 @@ func (v *View) follow(ctx context.Context, keys []types.NamespacedName) error {
 	}
 }
 
-// watchFrom reports changes until the watch ends.
 func (v *View) watchFrom(ctx context.Context, namespace, version string, tell func(watch.EventType, *session.Object)) error {
 	k := v.Kinds[0]
 	if v.served != nil {
@@ -225,7 +221,6 @@ func (v *View) watchFrom(ctx context.Context, namespace, version string, tell fu
 	return ctx.Err()
 }
 
-// tell writes the row of an object if it changed.
 func (v *View) tell(o *session.Object) {
 	row := v.row(o)
 	if says := v.timeless(row); v.told[o.String()] != says {

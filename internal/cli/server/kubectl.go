@@ -127,7 +127,6 @@ func runInside(a *session.App, cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// completeKubectl completes with kubectl's own completions.
 func completeKubectl(a *session.App, cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	args, err := takeOwnFlags(a, cmd, args)
 	if err != nil {

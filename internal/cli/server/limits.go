@@ -15,7 +15,6 @@ import (
 // halfTheMemory is the value of --run-memory for half the memory of the machine or the service.
 const halfTheMemory = "half"
 
-// addLimitFlags adds the flags that limit the resources of runs.
 func addLimitFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String("run-memory", halfTheMemory, "maximum memory of a run with all its processes, such as 4Gi; half means half the memory of the machine or the service, 0 only the limit of all runs together")
@@ -28,7 +27,6 @@ func addLimitFlags(cmd *cobra.Command) {
 	flags.String("namespace-disk", "0", "maximum size of the directories of all running runs of a namespace together; 0 for no limit")
 }
 
-// completeLimits reads the flags that limit the resources of runs.
 func completeLimits(cmd *cobra.Command, o *server.Common) error {
 	var of, together run.Resources
 	var files int64

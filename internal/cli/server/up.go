@@ -118,7 +118,6 @@ func lossNames() []string {
 	return names
 }
 
-// acceptedLosses reads --accept-loss.
 func acceptedLosses(cmd *cobra.Command) ([]integrity.Loss, error) {
 	values, err := cmd.Flags().GetStringSlice("accept-loss")
 	if err != nil {
@@ -137,7 +136,6 @@ func acceptedLosses(cmd *cobra.Command) ([]integrity.Loss, error) {
 // quotaResource matches the resources that a quota can count.
 var quotaResource = regexp.MustCompile(`^(secrets|configmaps|resourcequotas|count/[a-z0-9.-]+)$`)
 
-// tenantQuota reads --tenant-quota.
 func tenantQuota(cmd *cobra.Command) (corev1.ResourceList, error) {
 	values, err := cmd.Flags().GetStringToString("tenant-quota")
 	if err != nil {
@@ -241,7 +239,6 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 	return nil
 }
 
-// completeNetwork reads the flags for the network of runs.
 func completeNetwork(cmd *cobra.Command, o *server.Common) error {
 	if o.RunNetwork != run.HostNetwork && o.RunNetwork != run.NoNetwork {
 		return ui.UsageErrorf(cmd, "--run-network %s: want %s or %s", o.RunNetwork, run.HostNetwork, run.NoNetwork)

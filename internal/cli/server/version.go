@@ -16,7 +16,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
-// versions is the answer of "yuba version".
 type versions struct {
 	Client clientVersion       `json:"client"`
 	Server *content.ServerInfo `json:"server,omitempty"`

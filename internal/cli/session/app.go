@@ -71,7 +71,6 @@ func (a *App) completeGlobalFlags(root *cobra.Command) {
 	ui.CompleteFlag(root, "user", a.ofKubeconfig(func(c api.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) }))
 }
 
-// ofKubeconfig completes with names of the kubeconfig.
 func (a *App) ofKubeconfig(names func(api.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, err := a.loader().RawConfig()

@@ -26,7 +26,6 @@ func (a *App) ClusterConfig() (*rest.Config, string, error) {
 	return config, namespace, err
 }
 
-// noCluster says where Yuba looked for a kubeconfig.
 func (a *App) noCluster() error {
 	text := "no kubeconfig found. Yuba looked at $KUBECONFIG and at ~/.kube/config; name the API of \"yuba up\" explicitly.\n" +
 		"Name a cluster:\n    --kubeconfig FILE"

@@ -16,7 +16,6 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// completionPatience limits how long a shell waits.
 const completionPatience = 3 * time.Second
 
 // words reads from the API what a shell offers.

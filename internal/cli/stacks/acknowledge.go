@@ -19,7 +19,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// acknowledgeOptions select what is acknowledged.
 type acknowledgeOptions struct {
 	// run is the last run whose list the user saw; empty for the current list.
 	run string

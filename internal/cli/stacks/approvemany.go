@@ -16,7 +16,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
-// bulk is an approval of several plans.
 type bulk struct {
 	chosen
 	all, yes bool

@@ -72,7 +72,6 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 	return nil
 }
 
-// howEnded describes the end of a cancelled run.
 func howEnded(r *run.Result) string {
 	switch {
 	case r.Class != run.FailureCanceled:

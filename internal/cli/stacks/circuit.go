@@ -46,7 +46,6 @@ for maintenance:
 	return cmd
 }
 
-// turnCircuit opens or closes a circuit breaker.
 func turnCircuit(ctx context.Context, s *session.Session, key types.NamespacedName, open bool) (*session.Object, error) {
 	action := "resume"
 	if open {

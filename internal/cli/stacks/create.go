@@ -72,7 +72,6 @@ NAMESPACE/NAME.`,
 	})
 }
 
-// completeSources completes the kind of a source.
 func completeSources(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var kinds []cobra.Completion
 	for _, kind := range session.SourceKinds {

@@ -80,7 +80,6 @@ func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
 	return fmt.Sprintf("Deleting %s destroys everything that it manages. There is no undo.", key)
 }
 
-// whatStays says what a deletion left behind.
 func whatStays(t *infrav1.Terraform) string {
 	switch {
 	case !mayHaveResources(t):
@@ -100,7 +99,6 @@ func mayHaveResources(t *infrav1.Terraform) bool {
 	return (s.LastAppliedRevision != "" || s.LastAppliedRun != "" || s.TakenOver != nil) && !destroyed
 }
 
-// placeOfState says where the state is stored.
 func placeOfState(t *infrav1.Terraform) string {
 	if t.KeepsOwnState() {
 		return "in the stack's custom backend"

@@ -20,7 +20,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
-// deployment has the flags of "yuba deploy".
 type deployment struct {
 	name   string
 	yes    bool

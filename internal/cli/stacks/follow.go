@@ -111,7 +111,6 @@ func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Ter
 	}
 }
 
-// show streams a run's log.
 func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 	view := &ui.RunView{Writer: f.Err, Color: f.Colors(f.Err), HidePlan: r.Operation == string(run.OperationPlan)}
 	log := &session.LogReader{Session: f.Session, Stack: f.key, Options: content.LogOptions{Run: r.ID, Follow: true}, Line: view.Line}

@@ -17,7 +17,6 @@ import (
 // logLevels are the levels of tofu's messages, the least important first.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// logFilter selects the lines of a log.
 type logFilter struct {
 	// level is the lowest level to show; empty for all.
 	level string
@@ -30,7 +29,6 @@ type logFilter struct {
 	late bool
 }
 
-// logFilterFlags are the flags of a filter.
 type logFilterFlags struct {
 	level, sinceTime string
 	since            time.Duration
@@ -80,7 +78,6 @@ func (f *logFilter) shows(line []byte) bool {
 	return f.late && (f.level == "" || slices.Index(logLevels, level) >= slices.Index(logLevels, f.level))
 }
 
-// logTail keeps the last lines.
 type logTail struct {
 	most  int
 	lines [][]byte

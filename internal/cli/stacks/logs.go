@@ -119,7 +119,6 @@ func runTail(ctx context.Context, r *session.LogReader, filter *logFilter, show 
 	return r.Run(ctx)
 }
 
-// awaitFirstRun waits until the stack has a run to follow.
 func awaitFirstRun(ctx context.Context, s *session.Session, key types.NamespacedName) error {
 	t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool {
 		return t.Status.CurrentRun != nil || t.Status.LastRun != nil

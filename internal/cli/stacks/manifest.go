@@ -172,7 +172,6 @@ func splice(file []byte, from, to int, text string) ([]byte, error) {
 	return bytes.Join([][]byte{file[:from], []byte(text), file[to:]}, nil), nil
 }
 
-// fieldOf returns a field of a mapping, name and value.
 func fieldOf(mapping *yaml.Node, field string) (name, value *yaml.Node) {
 	if mapping.Kind != yaml.MappingNode {
 		return nil, nil

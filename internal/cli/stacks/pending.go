@@ -20,7 +20,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// chosen are the flags that select stacks.
 type chosen struct {
 	everywhere bool
 	selector   string

@@ -59,7 +59,6 @@ func (r *review) end(ctx context.Context) (*infrav1.Terraform, error) {
 	return t, err
 }
 
-// approve shows the pending plan and asks.
 func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err
@@ -110,7 +109,6 @@ func questionFor(t *infrav1.Terraform) string {
 	return "Do you want to perform these actions?"
 }
 
-// showPlan writes the plan of a run.
 func (r *review) showPlan(ctx context.Context, runID string) error {
 	if r.out.Machine() {
 		return nil
@@ -123,7 +121,6 @@ func (r *review) showPlan(ctx context.Context, runID string) error {
 	return err
 }
 
-// conclude shows the result.
 func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.problem(r.action, t); err != nil {
 		return err

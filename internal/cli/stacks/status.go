@@ -58,7 +58,6 @@ func toolOf(ctx context.Context, s *session.Session, t *infrav1.Terraform) strin
 	return strings.TrimSpace(rec.Result.ToolName + " " + rec.Result.ToolVersion)
 }
 
-// statusView writes the status of a stack.
 type statusView struct {
 	ui.Labels
 	t     *infrav1.Terraform

@@ -45,7 +45,6 @@ Press "q" or Ctrl-C to end it. Without a terminal, with --once or with -o, the c
 	return cmd
 }
 
-// top shows all stacks and runs.
 type top struct {
 	*session.Session
 	// namespace limits what is shown; empty for all.
@@ -54,7 +53,6 @@ type top struct {
 	view      topView
 }
 
-// topAnswer is the answer of -o.
 type topAnswer struct {
 	Stacks  map[string]int       `json:"stacks"`
 	Figures content.Figures      `json:"figures"`
@@ -86,7 +84,6 @@ func (t *top) once(ctx context.Context, out *ui.Output) error {
 	return nil
 }
 
-// ask reads the figures and the queue.
 func (t *top) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, topPatience)
 	defer cancel()
@@ -111,7 +108,6 @@ const (
 	topPatience = 10 * time.Second
 )
 
-// explain adds the next step to an error.
 func (t *top) explain(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w\nThe overview of all namespaces needs a ClusterRoleBinding to the role view; use -n to show the stacks of one namespace", err)
@@ -128,7 +124,6 @@ const (
 	screenRest  = "\x1b[J"
 )
 
-// live redraws the screen until the user quits.
 func (t *top) live(ctx context.Context, screen *os.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -210,7 +205,6 @@ func (t *top) keys(ctx context.Context) (restore func(), keys <-chan byte) {
 	return func() { term.Restore(int(in.Fd()), before) }, typed //nolint:errcheck // fails only if the terminal is gone
 }
 
-// draw fills the screen with the current view.
 func (t *top) draw(screen *os.File) error {
 	width, height, err := term.GetSize(int(screen.Fd()))
 	if err != nil || width <= 0 || height <= 0 {

@@ -118,7 +118,6 @@ func (f *fleet) count() census {
 	return c
 }
 
-// topPage is the page size for listing stacks.
 const topPage = 500
 
 // list replaces the stacks by those of the API, and returns the version to watch from.

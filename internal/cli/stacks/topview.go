@@ -19,7 +19,6 @@ import (
 // span is a text of one colour.
 type span struct{ words, color string }
 
-// screenLine is one line of the screen.
 type screenLine []span
 
 // screenSize is the size of a screen; zero for none.
@@ -41,7 +40,6 @@ func (l screenLine) text(colors bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// cut cuts a line to a width.
 func (l screenLine) cut(width int) screenLine {
 	var short screenLine
 	for _, s := range l {
@@ -82,7 +80,6 @@ func (l screenLine) length() int {
 	return n
 }
 
-// topView is the content of the screen.
 type topView struct {
 	stacks  census
 	figures content.Figures
@@ -94,7 +91,6 @@ type topView struct {
 	before                content.Figures
 }
 
-// take stores an answer of the server.
 func (v *topView) take(f content.Figures, q content.Queue, namespace string) {
 	v.trouble = nil
 	v.server, _ = load(v.figures.Server, &f.Server, v.figures.At, f.At, -1)
@@ -195,7 +191,6 @@ func (s *section) lines(rows int) []screenLine {
 	return lines
 }
 
-// inColumns aligns the cells of rows.
 func inColumns(rows [][]string) []string {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -234,7 +229,6 @@ func percent(cores float64) string {
 	return fmt.Sprintf(" %.0f%%", 100*cores)
 }
 
-// counts are the numbers of stacks in each state.
 func (v *topView) counts() []screenLine {
 	parts := []screenLine{textLine("%d", v.stacks.total())}
 	for _, part := range []struct {

@@ -48,14 +48,12 @@ The server decides again from the current facts. The command changes nothing.`,
 	return cmd
 }
 
-// verbsInWords explain decisions.
 var verbsInWords = map[string]string{
 	"rest": "nothing to do", "await-run": "a run is in progress", "await-approval": "a plan waits for approval", "wait": "waiting",
 	"fail": "cannot continue", "plan": "needs a plan", "plan-and-apply": "needs a plan and an apply", "apply": "needs an apply",
 	"cancel": "a run is to be cancelled", "release": "the object can be deleted", "unlock": "a lock is to be released",
 }
 
-// whyView writes the explanation.
 type whyView struct{ ui.Labels }
 
 func showWhy(w io.Writer, why *run.Why, now time.Time) {
@@ -92,7 +90,6 @@ func (v *whyView) decision(why *run.Why) {
 	}
 }
 
-// planned shows which inputs changed since the last plan.
 func (v *whyView) planned(why *run.Why) {
 	p := why.Planned
 	if p == nil {
@@ -127,7 +124,6 @@ func (v *whyView) last(why *run.Why) {
 	}
 }
 
-// changes lists changed inputs, one a line.
 func (v *whyView) changes(since string, list []run.InputChange) {
 	v.Line("", "inputs changed since %s:", since)
 	for i := range list {

@@ -19,7 +19,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// changeFlags are the flags of all commands that change a state.
 type changeFlags struct {
 	yes, dryRun bool
 	out         *ui.Output

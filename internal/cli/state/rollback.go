@@ -98,7 +98,6 @@ func compareStates(s *session.Session, w io.Writer, heading string, current, tar
 	compareResources(w, from, to)
 }
 
-// compareResources lists the differing resources by address.
 func compareResources(w io.Writer, from, to *state.File) {
 	had, gets := byAddress(from), byAddress(to)
 	var lines []string

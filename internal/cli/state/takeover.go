@@ -115,7 +115,6 @@ func stateToDrop(ctx context.Context, s *session.Session, key types.NamespacedNa
 	return &state.Snapshot{Lineage: string(uuid.NewUUID())}, false, nil
 }
 
-// emptyState is a state without resources.
 func emptyState(s *state.Snapshot) []byte {
 	data, err := json.Marshal(map[string]any{"version": 4, "serial": s.Serial, "lineage": s.Lineage,
 		"outputs": map[string]any{}, "resources": []any{}})

@@ -120,7 +120,6 @@ func (t *tenantTry) mistakesFor(ctx context.Context, of []*tenantv1.Tenant) (int
 	return t.tellMistakes(ctx, subject)
 }
 
-// diffResult is the exit code of a comparison.
 func diffResult(diffs []tenantDiff, mistakes int) error {
 	broken := 0
 	for _, d := range diffs {
@@ -273,7 +272,6 @@ func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
 	}
 }
 
-// line is the difference in one line.
 func (d tenantDiff) line() string {
 	counts := map[diff.Action]int{}
 	for _, change := range d.Changes {

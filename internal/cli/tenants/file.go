@@ -66,7 +66,6 @@ func templateIn(console *ui.Console, file, namespace, name string) (*tenantv1.Te
 // maxTemplates exceeds the size of objects that an API accepts.
 const maxTemplates = 64 << 20
 
-// tenantKinds are the templates and registries of a file.
 type tenantKinds struct {
 	file       string
 	templates  []*tenantv1.TenantTemplate

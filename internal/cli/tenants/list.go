@@ -149,7 +149,6 @@ func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string
 	return nil
 }
 
-// andMore is the number of lines after the first.
 func andMore(text string) string {
 	if n := strings.Count(strings.TrimSpace(text), "\n"); n > 0 {
 		return fmt.Sprintf(" (and %d more)", n)

@@ -282,7 +282,6 @@ func (t *tenantTry) allocator(r row.Row) render.Allocator {
 	return t.pools.For(r.UID, had)
 }
 
-// subject is the template with its row.
 func (t *tenantTry) subject(cmd *cobra.Command) (check.Subject, error) {
 	s := check.Subject{Template: t.template}
 	var err error

@@ -20,7 +20,6 @@ import (
 // the values of variables that a stack's program declares as sensitive. Extra columns of a Tenant
 // are hidden because any of them may be secret.
 
-// hideSecrets returns the object with such values hidden.
 func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
 	hidden := u.DeepCopy()
 	if isSecret(u) {

@@ -71,7 +71,6 @@ func tableLines(rows [][]string, room int, leftOut []string) []string {
 	return lines
 }
 
-// without leaves columns out.
 func without(rows [][]string, heads []string) [][]string {
 	kept := make([][]string, len(rows))
 	for i, row := range rows {

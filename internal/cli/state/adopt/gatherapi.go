@@ -71,7 +71,6 @@ func (g *gatherer) controllers(ctx context.Context, f *APIFacts) error {
 	return nil
 }
 
-// running are the Deployments of tofu-controller with replicas.
 func running(deployments []appsv1.Deployment) []Workload {
 	var found []Workload
 	for _, d := range deployments {
@@ -126,7 +125,6 @@ func (g *gatherer) kind(ctx context.Context, f *APIFacts) error {
 	return nil
 }
 
-// isOlder reports whether a definition of the kind lacks fields that Yuba writes.
 func isOlder(kind *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, version := range kind.Spec.Versions {
 		if version.Name == infrav1.GroupVersion.Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
