@@ -88,7 +88,7 @@ func (l *layout) resolve(name string, links map[string]string) (string, error) {
 	for len(rest) > 0 {
 		next := path.Join(at, rest[0])
 		rest = rest[1:]
-		target, err := l.look(next)
+		target, err := l.target(next)
 		if err != nil {
 			return "", err
 		}
@@ -108,8 +108,8 @@ func (l *layout) resolve(name string, links map[string]string) (string, error) {
 	return at, nil
 }
 
-// look returns the target of a link; empty if the path is not a link.
-func (l *layout) look(name string) (string, error) {
+// target returns the target of a link; empty if the path is not a link.
+func (l *layout) target(name string) (string, error) {
 	if target, known := l.seen[name]; known {
 		return target, nil
 	}

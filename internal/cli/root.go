@@ -58,12 +58,12 @@ func Command() *cobra.Command {
 
 // The groups of commands in the help.
 const (
-	groupRun    = "run"
-	groupChange = "change"
-	groupLook   = "look"
-	groupGitOps = "gitops"
-	groupState  = "state"
-	groupServer = "server"
+	groupRun     = "run"
+	groupChange  = "change"
+	groupInspect = "look"
+	groupGitOps  = "gitops"
+	groupState   = "state"
+	groupServer  = "server"
 )
 
 func newRoot(a *session.App) *cobra.Command {
@@ -87,7 +87,7 @@ func newRoot(a *session.App) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Start:"},
 		&cobra.Group{ID: groupChange, Title: "Change stacks:"},
-		&cobra.Group{ID: groupLook, Title: "Inspect stacks:"},
+		&cobra.Group{ID: groupInspect, Title: "Inspect stacks:"},
 		&cobra.Group{ID: groupGitOps, Title: "Sources, Kustomizations and artifacts:"},
 		&cobra.Group{ID: groupState, Title: "States and locks:"},
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
@@ -101,7 +101,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
-	addTo(root, groupLook, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
+	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
 		stacks.NewWhyCommand(a), state.NewOutputsCommand(a), stacks.NewQueueCommand(a), stacks.NewTopCommand(a))
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a))

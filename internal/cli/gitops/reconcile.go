@@ -75,7 +75,7 @@ func reconcile(ctx context.Context, s *session.Session, k session.Kind, key type
 			return err
 		}
 	}
-	now, err := look(ctx, s, before, annotations, f.wait)
+	now, err := request(ctx, s, before, annotations, f.wait)
 	switch {
 	case err != nil:
 		return err
@@ -113,29 +113,29 @@ func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Objec
 	if err != nil {
 		return err
 	}
-	_, err = look(ctx, s, source, map[string]any{}, true)
+	_, err = request(ctx, s, source, map[string]any{}, true)
 	return err
 }
 
-// look requests a reconciliation of an object, and waits for the result.
-func look(ctx context.Context, s *session.Session, o *session.Object, annotations map[string]any, wait bool) (*session.Object, error) {
+// request starts a reconciliation of an object, and waits for the result if it should.
+func request(ctx context.Context, s *session.Session, o *session.Object, annotations map[string]any, wait bool) (*session.Object, error) {
 	if o.Spec.Suspend {
 		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: it is suspended. Resume it:\n    %s", o, o.Kind.Call("resume", s.Call(o.Key())))
 	}
-	l := &looking{Session: s, request: session.NewRequest(), begun: time.Now()}
-	annotations[meta.ReconcileRequestAnnotation] = l.request
+	r := &reconciliation{Session: s, request: session.NewRequest(), begun: time.Now()}
+	annotations[meta.ReconcileRequestAnnotation] = r.request
 	changed, err := s.PatchObject(ctx, "reconcile", o.Kind, o.Key(), session.Change{}.Annotate(annotations))
 	if err != nil || !wait {
 		return changed, err
 	}
-	l.generation = changed.GetGeneration()
+	r.generation = changed.GetGeneration()
 	s.News("Reconciling %s …", o)
-	now, err := s.AwaitObject(ctx, o.Kind, o.Key(), l.judge)
+	now, err := s.AwaitObject(ctx, o.Kind, o.Key(), r.judge)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return nil, ctx.Err()
-	case err != nil && ctx.Err() != nil && l.told != "":
-		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: timed out (--timeout). Last message: %s", o, l.told)
+	case err != nil && ctx.Err() != nil && r.told != "":
+		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: timed out (--timeout). Last message: %s", o, r.told)
 	case err != nil && ctx.Err() != nil:
 		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: no server reconciled it within --timeout. Is its server running, and does it serve this kind?", o)
 	case err != nil:
@@ -143,10 +143,10 @@ func look(ctx context.Context, s *session.Session, o *session.Object, annotation
 	case now == nil:
 		return nil, ui.Exitf(ui.ExitNotFound, "reconcile %s: it was deleted meanwhile", o)
 	}
-	return now, l.conclude(ctx, now)
+	return now, r.conclude(ctx, now)
 }
 
-type looking struct {
+type reconciliation struct {
 	*session.Session
 	request    string
 	generation int64
@@ -154,46 +154,46 @@ type looking struct {
 	told       string
 }
 
-func (l *looking) judge(o *session.Object) bool {
+func (r *reconciliation) judge(o *session.Object) bool {
 	// A later request replaces ours, so wait for that one.
-	request := l.request
+	request := r.request
 	if newer := o.GetAnnotations()[meta.ReconcileRequestAnnotation]; newer != "" {
 		request = newer
 	}
 	ready := o.Ready()
-	handled := o.Status.LastHandledReconcileAt == request && ready.Status != metav1.ConditionUnknown && ready.ObservedGeneration >= l.generation
+	handled := o.Status.LastHandledReconcileAt == request && ready.Status != metav1.ConditionUnknown && ready.ObservedGeneration >= r.generation
 	if o.Spec.Suspend || handled {
 		return true
 	}
-	if working := o.Condition(infrav1.ConditionReconciling); working.Status == metav1.ConditionTrue && working.Message != "" && working.Message != l.told {
-		l.told = ui.FirstLine(diagnostic.Printable(working.Message), 300)
-		l.News("%s", l.told)
+	if working := o.Condition(infrav1.ConditionReconciling); working.Status == metav1.ConditionTrue && working.Message != "" && working.Message != r.told {
+		r.told = ui.FirstLine(diagnostic.Printable(working.Message), 300)
+		r.News("%s", r.told)
 	}
 	return false
 }
 
-func (l *looking) conclude(ctx context.Context, o *session.Object) error {
+func (r *reconciliation) conclude(ctx context.Context, o *session.Object) error {
 	ready := o.Ready()
 	message := diagnostic.Printable(ready.Message)
 	switch {
 	case o.Spec.Suspend:
 		return ui.Exitf(ui.ExitWaiting, "reconcile %s: it was suspended meanwhile", o)
 	case ready.Status == metav1.ConditionTrue:
-		l.News("%s is ready: %s", o, message)
+		r.News("%s is ready: %s", o, message)
 		return nil
 	case ready.Reason == meta.DependencyNotReadyReason:
 		return ui.Exitf(ui.ExitWaiting, "reconcile %s: %s", o, message)
 	case ready.Reason == reasonPruneHeld:
-		return ui.Exitf(ui.ExitWaiting, "reconcile %s: %s\nOr:\n    %s --confirm-prune", o, message, o.Kind.Call("reconcile", l.Call(o.Key())))
+		return ui.Exitf(ui.ExitWaiting, "reconcile %s: %s\nOr:\n    %s --confirm-prune", o, message, o.Kind.Call("reconcile", r.Call(o.Key())))
 	}
-	return ui.Exitf(ui.ExitFailure, "reconcile %s: %s%s", o, message, l.whatElse(ctx, o, ready.Message))
+	return ui.Exitf(ui.ExitFailure, "reconcile %s: %s%s", o, message, r.whatElse(ctx, o, ready.Message))
 }
 
 // whatElse are the warnings since the request that say more than the condition.
-func (l *looking) whatElse(ctx context.Context, o *session.Object, said string) string {
+func (r *reconciliation) whatElse(ctx context.Context, o *session.Object, said string) string {
 	ctx, cancel := context.WithTimeout(ctx, session.ServerPatience)
 	defer cancel()
-	events, err := events(ctx, l.Session, o.GetNamespace(), o.Kind.GVK.Kind, o.GetName())
+	events, err := events(ctx, r.Session, o.GetNamespace(), o.Kind.GVK.Kind, o.GetName())
 	if err != nil {
 		return ""
 	}
@@ -202,7 +202,7 @@ func (l *looking) whatElse(ctx context.Context, o *session.Object, said string) 
 	for i := len(events) - 1; i >= 0 && len(lines) < most; i-- {
 		e := events[i]
 		// Allow for different clocks of server and client.
-		if e.Type == "Warning" && e.Message != said && seenAt(e).After(l.begun.Add(-10*time.Second)) {
+		if e.Type == "Warning" && e.Message != said && seenAt(e).After(r.begun.Add(-10*time.Second)) {
 			lines = append(lines, fmt.Sprintf("    %s: %s", e.Reason, ui.FirstLine(diagnostic.Printable(e.Message), 300)))
 		}
 	}

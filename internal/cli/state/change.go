@@ -95,7 +95,7 @@ func changeState(ctx context.Context, s *session.Session, key types.NamespacedNa
 		return tellChange(s, rec, flags.out)
 	}
 	fmt.Fprintln(previews(s, flags.out), rec.Result.Text)
-	warnOfNextPass(ctx, s, key)
+	warnOfNextReconciliation(ctx, s, key)
 	if err := s.MustConfirm(false, fmt.Sprintf("The state of %s is changed: state %s.", key, change.Verb)); err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func tellChange(s *session.Session, rec run.Record, out *ui.Output) error {
 	return out.Print(s.Out, answer)
 }
 
-// warnOfNextPass warns that a stack with automatic approval applies its program next.
-func warnOfNextPass(ctx context.Context, s *session.Session, key types.NamespacedName) {
+// warnOfNextReconciliation warns that a stack with automatic approval applies its program next.
+func warnOfNextReconciliation(ctx context.Context, s *session.Session, key types.NamespacedName) {
 	t, err := s.Get(ctx, key)
 	if err != nil || t.Spec.Suspend || !t.AutoApproves() {
 		return
@@ -223,7 +223,7 @@ func pushState(ctx context.Context, s *session.Session, key types.NamespacedName
 		return nil
 	}
 	if !flags.yes {
-		warnOfNextPass(ctx, s, key)
+		warnOfNextReconciliation(ctx, s, key)
 	}
 	if err := s.MustConfirm(flags.yes, question); err != nil {
 		return err
