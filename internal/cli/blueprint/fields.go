@@ -59,7 +59,7 @@ func (f *Fields) Duration(flag, field string, byDefault time.Duration, usage str
 	f.Func(field, func(string) (any, error) { return d.String(), nil })
 }
 
-// Switch sets a field to a value if a flag is set.
+// Switch sets a field to a value if a boolean flag is set.
 func (f *Fields) Switch(flag, field string, value any, usage string) {
 	on := f.cmd.Flags().Bool(flag, false, usage)
 	f.Func(field, func(string) (any, error) {
