@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -80,8 +80,8 @@ type keeper struct {
 }
 
 type runPruner interface {
-	Prune(ctx context.Context, r executor.PruneRequest) (executor.Pruned, error)
-	PruneGone(ctx context.Context, stack run.Stack, before time.Time) (executor.Pruned, error)
+	Prune(ctx context.Context, r records.PruneRequest) (records.Pruned, error)
+	PruneGone(ctx context.Context, stack run.Stack, before time.Time) (records.Pruned, error)
 }
 
 type statePruner interface {
@@ -249,8 +249,8 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 			named = append(named, ref.ID)
 		}
 	}
-	done, err := k.runs.Prune(ctx, executor.PruneRequest{Stack: stack, Named: named, Repeated: repeated,
-		Keep: executor.Keep{Runs: k.keep.Runs, Age: k.keep.RunAge}, Now: k.now()})
+	done, err := k.runs.Prune(ctx, records.PruneRequest{Stack: stack, Named: named, Repeated: repeated,
+		Keep: records.Keep{Runs: k.keep.Runs, Age: k.keep.RunAge}, Now: k.now()})
 	k.count(Kept{Runs: int64(done.Runs), Blobs: int64(done.Blobs), Bytes: done.Bytes})
 	if err != nil {
 		// The data still exists, and is deleted when it is old enough.

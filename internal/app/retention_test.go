@@ -22,6 +22,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -199,9 +200,9 @@ type stubborn struct {
 	name string
 }
 
-func (s stubborn) Prune(ctx context.Context, r executor.PruneRequest) (executor.Pruned, error) {
+func (s stubborn) Prune(ctx context.Context, r records.PruneRequest) (records.Pruned, error) {
 	if r.Stack.Name == s.name {
-		return executor.Pruned{}, errors.New("not these")
+		return records.Pruned{}, errors.New("not these")
 	}
 	return s.runPruner.Prune(ctx, r)
 }

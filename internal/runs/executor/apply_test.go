@@ -115,7 +115,8 @@ func TestWhetherAnApplyMayBegin(t *testing.T) {
 	}
 }
 
-// Of two answers to the runner's question for the state it may have the one that came first, and the record the other.
+// Of two answers to the runner's question for the state it may have the one that came first, and
+// the record the other.
 func TestARunThatWorksOnAnotherStateThanIsOnRecordMayNotApply(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))

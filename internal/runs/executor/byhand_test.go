@@ -236,8 +236,8 @@ func TestAShellIsNoRunnersWhileItsPersonIsThere(t *testing.T) {
 	h.nothingFor("one")
 }
 
-// When the person's process dies the kernel lets its file go, and the machine's runner gets the run. That holds after a
-// new start of the server, too.
+// When the person's process dies the kernel lets its file go, and the machine's runner gets the
+// run. That holds after a new start of the server, too.
 func TestAShellWhosePersonIsGoneIsTheRunners(t *testing.T) {
 	for sentence, restart := range map[string]bool{"under the server that granted it": false, "under the next server": true} {
 		t.Run(sentence, func(t *testing.T) {

@@ -5,224 +5,217 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"log/slog"
+	"sync"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// quietPasses remembers passes that no object's status names: what they found until it was asked for, and the last one
-// of each stack.
-type quietPasses struct {
-	ended map[run.Stack]run.Record
-	last  map[run.Stack]quietPass
+// ended remembers runs that ended until the stack's controller has recorded them. What a quiet pass
+// found is true whether it is on record or not, and a pass that a crash took is made again: so
+// nobody waits for the disk, and its record is stored after the listener has heard of it.
+type ended struct {
+	records records.Store
+	log     *slog.Logger
+
+	mu sync.Mutex
+	// announced are runs that statuses name, quiet passes that none does. They need not be read
+	// from the store.
+	announced, quiet map[run.Stack]run.Record
+	// last is the last quiet pass of each stack that found nothing.
+	last map[run.Stack]quietPass
+	// unstored are quiet passes whose records are not stored yet, storing waits for those who store
+	// them.
+	unstored map[run.Stack]*unstoredPass
+	storing  sync.WaitGroup
 }
 
-// quietPass is when a pass ended and how many before it, itself included, found nothing in a row.
+// quietPass is when a pass ended and how many in a row, itself included, found nothing.
 type quietPass struct {
 	ended time.Time
 	count int
 }
 
-// noteEnded remembers a run that ended until somebody recorded it.
-func (e *Executor) noteEnded(stack run.Stack, rec run.Record) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// unstoredPass is the last quiet pass of a stack until its record is stored.
+type unstoredPass struct {
+	entry *entry
+	// storing is true while a goroutine stores it, or one that it has overtaken.
+	storing bool
+}
+
+func newEnded(store records.Store, log *slog.Logger) *ended {
+	return &ended{records: store, log: log, announced: map[run.Stack]run.Record{}, quiet: map[run.Stack]run.Record{},
+		last: map[run.Stack]quietPass{}, unstored: map[run.Stack]*unstoredPass{}}
+}
+
+// add remembers a run that ended; with later its record still has to be stored.
+func (d *ended) add(en *entry, rec run.Record, later bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if rec.Announced {
-		e.done[stack] = rec
+		d.announced[en.stack] = rec
+	} else {
+		d.quiet[en.stack] = rec
+		if rec.Result.Outcome == run.OutcomeSucceeded {
+			d.last[en.stack] = quietPass{rec.Result.Finished, rec.Passes}
+		}
+	}
+	if !later {
 		return
 	}
-	e.passes.ended[stack] = rec
-	if rec.Result.Outcome == run.OutcomeSucceeded {
-		e.passes.last[stack] = quietPass{rec.Result.Finished, rec.Passes}
+	if u := d.unstored[en.stack]; u != nil {
+		u.entry = en
+		return
 	}
+	d.unstored[en.stack] = &unstoredPass{entry: en}
 }
 
-// quietSoFar counts the passes of a stack that found nothing in a row.
-func (e *Executor) quietSoFar(stack run.Stack) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.passes.last[stack].count
+// passes counts the passes of a stack that found nothing in a row.
+func (d *ended) passes(stack run.Stack) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last[stack].count
 }
 
-// TakeEnded returns a quiet pass of the stack that ended and was not asked for yet. It is kept until the next one
-// takes its place, so that a caller who could not record it may ask again.
-func (e *Executor) TakeEnded(stack run.Stack) (run.Record, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rec, ok := e.passes.ended[stack]
-	return rec, ok
-}
-
-func (e *Executor) justDone(stack run.Stack, id string) (run.Record, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rec, ok := e.done[stack]
+// just returns a run that ended and that a status names.
+func (d *ended) just(stack run.Stack, id string) (run.Record, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rec, ok := d.announced[stack]
 	return rec, ok && rec.Spec.ID == id
 }
 
-// Recorded forgets a run that ended, a quiet pass that TakeEnded returned among them; its record stays in the store, or
-// goes there now.
-func (e *Executor) Recorded(stack run.Stack, id string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done[stack].Spec.ID == id {
-		delete(e.done, stack)
+// TakeEnded returns the stack's quiet pass that ended and was not recorded yet. It stays until the
+// next one replaces it, so that a caller who could not record it may ask again.
+func (d *ended) TakeEnded(stack run.Stack) (run.Record, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rec, ok := d.quiet[stack]
+	return rec, ok
+}
+
+// Recorded forgets a run that ended. Its record stays in the store, or goes there now.
+func (d *ended) Recorded(stack run.Stack, id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.announced[stack].Spec.ID == id {
+		delete(d.announced, stack)
 	}
-	if e.passes.ended[stack].Spec.ID == id {
-		delete(e.passes.ended, stack)
+	if d.quiet[stack].Spec.ID == id {
+		delete(d.quiet, stack)
 	}
-	if u := e.unstored[stack]; u != nil && u.entry.id == id {
-		e.beginStoring(u)
+	if u := d.unstored[stack]; u != nil && u.entry.id == id {
+		d.beginStoring(u)
 	}
 }
 
-// LastQuiet returns when the stack's last quiet pass ended that found nothing; zero when there was none.
-func (e *Executor) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error) {
-	e.mu.Lock()
-	last, known := e.passes.last[stack]
-	e.mu.Unlock()
+// LastQuiet returns when the stack's last quiet pass ended that found nothing; zero when there was
+// none.
+func (d *ended) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error) {
+	d.mu.Lock()
+	last, known := d.last[stack]
+	d.mu.Unlock()
 	if known {
 		return last.ended, nil
 	}
-	data, err := e.opts.Blobs.Get(ctx, stack.Key(run.QuietSlot, run.BlobRecord), recordLimit)
-	if err != nil && !errors.Is(err, blob.ErrNotFound) {
-		return time.Time{}, fmt.Errorf("read the last pass of %s: %w", stack, err)
+	rec, err := d.records.Get(ctx, stack, run.QuietSlot)
+	if err != nil && !errors.Is(err, run.ErrNotFound) && !errors.Is(err, run.ErrDamaged) {
+		return time.Time{}, err
 	}
-	if err == nil {
-		var rec run.Record
-		if err := json.Unmarshal(data, &rec); err == nil && rec.Result != nil {
-			last = quietPass{rec.Result.Finished, rec.Passes}
-		}
+	if err == nil && rec.Result != nil {
+		last = quietPass{rec.Result.Finished, rec.Passes}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if newer, known := e.passes.last[stack]; known { // a pass ended while the one before it was read
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if newer, known := d.last[stack]; known { // a pass ended while the one before it was read
 		return newer.ended, nil
 	}
-	e.passes.last[stack] = last
+	d.last[stack] = last
 	return last.ended, nil
 }
 
-// Forget drops what is remembered of a stack that is gone, and has its working directory removed.
-func (e *Executor) Forget(stack run.Stack) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.remove = append(e.remove, stack)
-	e.announce()
-	delete(e.done, stack)
-	delete(e.costs, stack)
-	delete(e.passes.ended, stack)
-	delete(e.passes.last, stack)
-	if u := e.unstored[stack]; u != nil && !u.storing {
-		delete(e.unstored, stack)
+// forget drops what is remembered of a deleted stack.
+func (d *ended) forget(stack run.Stack) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.announced, stack)
+	delete(d.quiet, stack)
+	delete(d.last, stack)
+	if u := d.unstored[stack]; u != nil && !u.storing {
+		delete(d.unstored, stack)
 	}
 }
 
-// LockFile reads the dependency lock file that the stack's last run left; nil when there is none.
-func (e *Executor) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
-	data, err := e.opts.Blobs.Get(ctx, stack.LockFileKey(), 4<<20)
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil, nil
+// notStored is the stack's last quiet pass while it is not stored yet, else nil.
+func (d *ended) notStored(stack run.Stack) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if u := d.unstored[stack]; u != nil {
+		return u.entry
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the dependency lock file of %s: %w", stack, err)
-	}
-	return data, nil
+	return nil
 }
 
-const planJSONLimit = 64 << 20
-
-// ReadPlan reads the readable plan of a run, redacted by its runner.
-func (e *Executor) ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error) {
-	data, err := e.opts.Blobs.Get(ctx, stack.Key(id, run.BlobPlanJSON), planJSONLimit)
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil, &NotFoundError{Stack: stack, RunID: id}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the plan of run %s of %s: %w", id, stack, err)
-	}
-	return data, nil
+// countUnstored counts quiet passes that are not stored yet.
+func (d *ended) countUnstored() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.unstored)
 }
 
-// List returns the records of a stack's runs, newest first, at most limit of them.
-func (e *Executor) List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error) {
-	ids, err := e.runIDs(ctx, stack)
-	if err != nil {
-		return nil, err
+// beginStoring has the stack's last quiet pass stored, if it is not. d.mu is held.
+func (d *ended) beginStoring(u *unstoredPass) {
+	if !u.storing {
+		u.storing = true
+		d.storing.Go(func() { d.store(u) })
 	}
-	records, err := e.unnamedRecords(ctx, stack, ids)
-	if err != nil {
-		return nil, err
-	}
-	for i := len(ids) - 1; i >= 0 && len(records) <= limit; i-- {
-		rec, err := e.Record(ctx, stack, ids[i])
-		switch {
-		case errors.Is(err, run.ErrNotFound):
-			continue
-		case errors.Is(err, run.ErrDamaged): // the others are there to be read all the same
-			rec = run.Record{Spec: run.Spec{ID: ids[i], Stack: stack}, Result: &run.Result{Outcome: run.OutcomeInterrupted, Error: err.Error()}}
-		case err != nil:
-			return nil, err
+}
+
+// store stores the newest pass of a stack until there is no newer one: it would overwrite an older
+// one at once.
+func (d *ended) store(u *unstoredPass) {
+	for {
+		d.mu.Lock()
+		en := u.entry
+		d.mu.Unlock()
+		rec, ctx := en.record(), context.Background()
+		if err := errors.Join(en.keepLog(ctx, d.records, rec), d.records.Put(ctx, rec)); err != nil {
+			d.log.Warn("a pass that found nothing is not on record", "stack", en.stack.String(), "run", en.id, "error", err)
 		}
-		records = append(records, rec)
-	}
-	slices.SortFunc(records, func(a, b run.Record) int { return strings.Compare(b.Spec.ID, a.Spec.ID) })
-	return records[:min(limit, len(records))], nil
-}
-
-// unnamedRecords returns the quiet pass in hand and the one before it, which is in the place of quiet passes, unless its
-// run has a record of its own by now or was given up before it ended.
-func (e *Executor) unnamedRecords(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
-	var records []run.Record
-	if en := e.inHand(stack); en != nil {
-		if rec := en.record(); rec.Quiet {
-			records = append(records, rec)
+		if d.isStored(u, en) {
+			return
 		}
 	}
-	rec, err := e.Record(ctx, stack, run.QuietSlot)
-	if errors.Is(err, run.ErrNotFound) {
-		return records, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if rec.Result == nil || slices.Contains(ids, rec.Spec.ID) {
-		return records, nil
-	}
-	return append(records, rec), nil
 }
 
-// quietRecord finds a run by its id in the place of quiet passes.
-func (e *Executor) quietRecord(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
-	missing := &NotFoundError{Stack: stack, RunID: id}
-	if id == run.QuietSlot {
-		return run.Record{}, missing
+// isStored forgets a pass that is stored, unless another one has replaced it.
+func (d *ended) isStored(u *unstoredPass, en *entry) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if u.entry != en {
+		return false
 	}
-	rec, err := e.Record(ctx, stack, run.QuietSlot)
-	if err == nil && rec.Spec.ID != id || errors.Is(err, run.ErrNotFound) {
-		return run.Record{}, missing
-	}
-	return rec, err
+	delete(d.unstored, en.stack)
+	return true
 }
 
-// runIDs lists the ids of a stack's runs that have a record of their own, oldest first.
-func (e *Executor) runIDs(ctx context.Context, stack run.Stack) ([]string, error) {
-	var ids []string
-	for info, err := range e.opts.Blobs.List(ctx, stack.Prefix()) {
-		if err != nil {
-			return nil, fmt.Errorf("list the runs of %s: %w", stack, err)
-		}
-		id, part, _ := strings.Cut(strings.TrimPrefix(info.Key, stack.Prefix()), "/")
-		if part == run.BlobRecord && id != run.QuietSlot {
-			ids = append(ids, id)
-		}
+// Flush stores what is not yet on record, and returns when that is done, or ctx ends.
+func (d *ended) Flush(ctx context.Context) {
+	d.mu.Lock()
+	for _, u := range d.unstored {
+		d.beginStoring(u)
 	}
-	slices.Sort(ids)
-	return ids, nil
+	d.mu.Unlock()
+	stored := make(chan struct{})
+	go func() {
+		defer close(stored)
+		d.storing.Wait()
+	}()
+	select {
+	case <-stored:
+	case <-ctx.Done():
+	}
 }

@@ -4,19 +4,19 @@
 package executor
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/queue"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Figures are numbers about what is in hand. They are had at the cost of what is at work and of the namespaces that
-// wait, not of the runs that do.
+// Figures are numbers about the runs in hand. Their cost depends on the runs at work and the
+// namespaces that wait, not on the number of waiting runs.
 type Figures struct {
 	// Lines are the runs that wait for a runner.
 	Lines []queue.Line
-	// AtWork counts those that are carried out, by what they do; Applying are those of them that may change something.
+	// AtWork counts the runs that are carried out; Applying are those of them that may change
+	// something.
 	AtWork   map[Work]int
 	Applying int
 	// Prepared are runs that the runner prepares beside those: they have no place yet.
@@ -26,65 +26,31 @@ type Figures struct {
 	Runner   Runner
 }
 
-// Work is what a run does, for whom.
+// Work says what runs do and for which namespace.
 type Work struct {
 	Namespace string
 	Operation run.Operation
 	Purpose   run.Purpose
 }
 
-// Runner is what is known of the runner that was heard last.
+// Runner is the runner that was heard last.
 type Runner struct {
 	// Seen is when it was last heard; zero for never. Asking is true while it waits for an answer.
 	Seen   time.Time
 	Asking bool
-	// Version is its version, Usage what it said that it takes; nil when it does not tell.
+	// Version is its version, Usage what it said that it takes; nil when it did not say.
 	Version string
 	Usage   *run.Usage
 }
 
-// hear takes note that a runner asks; what it returns, that it has its answer.
-func (e *Executor) hear(req run.PollRequest) func() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	h, now := e.homeOf(req.Home), time.Now()
-	h.polls++
-	if !h.lease.Left(req.Runner) {
-		h.lease, h.gone = h.lease.Takes(req.Runner, now), false
-		h.seen, h.version = now, req.Version
-		h.places, h.ahead = req.Places, req.Ahead
-		h.usage = cmp.Or(req.Usage, h.usage)
-	}
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		h.polls--
-		if h.lease.Runner == req.Runner {
-			h.seen = time.Now()
-			h.lease.Renewed = h.seen
-		}
-	}
-}
-
-// lastRunner is the runner that was heard last. The executor's lock is held.
-func (e *Executor) lastRunner() (last Runner) {
-	for _, h := range e.homes {
-		if h.seen.After(last.Seen) {
-			last = Runner{Seen: h.seen, Asking: h.polls > 0, Version: h.version, Usage: h.usage}
-		}
-	}
-	return last
-}
-
-// Figures tells how much is in hand.
+// Figures counts what is in hand.
 func (e *Executor) Figures() Figures {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	f := Figures{Lines: e.queue.Lines(), AtWork: map[Work]int{}, Unstored: len(e.unstored),
-		Runner: e.lastRunner()}
+	e.hand.mu.Lock()
+	defer e.hand.mu.Unlock()
+	f := Figures{Lines: e.queue.Lines(), AtWork: map[Work]int{}, Unstored: e.countUnstored(), Runner: e.hand.homes.last()}
 	prepared := e.prepared()
 	f.Prepared = len(prepared)
-	for _, en := range e.hand {
+	for _, en := range e.runs {
 		if e.waits(en) || prepared[en.id] {
 			continue
 		}

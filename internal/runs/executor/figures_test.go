@@ -52,7 +52,8 @@ func TestFiguresTellWhatIsInHand(t *testing.T) {
 	}
 }
 
-// A runner prepares runs beside those that work. It tells of them when it asks for more, which may be a while ago.
+// A runner prepares runs beside those that work. It tells of them when it asks for more, which may
+// be a while ago.
 func TestPreparedRunsAreNotAtWork(t *testing.T) {
 	h := newHome(t)
 	queued(h)

@@ -127,8 +127,8 @@ func (b faultyBlobs) Put(ctx context.Context, key string, r io.Reader) error {
 	return b.Store.Put(ctx, key, r)
 }
 
-// faultyStates is a real store that fails on demand: "unlock", "read", "forbid read" as the API does who may not read, and
-// "answer write" once the write is done.
+// faultyStates is a real store that fails on demand: "unlock", "read", "forbid read" as the API
+// does who may not read, and "answer write" once the write is done.
 type faultyStates struct {
 	*state.Store
 	faults *faults
@@ -175,7 +175,8 @@ type home struct {
 	readPatience time.Duration
 	// limit is how many runs of a namespace may be with runners.
 	limit int
-	// backend is what the executor knows of runners beside their polls, lease how long it waits to hear of one.
+	// backend is what the executor knows of runners beside their polls, lease how long it waits to
+	// hear of one.
 	backend *fakeBackend
 	lease   time.Duration
 	// ended gets what the listener was told.

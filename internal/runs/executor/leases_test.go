@@ -16,7 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// fakeBackend starts nothing. It tells of the ends that a test sends, and answers for the homes that a test names.
+// fakeBackend starts nothing. It tells of the ends that a test sends, and answers for the homes
+// that a test names.
 type fakeBackend struct {
 	end chan string
 

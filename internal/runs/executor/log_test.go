@@ -106,8 +106,8 @@ func TestAFollowerMayLeave(t *testing.T) {
 	}
 }
 
-// A program that prints 5 MB has a log six times as large, for each line comes with what the tool says about it. What is
-// kept of it is not.
+// A program that prints 5 MB has a log six times as large, for each line comes with what the tool
+// says about it. What is kept of it is not.
 func TestALogIsKeptCompressed(t *testing.T) {
 	h := newHome(t)
 	rec := h.record("r1")

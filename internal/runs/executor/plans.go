@@ -14,17 +14,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A run has one plan. What is kept of it, what is shown to people, what services judged and what is applied must be that
-// one: each comes with the digest of the plan's file, and the first that comes is the run's.
+// A run has one plan. The stored, shown, reviewed and applied plan must be that one: each comes
+// with the digest of the plan's file, and the first digest is the run's.
 
-// otherPlanError says that something came of another plan than what came before.
+// otherPlanError says that something is of another plan than what came before.
 type otherPlanError struct{ id, is, want string }
 
 func (e *otherPlanError) Error() string {
 	return fmt.Sprintf("run %s: this is of plan %s, and what came before is of plan %s. A fresh plan is needed", e.id, e.is, e.want)
 }
 
-// isOf makes sure that something is of the run's plan. An older runner does not tell.
+// isOf makes sure that something is of the run's plan. Older runners send no digest.
 func (en *entry) isOf(digest string) error {
 	if digest == "" {
 		return nil
@@ -39,29 +39,28 @@ func (en *entry) isOf(digest string) error {
 	return nil
 }
 
-// takePlan stores a plan, or what is shown of it, below the run's own id: only plans that may be needed later are shipped.
-func (e *Executor) takePlan(part string) func(*entry, http.ResponseWriter, *http.Request) error {
-	return func(en *entry, w http.ResponseWriter, r *http.Request) error {
+// takePlan stores a plan, or a readable form of it, below the run's own id.
+func (p *protocol) takePlan(part string) serve {
+	return func(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
 		digest := r.Header.Get(run.HeaderPlanDigest)
 		if err := en.isOf(digest); err != nil {
-			return err
+			return nil, err
 		}
 		hash := sha256.New()
 		body := io.TeeReader(http.MaxBytesReader(w, r.Body, en.spec.Limits.PlanBytes), hash)
-		if err := e.opts.Blobs.Put(r.Context(), en.stack.Key(en.id, part), body); err != nil {
-			return err
+		if err := p.opts.Blobs.Put(r.Context(), en.stack.Key(en.id, part), body); err != nil {
+			return nil, err
 		}
 		if part == run.BlobPlan {
 			if err := en.isOf("sha256:" + hex.EncodeToString(hash.Sum(nil))); err != nil {
-				return errors.Join(err, e.opts.Blobs.Delete(r.Context(), en.stack.Key(en.id, part)))
+				return nil, errors.Join(err, p.opts.Blobs.Delete(r.Context(), en.stack.Key(en.id, part)))
 			}
 		}
-		w.WriteHeader(http.StatusNoContent)
-		return nil
+		return nil, nil
 	}
 }
 
-// onePlan makes a result that speaks of another plan a failure. Nothing of it is applied.
+// onePlan makes a result of another plan a failure: that plan is not applied.
 func (en *entry) onePlan(result *run.Result) {
 	if result.Plan == nil || result.Outcome != run.OutcomeSucceeded {
 		return
@@ -71,7 +70,7 @@ func (en *entry) onePlan(result *run.Result) {
 	}
 }
 
-// refuseOther answers a question about another plan than the one that came before.
+// refuseOther refuses a question about another plan than the one that came before.
 func (en *entry) refuseOther(req run.ContinueRequest) *run.ContinueResponse {
 	if req.Plan == nil {
 		return nil

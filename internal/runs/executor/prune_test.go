@@ -13,6 +13,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -32,7 +33,7 @@ func (h *home) leave(ids ...string) {
 }
 
 // prune prunes as if hours had gone by.
-func (h *home) prune(later time.Duration, r executor.PruneRequest) executor.Pruned {
+func (h *home) prune(later time.Duration, r records.PruneRequest) records.Pruned {
 	h.t.Helper()
 	r.Stack, r.Now = h.stack, time.Now().Add(later)
 	done, err := h.exec.Prune(h.t.Context(), r)
@@ -51,7 +52,7 @@ func TestPruneKeepsWhatIsNeededAndWhatIsInHand(t *testing.T) {
 	if err := h.blobs.PutBytes(t.Context(), h.stack.Key("r6", "of-another-release"), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	done := h.prune(2*time.Hour, executor.PruneRequest{Named: []string{"r3"}, Keep: executor.Keep{Runs: 1}})
+	done := h.prune(2*time.Hour, records.PruneRequest{Named: []string{"r3"}, Keep: records.Keep{Runs: 1}})
 	if done.Runs != 2 || done.Blobs != 8 || done.Bytes == 0 {
 		t.Errorf("removed %+v", done)
 	}
@@ -74,7 +75,7 @@ func TestWhatAGoneStackLeftGoesWithItsTime(t *testing.T) {
 	if err := h.blobs.PutBytes(t.Context(), h.stack.LockFileKey(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	gone := func(before time.Time) executor.Pruned {
+	gone := func(before time.Time) records.Pruned {
 		t.Helper()
 		done, err := h.exec.PruneGone(t.Context(), h.stack, before)
 		if err != nil {
@@ -105,7 +106,7 @@ func TestAStackThatIsListedWhileItsRunsGo(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		h.prune(2*time.Hour, executor.PruneRequest{Keep: executor.Keep{Runs: 3}})
+		h.prune(2*time.Hour, records.PruneRequest{Keep: records.Keep{Runs: 3}})
 	}()
 	for ended := false; !ended; {
 		select {
@@ -144,7 +145,7 @@ func BenchmarkPruneOfAHundredRuns(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := exec.Prune(b.Context(), executor.PruneRequest{Stack: stack, Keep: executor.Keep{Runs: 100}, Now: time.Now()}); err != nil {
+		if _, err := exec.Prune(b.Context(), records.PruneRequest{Stack: stack, Keep: records.Keep{Runs: 100}, Now: time.Now()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -127,8 +127,8 @@ func TestNothingIsStoredOfAStackThatIsGone(t *testing.T) {
 	}
 }
 
-// What a crash takes of a pass that has found nothing costs nothing: the next server knows of no run, holds nothing
-// against the next pass, and makes it.
+// What a crash takes of a pass that has found nothing costs nothing: the next server knows of no
+// run, holds nothing against the next pass, and makes it.
 func TestAPassThatACrashTookIsMadeAgain(t *testing.T) {
 	for sentence, end := range map[string]func(*home){
 		"while it was in hand": func(*home) {},

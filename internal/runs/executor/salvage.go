@@ -10,87 +10,90 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/executor/evidence"
+	"github.com/yuba-dev/yuba/internal/runs/executor/livelog"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/unproven"
 )
 
-// Salvage puts on record what is known of a run whose record is damaged: its log, if that is left, and what it may have
-// done. rec has what others know of the run, its result among it.
-func (e *Executor) Salvage(ctx context.Context, rec run.Record) (run.Record, error) {
-	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack}
-	var err error
-	if en.log, err = openLiveLog(e.opts.LiveDir, en.id, 0); err != nil {
+// Salvage puts on record what is known of a run whose record is damaged: its log, if that is left,
+// and what it may have done. rec has what others know of the run, including its result.
+func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error) {
+	id, stack := rec.Spec.ID, rec.Spec.Stack
+	live, err := livelog.Open(f.opts.LiveDir, id, 0)
+	if err != nil {
 		return rec, err
 	}
-	log, kept, err := e.logLeft(ctx, en, rec)
+	log, kept, err := f.logLeft(ctx, live, rec)
 	if err != nil {
-		return rec, fmt.Errorf("read the log of run %s of %s: %w", en.id, en.stack, err)
+		return rec, fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
 	}
 	defer log.Close() //nolint:errcheck // read only
 	result := *rec.Result
-	if mayHaveLeft(rec, &result) {
-		l, err := e.list(ctx, en, rec, &result, log)
+	if evidence.MayHaveLeft(rec, &result) {
+		l, err := f.evidence.List(ctx, rec, &result, log)
 		if err != nil {
 			return rec, err
 		}
-		nameless(l.Objects)
-		result.Unproven, result.UnprovenMore, result.UnprovenNote = l.Objects, l.More, l.Note
+		evidence.Nameless(l.Objects)
 		if !kept {
-			en.log.tell(l)
+			sayUnproven(live, l)
 		}
 	}
 	rec.Result = &result
 	if !kept { // the log in the store is the whole one
-		if err := e.keepLog(ctx, en, rec); err != nil {
+		text, size, err := live.Reader()
+		if err == nil {
+			err = f.records.PutLog(ctx, rec, text, size)
+		}
+		if err != nil {
 			return rec, err
 		}
 	}
-	if err := e.store(ctx, rec); err != nil {
+	if err := f.records.Put(ctx, rec); err != nil {
 		return rec, err
 	}
-	en.log.finish()
-	e.mu.Lock()
-	delete(e.unread, en.id)
-	e.mu.Unlock()
+	live.Finish()
+	f.evidence.Forget(id)
 	return rec, nil
 }
 
-// logLeft is what is left of a run's log: the live one, else the one that was kept when the run ended.
-func (e *Executor) logLeft(ctx context.Context, en *entry, rec run.Record) (log io.ReadCloser, kept bool, err error) {
-	if en.log.position().Offset > 0 {
-		live, err := en.log.reader()
-		return io.NopCloser(live), false, err
+// logLeft is what is left of a run's log: the live one, else the one that was kept when the run
+// ended.
+func (f *ending) logLeft(ctx context.Context, live *livelog.Log, rec run.Record) (log io.ReadCloser, kept bool, err error) {
+	text, size, err := live.Reader()
+	if err != nil || size > 0 {
+		return io.NopCloser(text), false, err
 	}
-	nothing := io.NopCloser(bytes.NewReader(nil))
-	stored, err := e.opts.Blobs.Open(ctx, rec.Key(run.BlobLog))
-	var broken *blob.SealError
+	stored, err := f.records.Log(ctx, rec)
 	switch {
-	case errors.Is(err, blob.ErrNotFound):
-		return nothing, false, nil
-	case errors.As(err, &broken):
-		return nothing, true, nil
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, records.ErrDamagedLog):
+		return io.NopCloser(bytes.NewReader(nil)), !errors.Is(err, run.ErrNotFound), nil
 	case err != nil:
-		return nothing, false, err
+		return nil, false, err
 	}
-	text, err := unpacked(stored)
-	if err != nil {
-		stored.Close() //nolint:errcheck // it is damaged
-		return nothing, true, nil
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{text, stored}, true, nil
+	return stored, true, nil
 }
 
-// nameless removes ids and names that come from states: without its record we do not know the run's secrets, and cannot
-// mask them.
-func nameless(objects []run.Unproven) {
-	for i := range objects {
-		u := &objects[i]
-		u.ReplacedID = ""
-		if u.MayBeGone {
-			u.ID, u.Identity = "", ""
-		}
+// maxNamed is how many unproven objects the log names.
+const maxNamed = 100
+
+// sayUnproven ends a log with what is unproven.
+func sayUnproven(log *livelog.Log, list unproven.List) {
+	if len(list.Objects)+list.More == 0 && list.Note == "" {
+		return
 	}
+	lines := []string{list.Sentence()}
+	if list.Note != "" {
+		lines = append(lines, list.Note)
+	}
+	for i, u := range list.Objects {
+		if i == maxNamed {
+			lines = append(lines, fmt.Sprintf("and %d more; `yuba runs NAME -o json` lists all of them", len(list.Objects)+list.More-maxNamed))
+			break
+		}
+		lines = append(lines, u.String())
+	}
+	_ = log.Say("warn", lines...) // the result has the list
 }

@@ -55,7 +55,8 @@ func TestWhatIsLeftOfARunWithoutItsRecordIsListed(t *testing.T) {
 	}
 }
 
-// The run was over and its log was kept when its record was damaged: the log stays as it is, and tells what was begun.
+// The run was over and its log was kept when its record was damaged: the log stays as it is, and
+// tells what was begun.
 func TestAKeptLogOutlivesItsRecord(t *testing.T) {
 	for sentence, lines := range map[string]int{"as it is": 1, "compressed": 2000} {
 		t.Run(sentence, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestAKeptLogOutlivesItsRecord(t *testing.T) {
 	}
 }
 
-// Nobody knows the secrets of a run without a record: what only a state tells stays out of its list.
+// Nobody knows the secrets of a run without a record: what only a state tells stays out of its
+// list.
 func TestAListWithoutARecordNamesNothingOfStates(t *testing.T) {
 	h := newHome(t)
 	h.permitted(h.record("r1"), nil)
@@ -109,7 +111,8 @@ func TestAListWithoutARecordNamesNothingOfStates(t *testing.T) {
 	}
 }
 
-// Evidence that stays out of reach does not keep a stack whose record is lost from going on for ever.
+// Evidence that stays out of reach does not keep a stack whose record is lost from going on for
+// ever.
 func TestARunWithoutARecordWaitsForItsEvidenceForSomeTime(t *testing.T) {
 	h := newHome(t)
 	h.permitted(h.record("r1"), fated())

@@ -5,7 +5,6 @@ package executor
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,59 +14,46 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// shellPatience is how long a person's process may take from asking for a shell to fetching its run.
-const shellPatience = 30 * time.Second
-
-func prepareShellDir(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("prepare the directory of shells: %w", err)
-	}
-	return nil
-}
-
-// watchShell sees to it that a shell's run ends when the process that carries it out does, however that ends: the
-// process holds a file locked, and the kernel lets that go. What such a process left behind is taken over by the runner,
-// which ships it and gives the run its result.
-func (e *Executor) watchShell(en *entry) {
-	if !e.awaitShell(en) {
+// watchShell ends a shell's run when the person's process ends, however that happens: the process
+// holds a file locked, and the kernel releases it. The runner takes over what such a process left,
+// ships it and gives the run its result.
+func (m *manual) watchShell(en *entry) {
+	if !m.awaitShell(en) {
 		result := run.Result{Outcome: run.OutcomeCanceled, Error: "nobody came to the shell", Finished: time.Now().UTC()}
-		if err := e.finish(context.Background(), en, result); err != nil {
-			e.finishLater(context.Background(), en, result)
+		if err := m.ending.finish(context.Background(), en, result); err != nil {
+			m.ending.finishLater(context.Background(), en, result)
 		}
 		return
 	}
-	name := filepath.Join(e.opts.ShellDir, run.ShellLock(en.id))
+	name := filepath.Join(m.opts.ShellDir, run.ShellLock(en.id))
 	lock := flock.New(name)
 	if err := lock.Lock(); err != nil {
-		e.log.Error("watching a shell: the run stays in hand until this server starts anew", "stack", en.stack.String(), "run", en.id, "error", err)
+		m.opts.Log.Error("watching a shell: the run stays in hand until this server starts anew", "stack", en.stack.String(), "run", en.id, "error", err)
 		return
 	}
-	defer os.Remove(name)         //nolint:errcheck // a leftover harms nobody
-	defer lock.Unlock()           //nolint:errcheck // nobody else wants it
-	if e.inHand(en.stack) != en { // it ended in good order
+	defer os.Remove(name)          //nolint:errcheck // a leftover harms nobody
+	defer lock.Unlock()            //nolint:errcheck // nobody else wants it
+	if m.hand.of(en.stack) != en { // it ended in good order
 		return
 	}
-	e.log.Warn("a person's shell is gone; the runner takes over what it left", "stack", en.stack.String(), "run", en.id)
-	e.release(en)
+	m.opts.Log.Warn("a person's shell is gone; the runner takes over what it left", "stack", en.stack.String(), "run", en.id)
+	m.release(en)
 }
 
-// awaitShell waits until a person's process has fetched the run, for a while. One that was taken up from an earlier
-// server has been, or never will be.
-func (e *Executor) awaitShell(en *entry) bool {
+// awaitShell waits for a while until a person's process has fetched the run. With a run of an
+// earlier server that has happened, or never will.
+func (m *manual) awaitShell(en *entry) bool {
 	if en.resumed {
 		return true
 	}
-	patience := time.NewTimer(e.shellPatience())
+	patience := time.NewTimer(m.opts.ShellPatience)
 	defer patience.Stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		e.mu.Lock()
-		begun := en.started || e.byStack[en.stack] != en
-		e.mu.Unlock()
+		m.hand.mu.Lock()
+		begun := en.started || m.hand.stacks[en.stack] != en
+		m.hand.mu.Unlock()
 		if begun {
 			return true
 		}
@@ -77,11 +63,4 @@ func (e *Executor) awaitShell(en *entry) bool {
 			return false
 		}
 	}
-}
-
-func (e *Executor) shellPatience() time.Duration {
-	if e.opts.ShellPatience > 0 {
-		return e.opts.ShellPatience
-	}
-	return shellPatience
 }

@@ -31,8 +31,8 @@ func unhindered(t *testing.T, limit time.Duration, what string, do func()) {
 	}
 }
 
-// Eight stacks upload a state to a store that does not answer. Whoever looks at the stacks must not wait for it: workers
-// of the stack controller are as few.
+// Eight stacks upload a state to a store that does not answer. Whoever looks at the stacks must not
+// wait for it: workers of the stack controller are as few.
 func TestNobodyWaitsForTheUploadsOfOthers(t *testing.T) {
 	h := newHome(t)
 	const stacks = 8
@@ -78,7 +78,8 @@ func TestNobodyWaitsForTheUploadsOfOthers(t *testing.T) {
 	uploads.Wait()
 }
 
-// lateBody is sent when it is released. The server has asked for it by then, and so has found the run.
+// lateBody is sent when it is released. The server has asked for it by then, and so has found the
+// run.
 type lateBody struct {
 	asked, release chan struct{}
 	once           sync.Once
@@ -116,8 +117,8 @@ func (h *home) send(id, method, part string, body *lateBody, header map[string]s
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// A question that was on its way when its run ended must not take the state's lock: nobody would give it back. A state
-// that comes so late is not stored.
+// A question that was on its way when its run ended must not take the state's lock: nobody would
+// give it back. A state that comes so late is not stored.
 func TestWhatComesAfterTheEndOfARun(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))
@@ -145,7 +146,8 @@ func TestWhatComesAfterTheEndOfARun(t *testing.T) {
 	}
 }
 
-// The time of the last pass is read from a slow store while another pass ends: the later one counts.
+// The time of the last pass is read from a slow store while another pass ends: the later one
+// counts.
 func TestLastQuietIsTheNewest(t *testing.T) {
 	h := newHome(t)
 	quiet := func(id string) run.Record {

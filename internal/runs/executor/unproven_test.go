@@ -285,7 +285,8 @@ func (h *home) secret(change func(*corev1.Secret)) {
 	}
 }
 
-// A state that nobody can read proves nothing, however orderly the tool ended. One that the tool reads is another matter.
+// A state that nobody can read proves nothing, however orderly the tool ended. One that the tool
+// reads is another matter.
 func TestAnOrderlyEndProvesNothingWithoutAState(t *testing.T) {
 	damaged := func(h *home) {
 		h.secret(func(s *corev1.Secret) {
@@ -343,7 +344,8 @@ func TestTheEndOfAnApplyWaitsForItsEvidenceForSomeTime(t *testing.T) {
 	}
 }
 
-// A server that starts anew does not know whether the last state was stored. When the state is gone nobody ever will.
+// A server that starts anew does not know whether the last state was stored. When the state is gone
+// nobody ever will.
 func TestALastStateThatIsGoneEndsTheRunAllTheSame(t *testing.T) {
 	shipped, other := stateWith(2, "x", "y", "r"), stateWith(3, "z")
 	for sentence, test := range map[string]struct {
@@ -419,7 +421,8 @@ func TestNamesFromStatesAreMasked(t *testing.T) {
 	}
 }
 
-// An apply that only failed to read its outputs has stored its state, so nothing is listed. If that state was lost, its resources are.
+// An apply that only failed to read its outputs has stored its state, so nothing is listed. If that
+// state was lost, its resources are.
 func TestAnApplyWhoseOutputsCannotBeReadLeavesNothing(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		result run.Result

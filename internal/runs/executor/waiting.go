@@ -12,98 +12,79 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// wait queues a run for a runner. The executor's lock is held.
-func (e *Executor) wait(en *entry) {
-	e.queue.Add(queue.Item{ID: en.id, Group: en.stack.Namespace, Class: en.class, Since: en.since, Cost: e.costs[en.stack]})
+// wait queues a run for a runner. h.mu is held.
+func (h *hand) wait(en *entry) {
+	h.queue.Add(queue.Item{ID: en.id, Group: en.stack.Namespace, Class: en.class, Since: en.since, Cost: h.costs[en.stack]})
 }
 
-// waits tells whether a run is queued. The executor's lock is held.
-func (e *Executor) waits(en *entry) bool {
-	return e.hand[en.id] == en && !en.held && en.owner.Home == ""
+// waits says whether a run is queued. h.mu is held.
+func (h *hand) waits(en *entry) bool {
+	return h.runs[en.id] == en && !en.held && en.owner.Home == ""
 }
 
-// isRunning counts a run that a runner has. The executor's lock is held.
-func (e *Executor) isRunning(en *entry) { e.queue.Running(en.id, en.stack.Namespace) }
+// isRunning counts a run that a runner has. h.mu is held.
+func (h *hand) isRunning(en *entry) { h.queue.Running(en.id, en.stack.Namespace) }
 
-// next takes the run out of the queue that begins next, nil when none may. The executor's lock is held.
-func (e *Executor) next() *entry {
-	it, ok := e.queue.Next(time.Now())
+// next takes the run that begins next out of the queue, nil when none may. h.mu is held.
+func (h *hand) next() *entry {
+	it, ok := h.queue.Next(time.Now())
 	if !ok {
 		return nil
 	}
-	return e.hand[it.ID]
+	return h.runs[it.ID]
 }
 
-// classOf says who waits for a run.
-func classOf(rec run.Record) queue.Class {
-	switch rec.Urgency {
-	case run.UrgencyAwaited:
-		return queue.Urgent
-	case run.UrgencyDrift:
-		return queue.Drift
-	}
-	return queue.Changed
-}
-
-// learn takes what a run took into account for what the stack's next one is expected to take. The executor's lock is
-// held.
-func (e *Executor) learn(rec run.Record) {
+// learn updates how long the stack's next run is expected to take. h.mu is held.
+func (h *hand) learn(rec run.Record) {
 	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Result.SameModules || rec.Spec.Operation.ByHand() {
 		return
 	}
 	took := max(rec.Result.Finished.Sub(*rec.Started)-rec.Result.Unplaced(), 0)
-	if before, ok := e.costs[rec.Spec.Stack]; ok {
+	if before, ok := h.costs[rec.Spec.Stack]; ok {
 		took = (3*before + took) / 4
 	}
-	e.costs[rec.Spec.Stack] = took
+	h.costs[rec.Spec.Stack] = took
 }
 
 // Place is a run that waits for its turn.
 type Place struct {
 	Run   run.Record
 	Class queue.Class
-	// Full is true while its namespace has as many runs as it may.
+	// Full is true while its namespace has the maximum number of runs at work.
 	Full bool
 }
 
-// Queue lists the runs that wait for a runner, in the order in which they would begin if nothing else came.
-func (e *Executor) Queue() []Place {
-	e.mu.Lock()
-	places := e.queue.Places(time.Now())
-	entries := make([]*entry, 0, len(places))
-	for _, p := range places {
-		entries = append(entries, e.hand[p.ID])
-	}
-	e.mu.Unlock()
-	list := make([]Place, 0, len(places))
-	for i, p := range places {
-		if entries[i] != nil {
-			list = append(list, Place{Run: entries[i].record(), Class: p.Class, Full: p.Full})
+// Queue lists the runs that wait for a runner, in the order in which they would begin if nothing
+// else came.
+func (h *hand) Queue() []Place {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []Place
+	for _, p := range h.queue.Places(time.Now()) {
+		if en := h.runs[p.ID]; en != nil {
+			list = append(list, Place{Run: en.record(), Class: p.Class, Full: p.Full})
 		}
 	}
 	return list
 }
 
-// Underway is a run that a runner has, or a person. Prepared says that it has no place with the runner yet.
+// Underway is a run that a runner has, or a person. Prepared says that it has no place with the
+// runner yet.
 type Underway struct {
 	Run      run.Record
 	Prepared bool
 }
 
-// AtWork lists the runs that are carried out, in the order in which they were made, and then those that are prepared.
-func (e *Executor) AtWork() []Underway {
-	e.mu.Lock()
-	prepared := e.prepared()
-	var entries []*entry
-	for _, en := range e.hand {
-		if !e.waits(en) {
-			entries = append(entries, en)
+// AtWork lists the runs that are carried out by their age, and then those that are prepared.
+func (h *hand) AtWork() []Underway {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	prepared := h.prepared()
+	var list []Underway
+	for _, en := range h.runs {
+		if !h.waits(en) {
+			list = append(list, Underway{Run: en.record(), Prepared: prepared[en.id]})
 		}
-	}
-	e.mu.Unlock()
-	list := make([]Underway, 0, len(entries))
-	for _, en := range entries {
-		list = append(list, Underway{Run: en.record(), Prepared: prepared[en.id]})
 	}
 	slices.SortFunc(list, func(a, b Underway) int {
 		if a.Prepared != b.Prepared {
@@ -117,32 +98,32 @@ func (e *Executor) AtWork() []Underway {
 	return list
 }
 
-// prepared are the runs that runners prepare beside those at work. The executor's lock is held.
-func (e *Executor) prepared() map[string]bool {
+// prepared are the runs that runners prepare beside those at work. h.mu is held.
+func (h *hand) prepared() map[string]bool {
 	ahead := map[string]bool{}
-	for name, h := range e.homes {
-		if h.places > 0 && len(h.ahead) > 0 {
-			e.addPrepared(ahead, name, h)
+	for name, home := range h.homes.byName {
+		if home.places > 0 && len(home.ahead) > 0 {
+			h.addPrepared(ahead, name, home)
 		}
 	}
 	return ahead
 }
 
-// addPrepared adds those of one home. Its runner tells of them with its polls, the last of which may be some seconds old:
-// of those that it named, as many count as at work as places have become free since.
-func (e *Executor) addPrepared(ahead map[string]bool, name string, h *home) {
-	for _, id := range h.ahead {
-		if en := e.hand[id]; en != nil && en.owner.Home == name && !en.permitted {
+// addPrepared adds those of one home. Its last poll, which named them, may be some seconds old: of
+// those, as many count as at work as places have become free since.
+func (h *hand) addPrepared(ahead map[string]bool, name string, home *home) {
+	for _, id := range home.ahead {
+		if en := h.runs[id]; en != nil && en.owner.Home == name && !en.permitted {
 			ahead[id] = true
 		}
 	}
-	free := h.places
-	for _, en := range e.hand {
+	free := home.places
+	for _, en := range h.runs {
 		if en.owner.Home == name && !en.held && !ahead[en.id] {
 			free--
 		}
 	}
-	for _, id := range h.ahead {
+	for _, id := range home.ahead {
 		if free > 0 && ahead[id] {
 			delete(ahead, id)
 			free--

@@ -15,9 +15,9 @@ const (
 	ActionDelete  = "delete"
 )
 
-// Fate is what becomes of one object that a plan makes or destroys.
+// Fate is an object that a plan makes or destroys.
 type Fate struct {
-	// Address is the resource instance, masked. Match is a digest that stands for the true one where they differ.
+	// Address is the resource instance, masked. Match is a digest of the true one if they differ.
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
 	// Action is one of the Action constants.
@@ -26,15 +26,21 @@ type Fate struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// Trace is what the log of a failed or interrupted apply says.
+// TellsFates says whether a plan names the objects that it makes and destroys: older runners only
+// count them.
+func (p *PlanResult) TellsFates() bool {
+	return p != nil && (p.FatesTotal > 0 || p.Counts.Add+p.Counts.Destroy == 0)
+}
+
+// Trace is what the log says about a failed or interrupted apply.
 type Trace struct {
-	// Whole is true when every line of the log was read: a step that it does not mention was not begun. Otherwise Why says
-	// what may be missing.
+	// Whole is true if the complete log was read: steps that it does not mention did not begin.
+	// Otherwise Why says what may be missing.
 	Whole bool   `json:"whole,omitempty"`
 	Why   string `json:"why,omitempty"`
-	// Orderly is true when the tool came to its end by itself, and has written its last state.
+	// Orderly is true if the tool exited on its own, after writing its last state.
 	Orderly bool `json:"orderly,omitempty"`
-	// Steps are what was begun, by resource instance.
+	// Steps are the steps that began.
 	Steps []TraceStep `json:"steps,omitempty"`
 }
 
@@ -44,9 +50,9 @@ type TraceStep struct {
 	Match   string `json:"match,omitempty"`
 	// Action is ActionCreate or ActionDelete: a replacement has one of each.
 	Action string `json:"action"`
-	// Ended is empty while it was under way, else TraceDone or TraceFailed.
+	// Ended is TraceDone or TraceFailed; empty for a step that did not end.
 	Ended string `json:"ended,omitempty"`
-	// ID is the object's id at the provider, when the log has it.
+	// ID is the object's id at the provider, if the log has it.
 	ID string `json:"id,omitempty"`
 }
 
@@ -56,33 +62,35 @@ const (
 	TraceFailed = "failed"
 )
 
-// Unproven is an object that an interrupted apply may have created or destroyed without any state proving it.
+// Unproven is an object that an interrupted apply may have created or destroyed without any state
+// proving it.
 type Unproven struct {
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
-	// Action is what was planned, one of the Action constants; empty when the plan is lost.
+	// Action is the planned one; empty if the plan is lost.
 	Action string `json:"action,omitempty"`
-	// MayExist: it may have been created, and no state has it. MayBeGone: it may have been destroyed, though the state has it.
-	// Both may be true for a replacement.
+	// MayExist: it may have been created, but no state has it. MayBeGone: it may have been
+	// destroyed, but the state has it. A replacement may be both.
 	MayExist  bool `json:"mayExist,omitempty"`
 	MayBeGone bool `json:"mayBeGone,omitempty"`
-	// Certain is true when the log says that it was done.
+	// Certain is true if the log says that it was done.
 	Certain bool `json:"certain,omitempty"`
-	// Many is true for a resource of which any number of instances may exist: the plan is lost, and the program declares it.
+	// Many is true for a resource in the program with any number of instances, if the plan is lost.
 	Many bool `json:"many,omitempty"`
-	// ID is what the provider calls it, Identity what else is known of it; both may be empty.
+	// ID is the provider's id, Identity another name; both may be empty.
 	ID       string `json:"id,omitempty"`
 	Identity string `json:"identity,omitempty"`
-	// Replaces is true when the state has, or may have, an earlier object at this address. Then only an object whose id
-	// differs from ReplacedID proves that the state has the new one; without a ReplacedID none does.
+	// Replaces is true if the state has, or may have, an earlier object at this address. Then only
+	// an object with an id other than ReplacedID proves the new one; without a ReplacedID none
+	// does.
 	Replaces   bool   `json:"replaces,omitempty"`
 	ReplacedID string `json:"replacedID,omitempty"`
-	// StateUnread is true when the state could not be read: then nobody knows whether it has the object.
+	// StateUnread is true if the state could not be read.
 	StateUnread bool `json:"stateUnread,omitempty"`
 }
 
-// CutOff says whether an apply began and did not come to a good end, so that it may have left what no state proves. One after
-// which only the outputs could not be read was carried out, and its state stored.
+// CutOff reports whether an apply began and did not end well, so that it may have left unproven
+// resources. If only the outputs could not be read, the apply was complete and its state stored.
 func (r *Result) CutOff() bool {
 	return r.ApplyStarted && r.Outcome != OutcomeSucceeded && (r.FailedStep != StepOutput || r.Class == FailureState)
 }
@@ -95,8 +103,8 @@ func UnprovenSentence(n int) string {
 	return fmt.Sprintf("%d resources may exist, or be gone, without any state proving it", n)
 }
 
-// UnprovenAdvice says what to do about unproven resources. importable tells whether any of them may exist at an address that
-// no state has, replaced whether any may have replaced an object that the state has.
+// UnprovenAdvice says what to do about unproven resources: importable if any may exist at an
+// address without an object in the state, replaced if any may have replaced an object.
 func UnprovenAdvice(importable, replaced bool) string {
 	const compare = "the state has an object at its address: compare the id there with what exists"
 	switch {
@@ -113,7 +121,7 @@ func UnprovenAdvice(importable, replaced bool) string {
 // Type is the resource type in an address, such as aws_instance.
 func (u Unproven) Type() string { return ResourceType(u.Address) }
 
-// String names the object and says what may have become of it, in one line.
+// String names the object and describes the doubt, in one line.
 func (u Unproven) String() string {
 	text := u.Address
 	if what := u.Called(); what != "" {
@@ -133,7 +141,7 @@ func (u Unproven) Called() string {
 	return u.ID + ", " + u.Identity
 }
 
-// Doubt says what may have become of the object.
+// Doubt says what may have happened to the object.
 func (u Unproven) Doubt() string {
 	switch {
 	case u.MayExist && u.MayBeGone && u.Certain:
@@ -154,7 +162,7 @@ func (u Unproven) Doubt() string {
 	return "may exist, and " + u.stateHas("no state has it")
 }
 
-// stateHas is what is known of the state, or that nothing is.
+// stateHas returns words about the state, or that it could not be read.
 func (u Unproven) stateHas(words string) string {
 	if u.StateUnread {
 		return "its state could not be read"
@@ -162,11 +170,11 @@ func (u Unproven) stateHas(words string) string {
 	return words
 }
 
-// OverAnother says whether it may exist beside an object that the state has, or may have, at its address: then nothing can be
-// imported there.
+// OverAnother reports whether it may exist beside an object at its address in the state, so that it
+// cannot be imported.
 func (u Unproven) OverAnother() bool { return u.MayExist && u.Replaces && !u.Many }
 
-// ResourceType is the resource type in the address of a resource instance, empty when it has none.
+// ResourceType is the resource type in the address of a resource instance; else empty.
 func ResourceType(address string) string {
 	parts := splitAddress(address)
 	for len(parts) >= 2 && parts[0] == "module" {
@@ -178,7 +186,7 @@ func ResourceType(address string) string {
 	return parts[0]
 }
 
-// splitAddress splits an address at its dots, but not at those in keys, and leaves keys out.
+// splitAddress splits an address at its dots and drops the keys of instances.
 func splitAddress(address string) []string {
 	var parts []string
 	var part strings.Builder

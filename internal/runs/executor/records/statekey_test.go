@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package executor
+package records
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 func TestARunKnowsWhoseStateItWrites(t *testing.T) {
 	rec := run.Record{State: run.StateRef{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Scope: "acme"}}
 	want := state.Key{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Scope: "acme"}
-	if diff := cmp.Diff(want, stateKey(rec)); diff != "" {
+	if diff := cmp.Diff(want, StateKey(rec)); diff != "" {
 		t.Error(diff)
 	}
 	// Records of stacks that are nobody's are as they always were.

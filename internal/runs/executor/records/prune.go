@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package executor
+package records
 
 import (
 	"context"
@@ -14,68 +14,60 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Keep is which runs of a stack are kept beside those that something still needs.
+// Keep says which runs of a stack are kept beside those that something still needs.
 type Keep struct {
-	// Runs is how many; 0 means any number.
+	// Runs is their maximum number; 0 means any number.
 	Runs int
-	// Age is for how long; 0 means for ever.
+	// Age is their maximum age; 0 means for ever.
 	Age time.Duration
 }
 
 const (
-	// settled is how long what a run left is left alone after it changed: until then a status that does not name the run
-	// yet, or is read from a cache that is late, must not cost it.
+	// settled is how long what a run left stays after its last change: a status that does not name
+	// the run yet, or is read from a cache that is late, must not cost it.
 	settled = time.Hour
-	// replaced is the same for a look whose successor found just the same: its stack's status names that one by then.
+	// replaced is the same for a drift check whose successor found the same: the status names the
+	// successor by then.
 	replaced = 10 * time.Minute
 )
 
 // Pruned is what a pruning removed.
 type Pruned struct {
-	// Runs are those that are gone whole, Blobs and Bytes all that is gone.
+	// Runs counts runs that were removed whole, Blobs and Bytes everything that was removed.
 	Runs, Blobs int
 	Bytes       int64
-	// Left are looks that were to go and still have to wait.
+	// Left are drift checks that were to be removed and still have to wait.
 	Left []string
 }
 
-// PruneRequest says what of a stack's runs is to go.
+// PruneRequest says which of a stack's runs to remove.
 type PruneRequest struct {
 	Stack run.Stack
-	// Named are the runs that the stack's status names: nothing of them goes.
+	// Named are the runs that the stack's status names: they stay as they are.
 	Named []string
-	// Repeated are looks whose successors found just the same: they go first.
+	// Repeated are drift checks whose successors found the same: they are removed first.
 	Repeated []string
 	Keep     Keep
 	Now      time.Time
 }
 
-// Prune removes what nobody needs of a stack's runs: those beyond what is kept, and the files of plans that can no longer
-// be applied. Who reads meanwhile finds a run whole, or none.
-func (e *Executor) Prune(ctx context.Context, r PruneRequest) (Pruned, error) {
-	left, err := e.left(ctx, r.Stack)
+// Prune removes runs beyond those to keep, and the files of plans that can no longer be applied.
+// Concurrent readers find a run whole, or not at all. inUse is asked after the listing: listed runs
+// that are not in use then have ended.
+func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string) (Pruned, error) {
+	left, err := s.left(ctx, r.Stack)
 	if err != nil {
 		return Pruned{}, err
 	}
-	// Asked after the listing: what is listed and not in hand now has ended.
-	named := slices.Clone(r.Named)
-	if rec, _, ok := e.InHand(r.Stack); ok {
-		named = append(named, rec.Spec.ID)
-		if p := rec.Spec.Plan; p != nil {
-			named = append(named, p.RunID)
-		}
-	}
-	done, goes := superfluous(left, named, r)
-	return done, e.removeBlobs(ctx, r.Stack, goes, &done)
+	done, goes := superfluous(left, append(inUse(), r.Named...), r)
+	return done, s.remove(ctx, r.Stack, goes, &done)
 }
 
-// PruneGone removes all that a stack left which is gone, once the last of it is older than that. It tells whether it did.
-func (e *Executor) PruneGone(ctx context.Context, stack run.Stack, before time.Time) (Pruned, error) {
-	if e.inHand(stack) != nil {
-		return Pruned{}, nil
-	}
+// PruneGone removes everything that a deleted stack left, once all of it is older than before.
+func (s Store) PruneGone(ctx context.Context, stack run.Stack, before time.Time) (Pruned, error) {
 	var all []blob.Info
-	for info, err := range e.opts.Blobs.List(ctx, stack.Prefix()) {
+	var done Pruned
+	for info, err := range s.Blobs.List(ctx, stack.Prefix()) {
 		if err != nil {
 			return Pruned{}, fmt.Errorf("list what stack %s left: %w", stack, err)
 		}
@@ -83,25 +75,22 @@ func (e *Executor) PruneGone(ctx context.Context, stack run.Stack, before time.T
 			return Pruned{}, nil
 		}
 		all = append(all, info)
-	}
-	var done Pruned
-	for _, info := range all {
-		if strings.HasSuffix(info.Key, "/"+run.BlobRecord) {
+		if isRecord(info) {
 			done.Runs++
 		}
 	}
-	if err := e.removeBlobs(ctx, stack, all, &done); err != nil {
+	if err := s.remove(ctx, stack, all, &done); err != nil {
 		return done, err
 	}
-	if err := e.opts.Blobs.Delete(ctx, stack.LockFileKey()); err != nil {
+	if err := s.Blobs.Delete(ctx, stack.LockFileKey()); err != nil {
 		return done, fmt.Errorf("remove the lock file of stack %s, which is gone: %w", stack, err)
 	}
 	return done, nil
 }
 
-func (e *Executor) removeBlobs(ctx context.Context, stack run.Stack, goes []blob.Info, done *Pruned) error {
+func (s Store) remove(ctx context.Context, stack run.Stack, goes []blob.Info, done *Pruned) error {
 	for _, info := range goes {
-		if err := e.opts.Blobs.Delete(ctx, info.Key); err != nil {
+		if err := s.Blobs.Delete(ctx, info.Key); err != nil {
 			return fmt.Errorf("remove what runs of %s left: %w", stack, err)
 		}
 		done.Blobs++
@@ -114,17 +103,18 @@ func (e *Executor) removeBlobs(ctx context.Context, stack run.Stack, goes []blob
 type leftRun struct {
 	id    string
 	parts []blob.Info
-	// at is when it changed last.
+	// at is its last change.
 	at time.Time
 }
 
-// runParts are what runs leave, in the order in which it is removed: a run without its record is in no list any more.
+// runParts are what runs leave, in the order of removal: a run without its record is not listed any
+// more.
 var runParts = []string{run.BlobRecord, run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow}
 
-// left lists what a stack's runs left, oldest first, the place of quiet passes left out.
-func (e *Executor) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
+// left lists what a stack's runs left, oldest first, without the place of quiet passes.
+func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 	var all []leftRun
-	for info, err := range e.opts.Blobs.List(ctx, stack.Prefix()) {
+	for info, err := range s.Blobs.List(ctx, stack.Prefix()) {
 		if err != nil {
 			return nil, fmt.Errorf("list the runs of %s: %w", stack, err)
 		}
@@ -144,7 +134,8 @@ func (e *Executor) left(ctx context.Context, stack run.Stack) ([]leftRun, error)
 	return all, nil
 }
 
-// superfluous says what of the runs goes. Runs are in the order of their ids, which is that of their age.
+// superfluous says what to remove of the runs, which are in the order of their ids, and so of their
+// age.
 func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, goes []blob.Info) {
 	newer := 0
 	for _, left := range slices.Backward(runs) {
@@ -169,7 +160,7 @@ func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, g
 	return done, goes
 }
 
-// ordered has the record first.
+// ordered puts the record first.
 func ordered(parts []blob.Info) []blob.Info {
 	slices.SortFunc(parts, func(a, b blob.Info) int { return rank(a) - rank(b) })
 	return parts
@@ -179,7 +170,9 @@ func rank(info blob.Info) int {
 	return slices.Index(runParts, info.Key[strings.LastIndex(info.Key, "/")+1:])
 }
 
-// spent are the files of a plan that nobody can apply any more, or hand to a reviewer. What people read stays.
+func isRecord(info blob.Info) bool { return rank(info) == 0 }
+
+// spent are the files of a plan that nobody can apply or review any more. The readable ones stay.
 func spent(parts []blob.Info) []blob.Info {
 	var goes []blob.Info
 	for _, part := range parts {

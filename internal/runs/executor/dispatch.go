@@ -1,0 +1,205 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/lease"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// dispatch gives runs to runners, and ends those whose runner is gone. Package lease decides which
+// these are.
+type dispatch struct {
+	opts   *Options
+	hand   *hand
+	homes  *homes
+	ending *ending
+
+	// draining is guarded by hand.mu; told is closed when a runner was told to drain.
+	draining bool
+	told     chan struct{}
+	tellOnce sync.Once
+}
+
+// leaseChecks is how often leases are checked while one lasts.
+const leaseChecks = 10
+
+// Run has the backend carry out the runs, and ends those whose home's lease has ended, until ctx
+// ends.
+func (d *dispatch) Run(ctx context.Context) error {
+	go d.watchLeases(ctx)
+	return d.opts.Backend.Run(ctx, func(home string) { d.runnerEnded(ctx, home) })
+}
+
+func (d *dispatch) watchLeases(ctx context.Context) {
+	pause := d.homes.length / leaseChecks
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if now.Sub(last) > 2*pause { // this process was stopped, and heard nobody
+			d.hand.mu.Lock()
+			d.homes.renewAll(now)
+			d.hand.mu.Unlock()
+		}
+		last = now
+		d.settle(ctx, nil)
+		d.forgetHomes()
+	}
+}
+
+// runnerEnded ends the runs of a home where no runner will follow. Where one will, it says what
+// became of them.
+func (d *dispatch) runnerEnded(ctx context.Context, home string) {
+	if d.opts.Backend.Keeps(home) {
+		return
+	}
+	d.hand.mu.Lock()
+	d.homes.of(home).gone = true
+	d.hand.mu.Unlock()
+	d.settle(ctx, nil)
+	d.forgetHomes()
+}
+
+func (d *dispatch) forgetHomes() {
+	d.hand.mu.Lock()
+	defer d.hand.mu.Unlock()
+	used := map[string]bool{}
+	for _, en := range d.hand.runs {
+		used[en.owner.Home] = true
+	}
+	d.homes.forget(used)
+}
+
+// settle carries out what package lease decides about the runs in hand. It returns the runs that
+// the runner must forget: those of another home, and those that were not in hand when it asked. A
+// run that leaves the hand while the runner waits for its answer does so with that runner's result.
+// req is nil when nobody asks.
+func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []string) {
+	lost := map[*entry]string{}
+	d.hand.mu.Lock()
+	facts := d.facts(req)
+	if req != nil && !facts.Stale() {
+		forget = d.note(*req)
+	}
+	for _, en := range d.hand.runs {
+		if en.held { // not a runner's
+			continue
+		}
+		switch lease.Decide(lease.Run{ID: en.id, Owner: en.owner, Begun: en.started}, facts) {
+		case lease.Stays:
+		case lease.Claimed: // a server that started anew may have queued it
+			en.owner = facts.Poll.Owner
+			d.hand.isRunning(en)
+		case lease.Foreign:
+			forget = append(forget, en.id)
+		case lease.Again:
+			en.owner = lease.Owner{}
+			d.hand.wait(en)
+		case lease.Lost:
+			lost[en] = "is gone and left nothing behind"
+		case lease.Unheard:
+			lost[en] = fmt.Sprintf("has not been heard from for %s", d.homes.length)
+		}
+	}
+	d.hand.mu.Unlock()
+	for en, why := range lost {
+		rec := en.record()
+		d.opts.Log.Warn("a run lost its runner, which "+why, "stack", en.stack.String(), "run", en.id, "runner", rec.Runner)
+		if err := d.ending.finish(ctx, en, interrupted(rec, why)); err != nil {
+			d.opts.Log.Error("recording an interrupted run", "stack", en.stack.String(), "run", en.id, "error", err)
+		}
+	}
+	return forget
+}
+
+func interrupted(rec run.Record, why string) run.Result {
+	r := run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now(), ApplyStarted: rec.Permitted}
+	r.Error = fmt.Sprintf("The runner that carried out run %s %s.", rec.Spec.ID, why)
+	if r.ApplyStarted {
+		r.Error += " Changes after its last stored state are not in the state."
+	}
+	return r
+}
+
+// facts are what is known of those who have runs. hand.mu is held.
+func (d *dispatch) facts(req *run.PollRequest) lease.Facts {
+	f := lease.Facts{Now: time.Now(), Length: d.homes.length, Homes: map[string]lease.Home{}}
+	if req != nil {
+		f.Poll = &lease.Poll{Owner: lease.Owner{Home: req.Home, Runner: req.Runner}, Active: req.Active}
+		f.Homes[req.Home] = d.homes.facts(req.Home)
+	}
+	for _, en := range d.hand.runs {
+		name := en.owner.Home
+		if _, known := f.Homes[name]; !known && name != "" {
+			f.Homes[name] = d.homes.facts(name)
+		}
+	}
+	return f
+}
+
+// note records what else a poll says, and returns the runs that it names and that are not in hand.
+// hand.mu is held.
+func (d *dispatch) note(req run.PollRequest) (unknown []string) {
+	d.noteLeaving(req)
+	d.homes.deleted = slices.DeleteFunc(d.homes.deleted, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
+	for _, id := range req.Active {
+		if d.hand.runs[id] == nil {
+			unknown = append(unknown, id)
+		}
+	}
+	return unknown
+}
+
+// noteLeaving remembers what a dismissed runner still finishes. When that changes, stacks whose
+// runs wait for it are reconciled, because it is in their conditions. hand.mu is held.
+func (d *dispatch) noteLeaving(req run.PollRequest) {
+	var leaving []run.Stack
+	for _, id := range req.Active {
+		if en := d.hand.runs[id]; en != nil && !d.opts.Backend.Starts(req.Build) {
+			leaving = append(leaving, en.stack)
+		}
+	}
+	h := d.homes.of(req.Home)
+	if slices.Equal(leaving, h.leaving) {
+		return
+	}
+	h.leaving = leaving
+	for _, en := range d.hand.runs {
+		if d.hand.waits(en) {
+			d.opts.Ended(en.stack)
+		}
+	}
+}
+
+// Drain makes runners finish what they have and take nothing more. The channel is closed when one
+// was told.
+func (d *dispatch) Drain() <-chan struct{} {
+	d.hand.mu.Lock()
+	defer d.hand.mu.Unlock()
+	d.draining = true
+	d.hand.announce()
+	return d.told
+}
+
+// toldToDrain notes that a runner got an answer that tells it to drain, if the whole server does.
+func (d *dispatch) toldToDrain() {
+	d.hand.mu.Lock()
+	defer d.hand.mu.Unlock()
+	if d.draining {
+		d.tellOnce.Do(func() { close(d.told) })
+	}
+}

@@ -1,0 +1,183 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/runs/executor/evidence"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// ending ends runs: it checks the result, puts it on record, and tells the listener.
+type ending struct {
+	opts     *Options
+	hand     *hand
+	ended    *ended
+	records  records.Store
+	locks    locks
+	evidence *evidence.Finder
+}
+
+// finish releases a run's lock, stores its result and takes it out of the hand; a quiet pass is
+// stored afterwards. It is idempotent: the first result counts.
+func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	if en.over {
+		return nil
+	}
+	rec := en.record()
+	if rec.Result == nil {
+		if err := f.judge(ctx, en, rec, &result); err != nil {
+			return err
+		}
+		rec.Result, rec.Planning = &result, false
+		rec.Planned = nil // the result says what came of it
+	}
+	// A pass that found something is kept under its own name.
+	rec.Quiet = rec.Quiet && foundNothing(rec.Result)
+	if rec.Quiet {
+		rec.Passes = f.ended.passes(en.stack) + 1
+	}
+	later := rec.Quiet && !rec.LockHeld && !en.resumed
+	if err := f.putOnRecord(ctx, en, &rec, later); err != nil {
+		return err
+	}
+	f.leave(en, rec, later)
+	return nil
+}
+
+// foundNothing says whether a quiet pass needs no record of its own.
+func foundNothing(r *run.Result) bool {
+	return r.Outcome == run.OutcomeSucceeded && !r.ApplyStarted && (r.Plan == nil || !r.Plan.Changes)
+}
+
+// judge makes sure that the result that a runner gives is the whole truth.
+func (f *ending) judge(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
+	// A runner that lost its own journal does not know how far the run had come.
+	result.ApplyStarted = result.ApplyStarted || rec.Permitted && result.Outcome == run.OutcomeInterrupted
+	if err := f.vouch(ctx, en, rec, result); err != nil {
+		return err
+	}
+	f.sayWhoStopped(en, result)
+	en.onePlan(result)
+	return f.account(ctx, en, rec, result)
+}
+
+// sayWhoStopped makes the end of a run that a person stopped a failure of its own class: one that
+// was merely called back is begun anew at once. A run that succeeded all the same stays a success.
+func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
+	f.hand.mu.Lock()
+	defer f.hand.mu.Unlock()
+	switch {
+	case en.stopped == "" || result.Outcome == run.OutcomeSucceeded:
+	case result.Outcome == run.OutcomeCanceled:
+		result.Outcome, result.Class = run.OutcomeFailed, run.FailureCanceled
+		if !strings.Contains(result.Error, en.stopped) {
+			result.Error = en.stopped + ": " + result.Error
+		}
+	case result.Class == "":
+		result.Class = run.FailureCanceled
+	}
+}
+
+// account lists in the result and the log what an interrupted apply may have done without any state
+// proving it. For some minutes it fails while evidence cannot be read, and the runner asks again.
+// The entry's lock is held.
+func (f *ending) account(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
+	if !evidence.MayHaveLeft(rec, result) {
+		return nil
+	}
+	log, _, err := en.log.Reader()
+	if err != nil {
+		return err
+	}
+	l, err := f.evidence.List(ctx, rec, result, log)
+	if err != nil {
+		return err
+	}
+	evidence.Conceal(l.Objects, rec.Spec.KnownSecrets().Masker(mask.Mark))
+	if !en.told {
+		en.told = true
+		sayUnproven(en.log, l)
+	}
+	return nil
+}
+
+// putOnRecord stores what the run has left. The record of a quiet pass is stored later.
+func (f *ending) putOnRecord(ctx context.Context, en *entry, rec *run.Record, later bool) error {
+	if !later {
+		if err := f.wrapUp(ctx, en, rec); err != nil {
+			return err
+		}
+	}
+	if len(rec.Result.LockFile) > 0 {
+		if err := f.records.PutLockFile(ctx, en.stack, rec.Result.LockFile); err != nil {
+			return err
+		}
+	}
+	if later {
+		return nil
+	}
+	return f.records.Put(ctx, *rec)
+}
+
+// wrapUp does what comes before a result is stored. The log, because readers of a result may read
+// it. The lock, because all states of the run are stored, and a record with a result gets no
+// further care.
+func (f *ending) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
+	var keep, unlock error
+	var both sync.WaitGroup
+	both.Go(func() { keep = en.keepLog(ctx, f.records, *rec) })
+	if rec.LockHeld || en.resumed {
+		both.Go(func() { unlock = f.locks.release(ctx, *rec) })
+	}
+	both.Wait()
+	if err := errors.Join(keep, unlock); err != nil {
+		return err
+	}
+	rec.LockHeld = false
+	// An earlier server did not put the last state that it stored on record.
+	if en.resumed && rec.Permitted && rec.Spec.Backend.Kind == run.BackendManaged {
+		if now, err := f.opts.States.Read(ctx, records.StateKey(*rec)); err == nil {
+			m := mark(now)
+			rec.StateMark = &m
+		}
+	}
+	return nil
+}
+
+// leave takes a run that is over out of the hand and tells those who wait for its end.
+func (f *ending) leave(en *entry, rec run.Record, later bool) {
+	en.now.Store(&rec)
+	en.over = true
+	f.ended.add(en, rec, later)
+	en.log.Finish()
+	f.evidence.Forget(en.id)
+	f.hand.drop(en)
+	f.opts.Observe(rec)
+	f.opts.Ended(en.stack)
+}
+
+// retryPause is between attempts to put the end of a run on record that nobody else would make.
+const retryPause = 2 * time.Second
+
+// finishLater tries until the end of a run is on record: its lock is held until then.
+func (f *ending) finishLater(ctx context.Context, en *entry, result run.Result) {
+	for {
+		time.Sleep(retryPause)
+		err := f.finish(ctx, en, result)
+		if err == nil {
+			return
+		}
+		f.opts.Log.Error("recording the end of a run", "stack", en.stack.String(), "run", en.id, "error", err)
+	}
+}

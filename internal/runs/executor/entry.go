@@ -1,0 +1,146 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/livelog"
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/lease"
+	"github.com/yuba-dev/yuba/internal/runs/queue"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// entry is a run in hand. A request about it holds its lock for as long as it takes, uploads to
+// slow stores included. It is never taken under the hand's, and reading the record does not need
+// it.
+type entry struct {
+	id    string
+	stack run.Stack
+	token string
+	// spec is the record's, which never changes.
+	spec  *run.Spec
+	class queue.Class
+	since time.Time
+
+	// Guarded by hand.mu: who has it, whether that runner has fetched it, whether it should stop,
+	// and whether only a person can still stop it, whose wish stopped has in words.
+	owner                        lease.Owner
+	started, canceled, permitted bool
+	stopped                      string
+	// hindered says why a state of the run cannot be stored, when retrying does not help.
+	hindered string
+	// held runs are not handed out: they have not begun, or somebody else carries them out.
+	held bool
+
+	// now is the current record. It is replaced as a whole, nearly always under mu.
+	now atomic.Pointer[run.Record]
+	// plan is the digest of the run's plan, nil until something of it arrives.
+	plan atomic.Pointer[string]
+
+	mu   sync.Mutex
+	log  *livelog.Log
+	over bool
+	// resumed runs began under an earlier server: the record may lack what they did last.
+	resumed bool
+	// shipped are the digests of the states that this server stored, by their sequence numbers.
+	shipped map[int]string
+	// told is true once the log says what the run may have left behind.
+	told bool
+	// review is the review of the run's plan, once it was requested.
+	review *reviewing
+}
+
+func newEntry(liveDir string, rec run.Record, resumed bool) (*entry, error) {
+	live, err := livelog.Open(liveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
+	if err != nil {
+		return nil, err
+	}
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, owner: ownerOn(rec),
+		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed),
+		class: classOf(rec), since: rec.Created, log: live}
+	if rec.StoppedBy != "" {
+		en.stopped, en.canceled = stoppedBy(rec.StoppedBy), true
+	}
+	if rec.PlanDigest != "" {
+		en.plan.Store(&rec.PlanDigest)
+	}
+	en.now.Store(&rec)
+	return en, nil
+}
+
+// ownerOn is the owner that a record names: runs that began have one, and so have those handed out
+// to a home of their own.
+func ownerOn(rec run.Record) lease.Owner {
+	if rec.Started == nil && rec.Home == "" {
+		return lease.Owner{}
+	}
+	return lease.Owner{Home: cmp.Or(rec.Home, run.HomeLocal), Runner: rec.Runner}
+}
+
+// held says whether a new entry is kept from the runners. Resumed runs that are a runner's were
+// queued before.
+func held(rec run.Record, resumed bool) bool {
+	switch {
+	case !rec.Spec.Operation.ByHand():
+		return false
+	case rec.Spec.Operation == run.OperationShell, rec.Spec.AtServer():
+		return true
+	}
+	return !resumed
+}
+
+func classOf(rec run.Record) queue.Class {
+	switch rec.Urgency {
+	case run.UrgencyAwaited:
+		return queue.Urgent
+	case run.UrgencyDrift:
+		return queue.Drift
+	}
+	return queue.Changed
+}
+
+// record is the current record. It never blocks: stack workers ask while a state is on its way to a
+// slow store.
+func (en *entry) record() run.Record { return *en.now.Load() }
+
+// change replaces the record by a changed one. What the record points to is never changed, only
+// replaced.
+func (en *entry) change(do func(rec *run.Record)) {
+	for {
+		now := en.now.Load()
+		rec := *now
+		do(&rec)
+		if en.now.CompareAndSwap(now, &rec) {
+			return
+		}
+	}
+}
+
+// keep stores a record before it becomes the current one: a crash would lose what is not on record,
+// and nobody would store it again. The entry's lock is held.
+func (en *entry) keep(ctx context.Context, store records.Store, rec run.Record) error {
+	if err := store.Put(ctx, rec); err != nil {
+		return err
+	}
+	en.now.Store(&rec)
+	return nil
+}
+
+// keepLog stores the log. The record says where.
+func (en *entry) keepLog(ctx context.Context, store records.Store, rec run.Record) error {
+	log, size, err := en.log.Reader()
+	if err != nil {
+		return err
+	}
+	return store.PutLog(ctx, rec, log, size)
+}
+
+// revocable says whether the run can be called back. The hand's lock is held.
+func (en *entry) revocable() bool { return !en.permitted || en.record().Planning }

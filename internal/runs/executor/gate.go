@@ -1,0 +1,200 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// gate answers whether a run may begin its apply, and whether its plan may be kept.
+type gate struct {
+	opts    *Options
+	hand    *hand
+	records records.Store
+	locks   locks
+}
+
+func refuse(o run.Outcome, c run.Failure, reason string) *run.ContinueResponse {
+	return &run.ContinueResponse{Outcome: o, Class: c, Reason: reason}
+}
+
+// proceed answers whether an apply may begin. It takes the state's lock before it asks, so that
+// nothing can change between the answer and the apply. The lock of a refused run is released with
+// its result.
+func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	if en.over {
+		return nil, errOver
+	}
+	if en.record().Permitted {
+		return &run.ContinueResponse{Go: true}, nil
+	}
+	for _, step := range []func(context.Context, *entry, run.ContinueRequest) (*run.ContinueResponse, error){
+		g.comeForward, g.lock, g.ask,
+	} {
+		if no, err := step(ctx, en, req); err != nil || no != nil {
+			return no, err
+		}
+	}
+	if !g.permit(en) {
+		return refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil // the result will say by whom
+	}
+	rec := en.record()
+	rec.Permitted, rec.Planning = true, rec.Spec.Direct && rec.Spec.Operation == run.OperationPlanAndApply && req.Plan == nil
+	rec.Began = rec.StateMark
+	if p := req.Plan; p.TellsFates() {
+		rec.Planned, rec.PlannedTotal, rec.PlannedNone = p.Fates, p.FatesTotal, p.FatesTotal == 0
+	}
+	if err := en.keep(ctx, g.records, rec); err != nil {
+		return nil, err
+	}
+	return &run.ContinueResponse{Go: true}, nil
+}
+
+// comeForward gives a quiet pass a record of its own and has the stack's status name it, which
+// Permit does. That comes before the lock: a server that starts anew finds the lock's owner by the
+// status. The entry's lock is held.
+func (g *gate) comeForward(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	rec := en.record()
+	if rec.Announced {
+		return nil, nil
+	}
+	rec.Announced, rec.Quiet = true, false
+	if err := en.keep(ctx, g.records, rec); err != nil {
+		return nil, err
+	}
+	no, err := g.ask(ctx, en, req)
+	if no != nil || err != nil { // the status may not name it: the next attempt asks again
+		en.change(func(rec *run.Record) { rec.Announced = false })
+	}
+	return no, err
+}
+
+// ask asks whether the apply is still wanted. The entry's lock is held.
+func (g *gate) ask(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	p, err := g.opts.Permit(ctx, en.record(), req.Plan)
+	if err != nil || p.Go {
+		return nil, err
+	}
+	return refuse(run.OutcomeCanceled, "", p.Reason), nil
+}
+
+// permit marks the run as one that can no longer be called back, unless it was already.
+func (g *gate) permit(en *entry) bool {
+	g.hand.mu.Lock()
+	defer g.hand.mu.Unlock()
+	en.permitted = !en.canceled
+	return en.permitted
+}
+
+// lock takes the lock of a managed state and makes sure that the state is still the one that the
+// run was given. It refuses an apply whose state the API would not take: the run could not end,
+// because what it made would be in no state. The entry's lock is held.
+func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	if en.spec.Backend.Kind != run.BackendManaged {
+		return nil, nil
+	}
+	// This goes on record with the permission. Until then, after a crash, any run without a result
+	// may have its lock.
+	en.change(func(rec *run.Record) { rec.LockHeld = true })
+	rec := en.record()
+	key := records.StateKey(rec)
+	if err := g.locks.take(ctx, rec); err != nil {
+		if held := asLocked(err); held != nil {
+			return refuse(run.OutcomeFailed, run.FailureLocked, held.Error()), nil
+		}
+		return nil, err
+	}
+	now, err := g.opts.States.Read(ctx, key, expectations(rec)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.opts.States.Room(ctx, key, now, rec.State.Labels); err != nil {
+		var denied *state.DeniedError
+		if errors.As(err, &denied) {
+			return refuse(run.OutcomeFailed, run.FailureState, denied.Error()), nil
+		}
+		return nil, err
+	}
+	en.change(func(rec *run.Record) { rec.StateOwners = ownersOf(now) })
+	current := mark(now)
+	same := req.State == cmp.Or(current.Digest, run.NoState)
+	// Which state it was goes on record with the permission, too. After a crash the runner knows.
+	given := rec.StateMark
+	if given == nil && same {
+		given = &current
+		en.change(func(rec *run.Record) { rec.StateMark = given })
+	}
+	// The runner may have got another answer than the one on record.
+	if given == nil || *given != current || req.State != "" && !same {
+		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil
+	}
+	return nil, nil
+}
+
+// ownersOf are the owners of a state in the words of the protocol.
+func ownersOf(s *state.Snapshot) run.StateOwners {
+	owners := run.StateOwners{Scope: s.Ownership.Scope}
+	for _, owner := range s.Ownership.Owners {
+		owners.Stacks = append(owners.Stacks, run.StateOwner(owner))
+	}
+	return owners
+}
+
+// reviewing is one review of a plan. Requests that come meanwhile wait for the same answer.
+type reviewing struct {
+	done   chan struct{}
+	answer Permission
+	err    error
+}
+
+// errReviewing lets a runner ask again: its connections do not wait for ever.
+var errReviewing = refused(http.StatusServiceUnavailable, "the review of the plan is not over yet")
+
+// review answers whether a plan may be kept or applied. It holds no lock, because a review may take
+// long.
+func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	en.mu.Lock()
+	rec, r := en.record(), en.review
+	if r == nil {
+		r = &reviewing{done: make(chan struct{})}
+		en.review = r
+		go func() {
+			defer close(r.done)
+			// The answer is for the next request when this one has been given up.
+			r.answer, r.err = g.opts.Review(context.WithoutCancel(ctx), rec, req.Plan)
+		}()
+	}
+	en.mu.Unlock()
+	patience := time.NewTimer(run.PollWait)
+	defer patience.Stop()
+	select {
+	case <-r.done:
+	case <-patience.C:
+		return nil, errReviewing
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	switch {
+	case r.err != nil:
+		en.mu.Lock()
+		defer en.mu.Unlock()
+		if en.review == r {
+			en.review = nil // the next request starts another one
+		}
+		return nil, r.err
+	case r.answer.Go:
+		return &run.ContinueResponse{Go: true}, nil
+	}
+	return refuse(run.OutcomeFailed, run.FailureRefused, r.answer.Reason), nil
+}

@@ -1,0 +1,193 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/queue"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// hand holds the runs in hand, and the queue of those that wait for a runner. Nothing in it is
+// stored: a server that starts anew fills it from the records that stacks' statuses name, and from
+// the runners' polls.
+type hand struct {
+	opts  *Options
+	homes *homes
+
+	mu     sync.Mutex
+	runs   map[string]*entry
+	stacks map[run.Stack]*entry
+	queue  *queue.Queue
+	// costs are how long the stacks' runs took lately.
+	costs map[run.Stack]time.Duration
+	// changed is closed, and replaced, at each change that pollers wait for.
+	changed chan struct{}
+}
+
+func newHand(opts *Options, homes *homes) *hand {
+	return &hand{opts: opts, homes: homes, runs: map[string]*entry{}, stacks: map[run.Stack]*entry{},
+		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{})}
+}
+
+// BusyError says that a stack already has a run in hand.
+type BusyError struct {
+	Stack run.Stack
+	RunID string
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("start a run of %s: run %s is in hand", e.Stack, e.RunID)
+}
+
+// Is makes the error a run.ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == run.ErrBusy }
+
+// take adds a run. Adding the same run again does nothing; another run of the stack is a
+// *BusyError.
+func (h *hand) take(rec run.Record, resumed bool) error {
+	en, err := newEntry(h.opts.LiveDir, rec, resumed)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if busy := h.stacks[en.stack]; busy != nil {
+		if busy.id == en.id {
+			return nil
+		}
+		return &BusyError{Stack: en.stack, RunID: busy.id}
+	}
+	h.runs[en.id], h.stacks[en.stack] = en, en
+	switch {
+	case en.held:
+	case en.owner.Home != "":
+		h.isRunning(en)
+		h.homes.of(en.owner.Home)
+	default:
+		h.wait(en)
+	}
+	if h.waitsFor(en) != "" {
+		h.opts.Ended(en.stack)
+	}
+	h.announce()
+	return nil
+}
+
+// drop removes a run.
+func (h *hand) drop(en *entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.runs, en.id)
+	h.queue.Remove(en.id)
+	h.queue.Done(en.id)
+	h.learn(en.record())
+	if h.stacks[en.stack] == en {
+		delete(h.stacks, en.stack)
+	}
+	h.announce()
+}
+
+// announce wakes everybody who waits for a change. h.mu is held.
+func (h *hand) announce() {
+	h.opts.Busy(len(h.runs) > 0)
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// of is the stack's run, nil for none.
+func (h *hand) of(stack run.Stack) *entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stacks[stack]
+}
+
+// find is the stack's run if it has this id, else nil.
+func (h *hand) find(stack run.Stack, id string) *entry {
+	if en := h.of(stack); en != nil && en.id == id {
+		return en
+	}
+	return nil
+}
+
+// byID is the run with this id, nil when it is not in hand.
+func (h *hand) byID(id string) *entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[id]
+}
+
+// InHand returns the stack's run in hand and whether it was told to stop.
+func (h *hand) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	en := h.stacks[stack]
+	if en == nil {
+		return run.Record{}, false, false
+	}
+	rec = en.record()
+	rec.Waits = h.waitsFor(en)
+	return rec, en.canceled, true
+}
+
+// Working says whether a run of any stack is in hand: then its lock is in use.
+func (h *hand) Working(id string) bool { return h.byID(id) != nil }
+
+// Artifacts lists the digests of the source archives that the runs in hand use.
+func (h *hand) Artifacts() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	digests := make([]string, 0, len(h.runs))
+	for _, en := range h.runs {
+		digests = append(digests, en.spec.Artifact.Digest)
+	}
+	return digests
+}
+
+// Busy counts the runs in hand, and those of them that wait for a runner.
+func (h *hand) Busy() (inHand, waiting int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.runs), h.queue.Len()
+}
+
+// changes notes that a run which plans and applies with one process has begun to change something:
+// it cannot be called back any more.
+func (h *hand) changes(en *entry) {
+	if !en.record().Planning {
+		return
+	}
+	en.change(func(rec *run.Record) { rec.Planning = false })
+	h.mu.Lock()
+	h.announce()
+	h.mu.Unlock()
+	h.opts.Changing(en.record())
+}
+
+// namedStacks is the number of stacks that a message names.
+const namedStacks = 3
+
+// waitsFor says why a run cannot end, or has no runner although there is one; else "". h.mu is
+// held.
+func (h *hand) waitsFor(en *entry) string {
+	if en.hindered != "" {
+		return run.WaitsForState + en.hindered
+	}
+	if !h.waits(en) {
+		return ""
+	}
+	names := h.homes.leaving()
+	if len(names) == 0 {
+		return ""
+	}
+	text := run.WaitsForRunner + strings.Join(names[:min(len(names), namedStacks)], ", ")
+	if more := len(names) - namedStacks; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

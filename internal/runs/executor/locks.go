@@ -1,0 +1,56 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// locks takes and releases the locks of managed states. Each lock names its run, so a server that
+// starts anew knows whose it is.
+type locks struct{ opts *Options }
+
+func (l locks) take(ctx context.Context, rec run.Record) error {
+	return l.opts.States.Lock(ctx, records.StateKey(rec), l.info(rec))
+}
+
+// info says in a state's lock for which run it is held.
+func (l locks) info(rec run.Record) state.LockInfo {
+	info := state.LockInfo{ID: rec.Spec.ID, Operation: "OperationTypeApply", Info: "yuba run " + rec.Spec.ID,
+		Who: l.opts.Holder, Version: l.opts.Version, Created: time.Now().UTC(), Path: records.StateKey(rec).SecretName()}
+	if rec.Spec.Operation.ByHand() {
+		info.Operation = rec.Spec.Title()
+		if rec.By != "" {
+			info.Who = rec.By
+		}
+	}
+	return info
+}
+
+// release gives the run's lock back, if its kind takes one. Unlocking by the run's own id never
+// releases another's lock: if somebody else holds it, this run's was broken.
+func (l locks) release(ctx context.Context, rec run.Record) error {
+	if rec.Spec.Operation == run.OperationPlan || rec.Spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	err := l.opts.States.Unlock(ctx, records.StateKey(rec), rec.Spec.ID)
+	if err != nil && asLocked(err) == nil {
+		return fmt.Errorf("release the lock of run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	}
+	return nil
+}
+
+// asLocked is the error if it says that another holds the lock, else nil.
+func asLocked(err error) *state.LockedError {
+	var locked *state.LockedError
+	errors.As(err, &locked)
+	return locked
+}

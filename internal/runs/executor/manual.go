@@ -1,0 +1,178 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/lease"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// manual begins the runs that people request, in three steps. Hold takes the stack's place, so that
+// no other run begins. Then the stack's status names the run, which is how a server that starts
+// anew finds it. Then Begin puts it on record and lets it begin: a shell with the person's own
+// process, what replaces a state as a whole here, the rest with the runner.
+type manual struct {
+	opts   *Options
+	hand   *hand
+	ending *ending
+	locks  locks
+}
+
+// Hold takes the stack's place for a run that is not on record yet; a *BusyError says which run has
+// it.
+func (m *manual) Hold(rec run.Record) error {
+	if !rec.Spec.Operation.ByHand() {
+		return fmt.Errorf("hold %s for a run that nobody asked for. This is a bug in Yuba", rec.Spec.Stack)
+	}
+	if busy := m.hand.of(rec.Spec.Stack); busy != nil {
+		return &BusyError{Stack: rec.Spec.Stack, RunID: busy.id}
+	}
+	return m.hand.take(rec, false)
+}
+
+// LetGo gives the place of a held run back, and leaves nothing of it. The stack is reconciled:
+// changes may have waited for its place.
+func (m *manual) LetGo(stack run.Stack, id string) {
+	en := m.hand.find(stack, id)
+	if en == nil {
+		return
+	}
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	if en.over {
+		return
+	}
+	en.over = true
+	en.log.Finish()
+	m.hand.drop(en)
+	m.opts.Ended(en.stack)
+}
+
+// Begin lets a held run begin and returns its record, which has a result if the run is over
+// already.
+func (m *manual) Begin(ctx context.Context, rec run.Record) (run.Record, error) {
+	stack := rec.Spec.Stack
+	en := m.hand.find(stack, rec.Spec.ID)
+	if en == nil {
+		return rec, fmt.Errorf("begin run %s of %s: it is not held. This is a bug in Yuba", rec.Spec.ID, stack)
+	}
+	kept := rec
+	if rec.Spec.AtServer() { // it happens below; a server that starts anew does not try again
+		kept = rec.WithoutPushedState()
+	}
+	en.mu.Lock()
+	err := en.keep(ctx, m.ending.records, kept)
+	en.mu.Unlock()
+	if err != nil {
+		m.LetGo(stack, rec.Spec.ID)
+		return rec, err
+	}
+	switch {
+	case rec.Spec.AtServer():
+		return m.carryOut(context.WithoutCancel(ctx), en, rec.Spec.StateChange)
+	case rec.Spec.Operation == run.OperationShell:
+		go m.watchShell(en)
+	default:
+		m.release(en)
+	}
+	return kept, nil
+}
+
+// release lets a runner have a held run.
+func (m *manual) release(en *entry) {
+	m.hand.mu.Lock()
+	defer m.hand.mu.Unlock()
+	if m.hand.stacks[en.stack] != en {
+		return
+	}
+	en.held, en.started, en.owner = false, false, lease.Owner{}
+	m.hand.wait(en)
+	m.hand.announce()
+}
+
+// resume goes on with a run that a person requested of an earlier server. What that server did
+// itself is over: how far it came is in the state's history.
+func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
+	en := m.hand.find(stack, id)
+	switch {
+	case en == nil:
+	case en.spec.AtServer():
+		return m.ending.finish(ctx, en, run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now().UTC(), ApplyStarted: true,
+			Error: "the server ended in the middle of it. Whether it was done is told by `yuba state history`"})
+	case en.spec.Operation == run.OperationShell:
+		go m.watchShell(en)
+	}
+	return nil
+}
+
+// carryOut does what the server does itself. It does not stop when the caller hangs up: half of it
+// would be worse.
+func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChange) (run.Record, error) {
+	now := time.Now().UTC()
+	en.mu.Lock()
+	en.change(func(rec *run.Record) { rec.Started, rec.Runner = &now, m.opts.Holder })
+	en.mu.Unlock()
+	text, err := m.replaceState(ctx, en, change)
+	result := run.Result{Outcome: run.OutcomeSucceeded, ApplyStarted: true, Text: text, Confined: true, Finished: time.Now().UTC()}
+	level := "info"
+	if err != nil {
+		level, text = "error", err.Error()
+		result = run.Result{Outcome: run.OutcomeFailed, Class: run.FailureState, FailedStep: run.StepApply, Error: text, Confined: true, Finished: result.Finished}
+		if asLocked(err) != nil {
+			result.Class = run.FailureLocked
+		}
+	} else {
+		result.StateDigest = en.record().StateMark.Digest
+	}
+	if err := en.log.Say(level, text); err != nil {
+		m.opts.Log.Warn("writing a run's log", "stack", en.stack.String(), "run", en.id, "error", err)
+	}
+	err = m.ending.finish(ctx, en, result)
+	if err != nil {
+		go m.ending.finishLater(ctx, en, result)
+	}
+	return en.record(), err
+}
+
+// replaceState pushes a state or goes back to a version, under the state's lock, which finish
+// releases. It returns what it did in words.
+func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateChange) (text string, err error) {
+	rec := en.record()
+	if err := m.locks.take(ctx, rec); err != nil {
+		return "", err
+	}
+	// From here on the lock may be held, whatever else goes wrong.
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	en.change(func(rec *run.Record) { rec.LockHeld = true })
+	key, by := records.StateKey(rec), state.By{Holder: m.locks.info(rec), RunID: rec.Spec.ID}
+	var version state.Version
+	switch change.Verb {
+	case run.StatePush:
+		version, err = m.opts.States.Push(ctx, key, state.PushRequest{Data: change.State, Force: change.Force, Labels: rec.State.Labels, By: by})
+		text = fmt.Sprintf("The pushed state is version %s (serial %d).", version.ID, version.Serial)
+	case run.StateRollback:
+		var done state.Rollback
+		done, err = m.opts.States.Rollback(ctx, key, change.Args[0], by)
+		version = done.To
+		text = fmt.Sprintf("The state is that of version %s again, as version %s (serial %d).", done.From.ID, version.ID, version.Serial)
+	default:
+		err = errors.New("the server cannot do that. This is a bug in Yuba")
+	}
+	if err != nil {
+		return "", err
+	}
+	en.change(func(rec *run.Record) {
+		rec.StateMark = markOf(version)
+		rec.StatesStored++
+	})
+	return text, nil
+}

@@ -1,0 +1,137 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// Blobs is what the executor needs of the blob store.
+type Blobs interface {
+	records.Blobs
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+}
+
+// States is what the executor needs of the state store.
+type States interface {
+	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
+	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
+	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
+	Unlock(ctx context.Context, key state.Key, id string) error
+	Push(ctx context.Context, key state.Key, request state.PushRequest) (state.Version, error)
+	Rollback(ctx context.Context, key state.Key, versionID string, by state.By) (state.Rollback, error)
+	Room(ctx context.Context, key state.Key, now *state.Snapshot, labels map[string]string) error
+	Find(ctx context.Context, key state.Key, digest string) (state.Version, []byte, error)
+}
+
+// Permission is the answer to whether a run may begin its apply.
+type Permission struct {
+	Go     bool
+	Reason string
+}
+
+// Options configure an Executor. Functions may be nil, and must not block unless it says so.
+type Options struct {
+	Blobs  Blobs
+	States States
+	// Backend starts the runners; without one, any runner may poll. Lease is how long the runs of a
+	// silent runner stay with it where the backend does not know better; 0 means lease.Default.
+	Backend Backend
+	Lease   time.Duration
+	// LiveDir holds the logs of runs in hand.
+	LiveDir string
+	// ShellDir is where the processes of shells hold their locks, see run.ShellDir; ShellPatience
+	// is how long one may take from the request to fetching its run, 0 means 30 seconds.
+	ShellDir      string
+	ShellPatience time.Duration
+	// ReadPatience is how long the end of an apply waits for evidence that cannot be read; 0 means
+	// 5 minutes.
+	ReadPatience time.Duration
+	// Permit is asked before an apply begins and may veto it; an error is answered with "try
+	// again". It may block.
+	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Review is asked about each plan of a run with run.Spec.Review. A refused plan is neither kept
+	// nor applied. An error is answered with "try again". It may block.
+	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Changing gets each run that plans and applies with one process once it has begun to change
+	// something.
+	Changing func(run.Record)
+	// Ended gets the stack of each run that ended, or that now waits for something else.
+	Ended func(run.Stack)
+	// Observe gets the record of each run that ended under this server, once, before Ended.
+	Observe func(run.Record)
+	// NamespaceLimit is how many runs of a namespace may be with runners at a time, 0 for any
+	// number.
+	NamespaceLimit func(namespace string) int
+	// Busy hears whether runs are in hand, again and again.
+	Busy func(bool)
+	// Credential is the runners' own bearer token.
+	Credential string
+	// Holder names this server in locks, such as "yuba@host".
+	Holder  string
+	Version string
+	Log     *slog.Logger
+}
+
+// shellPatience is the default of Options.ShellPatience.
+const shellPatience = 30 * time.Second
+
+// withDefaults completes the options.
+func (o Options) withDefaults() *Options {
+	permit := func(context.Context, run.Record, *run.PlanResult) (Permission, error) {
+		return Permission{Go: true}, nil
+	}
+	review := func(context.Context, run.Record, *run.PlanResult) (Permission, error) {
+		return Permission{Reason: "this server reviews no plans"}, nil
+	}
+	ignore := func(run.Record) {}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.ShellPatience = cmp.Or(o.ShellPatience, shellPatience)
+	if o.Backend == nil {
+		o.Backend = noBackend{}
+	}
+	if o.Permit == nil {
+		o.Permit = permit
+	}
+	if o.Review == nil {
+		o.Review = review
+	}
+	if o.Changing == nil {
+		o.Changing = ignore
+	}
+	if o.Observe == nil {
+		o.Observe = ignore
+	}
+	if o.Ended == nil {
+		o.Ended = func(run.Stack) {}
+	}
+	if o.Busy == nil {
+		o.Busy = func(bool) {}
+	}
+	return &o
+}
+
+// makeDirs makes the directories of live logs and shells.
+func (o *Options) makeDirs() error {
+	if err := os.MkdirAll(o.LiveDir, 0o700); err != nil {
+		return fmt.Errorf("prepare the directory of live logs: %w", err)
+	}
+	if o.ShellDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.ShellDir, 0o700); err != nil {
+		return fmt.Errorf("prepare the directory of shells: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// protocol serves the run protocol to runners.
+type protocol struct {
+	opts     *Options
+	hand     *hand
+	dispatch *dispatch
+	gate     *gate
+	ending   *ending
+	states   *stateIntake
+}
+
+// serve answers a request about a run. The answer is nil for none, the bytes of a JSON document, a
+// stream that is closed, or else a value to encode.
+type serve func(en *entry, w http.ResponseWriter, r *http.Request) (answer any, err error)
+
+// Handler serves the run protocol (see package run) below run.PathPrefix.
+func (p *protocol) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+run.PathPrefix+"/poll", p.poll)
+	for pattern, serve := range map[string]serve{
+		"GET ":           serveSpec,
+		"GET /artifact":  p.serveArtifact,
+		"GET /plan":      p.serveSavedPlan,
+		"GET /state":     p.serveState,
+		"PUT /state":     p.takeState,
+		"PUT /plan":      p.takePlan(run.BlobPlan),
+		"PUT /plan.json": p.takePlan(run.BlobPlanJSON),
+		"PUT /plan.txt":  p.takePlan(run.BlobPlanText),
+		"PUT /show.json": p.takePlan(run.BlobPlanShow),
+		"GET /log":       serveLogPosition,
+		"PUT /log":       p.takeLog,
+		"POST /continue": p.takeQuestion,
+		"POST /result":   p.takeResult,
+	} {
+		method, part, _ := strings.Cut(pattern, " ")
+		mux.Handle(method+" "+run.PathPrefix+"/runs/{id}"+part, p.forRun(serve))
+	}
+	return versioned(mux)
+}
+
+// versioned refuses runners whose version of the protocol this server does not speak.
+func versioned(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := strconv.Atoi(r.Header.Get(run.HeaderProtocol))
+		if err != nil || v > run.ProtocolVersion || v < run.ProtocolVersion-1 || v < 1 {
+			refused(http.StatusUpgradeRequired, "this server speaks version %d of the run protocol and the one before; the runner named %q",
+				run.ProtocolVersion, r.Header.Get(run.HeaderProtocol)).send(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
+	if !same(bearer(r), p.opts.Credential) {
+		refused(http.StatusUnauthorized, "poll: not this server's runner").send(w)
+		return
+	}
+	var req run.PollRequest
+	if err := readJSON(w, r, 1<<20, &req); err != nil {
+		refused(http.StatusBadRequest, "%s", err).send(w)
+		return
+	}
+	answer := p.dispatch.poll(r.Context(), req)
+	send(w, answer)
+	if answer.Drain {
+		p.dispatch.toldToDrain()
+	}
+}
+
+// forRun finds the run of a request and checks its token. Of runs that are not in hand it says only
+// that nothing more of them is wanted, which tells a stranger nothing.
+func (p *protocol) forRun(serve serve) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.hand.mu.Lock()
+		en := p.hand.runs[r.PathValue("id")]
+		begun, ours := en != nil && en.started, en != nil && same(bearer(r), en.token)
+		if ours {
+			p.hand.homes.renew(en.owner.Home)
+		}
+		p.hand.mu.Unlock()
+		if en == nil {
+			errOver.send(w)
+			return
+		}
+		if !ours {
+			refused(http.StatusUnauthorized, "not this run's token").send(w)
+			return
+		}
+		if !begun {
+			p.dispatch.begin(en)
+		}
+		answer, err := serve(en, w, r)
+		if err != nil {
+			p.fail(en, w, r, err)
+			return
+		}
+		send(w, answer)
+	})
+}
+
+// refusal is an error with its response. It is part of the protocol and not logged.
+type refusal struct {
+	status  int
+	problem run.Problem
+}
+
+func refused(status int, format string, args ...any) *refusal {
+	return &refusal{status, run.Problem{Message: fmt.Sprintf(format, args...)}}
+}
+
+func (e *refusal) Error() string { return e.problem.Message }
+
+func (e *refusal) send(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	json.NewEncoder(w).Encode(e.problem) //nolint:errcheck // the runner asks again
+}
+
+// errOver answers a request that was on its way when its run ended. It must not have an effect:
+// "may I apply" would take a lock that nobody releases.
+var errOver = refused(http.StatusGone, "the run is over")
+
+// fail answers an error: "try again", unless that cannot help.
+func (p *protocol) fail(en *entry, w http.ResponseWriter, r *http.Request, err error) {
+	var (
+		known    *refusal
+		conflict *state.ConflictError
+		tooLarge *http.MaxBytesError
+		other    *otherPlanError
+	)
+	answer := refused(http.StatusServiceUnavailable, "%s", err)
+	switch {
+	case errors.As(err, &known):
+		known.send(w)
+		return
+	case state.Denied(err): // the runner tries again, less often
+		answer.problem.Class = run.FailureState
+	case errors.As(err, &conflict), state.Lasting(err):
+		answer.status, answer.problem.Class = http.StatusConflict, run.FailureState
+	case errors.As(err, &other):
+		answer.status, answer.problem.Class = http.StatusConflict, run.FailureStalePlan
+	case errors.As(err, &tooLarge):
+		answer.status, answer.problem.Class = http.StatusRequestEntityTooLarge, run.FailureLimit
+	case errors.Is(err, context.Canceled):
+		return
+	}
+	p.opts.Log.Warn("answering a runner", "stack", en.stack.String(), "run", en.id, "request", r.Method+" "+r.URL.Path, "error", err)
+	answer.send(w)
+}
+
+// serveSpec is for runners that did not get the spec with the run.
+func serveSpec(en *entry, _ http.ResponseWriter, _ *http.Request) (any, error) { return en.spec, nil }
+
+func (p *protocol) serveArtifact(en *entry, _ http.ResponseWriter, r *http.Request) (any, error) {
+	return p.opts.Blobs.OpenArtifact(r.Context(), en.spec.Artifact.Digest)
+}
+
+func (p *protocol) serveSavedPlan(en *entry, _ http.ResponseWriter, r *http.Request) (any, error) {
+	plan := en.spec.Plan
+	if plan == nil {
+		return nil, refused(http.StatusNotFound, "the run applies no saved plan")
+	}
+	body, err := p.opts.Blobs.Open(r.Context(), en.stack.Key(plan.RunID, run.BlobPlan))
+	if errors.Is(err, blob.ErrNotFound) {
+		gone := refused(http.StatusConflict, "the plan that run %s made is not stored any more; a fresh plan is needed", plan.RunID)
+		gone.problem.Class = run.FailureStalePlan
+		return nil, gone
+	}
+	return body, err
+}
+
+func (p *protocol) serveState(en *entry, _ http.ResponseWriter, r *http.Request) (any, error) {
+	snapshot, err := p.states.read(r.Context(), en)
+	if err != nil || snapshot == nil || snapshot.Data == nil {
+		return nil, err
+	}
+	return snapshot.Data, nil
+}
+
+func (p *protocol) takeState(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
+	sequence, err := strconv.Atoi(r.Header.Get(run.HeaderSequence))
+	if err != nil || sequence < 1 {
+		return nil, refused(http.StatusBadRequest, "a state needs its sequence number, from 1")
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, en.spec.Limits.StateBytes))
+	if err != nil {
+		return nil, err
+	}
+	return nil, p.states.write(r.Context(), en, sequence, data)
+}
+
+func serveLogPosition(en *entry, _ http.ResponseWriter, _ *http.Request) (any, error) {
+	return en.log.Position(), nil
+}
+
+func (p *protocol) takeLog(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
+	offset, err := strconv.ParseInt(r.Header.Get(run.HeaderOffset), 10, 64)
+	if err != nil || offset < 0 {
+		return nil, refused(http.StatusBadRequest, "a piece of log needs its offset")
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20))
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Get(run.HeaderChanging) != "" {
+		p.hand.changes(en)
+	}
+	return en.log.Write(offset, data)
+}
+
+// maxQuestion limits a question, which names up to ten thousand objects of a plan.
+const maxQuestion = 16 << 20
+
+// takeQuestion answers whether a run may go on.
+func (p *protocol) takeQuestion(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
+	var req run.ContinueRequest
+	if err := readJSON(w, r, maxQuestion, &req); err != nil {
+		return nil, err
+	}
+	if no := en.refuseOther(req); no != nil {
+		return no, nil
+	}
+	if req.Step == run.StepPlan {
+		return p.gate.review(r.Context(), en, req)
+	}
+	return p.gate.proceed(r.Context(), en, req)
+}
+
+// takeResult ends the run, also if the runner hangs up: otherwise the end would wait for its next
+// attempt.
+func (p *protocol) takeResult(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
+	var result run.Result
+	if err := readJSON(w, r, 32<<20, &result); err != nil {
+		return nil, err
+	}
+	return nil, p.ending.finish(context.WithoutCancel(r.Context()), en, result)
+}
+
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) error {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit)).Decode(into); err != nil {
+		return refused(http.StatusBadRequest, "read the request: %s", err)
+	}
+	return nil
+}
+
+// send sends the answer of a serve.
+func send(w http.ResponseWriter, answer any) {
+	switch answer := answer.(type) {
+	case nil:
+		w.WriteHeader(http.StatusNoContent)
+	case io.ReadCloser:
+		defer answer.Close() //nolint:errcheck // read only
+		w.Header().Set("Content-Type", "application/octet-stream")
+		if _, err := io.Copy(w, answer); err != nil {
+			panic(http.ErrAbortHandler) // the answer has begun: only this tells the runner that it is incomplete
+		}
+	case []byte:
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(answer) //nolint:errcheck // the runner asks again
+	default:
+		data, err := json.Marshal(answer)
+		if err != nil {
+			refused(http.StatusInternalServerError, "%s", err).send(w)
+			return
+		}
+		send(w, data)
+	}
+}

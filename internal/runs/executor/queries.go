@@ -1,0 +1,149 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/executor/records"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// queries reads what there is of runs, and prunes what is not needed any more: a run in hand is
+// more current than what ended, and that than what is stored.
+type queries struct {
+	hand    *hand
+	ended   *ended
+	records records.Store
+}
+
+// Record reads a run's record.
+func (q *queries) Record(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
+	if en := q.hand.find(stack, id); en != nil {
+		return en.record(), nil
+	}
+	if rec, ok := q.ended.just(stack, id); ok {
+		return rec, nil
+	}
+	if en := q.ended.notStored(stack); en != nil && (en.id == id || id == run.QuietSlot) {
+		return en.record(), nil
+	}
+	return q.records.Get(ctx, stack, id)
+}
+
+// List returns the records of a stack's runs, newest first, at most limit of them.
+func (q *queries) List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error) {
+	ids, err := q.records.IDs(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	list, err := q.unnamed(ctx, stack, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(ids) - 1; i >= 0 && len(list) <= limit; i-- {
+		rec, err := q.Record(ctx, stack, ids[i])
+		switch {
+		case errors.Is(err, run.ErrNotFound):
+			continue
+		case errors.Is(err, run.ErrDamaged): // list it as such beside the others
+			rec = run.Record{Spec: run.Spec{ID: ids[i], Stack: stack}, Result: &run.Result{Outcome: run.OutcomeInterrupted, Error: err.Error()}}
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, rec)
+	}
+	slices.SortFunc(list, func(a, b run.Record) int { return strings.Compare(b.Spec.ID, a.Spec.ID) })
+	return list[:min(limit, len(list))], nil
+}
+
+// unnamed returns the quiet pass in hand and the one before it, which is in the place of quiet
+// passes, unless that has a record of its own by now or was given up before it ended.
+func (q *queries) unnamed(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
+	var list []run.Record
+	if en := q.hand.of(stack); en != nil {
+		if rec := en.record(); rec.Quiet {
+			list = append(list, rec)
+		}
+	}
+	rec, err := q.Record(ctx, stack, run.QuietSlot)
+	if errors.Is(err, run.ErrNotFound) {
+		return list, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.Result == nil || slices.Contains(ids, rec.Spec.ID) {
+		return list, nil
+	}
+	return append(list, rec), nil
+}
+
+// ReadPlan reads the readable plan of a run, redacted by its runner.
+func (q *queries) ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error) {
+	return q.records.Part(ctx, stack, id, run.BlobPlanJSON)
+}
+
+// ReadPart reads one of the blobs that a run left, such as run.BlobPlanText; run.ErrNotFound when
+// it left none.
+func (q *queries) ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error) {
+	return q.records.Part(ctx, stack, id, part)
+}
+
+// LockFile reads the dependency lock file that the stack's last run left; nil when there is none.
+func (q *queries) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
+	return q.records.LockFile(ctx, stack)
+}
+
+// WriteLog copies a run's log, JSON lines as package run describes them, to w. With follow it
+// returns when the run is over.
+func (q *queries) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
+	if en := q.hand.find(stack, id); en != nil {
+		return en.log.Follow(ctx, w, follow)
+	}
+	if en := q.ended.notStored(stack); en != nil && en.id == id {
+		return en.log.Follow(ctx, w, false)
+	}
+	rec, err := q.Record(ctx, stack, id)
+	if err != nil {
+		return err
+	}
+	log, err := q.records.Log(ctx, rec)
+	if err == nil {
+		defer log.Close() //nolint:errcheck // read only
+		_, err = io.Copy(w, log)
+	}
+	if err != nil && !errors.Is(err, run.ErrNotFound) {
+		return fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
+	}
+	return err
+}
+
+// Prune removes what is not needed any more of a stack's runs, see [records.Store.Prune].
+func (q *queries) Prune(ctx context.Context, r records.PruneRequest) (records.Pruned, error) {
+	return q.records.Prune(ctx, r, func() []string {
+		en := q.hand.of(r.Stack)
+		switch {
+		case en == nil:
+			return nil
+		case en.spec.Plan == nil:
+			return []string{en.id}
+		}
+		return []string{en.id, en.spec.Plan.RunID}
+	})
+}
+
+// PruneGone removes everything that a deleted stack left, once all of it is older than before.
+func (q *queries) PruneGone(ctx context.Context, stack run.Stack, before time.Time) (records.Pruned, error) {
+	if q.hand.of(stack) != nil {
+		return records.Pruned{}, nil
+	}
+	return q.records.PruneGone(ctx, stack, before)
+}

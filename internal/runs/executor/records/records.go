@@ -1,0 +1,156 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// Blobs is what the records need of the blob store.
+type Blobs interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	PutBytes(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
+	Delete(ctx context.Context, key string) error
+}
+
+// Store reads and writes what runs leave.
+type Store struct{ Blobs Blobs }
+
+// NotFoundError says that a run, or the requested part of it, is not on record.
+type NotFoundError struct {
+	Stack run.Stack
+	RunID string
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("read run %s of %s: there is no such run", e.RunID, e.Stack)
+}
+
+// Is makes the error a run.ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == run.ErrNotFound }
+
+// Limits on what is read back into memory.
+const (
+	recordLimit   = 32 << 20
+	partLimit     = 64 << 20
+	lockFileLimit = 4 << 20
+)
+
+// Put stores a run's record.
+func (s Store) Put(ctx context.Context, rec run.Record) error {
+	data, err := json.Marshal(rec)
+	if err == nil {
+		err = s.Blobs.PutBytes(ctx, rec.Key(run.BlobRecord), data)
+	}
+	if err != nil {
+		return fmt.Errorf("write run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	}
+	return nil
+}
+
+// Get reads a run's record, from the place of quiet passes if it has none of its own. Errors other
+// than run.ErrNotFound and run.ErrDamaged are transient.
+func (s Store) Get(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
+	rec, err := s.read(ctx, stack, id)
+	if id == run.QuietSlot || !errors.Is(err, run.ErrNotFound) {
+		return rec, err
+	}
+	rec, err = s.read(ctx, stack, run.QuietSlot)
+	if err == nil && rec.Spec.ID != id || errors.Is(err, run.ErrNotFound) {
+		return run.Record{}, &NotFoundError{Stack: stack, RunID: id}
+	}
+	return rec, err
+}
+
+func (s Store) read(ctx context.Context, stack run.Stack, slot string) (rec run.Record, err error) {
+	data, err := s.Blobs.Get(ctx, stack.Key(slot, run.BlobRecord), recordLimit)
+	var sealed *blob.SealError
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return rec, &NotFoundError{Stack: stack, RunID: slot}
+	case errors.As(err, &sealed):
+		err = fmt.Errorf("%w: %w", run.ErrDamaged, err)
+	case err == nil:
+		if err = json.Unmarshal(data, &rec); err != nil {
+			err = fmt.Errorf("%w: %w", run.ErrDamaged, err)
+		}
+	}
+	if err != nil {
+		return rec, fmt.Errorf("read run %s of %s: %w", slot, stack, err)
+	}
+	return rec, nil
+}
+
+// Part reads one of the blobs that a run left, such as run.BlobPlanText; run.ErrNotFound when it
+// left none.
+func (s Store) Part(ctx context.Context, stack run.Stack, id, part string) ([]byte, error) {
+	data, err := s.Blobs.Get(ctx, stack.Key(id, part), partLimit)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, &NotFoundError{Stack: stack, RunID: id}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s of run %s of %s: %w", part, id, stack, err)
+	}
+	return data, nil
+}
+
+// IDs lists the runs of a stack that have a record of their own, oldest first.
+func (s Store) IDs(ctx context.Context, stack run.Stack) ([]string, error) {
+	runs, err := s.left(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, r := range runs {
+		if slices.ContainsFunc(r.parts, isRecord) {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids, nil
+}
+
+// LockFile reads the dependency lock file that the stack's last run left; nil when there is none.
+func (s Store) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
+	data, err := s.Blobs.Get(ctx, stack.LockFileKey(), lockFileLimit)
+	if err != nil && !errors.Is(err, blob.ErrNotFound) {
+		return nil, fmt.Errorf("read the dependency lock file of %s: %w", stack, err)
+	}
+	return data, nil
+}
+
+// PutLockFile stores the stack's dependency lock file.
+func (s Store) PutLockFile(ctx context.Context, stack run.Stack, data []byte) error {
+	if err := s.Blobs.PutBytes(ctx, stack.LockFileKey(), data); err != nil {
+		return fmt.Errorf("keep the dependency lock file of %s: %w", stack, err)
+	}
+	return nil
+}
+
+// StateKey names the managed state of a record's run.
+func StateKey(rec run.Record) state.Key {
+	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack,
+		UID: claimant(rec), Scope: rec.State.Scope}
+}
+
+// claimant is the UID of the stack that owns what the run writes. Manual work and runs with targets
+// make nobody an owner: they say nothing about the rest of the state.
+func claimant(rec run.Record) string {
+	if rec.Spec.Operation.ByHand() || len(rec.Spec.Targets) > 0 {
+		return ""
+	}
+	return rec.Spec.Stack.UID
+}
