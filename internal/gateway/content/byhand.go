@@ -4,6 +4,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -49,7 +50,7 @@ func (h *Handler) operate(r *http.Request, obj *infrav1.Terraform, req run.Reque
 		return run.Record{}, notFound("this server does not change states")
 	}
 	req.By = user(r)
-	rec, err := h.Operate(r.Context(), types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}, req)
+	rec, err := h.Operate(r.Context(), client.ObjectKeyFromObject(obj), req)
 	if err != nil {
 		return rec, err
 	}
@@ -102,18 +103,11 @@ func (h *Handler) version(ctx context.Context, obj *infrav1.Terraform, id string
 // shell starts a run for the person's own process, and answers with what that process needs.
 func (h *Handler) shell(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	if h.Grant == nil {
-		return &run.RefusedError{Forbidden: true, Message: orText(h.NoShell, "this server does not open shells")}
+		return &run.RefusedError{Forbidden: true, Message: cmp.Or(h.NoShell, "this server does not open shells")}
 	}
 	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationShell})
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, h.Grant(rec))
-}
-
-func orText(text, standard string) string {
-	if text == "" {
-		return standard
-	}
-	return text
 }

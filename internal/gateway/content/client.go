@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"k8s.io/client-go/rest"
@@ -54,19 +55,12 @@ type LogOptions struct {
 
 // Log returns a run's log, one JSON document a line.
 func (c *Client) Log(ctx context.Context, namespace, name string, o LogOptions) (io.ReadCloser, error) {
-	query := url.Values{}
-	setUnlessEmpty(query, "run", o.Run)
-	if o.Follow {
-		query.Set("follow", "true")
-	}
-	return c.open(ctx, http.MethodGet, stackPath(namespace, name, "log"), query, nil)
+	return c.open(ctx, http.MethodGet, stackPath(namespace, name, "log"), parameters("run", o.Run, "follow", yes(o.Follow)), nil)
 }
 
 // Plan returns the redacted plan of a run; without a run's id the pending plan, else the last one.
 func (c *Client) Plan(ctx context.Context, namespace, name, runID string) ([]byte, error) {
-	query := url.Values{}
-	setUnlessEmpty(query, "run", runID)
-	return c.read(ctx, stackPath(namespace, name, "plan"), query)
+	return c.read(ctx, stackPath(namespace, name, "plan"), parameters("run", runID))
 }
 
 // Runs returns the records of the newest runs, newest first. With limit 0 the server chooses their
@@ -76,68 +70,49 @@ func (c *Client) Runs(ctx context.Context, namespace, name string, limit int) (R
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	var list RunList
-	return list, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "runs"), query, &list)
+	return ask[RunList](ctx, c, http.MethodGet, stackPath(namespace, name, "runs"), query, nil)
 }
 
 // State returns the content of the state, or of one of its versions.
 func (c *Client) State(ctx context.Context, namespace, name, version string) ([]byte, error) {
-	query := url.Values{}
-	setUnlessEmpty(query, "version", version)
-	return c.read(ctx, stackPath(namespace, name, "state"), query)
+	return c.read(ctx, stackPath(namespace, name, "state"), parameters("version", version))
 }
 
 // Versions returns the stored versions of the state, newest first.
 func (c *Client) Versions(ctx context.Context, namespace, name string) (VersionList, error) {
-	var list VersionList
-	return list, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "versions"), nil, &list)
+	return ask[VersionList](ctx, c, http.MethodGet, stackPath(namespace, name, "versions"), nil, nil)
 }
 
 // Outputs returns all outputs, including sensitive values.
 func (c *Client) Outputs(ctx context.Context, namespace, name string) (map[string]Output, error) {
-	var outputs map[string]Output
-	return outputs, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "outputs"), nil, &outputs)
+	return ask[map[string]Output](ctx, c, http.MethodGet, stackPath(namespace, name, "outputs"), nil, nil)
 }
 
 // Rollback makes a stored version the current state.
 func (c *Client) Rollback(ctx context.Context, namespace, name, version string) (state.Rollback, error) {
-	var done state.Rollback
-	query := url.Values{"version": {version}}
-	return done, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "rollback"), query, &done)
+	return ask[state.Rollback](ctx, c, http.MethodPost, stackPath(namespace, name, "rollback"), url.Values{"version": {version}}, nil)
 }
 
 // Change starts a change of the state and returns the record of its run, with a result if it is
 // complete already. It may read the state to push twice.
 func (c *Client) Change(ctx context.Context, namespace, name string, change run.StateChange, expect string) (run.Record, error) {
-	query := url.Values{"verb": {string(change.Verb)}, "arg": change.Args}
-	setUnlessEmpty(query, "expect", expect)
-	for name, set := range map[string]bool{"force": change.Force, "preview": change.Preview} {
-		if set {
-			query.Set(name, "true")
-		}
-	}
+	query := parameters("verb", string(change.Verb), "expect", expect, "force", yes(change.Force), "preview", yes(change.Preview))
+	query["arg"] = change.Args
 	var pushed io.ReadSeeker
 	if change.Verb == run.StatePush {
 		pushed = bytes.NewReader(change.State)
 	}
-	var rec run.Record
-	body, err := c.open(ctx, http.MethodPost, stackPath(namespace, name, "change"), query, pushed)
-	if err != nil {
-		return rec, err
-	}
-	return rec, decode(body, &rec)
+	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "change"), query, pushed)
 }
 
 // Shell starts a run that this process executes, and returns what it needs for that.
 func (c *Client) Shell(ctx context.Context, namespace, name string) (run.ShellGrant, error) {
-	var grant run.ShellGrant
-	return grant, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "shell"), nil, &grant)
+	return ask[run.ShellGrant](ctx, c, http.MethodPost, stackPath(namespace, name, "shell"), nil, nil)
 }
 
 // Run returns the record of one run.
 func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Record, error) {
-	var list RunList
-	err := c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "runs"), url.Values{"run": {id}}, &list)
+	list, err := ask[RunList](ctx, c, http.MethodGet, stackPath(namespace, name, "runs"), url.Values{"run": {id}}, nil)
 	if err != nil {
 		return run.Record{}, err
 	}
@@ -150,10 +125,7 @@ func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Recor
 // Cancel cancels a run, the current one without an id, and returns its record, with a result if it
 // has ended already.
 func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run.Record, error) {
-	query := url.Values{}
-	setUnlessEmpty(query, "run", runID)
-	var rec run.Record
-	return rec, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "cancel"), query, &rec)
+	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "cancel"), parameters("run", runID), nil)
 }
 
 // Unlock releases the state's lock with exactly this id.
@@ -165,12 +137,7 @@ func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 // archive twice.
 func (c *Client) Push(ctx context.Context, namespace, name string, archive io.ReadSeeker) (Pushed, error) {
 	path := PathPrefix + "/namespaces/" + url.PathEscape(namespace) + "/externalartifacts/" + url.PathEscape(name) + "/archive"
-	var pushed Pushed
-	body, err := c.open(ctx, http.MethodPost, path, nil, archive)
-	if err != nil {
-		return pushed, err
-	}
-	return pushed, decode(body, &pushed)
+	return ask[Pushed](ctx, c, http.MethodPost, path, nil, archive)
 }
 
 // Backup returns all data of the server as one archive. The archive is complete only if it was read
@@ -187,18 +154,55 @@ func (c *Client) Restore(ctx context.Context, archive io.ReadSeeker) error {
 
 // Server describes the server.
 func (c *Client) Server(ctx context.Context) (ServerInfo, error) {
-	var info ServerInfo
-	return info, c.readJSON(ctx, http.MethodGet, PathPrefix+"/server", nil, &info)
+	return ask[ServerInfo](ctx, c, http.MethodGet, PathPrefix+"/server", nil, nil)
+}
+
+// Why explains the current decision about a stack.
+func (c *Client) Why(ctx context.Context, namespace, name string) (run.Why, error) {
+	return ask[run.Why](ctx, c, http.MethodGet, stackPath(namespace, name, "why"), nil, nil)
+}
+
+// Queue returns all current runs, waiting ones in the order in which they start.
+func (c *Client) Queue(ctx context.Context) (Queue, error) {
+	return ask[Queue](ctx, c, http.MethodGet, PathPrefix+"/queue", nil, nil)
+}
+
+// Figures returns the current and recent load of the server.
+func (c *Client) Figures(ctx context.Context) (Figures, error) {
+	return ask[Figures](ctx, c, http.MethodGet, PathPrefix+"/figures", nil, nil)
+}
+
+// Providers returns the providers that are stored for all stacks.
+func (c *Client) Providers(ctx context.Context) (ProviderList, error) {
+	return ask[ProviderList](ctx, c, http.MethodGet, PathPrefix+"/providers", nil, nil)
+}
+
+// RemoveProvider removes a version of a provider from one scope or, if scope is empty, from all. It
+// returns what it removed.
+func (c *Client) RemoveProvider(ctx context.Context, source, version, scope string) (ProviderList, error) {
+	return ask[ProviderList](ctx, c, http.MethodDelete, PathPrefix+"/providers", parameters("source", source, "version", version, "scope", scope), nil)
 }
 
 func stackPath(namespace, name, part string) string {
 	return PathPrefix + "/namespaces/" + url.PathEscape(namespace) + "/terraforms/" + url.PathEscape(name) + "/" + part
 }
 
-func setUnlessEmpty(query url.Values, key, value string) {
-	if value != "" {
-		query.Set(key, value)
+// parameters makes a query of names and values, without the empty ones.
+func parameters(pairs ...string) url.Values {
+	query := url.Values{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			query.Set(pair[0], pair[1])
+		}
 	}
+	return query
+}
+
+func yes(set bool) string {
+	if set {
+		return "true"
+	}
+	return ""
 }
 
 func (c *Client) open(ctx context.Context, method, path string, query url.Values, body io.ReadSeeker) (io.ReadCloser, error) {
@@ -218,12 +222,13 @@ func (c *Client) read(ctx context.Context, path string, query url.Values) ([]byt
 	return data, errors.Join(err, body.Close())
 }
 
-func (c *Client) readJSON(ctx context.Context, method, path string, query url.Values, into any) error {
-	body, err := c.open(ctx, method, path, query, nil)
-	if err != nil {
-		return err
+// ask sends a request and decodes the response.
+func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body io.ReadSeeker) (answer T, err error) {
+	response, err := c.open(ctx, method, path, query, body)
+	if err == nil {
+		err = decode(response, &answer)
 	}
-	return decode(body, into)
+	return answer, err
 }
 
 func (c *Client) do(ctx context.Context, path string, query url.Values, body io.ReadSeeker) error {

@@ -223,6 +223,10 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return err
 	}
+	return sendJSON(w, data)
+}
+
+func sendJSON(w http.ResponseWriter, data []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(data) //nolint:errcheck // the client is gone
 	return nil

@@ -4,8 +4,6 @@
 package content
 
 import (
-	"time"
-
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -43,27 +41,4 @@ type Pushed struct {
 	Size     int64  `json:"size"`
 	// Changed is false if the artifact had this content already.
 	Changed bool `json:"changed"`
-}
-
-// ServerInfo is the response of /server.
-type ServerInfo struct {
-	Version string `json:"version"`
-	// Tool is the default program of runs and its version.
-	Tool        string `json:"tool"`
-	ToolVersion string `json:"toolVersion"`
-	// Confined is true if all walls of confinement are active. Walls lists the active ones,
-	// MissingWalls for each other one the reason and its consequence.
-	Confined     bool     `json:"confined"`
-	Walls        string   `json:"walls,omitempty"`
-	MissingWalls []string `json:"missingWalls,omitempty"`
-	// Started is the server's start time, which distinguishes one start from another.
-	Started time.Time `json:"started"`
-	// Waiting and Running count runs.
-	Waiting int `json:"waiting"`
-	Running int `json:"running"`
-	// Trouble says why the API refuses changes and what to do about it. It is empty while the API
-	// accepts them.
-	Trouble string `json:"trouble,omitempty"`
-	// Tools are the programs that runs can use.
-	Tools []run.InstalledTool `json:"tools,omitempty"`
 }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -115,27 +117,23 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 	var data []byte
 	var err error
 	if id == "" {
-		if id, data, err = h.lastPlan(r, stack); err != nil {
-			return err
-		}
+		id, data, err = h.lastPlan(r, stack)
 	} else {
 		data, err = h.readPlan(r, stack, id)
 	}
-	if err != nil {
-		if errors.Is(err, run.ErrNotFound) {
-			if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
-				return notFound(fmt.Sprintf("%s does not have a run %s", stack, id))
-			}
-			return notFound(fmt.Sprintf("run %s of %s does not have a readable plan: only plans that wait for a person are described. Its log shows what was planned", id, stack))
+	if errors.Is(err, run.ErrNotFound) {
+		if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
+			return notFound(fmt.Sprintf("%s does not have a run %s", stack, id))
 		}
+		return notFound(fmt.Sprintf("run %s of %s does not have a readable plan: only plans that wait for a person are described. Its log shows what was planned", id, stack))
+	}
+	if err != nil {
 		return err
 	}
 	if data, err = h.withStanding(r.Context(), obj, id, data); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(data) //nolint:errcheck // the client is gone
-	return nil
+	return sendJSON(w, data)
 }
 
 func (h *Handler) readPlan(r *http.Request, stack run.Stack, id string) ([]byte, error) {
@@ -239,4 +237,13 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		list.Items = append(list.Items, rec.Public())
 	}
 	return writeJSON(w, list)
+}
+
+// why explains the decision about a stack. It is computed on request, and changes nothing.
+func (h *Handler) why(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	why, err := h.Why(r.Context(), client.ObjectKeyFromObject(obj))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, why)
 }

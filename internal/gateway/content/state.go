@@ -26,9 +26,7 @@ func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Ter
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(data) //nolint:errcheck // the client is gone
-	return nil
+	return sendJSON(w, data)
 }
 
 func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version string) ([]byte, error) {
