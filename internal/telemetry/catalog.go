@@ -136,29 +136,21 @@ var chapters = []chapter{
 		[]*family{&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantConflicts, &tenantCondition, &tenantDegraded, &registryDesired, &registryReady, &registryFailed}},
 }
 
-func (f *family) desc() *prometheus.Desc { return prometheus.NewDesc(f.name, f.help, f.labels, nil) }
+// descsOf describes metrics that are determined at each scrape, once for all servers.
+func descsOf(families ...*family) map[*family]*prometheus.Desc {
+	m := map[*family]*prometheus.Desc{}
+	for _, f := range families {
+		m[f] = prometheus.NewDesc(f.name, f.help, f.labels, nil)
+	}
+	return m
+}
 
 func (f *family) counters() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.name, Help: f.help}, f.labels)
 }
 
-func (f *family) histograms() *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.name, Help: f.help, Buckets: runBuckets}, f.labels)
-}
-
-// Names lists all metrics as queries name them: a histogram by its buckets, sum and count.
-func Names() []string {
-	var names []string
-	for _, c := range chapters {
-		for _, f := range c.families {
-			if f.kind != histogram {
-				names = append(names, f.name)
-				continue
-			}
-			names = append(names, f.name+"_bucket", f.name+"_sum", f.name+"_count")
-		}
-	}
-	return names
+func (f *family) histograms(buckets []float64) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.name, Help: f.help, Buckets: buckets}, f.labels)
 }
 
 // Reference returns the reference page of all metrics.

@@ -15,6 +15,8 @@ import (
 // gotkBuckets are those of Flux's histogram, so that its dashboards work.
 var gotkBuckets = prometheus.ExponentialBucketsRange(10e-3, 1800, 10)
 
+var gotkDescs = descsOf(&gotkInfo, &gotkCondition, &gotkSuspend)
+
 // gotk holds the metrics that name objects. Deleted objects disappear with the next scrape.
 type gotk struct {
 	objects   func(yield func(*Object))
@@ -31,8 +33,7 @@ func newGotk(objects func(func(*Object))) *gotk {
 	if objects == nil {
 		objects = func(func(*Object)) {}
 	}
-	return &gotk{objects: objects, known: map[named]bool{}, durations: prometheus.NewHistogramVec(
-		prometheus.HistogramOpts{Name: gotkDuration.name, Help: gotkDuration.help, Buckets: gotkBuckets}, gotkDuration.labels)}
+	return &gotk{objects: objects, known: map[named]bool{}, durations: gotkDuration.histograms(gotkBuckets)}
 }
 
 func (g *gotk) observe(kind, namespace, name string, took time.Duration) {
@@ -44,26 +45,23 @@ func (g *gotk) observe(kind, namespace, name string, took time.Duration) {
 
 // Describe implements prometheus.Collector.
 func (g *gotk) Describe(ch chan<- *prometheus.Desc) {
-	for _, f := range []*family{&gotkInfo, &gotkCondition, &gotkSuspend} {
-		ch <- descs[f]
+	for _, d := range gotkDescs {
+		ch <- d
 	}
 	g.durations.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (g *gotk) Collect(ch chan<- prometheus.Metric) {
-	there := map[named]bool{}
+	there, send := map[named]bool{}, sender(ch, gotkDescs)
 	g.objects(func(o *Object) {
 		there[named{o.Kind, o.Name, o.Namespace}] = true
-		send := func(f *family, value bool, labels ...string) {
-			ch <- prometheus.MustNewConstMetric(descs[f], prometheus.GaugeValue, number(value), labels...)
-		}
 		ready := readyOf(o)
-		send(&gotkInfo, true, o.Group, o.Version, o.Kind, o.Namespace, o.Name, ready, strconv.FormatBool(o.Suspended),
+		send(&gotkInfo, 1, o.Group, o.Version, o.Kind, o.Namespace, o.Name, ready, strconv.FormatBool(o.Suspended),
 			strings.ToValidUTF8(o.Revision, "?"), strings.ToValidUTF8(o.Source, "?"))
-		send(&gotkSuspend, o.Suspended, o.Kind, o.Name, o.Namespace)
+		send(&gotkSuspend, number(o.Suspended), o.Kind, o.Name, o.Namespace)
 		for _, status := range []string{"True", "False", "Unknown"} {
-			send(&gotkCondition, ready == status, o.Kind, o.Name, o.Namespace, "Ready", status)
+			send(&gotkCondition, number(ready == status), o.Kind, o.Name, o.Namespace, "Ready", status)
 		}
 	})
 	g.mu.Lock()

@@ -5,7 +5,6 @@ package telemetry
 
 import (
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,37 +17,32 @@ import (
 // live holds the metrics that are determined at each scrape.
 type live struct{ opts Options }
 
-// The descriptions are the same for all servers.
-var descs = func() map[*family]*prometheus.Desc {
-	m := map[*family]*prometheus.Desc{}
-	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
-		&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo, &gotkCondition, &gotkSuspend} {
-		m[f] = f.desc()
-	}
-	return m
-}()
+var descs = descsOf(&buildInfo, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
+	&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize)
 
 // sample sends one value.
 type sample func(f *family, value float64, labels ...string)
 
-// Describe implements prometheus.Collector.
-func (l *live) Describe(ch chan<- *prometheus.Desc) {
-	for f, d := range descs {
-		if !strings.HasPrefix(f.name, "gotk_") { // collected by gotk
-			ch <- d
-		}
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (l *live) Collect(ch chan<- prometheus.Metric) {
-	send := func(f *family, value float64, labels ...string) {
+func sender(ch chan<- prometheus.Metric, descs map[*family]*prometheus.Desc) sample {
+	return func(f *family, value float64, labels ...string) {
 		t := prometheus.GaugeValue
 		if f.kind == counter {
 			t = prometheus.CounterValue
 		}
 		ch <- prometheus.MustNewConstMetric(descs[f], t, value, labels...)
 	}
+}
+
+// Describe implements prometheus.Collector.
+func (l *live) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range descs {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (l *live) Collect(ch chan<- prometheus.Metric) {
+	send := sender(ch, descs)
 	send(&buildInfo, 1, l.opts.Version, l.opts.ToolVersion, runtime.Version())
 	send(&places, float64(l.opts.Places))
 	now := time.Now()
@@ -113,12 +107,9 @@ func Alive(r executor.Runner, now time.Time) bool {
 }
 
 func collectRunner(send sample, r executor.Runner, now time.Time) {
-	up := 0.0
-	if Alive(r, now) {
-		up = 1
-	}
-	send(&runnerUp, up)
-	if r.Usage == nil || up == 0 {
+	up := Alive(r, now)
+	send(&runnerUp, number(up))
+	if r.Usage == nil || !up {
 		return
 	}
 	send(&runnerMemory, float64(r.Usage.MemoryBytes))

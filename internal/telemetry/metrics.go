@@ -51,34 +51,44 @@ type Metrics struct {
 	registry *prometheus.Registry
 	recent   recent
 
-	runs, stepCPU, inits, hits, downloads, downloaded, plans, changed, drift, mended, lost, decisions, skipped, writes *prometheus.CounterVec
-	runTime, queueTime, stepTime, fetchTime, deployTime                                                                *prometheus.HistogramVec
-	gotk                                                                                                               *gotk
-	tenants                                                                                                            *tenants
-	resources                                                                                                          limited
+	counters   map[*family]*prometheus.CounterVec
+	histograms map[*family]*prometheus.HistogramVec
+	gotk       *gotk
+	tenants    *tenants
+	resources  limited
 }
 
 // New creates the metrics of a server.
 func New(opts Options) *Metrics {
 	m := &Metrics{opts: opts, registry: prometheus.NewRegistry(), resources: limited{limit: maxResources},
-		runs: runsTotal.counters(), stepCPU: stepCPU.counters(), inits: initsTotal.counters(),
-		hits: storeHits.counters(), downloads: storeFetches.counters(), downloaded: storeBytes.counters(), plans: plansTotal.counters(), changed: changedTotal.counters(),
-		drift: driftFound.counters(), mended: driftMended.counters(), lost: lostTotal.counters(), decisions: decisions.counters(),
-		skipped: skipped.counters(), writes: writesTotal.counters(), runTime: runSeconds.histograms(), queueTime: runQueueSeconds.histograms(),
-		stepTime: stepSeconds.histograms(), fetchTime: fetchSeconds.histograms(), deployTime: deploySeconds.histograms()}
-	m.registry.MustRegister(m.runs, m.stepCPU, m.inits, m.hits, m.downloads, m.downloaded, m.plans, m.changed, m.drift, m.mended, m.lost, m.decisions, m.skipped, m.writes,
-		m.runTime, m.queueTime, m.stepTime, m.fetchTime, m.deployTime, &live{opts})
-	// Metrics without labels exist from the start, so that the first increase is visible.
-	for _, c := range []*prometheus.CounterVec{m.drift, m.mended, m.lost, m.skipped, m.hits, m.downloads, m.downloaded} {
-		c.WithLabelValues()
+		counters: map[*family]*prometheus.CounterVec{}, histograms: map[*family]*prometheus.HistogramVec{}, tenants: newTenants(opts)}
+	for _, f := range []*family{&runsTotal, &stepCPU, &initsTotal, &storeHits, &storeFetches, &storeBytes, &plansTotal, &changedTotal,
+		&driftFound, &driftMended, &lostTotal, &decisions, &skipped, &writesTotal} {
+		m.counters[f] = f.counters()
+		m.registry.MustRegister(m.counters[f])
+		if len(f.labels) == 0 { // it exists from the start, so that the first increase is visible
+			m.add(f, 0)
+		}
 	}
-	m.tenants = newTenants(opts)
-	m.registry.MustRegister(m.tenants)
+	for _, f := range []*family{&runSeconds, &runQueueSeconds, &stepSeconds, &fetchSeconds, &deploySeconds} {
+		m.histograms[f] = f.histograms(runBuckets)
+		m.registry.MustRegister(m.histograms[f])
+	}
+	m.registry.MustRegister(&live{opts}, m.tenants)
 	if opts.PerObject {
 		m.gotk = newGotk(opts.Objects)
 		m.registry.MustRegister(m.gotk)
 	}
 	return m
+}
+
+// add adds to a counter; a negative number adds nothing.
+func (m *Metrics) add(f *family, n int64, labels ...string) {
+	m.counters[f].WithLabelValues(labels...).Add(float64(max(n, 0)))
+}
+
+func (m *Metrics) observe(f *family, took time.Duration, labels ...string) {
+	m.histograms[f].WithLabelValues(labels...).Observe(seconds(took))
 }
 
 // maxScrapes is the maximum number of concurrent scrapes.
@@ -124,63 +134,49 @@ func known[T ~string](word T, list map[string]bool) string {
 func (m *Metrics) ObserveRun(rec run.Record) {
 	spec, result := &rec.Spec, rec.Result
 	operation, purpose, outcome := string(spec.Operation), string(spec.Purpose), known(result.Outcome, outcomes)
-	m.runs.WithLabelValues(operation, purpose, outcome, known(result.Class, failures)).Inc()
+	m.add(&runsTotal, 1, operation, purpose, outcome, known(result.Class, failures))
 	if spec.Operation.ByHand() {
 		return
 	}
 	m.recent.add(rec)
 	if rec.Started != nil {
 		waited := result.Unplaced()
-		m.runTime.WithLabelValues(operation, purpose, outcome).Observe(seconds(result.Finished.Sub(*rec.Started) - waited))
-		m.queueTime.WithLabelValues(urgencyOf(rec)).Observe(seconds(rec.Started.Sub(rec.Created) + waited))
+		m.observe(&runSeconds, result.Finished.Sub(*rec.Started)-waited, operation, purpose, outcome)
+		m.observe(&runQueueSeconds, rec.Started.Sub(rec.Created)+waited, urgencyOf(rec))
 	}
 	if m.gotk != nil {
 		m.gotk.observe("Terraform", spec.Stack.Namespace, spec.Stack.Name, result.Finished.Sub(rec.Created))
 	}
 	m.observeSteps(operation, result.Steps)
 	if result.Init != "" {
-		m.inits.WithLabelValues(known(result.Init, inits)).Inc()
+		m.add(&initsTotal, 1, known(result.Init, inits))
 	}
 	if p := result.Providers; p != nil {
-		m.hits.WithLabelValues().Add(float64(max(p.Hits, 0)))
-		m.downloads.WithLabelValues().Add(float64(max(p.Downloads, 0)))
-		m.downloaded.WithLabelValues().Add(float64(max(p.DownloadedBytes, 0)))
+		m.add(&storeHits, int64(p.Hits))
+		m.add(&storeFetches, int64(p.Downloads))
+		m.add(&storeBytes, p.DownloadedBytes)
 	}
 	m.observePlan(rec)
 	if c := result.AppliedCounts; c != nil {
 		for action, n := range map[string]int{"add": c.Add, "change": c.Change, "destroy": c.Destroy, "import": c.Import, "forget": c.Forget} {
-			m.changed.WithLabelValues(action).Add(float64(max(n, 0)))
+			m.add(&changedTotal, int64(n), action)
 		}
 	}
-	m.lost.WithLabelValues().Add(float64(len(result.Unproven) + result.UnprovenMore))
+	m.add(&lostTotal, int64(len(result.Unproven)+result.UnprovenMore))
 }
 
 // observeSteps counts each step once, even if it had several parts.
 func (m *Metrics) observeSteps(operation string, reports []run.StepReport) {
-	var wall [16]struct {
-		step string
-		took time.Duration
-	}
-	n := 0
-reports:
+	took := map[string]time.Duration{}
 	for _, r := range reports {
 		step := known(r.Step, steps)
 		if r.CPU > 0 {
-			m.stepCPU.WithLabelValues(step).Add(time.Duration(r.CPU).Seconds())
+			m.counters[&stepCPU].WithLabelValues(step).Add(time.Duration(r.CPU).Seconds())
 		}
-		for i := range n {
-			if wall[i].step == step {
-				wall[i].took += time.Duration(r.Wall)
-				continue reports
-			}
-		}
-		if n < len(wall) {
-			wall[n].step, wall[n].took = step, time.Duration(r.Wall)
-			n++
-		}
+		took[step] += time.Duration(r.Wall)
 	}
-	for _, w := range wall[:n] {
-		m.stepTime.WithLabelValues(w.step, operation).Observe(seconds(w.took))
+	for step, d := range took {
+		m.observe(&stepSeconds, d, step, operation)
 	}
 }
 
@@ -202,11 +198,11 @@ func (m *Metrics) observePlan(rec run.Record) {
 	default:
 		found = "none"
 	}
-	m.plans.WithLabelValues(string(spec.Purpose), found).Inc()
+	m.add(&plansTotal, 1, string(spec.Purpose), found)
 	if spec.Purpose == run.PurposeDrift && found == "changes" {
-		m.drift.WithLabelValues().Inc()
+		m.add(&driftFound, 1)
 		if result.Applied {
-			m.mended.WithLabelValues().Inc()
+			m.add(&driftMended, 1)
 		}
 	}
 }
@@ -225,16 +221,16 @@ func seconds(d time.Duration) float64 { return max(d, 0).Seconds() }
 // ObserveDecision counts a reconciliation of a stack. proven says that it needed no process because
 // nothing has to be done.
 func (m *Metrics) ObserveDecision(verb, reason string, proven bool) {
-	m.decisions.WithLabelValues(verb, reason).Inc()
+	m.add(&decisions, 1, verb, reason)
 	if proven {
-		m.skipped.WithLabelValues().Inc()
+		m.add(&skipped, 1)
 		m.recent.skip()
 	}
 }
 
 // ObserveLook counts a check for a new revision of a source. result is new, unchanged or failed.
 func (m *Metrics) ObserveLook(kind, namespace, name, result string, took time.Duration) {
-	m.fetchTime.WithLabelValues(kind, result).Observe(seconds(took))
+	m.observe(&fetchSeconds, took, kind, result)
 	if m.gotk != nil {
 		m.gotk.observe(kind, namespace, name, took)
 	}
@@ -246,7 +242,7 @@ func (m *Metrics) ObserveApply(namespace, name string, succeeded bool, took time
 	if !succeeded {
 		result = "failed"
 	}
-	m.deployTime.WithLabelValues(result).Observe(seconds(took))
+	m.observe(&deploySeconds, took, result)
 	if m.gotk != nil {
 		m.gotk.observe("Kustomization", namespace, name, took)
 	}

@@ -47,22 +47,16 @@ type tenants struct {
 	conflicted map[named]map[[2]string]bool
 }
 
-// The descriptions of metrics that name objects.
-var tenantDescs = func() map[*family]*prometheus.Desc {
-	m := map[*family]*prometheus.Desc{}
-	for _, f := range []*family{&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantCondition, &tenantDegraded,
-		&registryDesired, &registryReady, &registryFailed} {
-		m[f] = f.desc()
-	}
-	return m
-}()
-
-var heldDesc = tenantsHeld.desc()
+// heldDescs are of the metric for everybody, tenantDescs of those that name objects.
+var (
+	heldDescs   = descsOf(&tenantsHeld)
+	tenantDescs = descsOf(&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantCondition, &tenantDegraded,
+		&registryDesired, &registryReady, &registryFailed)
+)
 
 func newTenants(opts Options) *tenants {
 	return &tenants{opts: opts, kinds: limited{limit: maxResources}, conflicted: map[named]map[[2]string]bool{},
-		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: tenantSeconds.name, Help: tenantSeconds.help, Buckets: tenantBuckets}, tenantSeconds.labels),
-		writes: applyAttempts.counters(), conflicts: tenantConflicts.counters()}
+		passes: tenantSeconds.histograms(tenantBuckets), writes: applyAttempts.counters(), conflicts: tenantConflicts.counters()}
 }
 
 // TenantPass counts a reconciliation of a tenant; result is success, partial_failure or error.
@@ -96,7 +90,7 @@ func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
 func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
 	t.passes.Describe(ch)
 	t.writes.Describe(ch)
-	ch <- heldDesc
+	ch <- heldDescs[&tenantsHeld]
 	if !t.opts.PerObject {
 		return
 	}
@@ -114,10 +108,7 @@ func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 	if !t.opts.PerObject {
 		return
 	}
-	send := func(f *family, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(tenantDescs[f], prometheus.GaugeValue, value, labels...)
-	}
-	there := map[named]bool{}
+	there, send := map[named]bool{}, sender(ch, tenantDescs)
 	if t.opts.Tenants != nil {
 		t.opts.Tenants(func(o *Tenant) {
 			there[named{name: o.Name, namespace: o.Namespace}] = true
@@ -146,10 +137,13 @@ func (t *tenants) collectHeld(ch chan<- prometheus.Metric) []Registry {
 		held[o.Namespace] += o.Held
 	})
 	for namespace, n := range held {
-		ch <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(n), namespace)
+		sender(ch, heldDescs)(&tenantsHeld, float64(n), namespace)
 	}
 	return registries
 }
+
+// conditionValues are those of Tenant Operator; any other status is 2.
+var conditionValues = map[string]float64{"False": 0, "True": 1}
 
 func collectTenant(send sample, o *Tenant) {
 	send(&tenantReady, float64(o.Ready), o.Name, o.Namespace)
@@ -157,12 +151,9 @@ func collectTenant(send sample, o *Tenant) {
 	send(&tenantFailed, float64(o.Failed), o.Name, o.Namespace)
 	send(&tenantConflicted, float64(o.Conflicted), o.Name, o.Namespace)
 	for kind, status := range o.Conditions {
-		value := 2.0
-		switch status {
-		case "True":
-			value = 1
-		case "False":
-			value = 0
+		value, ok := conditionValues[status]
+		if !ok {
+			value = 2
 		}
 		send(&tenantCondition, value, o.Name, o.Namespace, strings.ToValidUTF8(kind, "?"))
 	}

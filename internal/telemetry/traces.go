@@ -139,12 +139,6 @@ func about(ctx context.Context, subject string) context.Context {
 	return context.WithValue(ctx, subjectKey{}, subject)
 }
 
-// TraceID returns the id of the trace of a run.
-func TraceID(runID string) trace.TraceID {
-	id, _ := idsOf("run " + runID)
-	return id
-}
-
 func idsOf(subject string) (t trace.TraceID, s trace.SpanID) {
 	sum := sha256.Sum256([]byte(subject))
 	copy(t[:], sum[:])

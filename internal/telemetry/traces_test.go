@@ -55,7 +55,7 @@ func TestARunIsATrace(t *testing.T) {
 				t.Fatalf("spans (-want +got):\n%s", diff)
 			}
 			root := spans[0]
-			id := TraceID("r1")
+			id, _ := idsOf("run r1")
 			for _, s := range spans {
 				if hex.EncodeToString(s.TraceId) != id.String() || s != root && !bytes.Equal(s.ParentSpanId, root.SpanId) {
 					t.Errorf("%s is not part of the run's trace", s.Name)

@@ -20,7 +20,7 @@ type counted struct {
 func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		c.metrics.writes.WithLabelValues(c.metrics.resources.name(resourceOf(r.URL.Path)), r.Method).Inc()
+		c.metrics.add(&writesTotal, 1, c.metrics.resources.name(resourceOf(r.URL.Path)), r.Method)
 	}
 	return c.next.RoundTrip(r)
 }
