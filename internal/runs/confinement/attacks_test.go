@@ -23,13 +23,14 @@ import (
 type wall int
 
 const (
-	// byFilter, byFiles (namespaces), byUser and byLandlock are the walls; always is all of them and the kernel.
+	// byFilter, byFiles (namespaces), byUser and byLandlock are the walls; always is all of them
+	// and the kernel.
 	byFilter wall = 1 << iota
 	byFiles
 	byUser
 	byLandlock
-	// byFilterShared is the filter where programs are among the machine's processes; elsewhere the attempt works, and
-	// reaches nothing but the program's own.
+	// byFilterShared is the filter where programs are among the machine's processes; elsewhere the
+	// attempt works, and reaches nothing but the program's own.
 	byFilterShared
 	always
 	// never is for what a program must be able to do.
@@ -75,7 +76,8 @@ var dirNow = func(fd int) uintptr { return uintptr(fd) }(unix.AT_FDCWD)
 
 func ok[T any](_ T, err error) error { return err }
 
-// reached turns around errors of the kernel that are not refusals: the call has come where it does harm.
+// reached turns around errors of the kernel that are not refusals: the call has come where it does
+// harm.
 func reached(err error, harmless ...error) error {
 	for _, h := range harmless {
 		if errors.Is(err, h) {
@@ -366,7 +368,8 @@ var onKernel = []attempt{
 	{"have more memory than a program may", always, muchMemory},
 }
 
-// A program gets no memory that is measured nowhere: it would be written to, and let go of, without being mapped.
+// A program gets no memory that is measured nowhere: it would be written to, and let go of, without
+// being mapped.
 var onMemory = []attempt{
 	{"have a file in memory", byFilter, func(victim) error { return ok(unix.MemfdCreate("hidden", 0)) }},
 	{"have a file in secret memory", byFilter, func(victim) error { return call(unix.SYS_MEMFD_SECRET, 0) }},
@@ -404,8 +407,9 @@ func init() {
 	parts["become"], parts["attack"], parts["serve"] = become, attack, serve
 }
 
-// TestAttacks has a hostile program try everything, in every mode: what a wall refuses must fail where the wall stands,
-// and what nothing refuses must work, so that the documentation's list of holes is true, too.
+// TestAttacks has a hostile program try everything, in every mode: what a wall refuses must fail
+// where the wall stands, and what nothing refuses must work, so that the documentation's list of
+// holes is true, too.
 func TestAttacks(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		var report report

@@ -22,10 +22,11 @@ type Cell struct {
 	Environment []string
 	// Dir is the working directory. It is below one of the paths.
 	Dir string
-	// Writable, Executable and Readable are the files and directories that the program can use so; what is writable it can
-	// execute, too. Those that do not exist are left out.
+	// Writable, Executable and Readable are the files and directories that the program can use so;
+	// what is writable it can execute, too. Those that do not exist are left out.
 	Writable, Executable, Readable []string
-	// Home and Temp are the program's own, for writing. In a file tree of its own they are at HomePath and TempPath.
+	// Home and Temp are the program's own, for writing. In a file tree of its own they are at
+	// HomePath and TempPath.
 	Home, Temp string
 	// NoNetwork gives it nothing but a loopback interface, where it has namespaces of its own.
 	NoNetwork bool
@@ -49,8 +50,8 @@ type Limits struct {
 	FileBytes, DataBytes uint64
 }
 
-// Where a program with a file tree of its own has its home and its temporary files. tofu-controller's runners have the
-// same, and programs name them.
+// Where a program with a file tree of its own has its home and its temporary files.
+// tofu-controller's runners have the same, and programs name them.
 const (
 	HomePath = "/home/runner"
 	TempPath = "/tmp"
@@ -75,7 +76,8 @@ func (w Walls) TempOf(c Cell) string {
 // AccountName is how programs that have a user of their own, or a file tree, find themselves named.
 const AccountName = "runner"
 
-// Account is the name of the account that a program finds itself running as; empty for that of the server's user.
+// Account is the name of the account that a program finds itself running as; empty for that of the
+// server's user.
 func (w Walls) Account() string {
 	if w.Alone() || w.Users {
 		return AccountName
@@ -96,8 +98,9 @@ func (w Walls) command(ctx context.Context, c Cell, rest ...string) *exec.Cmd {
 	return cmd
 }
 
-// startEnvironment is what the sandbox is started with for a program with an environment. On one processor the sandbox, which
-// is a Go program, costs a third less; it gives the program back what that had said.
+// startEnvironment is what the sandbox is started with for a program with an environment. On one
+// processor the sandbox, which is a Go program, costs a third less; it gives the program back what
+// that had said.
 func startEnvironment(env []string) []string {
 	const processors = "GOMAXPROCS="
 	start, own := make([]string, 0, len(env)+2), ""
@@ -111,7 +114,8 @@ func startEnvironment(env []string) []string {
 	return append(start, processors+"1", "YUBA_PROGRAM_"+processors+own)
 }
 
-// Line is a command line that a shell can start in the place of a program, by which the program gets the cell.
+// Line is a command line that a shell can start in the place of a program, by which the program
+// gets the cell.
 func (w Walls) Line(c Cell, program string) []string {
 	line := []string{w.Sandbox}
 	if w.Alone() {
@@ -152,8 +156,8 @@ func (w Walls) attributes(c Cell) *syscall.SysProcAttr {
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SETUID, unix.CAP_SETGID)
 		return attr
 	}
-	// The sandbox says itself who its user is, so that nobody has to wait for this process: it need not be copied to start
-	// another, which costs more than all of the sandbox.
+	// The sandbox says itself who its user is, so that nobody has to wait for this process: it need
+	// not be copied to start another, which costs more than all of the sandbox.
 	attr.Cloneflags |= unix.CLONE_VM | unix.CLONE_VFORK
 	return attr
 }

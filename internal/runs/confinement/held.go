@@ -13,15 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held identifies one process even after the kernel has given its number to another. It uses a descriptor of the process. Linux
-// before 5.3 and some containers have none, and this process may have too many open: then the start time identifies it.
+// Held identifies one process even after the kernel has given its number to another. It uses a
+// descriptor of the process. Linux before 5.3 and some containers have none, and this process may
+// have too many open: then the start time identifies it.
 type Held struct {
 	pid, fd int
 	started uint64
 }
 
-// Hold takes hold of a process that has not ended. Callers that need a property of the process check it again after Hold: the
-// number may have changed its meaning before.
+// Hold takes hold of a process that has not ended. Callers that need a property of the process
+// check it again after Hold: the number may have changed its meaning before.
 func Hold(pid int) (h Held, alive bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -93,8 +94,8 @@ func (h Held) poll(patience time.Duration) bool {
 	}
 }
 
-// isDead says of a number whether its process waits for its parent to ask for its end, or is gone. Its first thread alone may
-// have ended.
+// isDead says of a number whether its process waits for its parent to ask for its end, or is gone.
+// Its first thread alone may have ended.
 func isDead(pid int) bool {
 	state, fields, found := statOf(pid)
 	const atThreads = 16
@@ -111,8 +112,8 @@ func statOf(pid int) (state string, fields []string, found bool) {
 	return parseStat(string(text))
 }
 
-// patiently repeats what fails because too many files are open, until some are closed. An answer such as that nothing of a run is
-// left would be a wrong one.
+// patiently repeats what fails because too many files are open, until some are closed. An answer
+// such as that nothing of a run is left would be a wrong one.
 func patiently[T any](do func() (T, error)) (T, error) {
 	for {
 		answer, err := do()

@@ -30,7 +30,8 @@ func init() {
 // ways are those in which a program leaves something running.
 var ways = []string{"plain", "session", "grandchild", "bare", "deaf", "stopped", "many"}
 
-// leave starts a daemon in each way and ends. The daemons keep its output open as long as they live.
+// leave starts a daemon in each way and ends. The daemons keep its output open as long as they
+// live.
 func leave(s scene) error {
 	for _, way := range ways {
 		cmd := exec.Command(s.Self)
@@ -96,8 +97,8 @@ type leftReport struct {
 func leavingServer(s scene) error { return leftServer(s, false) }
 func endedServer(s scene) error   { return leftServer(s, true) }
 
-// leftServer runs a program that leaves daemons, ends what is left and looks again. With killed the program is killed
-// itself before it can end.
+// leftServer runs a program that leaves daemons, ends what is left and looks again. With killed the
+// program is killed itself before it can end.
 func leftServer(s scene, killed bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -151,7 +152,8 @@ func leftServer(s scene, killed bool) error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// workingIn are the processes whose working directory is this one, or that wait to be asked for their end.
+// workingIn are the processes whose working directory is this one, or that wait to be asked for
+// their end.
 func workingIn(dir string) (found []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -166,11 +168,13 @@ func workingIn(dir string) (found []string) {
 	return found
 }
 
-// TestNothingIsLeft has a program leave daemons in every way, and end or be killed. With namespaces nobody has to do anything
-// about them; elsewhere their mark must be enough to find and end all of them.
+// TestNothingIsLeft has a program leave daemons in every way, and end or be killed. With namespaces
+// nobody has to do anything about them; elsewhere their mark must be enough to find and end all of
+// them.
 func TestNothingIsLeft(t *testing.T) { eachMode(t, nothingIsLeft) }
 
-// oldKernel is a machine whose kernel knows no descriptors of processes, and confines programs by little.
+// oldKernel is a machine whose kernel knows no descriptors of processes, and confines programs by
+// little.
 var oldKernel = mode{name: "a user of an old kernel", user: somebody, refuseNamespaces: true, noDescriptors: true}
 
 // Where the kernel has no descriptors of processes, they are found and ended all the same.

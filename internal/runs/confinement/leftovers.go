@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mark is the number by which the processes of a run are found. It stands in a limit that limits nothing, is inherited by
-// every process, can be read by everybody, and cannot be changed by programs that the filter for system calls confines.
+// Mark is the number by which the processes of a run are found. It stands in a limit that limits
+// nothing, is inherited by every process, can be read by everybody, and cannot be changed by
+// programs that the filter for system calls confines.
 func Mark(run string) uint64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(run)) // it never fails
@@ -25,8 +26,8 @@ func Mark(run string) uint64 {
 	return sum.Sum64()>>3 | large
 }
 
-// Leader finds the program of a run: the oldest process that leads a session and that no other process of the run started.
-// It is 0 when there is none.
+// Leader finds the program of a run: the oldest process that leads a session and that no other
+// process of the run started. It is 0 when there is none.
 func Leader(mark uint64) int {
 	leader, oldest := 0, uint64(math.MaxUint64)
 	all := marked(mark)
@@ -41,8 +42,8 @@ func Leader(mark uint64) int {
 	return leader
 }
 
-// numberedBefore says which of two processes that started in the same tick was first: their numbers rise, until they start
-// over from the lowest.
+// numberedBefore says which of two processes that started in the same tick was first: their numbers
+// rise, until they start over from the lowest.
 func numberedBefore(pid, other int) bool {
 	const fewer = 1 << 14 // than this start in a tick, and than there are numbers
 	if distance := other - pid; distance > -fewer && distance < fewer {
@@ -51,7 +52,8 @@ func numberedBefore(pid, other int) bool {
 	return pid > other
 }
 
-// originOf returns the parent of a process, and when the process started, in ticks since the machine did.
+// originOf returns the parent of a process, and when the process started, in ticks since the
+// machine did.
 func originOf(pid int) (parent int, started uint64) {
 	_, fields, _ := statOf(pid)
 	const atParent, atStart = 0, 18
@@ -75,8 +77,8 @@ func parseStat(text string) (state string, fields []string, found bool) {
 	return all[0], all[1:], true
 }
 
-// EndLeft ends the processes of a run that have outlived it, and reports how many there were. With namespaces of their own
-// there are none: the kernel has ended them.
+// EndLeft ends the processes of a run that have outlived it, and reports how many there were. With
+// namespaces of their own there are none: the kernel has ended them.
 func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 	deadline := time.Now().Add(patience)
 	seen := map[int]bool{}
@@ -110,7 +112,8 @@ func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 	}
 }
 
-// moment is how long it is waited for the end of a process that was killed, before it is looked again.
+// moment is how long it is waited for the end of a process that was killed, before it is looked
+// again.
 const moment = 100 * time.Millisecond
 
 // marked finds the living processes that have the mark, and holds on to each.

@@ -19,11 +19,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mode is a kind of machine, or of user on it, that Yuba may find itself on. The test binary is started as one.
+// mode is a kind of machine, or of user on it, that Yuba may find itself on. The test binary is
+// started as one.
 type mode struct {
 	name string
-	// user is who it is, 0 for root; without are the rights that root lacks; refuseNamespaces has the kernel refuse user
-	// namespaces, as those of containers and hardened machines do.
+	// user is who it is, 0 for root; without are the rights that root lacks; refuseNamespaces has
+	// the kernel refuse user namespaces, as those of containers and hardened machines do.
 	user             int
 	without          []uintptr
 	refuseNamespaces bool

@@ -25,9 +25,9 @@ type Running struct {
 	held bool
 }
 
-// Start starts a program. It prints to sockets wherever its output is not a file: a pipe has a name below /proc, by which every
-// process of the program's user can open it, take what was printed and print something else. Landlock does not refuse that.
-// The kernel never opens a socket by name.
+// Start starts a program. It prints to sockets wherever its output is not a file: a pipe has a name
+// below /proc, by which every process of the program's user can open it, take what was printed and
+// print something else. Landlock does not refuse that. The kernel never opens a socket by name.
 func Start(cmd *exec.Cmd) (*Running, error) {
 	r := &Running{cmd: cmd}
 	var theirs []*os.File
@@ -60,8 +60,9 @@ func (r *Running) copy(to io.Writer, from *os.File) {
 	r.held = r.held || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// Wait returns when the program has ended and all that it printed is read. When another process keeps the output open
-// for longer than patience, and the program succeeded, the error is [exec.ErrWaitDelay].
+// Wait returns when the program has ended and all that it printed is read. When another process
+// keeps the output open for longer than patience, and the program succeeded, the error is
+// [exec.ErrWaitDelay].
 func (r *Running) Wait(patience time.Duration) error {
 	err := r.cmd.Wait()
 	for _, own := range r.own {

@@ -49,8 +49,8 @@ func printDocument(s scene) error {
 	return errors.Join(cmd.Process.Kill(), ignoreKilled(cmd.Wait()))
 }
 
-// forge opens the output of another process by its name. If that succeeds, it prints a line before it reports its attempt,
-// and then takes what the other process prints, as long as it lives.
+// forge opens the output of another process by its name. If that succeeds, it prints a line before
+// it reports its attempt, and then takes what the other process prints, as long as it lives.
 func forge(s scene) error {
 	name := fmt.Sprintf("/proc/%d/fd/1", s.Victim.Server)
 	out, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
@@ -97,7 +97,8 @@ func printingServer(s scene) error {
 	return json.NewEncoder(os.Stdout).Encode(printReport{walls, out.String(), string(tried)})
 }
 
-// The reader gets exactly what the program prints, although another process in the same cell attacks its output.
+// The reader gets exactly what the program prints, although another process in the same cell
+// attacks its output.
 func TestNobodyForgesWhatAProgramPrints(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		var report printReport

@@ -18,7 +18,8 @@ import (
 
 func init() { parts["probe"], parts["probe without marks"] = probeOnly, probeWithoutMarks }
 
-// probeOnly finds out what walls stand, for two directories that only the server may enter, and says what has become of these.
+// probeOnly finds out what walls stand, for two directories that only the server may enter, and
+// says what has become of these.
 func probeOnly(s scene) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -32,8 +32,8 @@ const (
 	mostMemory    = 1 << 30
 )
 
-// serve plays the server: it finds out what walls stand, lets a hostile program loose on itself and another stack, and
-// prints its report.
+// serve plays the server: it finds out what walls stand, lets a hostile program loose on itself and
+// another stack, and prints its report.
 func serve(s scene) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -138,8 +138,8 @@ func makeCell(s scene, walls Walls, name string) (Cell, error) {
 	return cell, err
 }
 
-// makeVictim makes what is attacked: a stack's directory, and what a server has in the kernel. In modes with users of
-// their own it is the server's; that it belongs to neither is what counts.
+// makeVictim makes what is attacked: a stack's directory, and what a server has in the kernel. In
+// modes with users of their own it is the server's; that it belongs to neither is what counts.
 func makeVictim(s scene) (v victim, end func(), err error) {
 	v = victim{Dir: filepath.Join(s.Dir, "victim"), Server: os.Getpid()}
 	v.File, v.Script, v.Socket, v.Secret = v.Dir+"/file", v.Dir+"/script", v.Dir+"/socket", s.Dir+"/kubeconfig"
@@ -209,7 +209,8 @@ func manyProcesses(victim) error {
 	return nil
 }
 
-// muchMemory wants more memory than there may be; the kernel refuses it to a child, which the Go runtime then ends.
+// muchMemory wants more memory than there may be; the kernel refuses it to a child, which the Go
+// runtime then ends.
 func muchMemory(victim) error {
 	memory, err := unix.Mmap(-1, 0, mostMemory+1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {

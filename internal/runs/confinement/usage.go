@@ -23,13 +23,15 @@ type Usage struct {
 	Memory int64
 }
 
-// Program is what a run has started: the number of its first process, and the mark that all of its processes have.
+// Program is what a run has started: the number of its first process, and the mark that all of its
+// processes have.
 type Program struct {
 	PID  int
 	Mark uint64
 }
 
-// Measure adds up what each of the programs, and everything it started, takes. It stops counting above so many processes.
+// Measure adds up what each of the programs, and everything it started, takes. It stops counting
+// above so many processes.
 func (w Walls) Measure(programs []Program, most int64) []Usage {
 	all := make([]Usage, len(programs))
 	for i, members := range w.members(programs, most) {
@@ -40,7 +42,8 @@ func (w Walls) Measure(programs []Program, most int64) []Usage {
 	return all
 }
 
-// EndOthers kills what a program has started, and leaves the program itself, which may have something to save.
+// EndOthers kills what a program has started, and leaves the program itself, which may have
+// something to save.
 func (w Walls) EndOthers(p Program) {
 	for _, pid := range w.members([]Program{p}, maxMembers)[0] {
 		if pid == p.PID {
@@ -60,8 +63,9 @@ func (w Walls) EndOthers(p Program) {
 // maxMembers is how many processes of a run are looked for when all of them are meant.
 const maxMembers = 1 << 20
 
-// members are the processes of each program. In a namespace of its own all of them descend from the first, to which the
-// kernel gives every orphan; elsewhere they have the mark, and the machine's processes are looked at once for all programs.
+// members are the processes of each program. In a namespace of its own all of them descend from the
+// first, to which the kernel gives every orphan; elsewhere they have the mark, and the machine's
+// processes are looked at once for all programs.
 func (w Walls) members(programs []Program, most int64) [][]int {
 	all := make([][]int, len(programs))
 	if !w.Alone() || !hasChildren() {
@@ -158,8 +162,8 @@ type Unnamed struct {
 	Over bool
 }
 
-// MeasureUnnamed is how much of a disk a program and what it started hold in files that have no name any more: no
-// measurement of directories finds them. It looks at so many open files at most.
+// MeasureUnnamed is how much of a disk a program and what it started hold in files that have no
+// name any more: no measurement of directories finds them. It looks at so many open files at most.
 func (w Walls) MeasureUnnamed(p Program, most int) (u Unnamed) {
 	seen := map[file]bool{}
 	left := most

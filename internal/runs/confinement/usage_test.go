@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// A process that has ended, and whose parent has not asked for its end yet, takes nothing of what is counted.
+// A process that has ended, and whose parent has not asked for its end yet, takes nothing of what
+// is counted.
 func TestTheDeadAreNotCounted(t *testing.T) {
 	cmd := exec.Command("/bin/true")
 	if err := cmd.Start(); err != nil {
@@ -36,7 +37,8 @@ func TestTheDeadAreNotCounted(t *testing.T) {
 	}
 }
 
-// An unlinked file counts once, however many processes have it open. Files with a name and files in memory do not count.
+// An unlinked file counts once, however many processes have it open. Files with a name and files in
+// memory do not count.
 func TestUnnamedFilesAreMeasured(t *testing.T) {
 	const size = 3 << 20
 	write := func(name string) *os.File {
@@ -84,7 +86,8 @@ func TestUnnamedFilesAreMeasured(t *testing.T) {
 	}
 }
 
-// Without namespaces all programs are found by one look at the machine's processes: its cost does not grow with them.
+// Without namespaces all programs are found by one look at the machine's processes: its cost does
+// not grow with them.
 func TestProgramsAreMeasuredByOneLook(t *testing.T) {
 	runtime.LockOSThread() // the kernel counts by threads
 	defer runtime.UnlockOSThread()

@@ -21,8 +21,8 @@ import (
 
 // The users that are given out: a range that neither distributions nor systemd give to anybody.
 const (
-	// PassingGroup is the group of programs that have a user of their own and nothing else of it: by it, and by nothing
-	// else, they may pass the directories on the way to theirs.
+	// PassingGroup is the group of programs that have a user of their own and nothing else of it:
+	// by it, and by nothing else, they may pass the directories on the way to theirs.
 	PassingGroup = 1879048192
 	probeUser    = PassingGroup + 1
 	firstUser    = PassingGroup + 2
@@ -30,12 +30,15 @@ const (
 	lastUser = 2147352575
 )
 
-// block is how many numbers a process takes at a time, so that it need not wait for the disk for each.
+// block is how many numbers a process takes at a time, so that it need not wait for the disk for
+// each.
 const block = 256
 
-// Users gives out users, each once in the life of a data directory: nobody gets one that had files of somebody else.
+// Users gives out users, each once in the life of a data directory: nobody gets one that had files
+// of somebody else.
 type Users struct {
-	// File remembers the first that was not given out. Highest says which was, when that file is lost.
+	// File remembers the first that was not given out. Highest says which was, when that file is
+	// lost.
 	File    string
 	Highest func() (int, error)
 
@@ -101,9 +104,10 @@ func (u *Users) read() (int, error) {
 	return max(firstUser, highest+1), nil
 }
 
-// firstOfAll is where a new data directory begins: somewhere in the first half of the range, so that two of them on one machine
-// hardly ever give out the same users, and each has half of the range left. The kernel counts processes by users, and without
-// Landlock programs of the same user read each other's files.
+// firstOfAll is where a new data directory begins: somewhere in the first half of the range, so
+// that two of them on one machine hardly ever give out the same users, and each has half of the
+// range left. The kernel counts processes by users, and without Landlock programs of the same user
+// read each other's files.
 func firstOfAll() int {
 	const blocks = (lastUser - firstUser) / block / 2
 	return firstUser + block*rand.IntN(blocks) //nolint:gosec // not a secret
@@ -125,8 +129,8 @@ func (u *Users) write(next int) error {
 	return err
 }
 
-// pass lets users of their own pass directories, which are the server's. Nothing is changed when they could not come to these:
-// others may have made the directories above so that nobody can.
+// pass lets users of their own pass directories, which are the server's. Nothing is changed when
+// they could not come to these: others may have made the directories above so that nobody can.
 func pass(dirs []string) error {
 	if err := passable(dirs); err != nil {
 		return err
@@ -142,8 +146,8 @@ func pass(dirs []string) error {
 	return nil
 }
 
-// open lets users of their own pass a directory: they need not be able to list it. A directory that everybody may pass is
-// left as it is.
+// open lets users of their own pass a directory: they need not be able to list it. A directory that
+// everybody may pass is left as it is.
 func open(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -167,7 +171,8 @@ func shut(dir string) error {
 	return errors.Join(os.Chmod(dir, fs.FileMode(info.Mode&0o767)), os.Chown(dir, -1, os.Getegid()))
 }
 
-// passable says why users of their own could not come to directories, when these themselves are opened.
+// passable says why users of their own could not come to directories, when these themselves are
+// opened.
 func passable(dirs []string) error {
 	for _, dir := range dirs {
 		for ; ; dir = filepath.Dir(dir) {

@@ -24,7 +24,8 @@ const (
 	Shared Namespaces = ""
 	// Plain are namespaces that need the right to make them (CAP_SYS_ADMIN).
 	Plain Namespaces = "plain"
-	// WithUser are namespaces that come with a user namespace, which everybody may make where the kernel lets them.
+	// WithUser are namespaces that come with a user namespace, which everybody may make where the
+	// kernel lets them.
 	WithUser Namespaces = "user"
 )
 
@@ -34,7 +35,8 @@ type Walls struct {
 	Sandbox string
 	// Namespaces is how a program gets a file tree, processes and shared memory of its own.
 	Namespaces Namespaces
-	// Users says whether each working directory has a user of its own; otherwise programs run as the server's.
+	// Users says whether each working directory has a user of its own; otherwise programs run as
+	// the server's.
 	Users bool
 	// Root says whether the server's user is root.
 	Root bool
@@ -86,9 +88,10 @@ const probeTimeout = 30 * time.Second
 // probePause is between the two times that a wall is tried.
 const probePause = 200 * time.Millisecond
 
-// Probe finds the strongest walls that this machine supports. Programs work below dirs: with users of their own, but
-// without a file tree of their own, they must be able to pass these directories. It is an error if the sandbox cannot be
-// started at all, because then nothing closes the files that a process inherits.
+// Probe finds the strongest walls that this machine supports. Programs work below dirs: with users
+// of their own, but without a file tree of their own, they must be able to pass these directories.
+// It is an error if the sandbox cannot be started at all, because then nothing closes the files
+// that a process inherits.
 func Probe(ctx context.Context, sandbox string, dirs ...string) (Walls, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -139,8 +142,8 @@ func (w Walls) attempts() []Walls {
 	return all
 }
 
-// probeTwice tries once more what fails: on a machine that is short of something for a moment the walls would be weaker for
-// as long as the server runs.
+// probeTwice tries once more what fails: on a machine that is short of something for a moment the
+// walls would be weaker for as long as the server runs.
 func (w Walls) probeTwice(ctx context.Context) (Walls, error) {
 	tried, err := w.probe(ctx)
 	if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrNotExist) {
@@ -215,8 +218,9 @@ func (w *Walls) name(whyShared, whyNoUsers error) {
 	}
 }
 
-// landlockParts are what later versions of Landlock refuse, by https://docs.kernel.org/userspace-api/landlock.html. Of shared
-// ones namespaces keep programs, too.
+// landlockParts are what later versions of Landlock refuse, by
+// https://docs.kernel.org/userspace-api/landlock.html. Of shared ones namespaces keep programs,
+// too.
 var landlockParts = []struct {
 	since              int
 	linux, wall, means string

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Default is the length of a lease: fifteen polls, and as long as Kubernetes waits for a node that it cannot reach
-// before it evicts the node's Pods.
+// Default is the length of a lease: fifteen polls, and as long as Kubernetes waits for a node that
+// it cannot reach before it evicts the node's Pods.
 const Default = 5 * time.Minute
 
 // Owner is whom a run was handed out to. The zero Owner is nobody.
@@ -43,7 +43,8 @@ type Home struct {
 	Gone bool
 }
 
-// Takes is the home after a poll of a runner: a runner that was not heard before takes the place of the last one.
+// Takes is the home after a poll of a runner: a runner that was not heard before takes the place of
+// the last one.
 func (h Home) Takes(runner string, now time.Time) Home {
 	if h.Left(runner) {
 		return h

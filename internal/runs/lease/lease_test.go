@@ -26,7 +26,8 @@ func poll(home, runner string, active ...string) *lease.Poll {
 
 func TestDecide(t *testing.T) {
 	type fates = map[string]lease.Fate
-	// Two homes: "a" has a run that began and one that did not, "b" has one that began. One run waits.
+	// Two homes: "a" has a run that began and one that did not, "b" has one that began. One run
+	// waits.
 	const begun, given, other, waiting = "begun", "given", "other", "waiting"
 	runs := []lease.Run{
 		{ID: begun, Owner: lease.Owner{Home: "a", Runner: "a1"}, Begun: true},

@@ -18,7 +18,8 @@ type Line struct {
 	Oldest time.Time
 }
 
-// Lines counts what waits, by group and class. It costs as much as there are groups, however many items they have.
+// Lines counts what waits, by group and class. It costs as much as there are groups, however many
+// items they have.
 func (q *Queue) Lines() []Line {
 	var lines []Line
 	for _, g := range q.groups {

@@ -40,7 +40,8 @@ type Item struct {
 	Class Class
 	// Since is when it began to wait.
 	Since time.Time
-	// Cost is how long it is expected to take; it is what the group's share is charged with. Zero counts as a second.
+	// Cost is how long it is expected to take; it is what the group's share is charged with. Zero
+	// counts as a second.
 	Cost time.Duration
 }
 
@@ -54,7 +55,8 @@ type Queue struct {
 	groups map[string]*group
 	// where finds an item's group.
 	where map[string]*group
-	// now is the share that groups which come back begin with: the least that any had when it was last served.
+	// now is the share that groups which come back begin with: the least that any had when it was
+	// last served.
 	now     time.Duration
 	waiting int
 }
@@ -66,13 +68,15 @@ type group struct {
 	used    time.Duration
 	items   [classes][]Item
 	running map[string]struct{}
-	// aged is true when what began last counted as more than it is: what counts as that by right is next. Where there is more
-	// to do than can be done, all that waits is old, and a person's request would come last.
+	// aged is true when what began last counted as more than it is: what counts as that by right is
+	// next. Where there is more to do than can be done, all that waits is old, and a person's
+	// request would come last.
 	aged bool
 }
 
-// New returns an empty queue. Items count as a class higher each time they have waited for aging, 0 means DefaultAging.
-// limit says how many runs of a group may run at a time, 0 for any number; nil sets none.
+// New returns an empty queue. Items count as a class higher each time they have waited for aging, 0
+// means DefaultAging. limit says how many runs of a group may run at a time, 0 for any number; nil
+// sets none.
 func New(aging time.Duration, limit func(group string) int) *Queue {
 	if aging == 0 {
 		aging = DefaultAging
@@ -86,7 +90,8 @@ func New(aging time.Duration, limit func(group string) int) *Queue {
 // Len is how many items wait.
 func (q *Queue) Len() int { return q.waiting }
 
-// Add puts an item in its place. One that waits already stays as it is; one that runs is taken to wait again.
+// Add puts an item in its place. One that waits already stays as it is; one that runs is taken to
+// wait again.
 func (q *Queue) Add(it Item) {
 	g := q.where[it.ID]
 	if g != nil {
@@ -161,8 +166,8 @@ func (q *Queue) Done(id string) {
 	q.forget(g, id)
 }
 
-// forget drops an item, and its group when nothing of it is left. A group that used more than its share is remembered
-// until the others have caught up, or it could begin anew with every run.
+// forget drops an item, and its group when nothing of it is left. A group that used more than its
+// share is remembered until the others have caught up, or it could begin anew with every run.
 func (q *Queue) forget(g *group, id string) {
 	delete(q.where, id)
 	if g.idle() && g.used <= q.now {
@@ -243,8 +248,8 @@ type Place struct {
 	Full bool
 }
 
-// Places lists what waits in the order in which it would begin if nothing else came; what its group's limit holds up
-// comes last.
+// Places lists what waits in the order in which it would begin if nothing else came; what its
+// group's limit holds up comes last.
 func (q *Queue) Places(now time.Time) []Place {
 	c := q.clone()
 	places := make([]Place, 0, c.waiting)
@@ -254,7 +259,8 @@ func (q *Queue) Places(now time.Time) []Place {
 			if !ok {
 				break
 			}
-			// Whoever waits for a runner only is not held up by what stands before it in its own group.
+			// Whoever waits for a runner only is not held up by what stands before it in its own
+			// group.
 			c.Done(it.ID)
 			places = append(places, Place{Item: it, Full: full})
 		}

@@ -72,7 +72,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestThreeAmongNineHundred: a tenant with three stacks is served among the first, whoever came with 900 before.
+// TestThreeAmongNineHundred: a tenant with three stacks is served among the first, whoever came
+// with 900 before.
 func TestThreeAmongNineHundred(t *testing.T) {
 	q := New(0, nil)
 	for i := range 900 {
@@ -97,7 +98,8 @@ func TestThreeAmongNineHundred(t *testing.T) {
 	}
 }
 
-// TestIdleGroupSavesNothing: who comes back after the others had a thousand runs does not get the next thousand.
+// TestIdleGroupSavesNothing: who comes back after the others had a thousand runs does not get the
+// next thousand.
 func TestIdleGroupSavesNothing(t *testing.T) {
 	q := New(0, nil)
 	for i := range 1000 {
@@ -207,8 +209,9 @@ func TestPlacesTellTheOrder(t *testing.T) {
 	})
 }
 
-// TestNobodyStarves: whatever comes and goes, nothing waits while later and lower things begin for longer than its
-// aging allows, and no group falls behind another by more than one run of the costliest.
+// TestNobodyStarves: whatever comes and goes, nothing waits while later and lower things begin for
+// longer than its aging allows, and no group falls behind another by more than one run of the
+// costliest.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := New(time.Minute, nil)

@@ -9,24 +9,23 @@ import (
 	"strings"
 )
 
-// ByHand says whether people ask for such runs, and never a stack itself: their end is neither success nor failure of
-// what the stack is declared to be.
+// ByHand reports whether only people request such runs. Their result says nothing about the stack.
 func (o Operation) ByHand() bool { return o == OperationState || o == OperationShell }
 
-// PurposePerson is that of runs that a person asked for.
+// PurposePerson is for runs that a person requested.
 const PurposePerson Purpose = "person"
 
-// ErrBusy says that a stack has a run in hand, so that another cannot begin.
+// ErrBusy says that a stack already has a run in hand.
 var ErrBusy = errors.New("another run is in hand")
 
-// AtServer says whether the server itself does what the run is for: it keeps the state, and no tool is needed to put
-// another in its place.
+// AtServer reports whether the server itself executes the run: it stores the state, and replaces it
+// without a tool.
 func (s *Spec) AtServer() bool {
 	return s.Operation == OperationState && s.Backend.Kind == BackendManaged && s.StateChange != nil &&
 		(s.StateChange.Verb == StatePush || s.StateChange.Verb == StateRollback)
 }
 
-// Title says what a run is in words, such as "state mv" or "apply".
+// Title names what a run does, such as "state mv" or "apply".
 func (s *Spec) Title() string {
 	title := string(s.Operation)
 	if s.StateChange != nil {
@@ -41,20 +40,20 @@ func (s *Spec) Title() string {
 	return title
 }
 
-// ShellDir is the directory, in that of the runner, with the runs that people carry out themselves: the run's own
-// directory by its id, and beside it a file that whoever carries it out holds locked, see [ShellLock].
+// ShellDir is the directory, below the runner's, with the runs of people's own processes: a
+// directory by the run's id, and the file [ShellLock].
 const ShellDir = "shells"
 
-// ShellLock is the name, in ShellDir, of the file that is locked for as long as a person has the run.
+// ShellLock is the name, in ShellDir, of the file that such a process holds locked.
 func ShellLock(id string) string { return id + ".lock" }
 
-// verbs are what can be done with a state, and how many arguments that takes.
+// verbs are the changes of a state and their numbers of arguments.
 var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1},
 }
 
-// Check says whether the change is one that can be asked for: its words come from people and reach the tool's command
-// line, where they must not be taken for flags.
+// Check validates a change: its words come from people and reach the tool's command line, where
+// they must not be flags.
 func (c *StateChange) Check() error {
 	want, known := verbs[c.Verb]
 	switch {
@@ -93,15 +92,16 @@ func (r Record) WithoutPushedState() Record {
 	return r
 }
 
-// ShellGrant is what a person's own process needs to carry out a run of OperationShell, on the machine where runs are
-// carried out.
+// ShellGrant is what a person's own process needs to execute a run of OperationShell on the
+// runner's machine.
 type ShellGrant struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
-	// Host is the machine's name; URL the address in its connection file, by which a process knows that it is there.
+	// Host is the machine's name, URL the address in its connection file, by which a process
+	// recognises it.
 	Host string `json:"host"`
 	URL  string `json:"url"`
-	// Dir is the runner's directory, WorkRoot that of working directories; the others are the programs to use.
+	// Dir is the runner's directory, WorkRoot that of working directories. The others are programs.
 	Dir            string `json:"dir"`
 	WorkRoot       string `json:"workRoot"`
 	ProviderMirror string `json:"providerMirror,omitempty"`
@@ -119,27 +119,27 @@ type InstalledTool struct {
 	Path    string `json:"path"`
 	// Runner is the machine where it is installed.
 	Runner string `json:"runner,omitempty"`
-	// Default is true for the one that stacks get which ask for none.
+	// Default is true for the tool of stacks that do not choose one.
 	Default bool `json:"default,omitempty"`
-	// Problem says why it cannot be used; empty when it can.
+	// Problem says why it cannot be used; else empty.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Request is what a person asks to be done with a stack by hand.
+// Request is a person's request for a run.
 type Request struct {
 	// Operation is OperationState or OperationShell.
 	Operation Operation
 	Change    *StateChange
-	// Expect is the digest of the state that the person has looked at; empty for whatever is there.
+	// Expect is the digest of the state that the person has seen; empty for any.
 	Expect string
 	By     string
 }
 
-// RefusedError says why what a person asked for is not done now. Nothing was changed.
+// RefusedError says why a person's request is refused now. Nothing was changed.
 type RefusedError struct {
 	// Message is for the person, with what to do about it.
 	Message string
-	// Forbidden is true when waiting does not help: the server does not allow it.
+	// Forbidden is true if the server does not allow it, so that waiting does not help.
 	Forbidden bool
 }
 

@@ -5,19 +5,19 @@ package run
 
 import "cmp"
 
-// Inputs are what a stack's configuration depends on and its spec does not say. With the spec they tell which inputs
+// Inputs are the part of a stack's configuration that is not in its spec, to find which inputs
 // changed between two runs.
 type Inputs struct {
-	// Part is the digest of the part of the source that the stack can read, Dirs its directories; without it the whole
-	// archive counts, and Whole says why.
+	// Part is the digest of the part of the source that the stack reads, Dirs its directories.
+	// Otherwise the whole archive counts, for the reason in Whole.
 	Part  string   `json:"part,omitempty"`
 	Dirs  []string `json:"dirs,omitempty"`
 	Whole string   `json:"whole,omitempty"`
-	// Unsettled is what Part would be if modules from elsewhere had been known to be settled.
+	// Unsettled is Part if modules from elsewhere had been known to be settled.
 	Unsettled string `json:"unsettled,omitempty"`
-	// Outputs are the digests of the outputs of the stacks it depends on, by name.
+	// Outputs are the digests of the outputs of its dependencies, by name.
 	Outputs map[string]string `json:"outputs,omitempty"`
 }
 
-// MayBe is the digest of the part, also when it was known only later that no more counts.
+// MayBe is Part, or what it turned out to be later.
 func (i Inputs) MayBe() string { return cmp.Or(i.Part, i.Unsettled) }

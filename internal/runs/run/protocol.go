@@ -5,8 +5,9 @@ package run
 
 import "time"
 
-// ProtocolVersion is the version this build speaks. It is raised when a runner of the version before would misread a
-// Spec or a server of the version before a Result; a server accepts this version and the one before it.
+// ProtocolVersion is the version that this build speaks. Raise it when the previous version's
+// runners would misread a Spec, or its servers a Result. A server accepts this version and the
+// previous one.
 const ProtocolVersion = 2
 
 // PathPrefix is where the endpoints are:
@@ -29,9 +30,9 @@ const ProtocolVersion = 2
 //	POST {prefix}/runs/{id}/continue        ContinueRequest -> ContinueResponse
 //	POST {prefix}/runs/{id}/result          Result -> 204
 //
-// A state that the server refuses for good (another writer moved it) answers 409 with Problem; the server keeps its
-// bytes all the same. 410 says that the run is over and nothing more of it is wanted; 401 that the token is wrong.
-// Everything else that is not 2xx is to be tried again.
+// A state that the server refuses for good (another writer moved it) answers 409 with Problem; the
+// server keeps its bytes all the same. 410 says that the run is over and nothing more of it is
+// wanted; 401 that the token is wrong. Everything else that is not 2xx is to be tried again.
 const PathPrefix = "/run/v1"
 
 const (
@@ -41,15 +42,15 @@ const (
 	HeaderSequence = "Yuba-State-Sequence"
 	// HeaderOffset is the place of a piece of log, in bytes from the start.
 	HeaderOffset = "Yuba-Log-Offset"
-	// HeaderPlanDigest names the plan that a saved plan, or what is shown of one, is: the digest of its file.
+	// HeaderPlanDigest is the digest of the plan file to which the body belongs.
 	HeaderPlanDigest = "Yuba-Plan-Digest"
-	// HeaderChanging comes with a piece of log once a run that plans and applies with one process has begun to change
-	// something.
+	// HeaderChanging marks a piece of log of a run that plans and applies with one process, once it
+	// changes something.
 	HeaderChanging = "Yuba-Run-Changing"
 )
 
-// Connection is how a runner finds its server. The server writes it as JSON (0600) to the runner's directory at every
-// start; a runner reads it again whenever it cannot reach the server.
+// Connection is how a runner finds its server. The server writes it as JSON (0600) to the runner's
+// directory at each start; a runner that cannot reach its server reads it again.
 type Connection struct {
 	URL string `json:"url"`
 	// CA is the PEM bundle that the server's certificate must chain to.
@@ -60,45 +61,46 @@ type Connection struct {
 	Home string `json:"home,omitempty"`
 }
 
-// HomeLocal is the home of the runner beside the server. Servers and runners of earlier releases know no other and do
-// not name it: an empty home is this one.
+// HomeLocal is the home of the runner beside the server. Older servers and runners leave it empty.
 const HomeLocal = "local"
 
 // ConnectionFile is the name of the Connection in a runner's directory.
 const ConnectionFile = "connection.json"
 
-// PollRequest asks for work. The server holds it until there is some, or for PollWait.
+// PollRequest asks for work. The server holds it until there is some, at most for PollWait.
 type PollRequest struct {
-	// Runner is the runner's id, made anew by each process.
+	// Runner is the runner's id, new for each process.
 	Runner string `json:"runner"`
-	// Home is the connection's. Runners work in a home one after the other, never two at a time: a poll proves that
-	// every earlier runner of the same home has ended. The runner that polls has its runs, and Active says which.
-	// Of the runs of other homes a poll says nothing. See package lease.
+	// Home is the connection's. Runners of a home succeed each other: a poll proves that every
+	// earlier one has ended. Active are all of the home's runs that still exist. See package lease.
 	Home    string `json:"home,omitempty"`
 	Version string `json:"version"`
-	// Capacity is how many more runs the runner would take now.
+	// Capacity is how many more runs the runner accepts now.
 	Capacity int `json:"capacity"`
-	// Active are the runs it has in hand, those it found in its directory at its start among them.
+	// Active are its runs, including those that it found in its directory at its start.
 	Active []string `json:"active"`
-	// Build is what the server gave the runner at its start. A server that would give another lets the runner go.
+	// Build is the mark that the server gave the runner at its start. A server with another mark
+	// dismisses the runner.
 	Build string `json:"build,omitempty"`
-	// Draining is true for a runner that a server has told to drain. The server answers at once whether that still holds.
+	// Draining is true after the server told the runner to drain. The server answers at once
+	// whether that still holds.
 	Draining bool `json:"draining,omitempty"`
-	// Removed repeats what the last answer named in Remove: it arrived.
+	// Removed acknowledges Remove of the last answer.
 	Removed []Stack `json:"removed,omitempty"`
-	// Usage is what the runner has taken so far; nil for one that does not tell.
+	// Usage is the runner's resource usage; nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
-	// Places is how many runs work at a time, 0 from a runner that does not tell. Ahead are those of Active that were begun
-	// beside them and have had no place yet: they are prepared, and start no process.
+	// Places is the number of concurrent runs, 0 if unknown. Ahead are those of Active that are
+	// prepared and wait for a place, without a process.
 	Places int      `json:"places,omitempty"`
 	Ahead  []string `json:"ahead,omitempty"`
 }
 
-// Usage is what a process has taken so far.
+// Usage is the resource usage of a process so far.
 type Usage struct {
-	// MemoryBytes is what is resident now; 0 when that is not known.
+	// MemoryBytes is the resident memory now; 0 if unknown.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
-	// CPU is the process's own time, ChildCPU that of the processes that it started and that have ended, providers included.
+	// CPU is the process's own time, ChildCPU that of its processes that have ended, including
+	// providers.
 	CPU      Duration `json:"cpu"`
 	ChildCPU Duration `json:"childCPU,omitempty"`
 }
@@ -109,43 +111,44 @@ const PollWait = 20 * time.Second
 // PollResponse hands out work.
 type PollResponse struct {
 	Runs []Assignment `json:"runs,omitempty"`
-	// Cancel lists runs in hand that should stop, unless they have begun to change something.
+	// Cancel lists runs that should stop unless they have begun to change something.
 	Cancel []string `json:"cancel,omitempty"`
-	// Stop has the runs that a person wants to end, whatever they are doing, and says in words whose wish that is. They are
-	// in Cancel, too, for runners that know nothing of Stop.
+	// Stop lists runs that a person stops, whatever they are doing, and says who. Cancel includes
+	// them, for older runners.
 	Stop map[string]string `json:"stop,omitempty"`
-	// Forget lists runs in hand that the server does not know (any more): let plans go, finish applies and spool.
+	// Forget lists runs that the server does not know: drop plans, finish applies and spool their
+	// results.
 	Forget []string `json:"forget,omitempty"`
-	// Remove lists stacks that are gone: their working directories are wanted no longer.
+	// Remove lists deleted stacks, whose working directories are not needed any more.
 	Remove []Stack `json:"remove,omitempty"`
-	// Drain tells the runner to finish what it has and exit; an answer without it takes that back.
+	// Drain makes the runner finish its runs and exit; an answer without it takes that back.
 	Drain bool `json:"drain,omitempty"`
 }
 
-// Assignment is a run for the runner and the token to carry it out.
+// Assignment is a run for the runner, and its token.
 type Assignment struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
-	// Spec saves the runner the question; a server of before Spec was sent along leaves it out, and the runner asks.
+	// Spec saves a request; older servers leave it out.
 	Spec *Spec `json:"spec,omitempty"`
 }
 
 // ContinueRequest asks whether a step may begin.
 type ContinueRequest struct {
 	Step Step `json:"step"`
-	// Plan is what was found: when Step is apply in a plan-and-apply run, and when Step is plan, which asks for the
-	// server's review (Spec.Review).
+	// Plan is the result of planning: for the apply step of a plan-and-apply run, and for the plan
+	// step, which requests a review (Spec.Review).
 	Plan *PlanResult `json:"plan,omitempty"`
-	// State is the digest of the managed state that the run was given, NoState when there was none: a server that started
-	// anew since then does not know. Empty before that, and from older runners.
+	// State is the digest of the managed state that the run got, or NoState: a server that started
+	// anew does not know. Empty before, and from older runners.
 	State string `json:"state,omitempty"`
 }
 
-// NoState stands for the digest of a state where there is none.
+// NoState replaces the digest if there is no state.
 const NoState = "none"
 
-// ContinueResponse answers it. Before an apply the server takes the state's lock; a "no" ends the run as its
-// Outcome and Class say.
+// ContinueResponse is the answer. Before an apply the server takes the state's lock. A refusal ends
+// the run with this Outcome and Class.
 type ContinueResponse struct {
 	Go      bool    `json:"go"`
 	Reason  string  `json:"reason,omitempty"`
@@ -156,12 +159,12 @@ type ContinueResponse struct {
 // LogPosition is how much of a run's log the server has, in bytes.
 type LogPosition struct {
 	Offset int64 `json:"offset"`
-	// Full is true when the log has reached its limit and the rest is not wanted.
+	// Full is true if the log has reached its limit and the server wants no more.
 	Full bool `json:"full,omitempty"`
 }
 
-// Problem is the body of an error answer. With FailureState, an answer that calls for another attempt says that only a
-// person can help: the next one may take its time.
+// Problem is the body of an error response. With FailureState and a status that asks for a retry,
+// only a person can help: the runner may retry slowly.
 type Problem struct {
 	Message string  `json:"message"`
 	Class   Failure `json:"class,omitempty"`

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// ErrNoProvider says that no store has such a provider.
+// ErrNoProvider says that no store has the provider.
 var ErrNoProvider = errors.New("no such provider is stored")
 
-// ProviderUse is what a store of providers did for one run.
+// ProviderUse is a run's use of a store of providers.
 type ProviderUse struct {
-	// Hits counts the providers that were there already.
+	// Hits counts providers that were stored already.
 	Hits int `json:"hits,omitempty"`
-	// Downloads counts those that this run had to download, for itself and all others; DownloadedBytes is what they take
-	// unpacked.
+	// Downloads counts providers that this run had to download, DownloadedBytes is their unpacked
+	// size.
 	Downloads       int   `json:"downloads,omitempty"`
 	DownloadedBytes int64 `json:"downloadedBytes,omitempty"`
 }
@@ -26,16 +26,16 @@ type StoredProvider struct {
 	// Source is the provider's address, HOST/NAMESPACE/TYPE.
 	Source  string `json:"source"`
 	Version string `json:"version"`
-	// Size is what it takes on the disk, in bytes.
+	// Size is its size on disk, in bytes.
 	Size int64 `json:"size"`
-	// Hash is that of its content, as lock files have it.
+	// Hash is the hash of its content, as in lock files.
 	Hash string `json:"hash"`
-	// Fetched is when it was downloaded, Used when a run was last given it.
+	// Fetched is when it was downloaded, Used when a run last used it.
 	Fetched time.Time `json:"fetched"`
 	Used    time.Time `json:"used"`
-	// Users counts the working directories that link to it.
+	// Users counts the working directories with links to it.
 	Users int `json:"users"`
-	// Scope is "shared", or names what the stacks have in common that may use it: the same credentials and settings.
+	// Scope is "shared", or names the credentials and settings of the stacks that may use it.
 	Scope string `json:"scope"`
 	// Runner is the machine where it is.
 	Runner string `json:"runner,omitempty"`

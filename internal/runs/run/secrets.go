@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// KnownSecrets are the texts that must not be in what people see of the run.
+// KnownSecrets are the texts to mask in everything that people see of the run.
 func (s *Spec) KnownSecrets() *mask.Secrets {
 	secrets := mask.New(s.publicTexts()...)
 	for _, v := range s.Variables {
@@ -35,8 +35,8 @@ func (s *Spec) KnownSecrets() *mask.Secrets {
 	return secrets
 }
 
-// publicTexts are what the stack is called, and what it is given openly: these are words that its secrets may be called by chance. An
-// output of another stack is not such a word, and nobody has looked at it.
+// publicTexts are names and open values, which are not masked even if a secret is the same word.
+// Outputs of other stacks are not among them, because nobody chose to publish them.
 func (s *Spec) publicTexts() []string {
 	texts := append(strings.Split(s.Path, "/"), s.Stack.Namespace, s.Stack.Name, s.Workspace)
 	for name, v := range s.Variables {

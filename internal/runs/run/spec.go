@@ -13,19 +13,20 @@ import (
 type Operation string
 
 const (
-	// OperationPlan makes a plan, saves it and changes nothing. Drift detection is a plan, too.
+	// OperationPlan makes and saves a plan, for drift detection, too. It changes nothing.
 	OperationPlan Operation = "plan"
 	// OperationApply applies one exact saved plan, without planning again.
 	OperationApply Operation = "apply"
-	// OperationPlanAndApply plans and, when there is something to do and the server agrees, applies that plan.
+	// OperationPlanAndApply plans and, if there are changes and the server agrees, applies that
+	// plan.
 	OperationPlanAndApply Operation = "plan-and-apply"
-	// OperationState changes the state and nothing else, as Spec.StateChange says, under the state's lock.
+	// OperationState changes only the state, under its lock, as Spec.StateChange says.
 	OperationState Operation = "state"
-	// OperationShell prepares the working directory and hands it to a person under the state's lock.
+	// OperationShell prepares the working directory for a person, under the state's lock.
 	OperationShell Operation = "shell"
 )
 
-// Purpose says why a run was started. It changes nothing in what the runner does; records and people read it.
+// Purpose says why a run was started, for records and people. The runner ignores it.
 type Purpose string
 
 const (
@@ -38,7 +39,7 @@ const (
 type Stack struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// UID tells a stack from an earlier one of the same name.
+	// UID distinguishes a stack from an earlier one of the same name.
 	UID string `json:"uid"`
 }
 
@@ -54,7 +55,7 @@ func StackOf[UID ~string](o interface {
 	return Stack{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
 }
 
-// Spec is everything a runner needs to know to carry out a run. Bytes that can be large are named by digest and
+// Spec is everything that a runner needs to execute a run. Large content is named by its digest and
 // fetched separately.
 type Spec struct {
 	// Protocol is the version of this document, see [ProtocolVersion].
@@ -68,17 +69,16 @@ type Spec struct {
 
 	// Artifact is the source tree, a gzipped tar archive.
 	Artifact Artifact `json:"artifact"`
-	// Part is what of the source the run reads, when the server knows that it is not all of it. A runner may leave out the
-	// rest.
+	// Part is what the run reads of the source, if that is known not to be all. A runner may leave
+	// out the rest.
 	Part *Part `json:"part,omitempty"`
 	// Path is the root module inside the artifact, relative; empty means its root.
 	Path string `json:"path,omitempty"`
-	// LockFile is the recorded dependency lock file, used when the module brings none.
+	// LockFile is the recorded dependency lock file, for modules without one.
 	LockFile []byte `json:"lockFile,omitempty"`
 	// Upgrade runs init with -upgrade.
 	Upgrade bool `json:"upgrade,omitempty"`
-	// Unless ends the run before it plans when the modules from elsewhere that the program calls are those of this digest, as
-	// in Modules.Placed; empty for a run that plans in any case.
+	// Unless ends the run before it plans if Modules.Placed is this digest; empty to plan always.
 	Unless string `json:"unless,omitempty"`
 
 	// Workspace is what terraform.workspace evaluates to.
@@ -86,80 +86,84 @@ type Spec struct {
 	Backend   Backend `json:"backend"`
 	// Variables is the content of the generated tfvars file, by name.
 	Variables map[string]Variable `json:"variables,omitempty"`
-	// Env is the environment tofu gets beside the few names the runner itself sets.
+	// Env is tofu's environment, beside the few names that the runner sets.
 	Env []EnvVar `json:"env,omitempty"`
-	// VarFiles are files of variables, relative to the root of the artifact, in the order in which they are given to the
-	// tool: later ones win, and all of them over Variables.
+	// VarFiles are files of variables, relative to the artifact's root. Later ones win, and all of
+	// them over Variables.
 	VarFiles []string `json:"varFiles,omitempty"`
 	// Files are written before the tool starts; they replace files of the artifact.
 	Files []File `json:"files,omitempty"`
 	// CLIConfig is the stack's own configuration file of the tool. It holds credentials.
 	CLIConfig []byte `json:"cliConfig,omitempty"`
-	// Secrets are texts that are masked beside the values marked as secret: settings of the backend, and what templates
-	// took from Secrets.
+	// Secrets are further texts to mask: settings of the backend, and values that templates took
+	// from Secrets.
 	Secrets []string `json:"secrets,omitempty"`
 
 	Targets     []string `json:"targets,omitempty"`
 	Parallelism int32    `json:"parallelism,omitempty"`
-	// RefreshOnApply compares state and world once more before a saved plan is applied and refuses to apply it when
-	// they have parted (spec.refreshBeforeApply).
+	// RefreshOnApply refuses to apply a saved plan if a refresh finds drift
+	// (spec.refreshBeforeApply).
 	RefreshOnApply bool `json:"refreshOnApply,omitempty"`
 
-	// NoPlanLock plans without the lock of an own backend (spec.plan.lock). Plans on the managed backend take none.
+	// NoPlanLock plans without the lock of a custom backend (spec.plan.lock). Plans on the managed
+	// backend take none.
 	NoPlanLock bool `json:"noPlanLock,omitempty"`
-	// LockTimeout is how long the tool waits for the lock of an own backend; zero means not at all.
+	// LockTimeout is how long the tool waits for the lock of a custom backend; zero to not wait.
 	LockTimeout Duration `json:"lockTimeout,omitempty"`
-	// ForceUnlock is the id of the lock of an own backend to break before the plan; empty for none.
+	// ForceUnlock is the id of the lock of a custom backend to break before the plan; empty for
+	// none.
 	ForceUnlock string `json:"forceUnlock,omitempty"`
 	// StateChange is what OperationState does.
 	StateChange *StateChange `json:"stateChange,omitempty"`
 
 	// Plan is the saved plan to apply, for OperationApply.
 	Plan *PlanRef `json:"plan,omitempty"`
-	// Describe asks for the readable plan (one more process); a run that applies at once goes without.
+	// Describe asks for the readable plan (one more process).
 	Describe bool `json:"describe,omitempty"`
-	// Review asks the server for its word on each plan with changes, before the plan is kept or applied. It needs
+	// Review asks the server about each plan with changes, before it is kept or applied. It needs
 	// Describe.
 	Review bool `json:"review,omitempty"`
-	// PlanText asks for the plan as the tool prints it for people (one more process). It needs Describe, which tells what
-	// is to be masked.
+	// PlanText asks for the plan as the tool prints it (one more process). It needs Describe, which
+	// says what to mask.
 	PlanText bool `json:"planText,omitempty"`
-	// PlanDocument asks for what the tool says about the plan as JSON, in the tool's own schema with sensitive values
-	// replaced. It needs Describe.
+	// PlanDocument asks for the plan in the tool's own JSON schema, with sensitive values replaced.
+	// It needs Describe.
 	PlanDocument bool `json:"planDocument,omitempty"`
-	// Direct says that nothing of the stack exists yet, as far as the server knows, and that nobody looks at the plan: a
-	// plan-and-apply run may plan and apply with one process. A runner that finds a state, or knows nothing of this, plans
-	// first.
+	// Direct allows a plan-and-apply run to plan and apply with one process: no state is known, and
+	// nobody reviews the plan. A runner that finds a state plans first.
 	Direct bool `json:"direct,omitempty"`
-	// ReadOutputs asks the tool for the outputs after an apply, when the server cannot read the state itself: an own
-	// backend, or an encrypted state.
+	// ReadOutputs asks the tool for the outputs after an apply if the server cannot read the state:
+	// it is encrypted, or in a custom backend.
 	ReadOutputs bool `json:"readOutputs,omitempty"`
-	// ReadResources asks the tool for the inventory after an apply, when the server cannot read the state itself.
+	// ReadResources asks for the inventory in the same way.
 	ReadResources bool `json:"readResources,omitempty"`
-	// ReadUnchanged asks for the two above also after a plan that found nothing to do: the server does not know them yet.
+	// ReadUnchanged asks for both also after a plan without changes, if the server does not know
+	// them yet.
 	ReadUnchanged bool `json:"readUnchanged,omitempty"`
-	// ListState asks the tool which resource instances the state has, when the server cannot read it: the list proves what
-	// earlier interrupted applies created.
+	// ListState asks for the resource instances in a state that the server cannot read: they prove
+	// what earlier interrupted applies created.
 	ListState bool `json:"listState,omitempty"`
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
 }
 
-// Part is a part of a source: directories, with all that is below, and files, relative to the root.
+// Part is a part of a source: directories with all that is below them, and files, relative to the
+// root.
 type Part struct {
 	Paths []string `json:"paths"`
-	// Digest is the same for two sources whose parts are equal, whatever else is in them.
+	// Digest is equal for two sources with equal parts.
 	Digest string `json:"digest"`
 }
 
 // Variable is the value of an input variable.
 type Variable struct {
 	Value json.RawMessage `json:"value"`
-	// Secret is true for values that came from a Secret or belong to a sensitive variable: they are masked wherever
+	// Secret is true for values from Secrets or of sensitive variables: they are masked wherever
 	// text leaves the run.
 	Secret bool `json:"secret,omitempty"`
-	// Open is true for outputs of another stack that are not sensitive. They are shown, unless another input with that value is secret.
+	// Open is true for outputs of another stack that are not sensitive. They are shown, unless
+	// another input with that value is secret.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -188,11 +192,11 @@ type File struct {
 	// Path is relative and does not leave the location.
 	Path    string `json:"path"`
 	Content []byte `json:"content"`
-	// Secret is true for files whose content is masked and that go when the run is over.
+	// Secret is true for files whose content is masked and that are deleted after the run.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// StateVerb is a change of the state alone, as the tool's "state" commands and import make it.
+// StateVerb is a change of the state alone, like the tool's state and import commands.
 type StateVerb string
 
 const (
@@ -200,11 +204,12 @@ const (
 	StateMove StateVerb = "mv"
 	// StateRemove forgets resources without destroying them: Args are their addresses.
 	StateRemove StateVerb = "rm"
-	// StateImport takes over an object that exists: Args are the address and the provider's id of the object.
+	// StateImport adopts an existing object: Args are the address and the provider's id of the
+	// object.
 	StateImport StateVerb = "import"
 	// StatePush replaces the state by State.
 	StatePush StateVerb = "push"
-	// StateRollback replaces the state by the stored version that Args names.
+	// StateRollback restores the stored version in Args.
 	StateRollback StateVerb = "rollback"
 )
 
@@ -216,7 +221,7 @@ type StateChange struct {
 	State []byte `json:"state,omitempty"`
 	// Force lets StatePush replace a state of another lineage or a higher serial.
 	Force bool `json:"force,omitempty"`
-	// Preview says what would be done and does not do it.
+	// Preview only says what would be done.
 	Preview bool `json:"preview,omitempty"`
 }
 
@@ -232,29 +237,29 @@ type Artifact struct {
 type PlanRef struct {
 	// ID is what people approve, such as plan-main-1a2b3c4d5e.
 	ID string `json:"id"`
-	// RunID is the run that made it; its bytes are kept there.
+	// RunID is the run that made it and whose blobs include it.
 	RunID string `json:"runID"`
 	// Digest is "sha256:" and the hex digest of the plan file.
 	Digest string `json:"digest"`
 }
 
-// BackendKind says who keeps the state.
+// BackendKind says where the state is stored.
 type BackendKind string
 
 const (
-	// BackendManaged: Yuba keeps the state. tofu writes a file, the runner ships it.
+	// BackendManaged: Yuba stores the state. tofu writes a file, and the runner ships it.
 	BackendManaged BackendKind = "managed"
-	// BackendOwn: tofu talks to a backend the stack names, and locks there.
+	// BackendOwn: tofu uses and locks the stack's custom backend.
 	BackendOwn BackendKind = "own"
 )
 
 // Backend is the stack's backend configuration.
 type Backend struct {
 	Kind BackendKind `json:"kind"`
-	// Override is the content of the override file put beside the root module; empty for none.
+	// Override is the content of an override file beside the root module; empty for none.
 	Override string `json:"override,omitempty"`
-	// Settings complete the backend's configuration at init. They may be secret: they are given in a file, not in
-	// arguments.
+	// Settings complete the backend's configuration at init. They may be secret, so a file passes
+	// them, not arguments.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -266,45 +271,45 @@ type Tool struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Limits bound what one run may take.
+// Limits limit what one run may use.
 type Limits struct {
-	// Timeout is the longest one tofu process may take before it is asked to stop.
+	// Timeout is how long one tofu process may run before it is asked to stop, Grace how long it
+	// may take to stop then.
 	Timeout Duration `json:"timeout"`
-	// Grace is how long a process may take to stop after it was asked.
-	Grace Duration `json:"grace"`
-	// Sizes in bytes. A log is cut (and says so), a plan, state or archive over its limit fails the run.
+	Grace   Duration `json:"grace"`
+	// Sizes in bytes. A log is cut; a larger plan, state or archive fails the run.
 	LogBytes     int64 `json:"logBytes"`
 	PlanBytes    int64 `json:"planBytes"`
 	StateBytes   int64 `json:"stateBytes"`
 	ArchiveBytes int64 `json:"archiveBytes"`
-	// UnpackedBytes and Entries bound what an archive may expand to.
+	// UnpackedBytes and Entries limit what an archive may expand to.
 	UnpackedBytes int64 `json:"unpackedBytes"`
 	Entries       int   `json:"entries"`
-	// Run is what a run may take at one moment with all that it starts, Namespace what all runs of its namespace may together.
-	// Zero means no limit, except for the memory of a run, where it means half of what the machine or the service has; use
-	// Unlimited for none.
+	// Run limits what a run and its processes may use at one time, Namespace all runs of its
+	// namespace together. Zero is no limit, but for the memory of a run half of what the machine or
+	// the service has; use Unlimited for none.
 	Run       Resources `json:"run,omitzero"`
 	Namespace Resources `json:"namespace,omitzero"`
-	// OpenFiles counts open files and connections of each process.
+	// OpenFiles counts the open files and connections of each process.
 	OpenFiles int64 `json:"openFiles,omitempty"`
-	// Network is NoNetwork for a run that connects to nobody; empty means the machine's network. Listen are the ports that
-	// its programs may listen on, beside those that the kernel chooses.
+	// Network is NoNetwork for a run without connections; empty means the machine's network. Listen
+	// are ports that its programs may listen on, beside those that the kernel chooses.
 	Network string   `json:"network,omitempty"`
 	Listen  []uint16 `json:"listen,omitempty"`
 }
 
-// Unlimited is a limit that nobody meets.
+// Unlimited is a limit that is never reached.
 const Unlimited = 1 << 60
 
-// Resources are what programs share with everybody else on the machine.
+// Resources are what programs share with the rest of the machine.
 type Resources struct {
-	// Processes counts processes and their threads.
+	// Processes counts processes and threads.
 	Processes int64 `json:"processes,omitempty"`
-	// MemoryBytes is what processes have in memory, without what is of files on disks; DiskBytes what is in the run's
+	// MemoryBytes is memory without pages of files on disks, DiskBytes the size of the run's
 	// directories.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	DiskBytes   int64 `json:"diskBytes,omitempty"`
-	// Files counts files, links and directories in the run's directories.
+	// Files counts files, links and directories there.
 	Files int64 `json:"files,omitempty"`
 }
 
@@ -314,13 +319,14 @@ const (
 	NoNetwork   = "none"
 )
 
-// DefaultLimits are generous for honest stacks and finite for others.
+// DefaultLimits are generous for honest stacks.
 func DefaultLimits() Limits {
 	const mib = 1 << 20
 	return Limits{
 		Timeout: Duration(2 * time.Hour), Grace: Duration(5 * time.Minute),
 		LogBytes: 64 * mib, PlanBytes: 256 * mib, StateBytes: 256 * mib,
-		// As internal/archive has them, so that what is pushed is what is unpacked.
+		// The same as in internal/archive, so that every archive that can be pushed can be
+		// unpacked.
 		ArchiveBytes: 1024 * mib, UnpackedBytes: 4 * 1024 * mib, Entries: 200_000,
 		Run: Resources{Processes: 1024, DiskBytes: 16 * 1024 * mib, Files: 1_000_000}, OpenFiles: 16384,
 	}
@@ -332,7 +338,7 @@ type Duration time.Duration
 // MarshalText writes the duration as time.Duration does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration reads.
+// UnmarshalText reads the format of time.ParseDuration.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {

@@ -8,60 +8,60 @@ import (
 	"time"
 )
 
-// Why explains what is done about a stack and why. It holds no value of a secret.
+// Why explains what Yuba does about a stack, and why. It includes no secret values.
 type Why struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Decision is what the rules say at this moment.
+	// Decision is the current decision.
 	Decision Decided `json:"decision"`
-	// Looked is when the controller last looked at the stack, and what it decided then; nil when it has not since the
-	// server started.
+	// Looked is the controller's last reconciliation; nil if there was none since the server
+	// started.
 	Looked *Looked `json:"looked,omitempty"`
-	// Queue is the place of the run in hand, while it waits for its turn.
+	// Queue is the place of a waiting run.
 	Queue *QueuePlace `json:"queue,omitempty"`
-	// Planned is the run whose plan says how the stack stands; Changes are the inputs that differ from its own. Both are
-	// missing when there has been none.
+	// Planned is the run whose plan is the current one, Changes the inputs that differ from its
+	// own; nil if there is none.
 	Planned *RunInShort   `json:"planned,omitempty"`
 	Changes []InputChange `json:"changes,omitempty"`
-	// LastRun is the run that ended last, or is in hand, and which inputs differed from the run before it.
+	// LastRun is the current or last run, with the inputs that differed from the run before.
 	LastRun *RunInShort `json:"lastRun,omitempty"`
-	// Proof says what the stack's configuration depends on, as far as it is known.
+	// Proof says what the stack's configuration depends on, as far as known.
 	Proof *Proof `json:"proof,omitempty"`
-	// OwnTool is true when the stack says which tool it wants; it is not told.
+	// OwnTool is true if the stack chooses its tool. It is not sent.
 	OwnTool bool `json:"-"`
-	// Notes are worth knowing beside all that.
+	// Notes are further remarks.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Decided is a decision.
 type Decided struct {
-	// Verb is what is to be done, such as "rest", "wait" or "plan"; Subject the run or plan it is about.
+	// Verb is the action, such as "rest", "wait" or "plan"; Subject the run or plan concerned.
 	Verb    string `json:"verb"`
 	Subject string `json:"subject,omitempty"`
-	// Reason is a word for machines; Message and Detail are for people.
+	// Reason is for machines; Message and Detail are for people.
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	// NextLook is when time alone changes the decision; nil when only an event does.
+	// NextLook is when the decision changes without an event; nil for never.
 	NextLook *time.Time `json:"nextLook,omitempty"`
 }
 
-// Looked is a look at the stack by the controller.
+// Looked is a reconciliation of the stack.
 type Looked struct {
 	At     time.Time `json:"at"`
 	Verb   string    `json:"verb"`
 	Reason string    `json:"reason"`
-	// Since is when that was first decided without anything else in between.
+	// Since is when the same was first decided in a row.
 	Since time.Time `json:"since"`
 }
 
-// QueuePlace is the place of a run that waits: 1 begins next.
+// QueuePlace is the place of a waiting run: 1 begins next.
 type QueuePlace struct {
 	Place int    `json:"place"`
 	Waits string `json:"waits,omitempty"`
 }
 
-// RunInShort is a run as an explanation tells of it.
+// RunInShort is a run in an explanation.
 type RunInShort struct {
 	ID        string     `json:"id"`
 	Operation Operation  `json:"operation"`
@@ -70,38 +70,37 @@ type RunInShort struct {
 	Created   time.Time  `json:"created"`
 	Finished  *time.Time `json:"finished,omitempty"`
 	Revision  string     `json:"revision,omitempty"`
-	// Trigger says what started it, By who asked for it.
+	// Trigger is what started it, By who requested it.
 	Trigger string `json:"trigger,omitempty"`
 	By      string `json:"by,omitempty"`
-	// Tool is what carried it out.
+	// Tool is the program that executed it.
 	Tool string `json:"tool,omitempty"`
-	// Plan says in words what it planned.
+	// Plan describes its plan.
 	Plan string `json:"plan,omitempty"`
-	// Passes counts the looks in a row that found nothing, this one included.
+	// Passes counts the drift checks in a row that found nothing, including this one.
 	Passes int `json:"passes,omitempty"`
-	// Before is the run before it, Changes the inputs that differ between the two.
+	// Before is the run before it, Changes the inputs that differ between them.
 	Before  string        `json:"before,omitempty"`
 	Changes []InputChange `json:"changes,omitempty"`
 }
 
-// InputChange is an input that is not what it was.
+// InputChange is an input that has changed.
 type InputChange struct {
-	// Part is what kind of input it is: source, variable, environment, file, values, cli, backend, workspace, path,
-	// targets, tool, destroy, outputs or state. Name says which one.
+	// Part is the kind of input: source, variable, environment, file, values, cli, backend,
+	// workspace, path, targets, tool, destroy, outputs or state. Name says which one.
 	Part string `json:"part"`
 	Name string `json:"name,omitempty"`
-	// Origin is where its value comes from now, such as "ConfigMap team-a/settings, key size".
+	// Origin is the source of its current value, such as "ConfigMap team-a/settings, key size".
 	Origin string `json:"origin,omitempty"`
-	// From and To are the values, shortened; empty for what was not there, or is not any more. Of a secret both are empty.
+	// From and To are the values, shortened; empty for a missing value and for secrets.
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
 	Secret bool   `json:"secret,omitempty"`
-	// Untouched is true for a change of the source that touches nothing that the stack reads.
+	// Untouched is true if the source changed only where the stack does not read it.
 	Untouched bool `json:"untouched,omitempty"`
-	// Files are the files of a source that changed, of those that count.
-	Files []FileChange `json:"files,omitempty"`
-	// MoreFiles counts those that are not named.
-	MoreFiles int `json:"moreFiles,omitempty"`
+	// Files are the changed files that the stack reads, MoreFiles the number of further ones.
+	Files     []FileChange `json:"files,omitempty"`
+	MoreFiles int          `json:"moreFiles,omitempty"`
 }
 
 // FileChange is a file that was added, changed or removed.
@@ -110,20 +109,21 @@ type FileChange struct {
 	Change string `json:"change"`
 }
 
-// Proof says what must stay as it is for a stack to count as unchanged.
+// Proof says what must not change for a stack to count as unchanged.
 type Proof struct {
-	// Dirs are the directories of the source that the stack reads; empty when everything counts, and Whole says why.
+	// Dirs are the directories of the source that the stack reads; empty if everything counts, for
+	// the reason in Whole.
 	Dirs  []string `json:"dirs,omitempty"`
 	Whole string   `json:"whole,omitempty"`
-	// World is what it reads of the world while planning.
+	// World is what it reads of the real infrastructure while planning.
 	World string `json:"world,omitempty"`
-	// Drift is how often it is compared with the world; empty when it is not.
+	// Drift is the interval of drift detection; empty if disabled.
 	Drift string `json:"drift,omitempty"`
-	// Unchanged is true when everything that counts is what it was when the stack was planned last.
+	// Unchanged is true if nothing that counts has changed since the last plan.
 	Unchanged bool `json:"unchanged"`
 }
 
-// Note adds what is worth knowing, once.
+// Note adds a remark, once.
 func (w *Why) Note(text string) {
 	if !slices.Contains(w.Notes, text) {
 		w.Notes = append(w.Notes, text)

@@ -15,7 +15,8 @@ import (
 
 // apply is an apply that is carried out in a world, and may be cut off at any moment.
 type apply struct {
-	// world, state and stored are objects by address: what exists, what tofu believes, what is stored.
+	// world, state and stored are objects by address: what exists, what tofu believes, what is
+	// stored.
 	world, state, stored, began map[string]string
 	fates                       []run.Fate
 	steps                       []run.TraceStep
@@ -124,8 +125,8 @@ func listed(l List) map[string]run.Unproven {
 	return by
 }
 
-// Whatever is lost of the evidence: an object that exists and is in no state is listed, and so is one that is gone and
-// still in the state.
+// Whatever is lost of the evidence: an object that exists and is in no state is listed, and so is
+// one that is gone and still in the state.
 func TestNothingIsForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := draw(t)
@@ -191,7 +192,8 @@ func TestAnOrderlyEndLeavesNoDoubt(t *testing.T) {
 	})
 }
 
-// A tool that came to its end, and whose state cannot be read: all that its log says was done is listed, and nothing else.
+// A tool that came to its end, and whose state cannot be read: all that its log says was done is
+// listed, and nothing else.
 func TestAnOrderlyEndWithoutAStateListsWhatWasDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := draw(t)

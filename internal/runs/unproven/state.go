@@ -18,8 +18,9 @@ type Object struct {
 	ID, Identity string
 }
 
-// other says that this is certainly another object than the one before. Attributes prove nothing, because a refresh changes
-// them. Equal ids prove nothing either, because a new object may take the same name.
+// other says that this is certainly another object than the one before. Attributes prove nothing,
+// because a refresh changes them. Equal ids prove nothing either, because a new object may take the
+// same name.
 func (o Object) other(before Object) bool { return o.ID != "" && before.ID != "" && o.ID != before.ID }
 
 // NewState makes a State of its objects.
@@ -31,7 +32,8 @@ func NewState(objects []Object) *State {
 	return s
 }
 
-// Parse reads a state that is not encrypted; no bytes are an empty state. Deposed objects do not count.
+// Parse reads a state that is not encrypted; no bytes are an empty state. Deposed objects do not
+// count.
 func Parse(data []byte) (*State, error) {
 	if data == nil {
 		return NewState(nil), nil
@@ -64,8 +66,9 @@ func (s *State) Has(match string) bool {
 	return ok
 }
 
-// Proves says whether the state has the object that was created at that address. The object of before proves nothing: after
-// a replacement the state must have one with another id than replacedID.
+// Proves says whether the state has the object that was created at that address. The object of
+// before proves nothing: after a replacement the state must have one with another id than
+// replacedID.
 func (s *State) Proves(match string, replaces bool, replacedID string) bool {
 	now, there := s.get(match)
 	return there && (!replaces || now.other(Object{ID: replacedID}))

@@ -10,18 +10,21 @@ import (
 
 // Evidence is what is left of an apply that was cut off.
 type Evidence struct {
-	// Planned are the fates of all objects that the plan makes or destroys; nil when the plan is lost. More is how many of
-	// them are not named.
+	// Planned are the fates of all objects that the plan makes or destroys; nil when the plan is
+	// lost. More is how many of them are not named.
 	Planned []run.Fate
 	More    int
-	// Lost is true when the plan is lost. Declared are then the resources of the program, nil when that is lost, too.
+	// Lost is true when the plan is lost. Declared are then the resources of the program, nil when
+	// that is lost, too.
 	Lost     bool
 	Declared []string
 	// Trace is what the log says; nil when it is lost.
 	Trace *run.Trace
-	// Before and Now are the state that the apply began with and the last one stored; nil when they cannot be read.
+	// Before and Now are the state that the apply began with and the last one stored; nil when they
+	// cannot be read.
 	Before, Now *State
-	// Sealed is true when only the tool can read the state: it is encrypted, or in a backend of the stack's own.
+	// Sealed is true when only the tool can read the state: it is encrypted, or in a backend of the
+	// stack's own.
 	Sealed bool
 }
 
@@ -125,7 +128,8 @@ func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful
 	switch {
 	case !begun && w.whole():
 		return false, false
-	// The provider said that it made nothing, and what it had made in part would be in the state by now.
+	// The provider said that it made nothing, and what it had made in part would be in the state by
+	// now.
 	case begun && step.Ended == run.TraceFailed && w.settled():
 		return false, false
 	}
@@ -135,7 +139,8 @@ func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful
 	return true, step.Ended == run.TraceDone
 }
 
-// proves says whether the state has the new object. For a replacement, it must differ from the one before.
+// proves says whether the state has the new object. For a replacement, it must differ from the one
+// before.
 func (w *weighing) proves(f run.Fate, match string) bool {
 	if w.Now == nil {
 		return false
@@ -148,7 +153,8 @@ func (w *weighing) proves(f run.Fate, match string) bool {
 	return was && now.other(before)
 }
 
-// replaced says whether the state has, or may have, an earlier object at the address, and that object's id.
+// replaced says whether the state has, or may have, an earlier object at the address, and that
+// object's id.
 func (w *weighing) replaced(f run.Fate, match string) (replaces bool, id string) {
 	now, there := w.Now.get(match)
 	if f.Action != run.ActionReplace || w.Now != nil && !there {
@@ -190,7 +196,8 @@ func (w *weighing) mayBeGone(f run.Fate, match string, u *run.Unproven) (doubtfu
 	return true, step.Ended == run.TraceDone
 }
 
-// unplanned lists steps of the log that the plan does not name: it is lost, or names only its first objects.
+// unplanned lists steps of the log that the plan does not name: it is lost, or names only its first
+// objects.
 func (w *weighing) unplanned(l *List) {
 	if w.Trace == nil || !w.Lost && w.More == 0 {
 		return
@@ -211,7 +218,8 @@ func (w *weighing) unplanned(l *List) {
 	}
 }
 
-// done is what the log says is done to an object. An object that is made where the state had one replaces it.
+// done is what the log says is done to an object. An object that is made where the state had one
+// replaces it.
 func (w *weighing) done(match string) string {
 	_, made := w.steps[run.ActionCreate+" "+match]
 	_, destroyed := w.steps[run.ActionDelete+" "+match]

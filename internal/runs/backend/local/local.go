@@ -25,9 +25,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Local keeps one runner process beside the server: it starts one when none is alive and otherwise lets the one that
-// an earlier server left go on. The runner has a session of its own, so that neither Ctrl-C nor the server's end
-// reaches it.
+// Local keeps one runner process beside the server: it starts one when none is alive and otherwise
+// lets the one that an earlier server left go on. The runner has a session of its own, so that
+// neither Ctrl-C nor the server's end reaches it.
 type Local struct {
 	// Dir is the runner's directory; the runner holds the lock RunnerLock in it while it lives.
 	Dir string
@@ -37,7 +37,8 @@ type Local struct {
 	mark         string
 }
 
-// Use says which command starts the runner, in an environment that has nothing but env. It is called before Run.
+// Use says which command starts the runner, in an environment that has nothing but env. It is
+// called before Run.
 func (l *Local) Use(version string, command, env []string) error {
 	mark, err := Mark(version, command)
 	if err != nil {
@@ -47,8 +48,8 @@ func (l *Local) Use(version string, command, env []string) error {
 	return nil
 }
 
-// Mark stands for a runner's version, program and arguments. A runner with another mark is of another program or was
-// started with other options.
+// Mark stands for a runner's version, program and arguments. A runner with another mark is of
+// another program or was started with other options.
 func Mark(version string, command []string) (string, error) {
 	program, err := os.Stat(command[0])
 	if err != nil {
@@ -62,8 +63,9 @@ func Mark(version string, command []string) (string, error) {
 // Starts says whether a runner has the mark of those that Run starts.
 func (l *Local) Starts(mark string) bool { return mark == l.mark }
 
-// Keeps says that a runner works in the local home, or that another will follow: Run goes on starting one. tofu outlives
-// its runner here, so only the next runner knows what became of the runs, however long it takes to come.
+// Keeps says that a runner works in the local home, or that another will follow: Run goes on
+// starting one. tofu outlives its runner here, so only the next runner knows what became of the
+// runs, however long it takes to come.
 func (l *Local) Keeps(home string) bool { return home == run.HomeLocal }
 
 // RunnerLock is the name of the file that a living runner holds locked.
@@ -89,8 +91,8 @@ func (l *Local) WriteConnection(c run.Connection) error {
 	return nil
 }
 
-// ReadCredential returns the credential of the last connection, empty when there was none: a server that starts anew
-// keeps it, so that the runner of the one before is let in at once.
+// ReadCredential returns the credential of the last connection, empty when there was none: a server
+// that starts anew keeps it, so that the runner of the one before is let in at once.
 func (l *Local) ReadCredential() (string, error) {
 	data, err := os.ReadFile(filepath.Join(l.Dir, run.ConnectionFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,8 +108,8 @@ func (l *Local) ReadCredential() (string, error) {
 	return c.Credential, nil
 }
 
-// Run sees to it that a runner lives until ctx ends. A runner that keeps dying is started again ever more slowly, up
-// to every 30 seconds.
+// Run sees to it that a runner lives until ctx ends. A runner that keeps dying is started again
+// ever more slowly, up to every 30 seconds.
 func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
@@ -146,7 +148,8 @@ func (l *Local) runOnce(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// awaitLock waits for the end of a runner that is not our child: the kernel wakes the blocked lock call.
+// awaitLock waits for the end of a runner that is not our child: the kernel wakes the blocked lock
+// call.
 func (l *Local) awaitLock(ctx context.Context, lock *flock.Flock) error {
 	ended := make(chan error, 1)
 	go func() {

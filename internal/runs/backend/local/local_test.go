@@ -22,7 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// runnerDirectory names the environment variable that makes the test binary a runner which does nothing but live.
+// runnerDirectory names the environment variable that makes the test binary a runner which does
+// nothing but live.
 const runnerDirectory = "YUBA_TEST_RUNNER_DIRECTORY"
 
 // A runner says that it began through one pipe and ends when another is written.
@@ -35,7 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playRunner takes the lock as a runner does, says its process id, or that another one lives, and waits for its end.
+// playRunner takes the lock as a runner does, says its process id, or that another one lives, and
+// waits for its end.
 func playRunner(dir string) {
 	word := strconv.Itoa(os.Getpid())
 	if ok, err := flock.New(filepath.Join(dir, local.RunnerLock)).TryLock(); err != nil || !ok {
