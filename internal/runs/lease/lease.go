@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Default is the length of a lease: fifteen polls, and as long as Kubernetes waits for a node that
-// it cannot reach before it evicts the node's Pods.
+// Default is the length of a lease: fifteen polls, and as long as Kubernetes waits before it evicts
+// the Pods of an unreachable node.
 const Default = 5 * time.Minute
 
-// Owner is whom a run was handed out to. The zero Owner is nobody.
+// Owner has a run. The zero Owner is nobody.
 type Owner struct {
 	Home, Runner string
 }
@@ -21,30 +21,29 @@ type Owner struct {
 type Run struct {
 	ID    string
 	Owner Owner
-	// Begun is true once its runner has asked for something of the run.
+	// Begun is true once its runner has requested something of the run.
 	Begun bool
 }
 
-// Poll is what a runner says about itself: which runs it has.
+// Poll is a runner's request, with the runs that it has.
 type Poll struct {
 	Owner
 	Active []string
 }
 
-// Home is what is known of a home.
+// Home is the state of a home.
 type Home struct {
-	// Runner polled last, and took the place of Before.
+	// Runner polled last, and replaced Before.
 	Runner, Before string
-	// Renewed is when the home's lease began anew.
+	// Renewed is when the lease began.
 	Renewed time.Time
-	// Alive is true while somebody knows that a runner works there, or that another will follow.
+	// Alive is true while a runner is known to work there, or another will follow.
 	Alive bool
-	// Gone is true when somebody knows that no runner works there and none will follow.
+	// Gone is true if no runner works there and none will follow.
 	Gone bool
 }
 
-// Takes is the home after a poll of a runner: a runner that was not heard before takes the place of
-// the last one.
+// Takes is the home after a poll: a new runner replaces the last one.
 func (h Home) Takes(runner string, now time.Time) Home {
 	if h.Left(runner) {
 		return h
@@ -56,26 +55,26 @@ func (h Home) Takes(runner string, now time.Time) Home {
 	return h
 }
 
-// Left says whether another runner has taken this one's place.
+// Left reports whether another runner has replaced this one.
 func (h Home) Left(runner string) bool { return runner != "" && runner == h.Before }
 
-// Ended says whether the home's lease has ended.
+// Ended reports whether the home's lease has ended.
 func (h Home) Ended(now time.Time, length time.Duration) bool {
 	return !h.Alive && now.Sub(h.Renewed) >= length
 }
 
-// Facts are what a decision is made from.
+// Facts are the input of a decision.
 type Facts struct {
 	Now time.Time
 	// Length is that of a lease.
 	Length time.Duration
-	// Poll is the poll to be answered; nil when only time has passed, or a home is gone.
+	// Poll is the poll to be answered; nil if only time has passed, or a home is gone.
 	Poll *Poll
-	// Homes has all homes that own runs.
+	// Homes are all homes with runs.
 	Homes map[string]Home
 }
 
-// Fate is what becomes of a run.
+// Fate is a decision about a run.
 type Fate int
 
 // The fates of a run.
@@ -84,9 +83,9 @@ const (
 	Stays Fate = iota
 	// Claimed makes the polling runner the run's owner.
 	Claimed
-	// Foreign leaves the run with its owner, and the polling runner must forget it.
+	// Foreign leaves the run with its owner; the polling runner must forget it.
 	Foreign
-	// Again has the run wait for a runner: nobody has it.
+	// Again queues the run: no runner has it.
 	Again
 	// Lost ends the run: its runner is gone.
 	Lost
@@ -94,10 +93,10 @@ const (
 	Unheard
 )
 
-// Stale says whether a poll is of a runner whose place another has taken.
+// Stale reports whether a poll is from a replaced runner.
 func (f Facts) Stale() bool { return f.Poll != nil && f.Homes[f.Poll.Home].Left(f.Poll.Runner) }
 
-// Decide decides what becomes of a run.
+// Decide decides about a run.
 func Decide(r Run, f Facts) Fate {
 	home := f.Homes[r.Owner.Home]
 	polls := f.Poll != nil && !f.Stale()
@@ -108,18 +107,18 @@ func Decide(r Run, f Facts) Fate {
 	// A server that started anew does not know who has it.
 	case named && (own || free):
 		return Claimed
-	// It was lost there and nobody told the runner yet, or another home has it.
+	// It was lost there before this runner heard of it, or another home has it.
 	case named:
 		return Foreign
 	case free:
 		return Stays
-	// Nobody knows how far a run came that its runner had begun.
+	// It began, and nobody knows how far it came.
 	case (own || home.Gone) && r.Begun:
 		return Lost
-	// The answer that handed it out was lost on its way.
+	// The answer that handed it out was lost.
 	case own || home.Gone:
 		return Again
-	// Whether or not it was begun: it may be at work where nobody can hear it.
+	// Begun or not: it may be at work where nobody hears it.
 	case home.Ended(f.Now, f.Length):
 		return Unheard
 	}

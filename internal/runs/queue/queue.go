@@ -13,11 +13,11 @@ import (
 type Class int
 
 const (
-	// Urgent runs are waited for: a person asked, or an object is to go.
+	// Urgent runs are requests of people and deletions.
 	Urgent Class = iota
-	// Changed runs carry on what an input changed.
+	// Changed runs follow a changed input.
 	Changed
-	// Drift runs look whether the world is as it was left.
+	// Drift runs are drift checks.
 	Drift
 
 	classes = int(Drift) + 1
@@ -33,30 +33,29 @@ func (c Class) String() string {
 	return "drift"
 }
 
-// Item is a run that waits.
+// Item is a waiting run.
 type Item struct {
 	ID    string
 	Group string
 	Class Class
 	// Since is when it began to wait.
 	Since time.Time
-	// Cost is how long it is expected to take; it is what the group's share is charged with. Zero
-	// counts as a second.
+	// Cost is its expected duration, which its group is charged for. Zero counts as a second.
 	Cost time.Duration
 }
 
-// DefaultAging is how long an item waits until it counts as the next higher class.
+// DefaultAging is how long an item waits before it counts as the next higher class.
 const DefaultAging = 10 * time.Minute
 
-// Queue holds the runs that wait and counts those that run. The zero value is not ready; use New.
+// Queue holds waiting runs and counts executing ones. Use New to create one.
 type Queue struct {
 	aging  time.Duration
 	limit  func(group string) int
 	groups map[string]*group
 	// where finds an item's group.
 	where map[string]*group
-	// now is the share that groups which come back begin with: the least that any had when it was
-	// last served.
+	// now is the share that returning groups start with: the least that any had when it was last
+	// served.
 	now     time.Duration
 	waiting int
 }
@@ -64,18 +63,18 @@ type Queue struct {
 // group is one namespace's part.
 type group struct {
 	name string
-	// used is how much of the runners' time it has had, in the time of the queue.
+	// used is how much of the runners' time it has had, in the queue's time.
 	used    time.Duration
 	items   [classes][]Item
 	running map[string]struct{}
-	// aged is true when what began last counted as more than it is: what counts as that by right is
-	// next. Where there is more to do than can be done, all that waits is old, and a person's
-	// request would come last.
+	// aged is true if its last run counted as a higher class than its own: runs that have that
+	// class by right are next. Otherwise, in a queue of old runs, a person's request would come
+	// last.
 	aged bool
 }
 
-// New returns an empty queue. Items count as a class higher each time they have waited for aging, 0
-// means DefaultAging. limit says how many runs of a group may run at a time, 0 for any number; nil
+// New returns an empty queue. Items count as one class higher each time they have waited for aging,
+// 0 means DefaultAging. limit is the maximum number of running items of a group, 0 for any; nil
 // sets none.
 func New(aging time.Duration, limit func(group string) int) *Queue {
 	if aging == 0 {
@@ -87,11 +86,10 @@ func New(aging time.Duration, limit func(group string) int) *Queue {
 	return &Queue{aging: aging, limit: limit, groups: map[string]*group{}, where: map[string]*group{}}
 }
 
-// Len is how many items wait.
+// Len counts waiting items.
 func (q *Queue) Len() int { return q.waiting }
 
-// Add puts an item in its place. One that waits already stays as it is; one that runs is taken to
-// wait again.
+// Add queues an item. A waiting one stays as it is; a running one waits again.
 func (q *Queue) Add(it Item) {
 	g := q.where[it.ID]
 	if g != nil {
@@ -100,11 +98,7 @@ func (q *Queue) Add(it Item) {
 		}
 		q.Done(it.ID)
 	}
-	if g = q.groups[it.Group]; g == nil {
-		g = &group{name: it.Group, running: map[string]struct{}{}}
-		q.groups[it.Group] = g
-	}
-	if g.idle() {
+	if g = q.group(it.Group); g.idle() {
 		g.used = max(g.used, q.now)
 	}
 	line := g.items[it.Class]
@@ -112,6 +106,16 @@ func (q *Queue) Add(it Item) {
 	g.items[it.Class] = slices.Insert(line, at, it)
 	q.where[it.ID] = g
 	q.waiting++
+}
+
+// group is the group by its name, new if needed.
+func (q *Queue) group(name string) *group {
+	g := q.groups[name]
+	if g == nil {
+		g = &group{name: name, used: q.now, running: map[string]struct{}{}}
+		q.groups[name] = g
+	}
+	return g
 }
 
 func older(a, b Item) int {
@@ -122,7 +126,7 @@ func (g *group) idle() bool {
 	return len(g.running) == 0 && len(g.items[Urgent])+len(g.items[Changed])+len(g.items[Drift]) == 0
 }
 
-// Remove takes an item out that waits, and tells whether there was one.
+// Remove removes a waiting item and reports whether there was one.
 func (q *Queue) Remove(id string) bool {
 	g := q.where[id]
 	if g == nil {
@@ -141,19 +145,15 @@ func (q *Queue) Remove(id string) bool {
 	return false
 }
 
-// Running counts an item that nobody took from this queue, such as one that a runner had before it.
+// Running counts an item that runs without having been taken from this queue.
 func (q *Queue) Running(id, groupName string) {
 	q.Remove(id)
-	g := q.groups[groupName]
-	if g == nil {
-		g = &group{name: groupName, used: q.now, running: map[string]struct{}{}}
-		q.groups[groupName] = g
-	}
+	g := q.group(groupName)
 	g.running[id] = struct{}{}
 	q.where[id] = g
 }
 
-// Done says that an item which ran does so no longer. It does nothing for any other.
+// Done counts a running item no longer. It ignores any other.
 func (q *Queue) Done(id string) {
 	g := q.where[id]
 	if g == nil {
@@ -166,8 +166,8 @@ func (q *Queue) Done(id string) {
 	q.forget(g, id)
 }
 
-// forget drops an item, and its group when nothing of it is left. A group that used more than its
-// share is remembered until the others have caught up, or it could begin anew with every run.
+// forget drops an item, and its group if nothing is left. A group that used more than its share is
+// kept until the others have caught up, or it could start afresh with every run.
 func (q *Queue) forget(g *group, id string) {
 	delete(q.where, id)
 	if g.idle() && g.used <= q.now {
@@ -175,7 +175,7 @@ func (q *Queue) forget(g *group, id string) {
 	}
 }
 
-// Next takes out the item to begin next, and counts it as running; false when none may begin.
+// Next takes the item that begins next and counts it as running; false if none may begin.
 func (q *Queue) Next(now time.Time) (Item, bool) {
 	g, class, counts := q.pick(now)
 	if g == nil {
@@ -192,7 +192,7 @@ func (q *Queue) Next(now time.Time) (Item, bool) {
 	return it, true
 }
 
-// sweep drops groups that have nothing left and owe nothing.
+// sweep drops idle groups that have not used more than their share.
 func (q *Queue) sweep() {
 	for name, g := range q.groups {
 		if g.idle() && g.used <= q.now {
@@ -201,7 +201,7 @@ func (q *Queue) sweep() {
 	}
 }
 
-// pick finds the group to serve and which of its lines.
+// pick finds the group to serve, and which of its lines.
 func (q *Queue) pick(now time.Time) (best *group, class Class, counts Class) {
 	for _, g := range q.groups {
 		c, as, ok := g.head(now, q.aging)
@@ -221,7 +221,7 @@ func (q *Queue) full(g *group) bool {
 	return limit > 0 && len(g.running) >= limit
 }
 
-// head is the line whose first item comes next in the group, and the class that it counts as.
+// head is the line of the group's next item, and the class that it counts as.
 func (g *group) head(now time.Time, aging time.Duration) (class, counts Class, ok bool) {
 	for c, line := range g.items {
 		if len(line) == 0 {
@@ -241,15 +241,15 @@ func aged(it Item, now time.Time, aging time.Duration) Class {
 	return Class(max(0, int(it.Class)-max(0, steps)))
 }
 
-// Place is an item that waits and what it waits for.
+// Place is a waiting item.
 type Place struct {
 	Item
-	// Full is true while its group has as many running as it may.
+	// Full is true while its group has the maximum number running.
 	Full bool
 }
 
-// Places lists what waits in the order in which it would begin if nothing else came; what its
-// group's limit holds up comes last.
+// Places lists waiting items in the order in which they would begin if nothing else came, those
+// over their group's limit last.
 func (q *Queue) Places(now time.Time) []Place {
 	c := q.clone()
 	places := make([]Place, 0, c.waiting)
@@ -259,8 +259,7 @@ func (q *Queue) Places(now time.Time) []Place {
 			if !ok {
 				break
 			}
-			// Whoever waits for a runner only is not held up by what stands before it in its own
-			// group.
+			// A runner may be free for this item before the earlier ones of its group end.
 			c.Done(it.ID)
 			places = append(places, Place{Item: it, Full: full})
 		}
@@ -287,4 +286,28 @@ func (q *Queue) clone() *Queue {
 		c.groups[name] = copied
 	}
 	return c
+}
+
+// Line counts the waiting items of one group and class.
+type Line struct {
+	Group   string
+	Class   Class
+	Waiting int
+	// Oldest is since when the first has waited.
+	Oldest time.Time
+}
+
+// Lines counts what waits, by group and class. It costs as much as there are groups, however many
+// items they have.
+func (q *Queue) Lines() []Line {
+	var lines []Line
+	for _, g := range q.groups {
+		for class, items := range g.items {
+			if len(items) > 0 {
+				lines = append(lines, Line{Group: g.name, Class: Class(class), Waiting: len(items), Oldest: items[0].Since})
+			}
+		}
+	}
+	slices.SortFunc(lines, func(a, b Line) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Class, b.Class)) })
+	return lines
 }

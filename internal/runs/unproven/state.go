@@ -8,22 +8,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// State is what counts of a state.
+// State is the part of a state that serves as evidence.
 type State struct{ objects map[string]Object }
 
 // Object is the present object of a resource instance.
 type Object struct {
 	Address string
-	// ID is what the provider calls it, Identity what else names it.
+	// ID is the provider's id, Identity another name.
 	ID, Identity string
 }
 
-// other says that this is certainly another object than the one before. Attributes prove nothing,
-// because a refresh changes them. Equal ids prove nothing either, because a new object may take the
-// same name.
+// other reports whether this is certainly a different object. Attributes prove nothing, because a
+// refresh changes them; nor do equal ids, because a new object may reuse a name.
 func (o Object) other(before Object) bool { return o.ID != "" && before.ID != "" && o.ID != before.ID }
 
-// NewState makes a State of its objects.
+// NewState makes a State from objects.
 func NewState(objects []Object) *State {
 	s := &State{objects: make(map[string]Object, len(objects))}
 	for _, o := range objects {
@@ -32,8 +31,7 @@ func NewState(objects []Object) *State {
 	return s
 }
 
-// Parse reads a state that is not encrypted; no bytes are an empty state. Deposed objects do not
-// count.
+// Parse reads a state that is not encrypted; nil is an empty state. Deposed objects do not count.
 func Parse(data []byte) (*State, error) {
 	if data == nil {
 		return NewState(nil), nil
@@ -51,7 +49,7 @@ func Parse(data []byte) (*State, error) {
 	return NewState(objects), nil
 }
 
-// Listed makes a State of digests of addresses, when no more is known of it.
+// Listed makes a State from digests of addresses alone.
 func Listed(matches []string) *State {
 	s := &State{objects: make(map[string]Object, len(matches))}
 	for _, match := range matches {
@@ -60,15 +58,14 @@ func Listed(matches []string) *State {
 	return s
 }
 
-// Has says whether the state has an object with that digest of its address.
+// Has reports whether the state has an object with that digest of its address.
 func (s *State) Has(match string) bool {
 	_, ok := s.get(match)
 	return ok
 }
 
-// Proves says whether the state has the object that was created at that address. The object of
-// before proves nothing: after a replacement the state must have one with another id than
-// replacedID.
+// Proves reports whether the state has the object that was created at that address. After a
+// replacement it must have another id than replacedID.
 func (s *State) Proves(match string, replaces bool, replacedID string) bool {
 	now, there := s.get(match)
 	return there && (!replaces || now.other(Object{ID: replacedID}))

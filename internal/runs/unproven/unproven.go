@@ -8,27 +8,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Evidence is what is left of an apply that was cut off.
+// Evidence is what an interrupted apply left.
 type Evidence struct {
-	// Planned are the fates of all objects that the plan makes or destroys; nil when the plan is
-	// lost. More is how many of them are not named.
+	// Planned are the objects that the plan makes or destroys; nil if the plan is lost. More counts
+	// those without a name.
 	Planned []run.Fate
 	More    int
-	// Lost is true when the plan is lost. Declared are then the resources of the program, nil when
-	// that is lost, too.
+	// Lost is true if the plan is lost. Declared are then the resources of the program, nil if that
+	// is lost, too.
 	Lost     bool
 	Declared []string
-	// Trace is what the log says; nil when it is lost.
+	// Trace is what the log says; nil if it is lost.
 	Trace *run.Trace
-	// Before and Now are the state that the apply began with and the last one stored; nil when they
-	// cannot be read.
+	// Before and Now are the state when the apply began and the last stored one; nil if unreadable.
 	Before, Now *State
-	// Sealed is true when only the tool can read the state: it is encrypted, or in a backend of the
-	// stack's own.
+	// Sealed is true if only the tool can read the state: it is encrypted, or in a custom backend.
 	Sealed bool
 }
 
-// Match is what an address is known by, masked or not.
+// Match identifies an address, masked or not.
 func Match(address, match string) string {
 	if match != "" {
 		return match
@@ -36,16 +34,16 @@ func Match(address, match string) string {
 	return plan.Match(address)
 }
 
-// List is what is unproven of an apply.
+// List is what is unproven after an apply.
 type List struct {
 	Objects []run.Unproven
-	// More is how many there may be beside those.
+	// More counts further ones.
 	More int
-	// Note says how much the list is worth, when that is not plain; empty otherwise.
+	// Note is a caveat about the list; else empty.
 	Note string
 }
 
-// maxListed is how many objects a list names.
+// maxListed is the maximum number of objects in a list.
 const maxListed = 10_000
 
 // Find lists what is unproven.
@@ -93,10 +91,10 @@ type weighing struct {
 	steps map[string]run.TraceStep
 }
 
-// settled: the tool ended in good order and the log is whole, so it did only what the log says.
+// settled: the tool exited in good order and the log is whole, so it did only what the log says.
 func (w *weighing) settled() bool { return w.Trace != nil && w.Trace.Whole && w.Trace.Orderly }
 
-// whole: what the log does not mention was not begun.
+// whole: steps that the log does not mention did not begin.
 func (w *weighing) whole() bool { return w.Trace != nil && w.Trace.Whole }
 
 // weigh says what may have happened to an object, and whether there is any doubt.
@@ -119,7 +117,7 @@ func (w *weighing) weigh(f run.Fate) (run.Unproven, bool) {
 	return u, exists || gone
 }
 
-// mayExist says whether an object may have been made that the state does not have.
+// mayExist reports whether an object may exist that the state does not have.
 func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful, certain bool) {
 	if w.proves(f, match) {
 		return false, false
@@ -128,8 +126,7 @@ func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful
 	switch {
 	case !begun && w.whole():
 		return false, false
-	// The provider said that it made nothing, and what it had made in part would be in the state by
-	// now.
+	// The provider said that it made nothing; partial results would be in the state by now.
 	case begun && step.Ended == run.TraceFailed && w.settled():
 		return false, false
 	}
@@ -139,8 +136,8 @@ func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful
 	return true, step.Ended == run.TraceDone
 }
 
-// proves says whether the state has the new object. For a replacement, it must differ from the one
-// before.
+// proves reports whether the state has the new object. For a replacement, it must differ from the
+// one before.
 func (w *weighing) proves(f run.Fate, match string) bool {
 	if w.Now == nil {
 		return false
@@ -153,8 +150,8 @@ func (w *weighing) proves(f run.Fate, match string) bool {
 	return was && now.other(before)
 }
 
-// replaced says whether the state has, or may have, an earlier object at the address, and that
-// object's id.
+// replaced reports whether the state has, or may have, an earlier object at the address, and its
+// id.
 func (w *weighing) replaced(f run.Fate, match string) (replaces bool, id string) {
 	now, there := w.Now.get(match)
 	if f.Action != run.ActionReplace || w.Now != nil && !there {
@@ -166,7 +163,7 @@ func (w *weighing) replaced(f run.Fate, match string) (replaces bool, id string)
 	return true, now.ID
 }
 
-// mayBeGone says whether an object may have been destroyed that the state still has.
+// mayBeGone reports whether an object may be destroyed that the state still has.
 func (w *weighing) mayBeGone(f run.Fate, match string, u *run.Unproven) (doubtful, certain bool) {
 	step, begun := w.steps[run.ActionDelete+" "+match]
 	now, there := w.Now.get(match)
@@ -196,8 +193,7 @@ func (w *weighing) mayBeGone(f run.Fate, match string, u *run.Unproven) (doubtfu
 	return true, step.Ended == run.TraceDone
 }
 
-// unplanned lists steps of the log that the plan does not name: it is lost, or names only its first
-// objects.
+// unplanned lists steps of the log that the plan does not name, because it is lost or too long.
 func (w *weighing) unplanned(l *List) {
 	if w.Trace == nil || !w.Lost && w.More == 0 {
 		return
@@ -218,8 +214,8 @@ func (w *weighing) unplanned(l *List) {
 	}
 }
 
-// done is what the log says is done to an object. An object that is made where the state had one
-// replaces it.
+// done is the action according to the log. An object that is made where the state had one replaces
+// it.
 func (w *weighing) done(match string) string {
 	_, made := w.steps[run.ActionCreate+" "+match]
 	_, destroyed := w.steps[run.ActionDelete+" "+match]
@@ -232,7 +228,7 @@ func (w *weighing) done(match string) string {
 	return run.ActionCreate
 }
 
-// declared lists the program's resources: the plan is lost.
+// declared lists the program's resources if the plan is lost.
 func (w *weighing) declared(l *List) {
 	if w.whole() {
 		return // all that was begun is in the log
@@ -246,7 +242,7 @@ func (w *weighing) declared(l *List) {
 	}
 }
 
-// Sentence says how many objects are listed.
+// Sentence says how many objects are unproven.
 func (l List) Sentence() string {
 	return run.UnprovenSentence(len(l.Objects) + l.More)
 }

@@ -25,11 +25,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Local keeps one runner process beside the server: it starts one when none is alive and otherwise
-// lets the one that an earlier server left go on. The runner has a session of its own, so that
-// neither Ctrl-C nor the server's end reaches it.
+// Local keeps one runner process beside the server. A runner that an earlier server left goes on.
+// The runner has a session of its own, so that neither Ctrl-C nor the server's end reaches it.
 type Local struct {
-	// Dir is the runner's directory; the runner holds the lock RunnerLock in it while it lives.
+	// Dir is the runner's directory, in which a living runner holds RunnerLock.
 	Dir string
 	Log *slog.Logger
 
@@ -37,8 +36,7 @@ type Local struct {
 	mark         string
 }
 
-// Use says which command starts the runner, in an environment that has nothing but env. It is
-// called before Run.
+// Use sets the runner's command and its whole environment. Call it before Run.
 func (l *Local) Use(version string, command, env []string) error {
 	mark, err := Mark(version, command)
 	if err != nil {
@@ -48,8 +46,7 @@ func (l *Local) Use(version string, command, env []string) error {
 	return nil
 }
 
-// Mark stands for a runner's version, program and arguments. A runner with another mark is of
-// another program or was started with other options.
+// Mark identifies a runner's version, program and arguments.
 func Mark(version string, command []string) (string, error) {
 	program, err := os.Stat(command[0])
 	if err != nil {
@@ -60,39 +57,38 @@ func Mark(version string, command []string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// Starts says whether a runner has the mark of those that Run starts.
+// Starts reports whether Run would start a runner with this mark.
 func (l *Local) Starts(mark string) bool { return mark == l.mark }
 
-// Keeps says that a runner works in the local home, or that another will follow: Run goes on
-// starting one. tofu outlives its runner here, so only the next runner knows what became of the
-// runs, however long it takes to come.
+// Keeps reports whether the home is the local one. There another runner follows, and only that
+// knows what became of the runs, because tofu outlives its runner.
 func (l *Local) Keeps(home string) bool { return home == run.HomeLocal }
 
-// RunnerLock is the name of the file that a living runner holds locked.
+// RunnerLock is the file that a living runner holds locked.
 const RunnerLock = "lock"
 
-// WriteConnection tells the runner where its server is, atomically.
+// WriteConnection atomically writes the server's address for the runner.
 func (l *Local) WriteConnection(c run.Connection) error {
-	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
-		return fmt.Errorf("write the runner's connection: %w", err)
-	}
 	c.Home = run.HomeLocal
-	data, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("write the runner's connection: %w", err)
-	}
 	name := filepath.Join(l.Dir, run.ConnectionFile)
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return fmt.Errorf("write the runner's connection: %w", err)
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = os.MkdirAll(l.Dir, 0o700)
 	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err == nil {
+		err = os.WriteFile(name+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(name+".new", name)
+	}
+	if err != nil {
 		return fmt.Errorf("write the runner's connection: %w", err)
 	}
 	return nil
 }
 
-// ReadCredential returns the credential of the last connection, empty when there was none: a server
-// that starts anew keeps it, so that the runner of the one before is let in at once.
+// ReadCredential returns the credential of the last connection, empty if there was none. A server
+// that starts anew keeps it, so that it accepts the earlier server's runner at once.
 func (l *Local) ReadCredential() (string, error) {
 	data, err := os.ReadFile(filepath.Join(l.Dir, run.ConnectionFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,8 +104,8 @@ func (l *Local) ReadCredential() (string, error) {
 	return c.Credential, nil
 }
 
-// Run sees to it that a runner lives until ctx ends. A runner that keeps dying is started again
-// ever more slowly, up to every 30 seconds.
+// Run keeps a runner alive until ctx ends. One that keeps dying is started ever more slowly, up to
+// every 30 seconds.
 func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
@@ -132,7 +128,7 @@ func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 	return nil
 }
 
-// runOnce waits for the runner that lives, if one does, or starts one and waits for that.
+// runOnce waits for the living runner, or starts one and waits for that.
 func (l *Local) runOnce(ctx context.Context) error {
 	lock := flock.New(filepath.Join(l.Dir, RunnerLock))
 	free, err := lock.TryLock()
