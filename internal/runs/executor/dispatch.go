@@ -14,8 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// dispatch gives runs to runners, and ends those whose runner is gone. Package lease decides which
-// these are.
+// dispatch hands runs to runners, and ends those that package lease gives up.
 type dispatch struct {
 	opts   *Options
 	hand   *hand
@@ -31,8 +30,7 @@ type dispatch struct {
 // leaseChecks is how often leases are checked while one lasts.
 const leaseChecks = 10
 
-// Run has the backend carry out the runs, and ends those whose home's lease has ended, until ctx
-// ends.
+// Run has the backend execute runs, and ends those with an ended lease, until ctx ends.
 func (d *dispatch) Run(ctx context.Context) error {
 	go d.watchLeases(ctx)
 	return d.opts.Backend.Run(ctx, func(home string) { d.runnerEnded(ctx, home) })
@@ -61,8 +59,7 @@ func (d *dispatch) watchLeases(ctx context.Context) {
 	}
 }
 
-// runnerEnded ends the runs of a home where no runner will follow. Where one will, it says what
-// became of them.
+// runnerEnded ends the runs of a home unless another runner will say what became of them.
 func (d *dispatch) runnerEnded(ctx context.Context, home string) {
 	if d.opts.Backend.Keeps(home) {
 		return
@@ -84,10 +81,8 @@ func (d *dispatch) forgetHomes() {
 	d.homes.forget(used)
 }
 
-// settle carries out what package lease decides about the runs in hand. It returns the runs that
-// the runner must forget: those of another home, and those that were not in hand when it asked. A
-// run that leaves the hand while the runner waits for its answer does so with that runner's result.
-// req is nil when nobody asks.
+// settle applies package lease to the runs in hand and returns those that the polling runner must
+// forget: another home's, and those not in hand when it asked. req is nil without a poll.
 func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []string) {
 	lost := map[*entry]string{}
 	d.hand.mu.Lock()
@@ -151,8 +146,7 @@ func (d *dispatch) facts(req *run.PollRequest) lease.Facts {
 	return f
 }
 
-// note records what else a poll says, and returns the runs that it names and that are not in hand.
-// hand.mu is held.
+// note records the rest of a poll and returns its runs that are not in hand. hand.mu is held.
 func (d *dispatch) note(req run.PollRequest) (unknown []string) {
 	d.noteLeaving(req)
 	d.homes.deleted = slices.DeleteFunc(d.homes.deleted, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
@@ -164,8 +158,8 @@ func (d *dispatch) note(req run.PollRequest) (unknown []string) {
 	return unknown
 }
 
-// noteLeaving remembers what a dismissed runner still finishes. When that changes, stacks whose
-// runs wait for it are reconciled, because it is in their conditions. hand.mu is held.
+// noteLeaving notes what a dismissed runner still finishes, and has stacks reconciled whose
+// conditions name that. hand.mu is held.
 func (d *dispatch) noteLeaving(req run.PollRequest) {
 	var leaving []run.Stack
 	for _, id := range req.Active {
@@ -185,8 +179,7 @@ func (d *dispatch) noteLeaving(req run.PollRequest) {
 	}
 }
 
-// Drain makes runners finish what they have and take nothing more. The channel is closed when one
-// was told.
+// Drain lets runners finish what they have. The channel is closed when one knows.
 func (d *dispatch) Drain() <-chan struct{} {
 	d.hand.mu.Lock()
 	defer d.hand.mu.Unlock()

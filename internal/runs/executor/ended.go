@@ -14,21 +14,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// ended remembers runs that ended until the stack's controller has recorded them. What a quiet pass
-// found is true whether it is on record or not, and a pass that a crash took is made again: so
-// nobody waits for the disk, and its record is stored after the listener has heard of it.
+// ended remembers runs that ended until the stack's controller has recorded them. A quiet pass
+// without findings is stored only then: if a crash takes it, it is made again.
 type ended struct {
 	records records.Store
 	log     *slog.Logger
 
 	mu sync.Mutex
-	// announced are runs that statuses name, quiet passes that none does. They need not be read
-	// from the store.
+	// announced runs are named by statuses, quiet passes are not.
 	announced, quiet map[run.Stack]run.Record
 	// last is the last quiet pass of each stack that found nothing.
 	last map[run.Stack]quietPass
-	// unstored are quiet passes whose records are not stored yet, storing waits for those who store
-	// them.
+	// unstored are quiet passes that are not stored yet, storing the goroutines that store them.
 	unstored map[run.Stack]*unstoredPass
 	storing  sync.WaitGroup
 }
@@ -88,8 +85,7 @@ func (d *ended) just(stack run.Stack, id string) (run.Record, bool) {
 	return rec, ok && rec.Spec.ID == id
 }
 
-// TakeEnded returns the stack's quiet pass that ended and was not recorded yet. It stays until the
-// next one replaces it, so that a caller who could not record it may ask again.
+// TakeEnded returns the stack's last quiet pass that is not recorded yet. Callers may repeat it.
 func (d *ended) TakeEnded(stack run.Stack) (run.Record, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +108,7 @@ func (d *ended) Recorded(stack run.Stack, id string) {
 	}
 }
 
-// LastQuiet returns when the stack's last quiet pass ended that found nothing; zero when there was
-// none.
+// LastQuiet returns when a quiet pass last found nothing; zero for never.
 func (d *ended) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error) {
 	d.mu.Lock()
 	last, known := d.last[stack]
@@ -174,8 +169,7 @@ func (d *ended) beginStoring(u *unstoredPass) {
 	}
 }
 
-// store stores the newest pass of a stack until there is no newer one: it would overwrite an older
-// one at once.
+// store stores the newest pass of a stack until there is no newer one.
 func (d *ended) store(u *unstoredPass) {
 	for {
 		d.mu.Lock()
@@ -185,21 +179,16 @@ func (d *ended) store(u *unstoredPass) {
 		if err := errors.Join(en.keepLog(ctx, d.records, rec), d.records.Put(ctx, rec)); err != nil {
 			d.log.Warn("a pass that found nothing is not on record", "stack", en.stack.String(), "run", en.id, "error", err)
 		}
-		if d.isStored(u, en) {
+		d.mu.Lock()
+		newest := u.entry == en
+		if newest {
+			delete(d.unstored, en.stack)
+		}
+		d.mu.Unlock()
+		if newest {
 			return
 		}
 	}
-}
-
-// isStored forgets a pass that is stored, unless another one has replaced it.
-func (d *ended) isStored(u *unstoredPass, en *entry) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if u.entry != en {
-		return false
-	}
-	delete(d.unstored, en.stack)
-	return true
 }
 
 // Flush stores what is not yet on record, and returns when that is done, or ctx ends.

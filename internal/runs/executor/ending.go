@@ -26,8 +26,8 @@ type ending struct {
 	evidence *evidence.Finder
 }
 
-// finish releases a run's lock, stores its result and takes it out of the hand; a quiet pass is
-// stored afterwards. It is idempotent: the first result counts.
+// finish ends a run: it releases its lock, stores its result (of a quiet pass later) and takes it
+// out of the hand. The first result counts.
 func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -72,8 +72,7 @@ func (f *ending) judge(ctx context.Context, en *entry, rec run.Record, result *r
 	return f.account(ctx, en, rec, result)
 }
 
-// sayWhoStopped makes the end of a run that a person stopped a failure of its own class: one that
-// was merely called back is begun anew at once. A run that succeeded all the same stays a success.
+// sayWhoStopped makes a stopped run a failure of its own class: one called back would begin anew.
 func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
 	f.hand.mu.Lock()
 	defer f.hand.mu.Unlock()
@@ -89,9 +88,8 @@ func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
 	}
 }
 
-// account lists in the result and the log what an interrupted apply may have done without any state
-// proving it. For some minutes it fails while evidence cannot be read, and the runner asks again.
-// The entry's lock is held.
+// account lists in the result and the log what an interrupted apply may have done. It fails, so
+// that the runner asks again, while evidence cannot be read. The entry's lock is held.
 func (f *ending) account(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
 	if !evidence.MayHaveLeft(rec, result) {
 		return nil
@@ -130,9 +128,8 @@ func (f *ending) putOnRecord(ctx context.Context, en *entry, rec *run.Record, la
 	return f.records.Put(ctx, *rec)
 }
 
-// wrapUp does what comes before a result is stored. The log, because readers of a result may read
-// it. The lock, because all states of the run are stored, and a record with a result gets no
-// further care.
+// wrapUp stores the log, which readers of a result may want, and releases the lock, because a
+// record with a result gets no further care.
 func (f *ending) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
 	var keep, unlock error
 	var both sync.WaitGroup

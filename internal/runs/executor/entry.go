@@ -17,9 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// entry is a run in hand. A request about it holds its lock for as long as it takes, uploads to
-// slow stores included. It is never taken under the hand's, and reading the record does not need
-// it.
+// entry is a run in hand. A request locks it for as long as it takes, even for slow uploads. That
+// lock comes before the hand's, and reading the record does not need it.
 type entry struct {
 	id    string
 	stack run.Stack
@@ -29,8 +28,8 @@ type entry struct {
 	class queue.Class
 	since time.Time
 
-	// Guarded by hand.mu: who has it, whether that runner has fetched it, whether it should stop,
-	// and whether only a person can still stop it, whose wish stopped has in words.
+	// Guarded by hand.mu. started: the owner has fetched it. permitted: only a person can stop it.
+	// stopped says who did.
 	owner                        lease.Owner
 	started, canceled, permitted bool
 	stopped                      string
@@ -75,8 +74,7 @@ func newEntry(liveDir string, rec run.Record, resumed bool) (*entry, error) {
 	return en, nil
 }
 
-// ownerOn is the owner that a record names: runs that began have one, and so have those handed out
-// to a home of their own.
+// ownerOn is the owner according to a record.
 func ownerOn(rec run.Record) lease.Owner {
 	if rec.Started == nil && rec.Home == "" {
 		return lease.Owner{}
@@ -84,8 +82,8 @@ func ownerOn(rec run.Record) lease.Owner {
 	return lease.Owner{Home: cmp.Or(rec.Home, run.HomeLocal), Runner: rec.Runner}
 }
 
-// held says whether a new entry is kept from the runners. Resumed runs that are a runner's were
-// queued before.
+// held says whether runners may not have a new entry. Resumed ones that they may were queued
+// before.
 func held(rec run.Record, resumed bool) bool {
 	switch {
 	case !rec.Spec.Operation.ByHand():
@@ -106,12 +104,10 @@ func classOf(rec run.Record) queue.Class {
 	return queue.Changed
 }
 
-// record is the current record. It never blocks: stack workers ask while a state is on its way to a
-// slow store.
+// record is the current record. It never blocks.
 func (en *entry) record() run.Record { return *en.now.Load() }
 
-// change replaces the record by a changed one. What the record points to is never changed, only
-// replaced.
+// change replaces the record by a changed copy. What it points to is never changed.
 func (en *entry) change(do func(rec *run.Record)) {
 	for {
 		now := en.now.Load()
@@ -123,8 +119,8 @@ func (en *entry) change(do func(rec *run.Record)) {
 	}
 }
 
-// keep stores a record before it becomes the current one: a crash would lose what is not on record,
-// and nobody would store it again. The entry's lock is held.
+// keep stores a record and then makes it the current one, so that nothing is true that a crash
+// would lose. The entry's lock is held.
 func (en *entry) keep(ctx context.Context, store records.Store, rec run.Record) error {
 	if err := store.Put(ctx, rec); err != nil {
 		return err

@@ -11,12 +11,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Executor keeps the runs in hand. It consists of parts that each know the parts that they need; no
-// part knows the Executor. Its methods are safe for concurrent use.
+// Executor keeps the runs in hand. Its parts know the parts that they need, and none knows the
+// Executor. Its methods are safe for concurrent use.
 type Executor struct {
 	opts *Options
-	// Memory: the runs in hand with the runners' homes, and those that ended and are not recorded
-	// yet.
+	// Memory: runs in hand with the runners' homes, and ended runs.
 	*hand
 	*ended
 	// The store, and how to read it together with the memory.
@@ -57,8 +56,7 @@ func New(options Options) (*Executor, error) {
 // Credential is the runners' own bearer token.
 func (e *Executor) Credential() string { return e.opts.Credential }
 
-// Prepare stores the record of a run that is about to start. A quiet pass is stored when it is
-// over, or comes forward.
+// Prepare stores the record of a run before its start, unless it is a quiet pass.
 func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
 	if rec.Quiet {
 		return nil
@@ -66,14 +64,12 @@ func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
 	return e.store.Put(ctx, rec)
 }
 
-// Start queues a run whose record was prepared. Starting a run that is in hand already does
-// nothing; another run of the same stack in hand is a *BusyError.
+// Start queues a prepared run, once. Another run of the stack in hand is a *BusyError.
 func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec, false) }
 
-// Resume takes up a run that an earlier server left. One whose apply may have begun waits for its
-// runner's word. Any other is queued: a runner that has it says so before it gets work, and
-// otherwise it may begin anew. Resume returns the record; a record with a result is over and was
-// not taken up.
+// Resume takes up a run of an earlier server. If its apply may have begun, it waits for its runner;
+// otherwise it is queued, and a runner that has it says so before it gets work. A returned record
+// with a result was not taken up.
 func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
 	if en := e.find(stack, id); en != nil {
 		return en.record(), nil

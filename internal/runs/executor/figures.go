@@ -10,13 +10,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Figures are numbers about the runs in hand. Their cost depends on the runs at work and the
-// namespaces that wait, not on the number of waiting runs.
+// Figures are numbers about the runs in hand, at a cost independent of the waiting runs.
 type Figures struct {
 	// Lines are the runs that wait for a runner.
 	Lines []queue.Line
-	// AtWork counts the runs that are carried out; Applying are those of them that may change
-	// something.
+	// AtWork counts the executing runs, Applying those of them that may change something.
 	AtWork   map[Work]int
 	Applying int
 	// Prepared are runs that the runner prepares beside those: they have no place yet.

@@ -27,9 +27,8 @@ func refuse(o run.Outcome, c run.Failure, reason string) *run.ContinueResponse {
 	return &run.ContinueResponse{Outcome: o, Class: c, Reason: reason}
 }
 
-// proceed answers whether an apply may begin. It takes the state's lock before it asks, so that
-// nothing can change between the answer and the apply. The lock of a refused run is released with
-// its result.
+// proceed answers whether an apply may begin. It locks the state before it asks, so that nothing
+// changes in between. A refused run's lock goes with its result.
 func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -61,9 +60,8 @@ func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) 
 	return &run.ContinueResponse{Go: true}, nil
 }
 
-// comeForward gives a quiet pass a record of its own and has the stack's status name it, which
-// Permit does. That comes before the lock: a server that starts anew finds the lock's owner by the
-// status. The entry's lock is held.
+// comeForward gives a quiet pass a record of its own, and Permit has the status name it: before the
+// lock, whose owner a new server finds by the status. The entry's lock is held.
 func (g *gate) comeForward(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	rec := en.record()
 	if rec.Announced {
@@ -97,15 +95,14 @@ func (g *gate) permit(en *entry) bool {
 	return en.permitted
 }
 
-// lock takes the lock of a managed state and makes sure that the state is still the one that the
-// run was given. It refuses an apply whose state the API would not take: the run could not end,
-// because what it made would be in no state. The entry's lock is held.
+// lock takes the lock of a managed state and makes sure that the state is the one that the run was
+// given, and that the API will take its successor. The entry's lock is held.
 func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	if en.spec.Backend.Kind != run.BackendManaged {
 		return nil, nil
 	}
-	// This goes on record with the permission. Until then, after a crash, any run without a result
-	// may have its lock.
+	// Stored with the permission. After a crash before that, any run without a result may have its
+	// lock.
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
 	rec := en.record()
 	key := records.StateKey(rec)
@@ -161,8 +158,7 @@ type reviewing struct {
 // errReviewing lets a runner ask again: its connections do not wait for ever.
 var errReviewing = refused(http.StatusServiceUnavailable, "the review of the plan is not over yet")
 
-// review answers whether a plan may be kept or applied. It holds no lock, because a review may take
-// long.
+// review answers whether a plan may be kept or applied. It holds no lock meanwhile.
 func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	en.mu.Lock()
 	rec, r := en.record(), en.review

@@ -13,9 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// hand holds the runs in hand, and the queue of those that wait for a runner. Nothing in it is
-// stored: a server that starts anew fills it from the records that stacks' statuses name, and from
-// the runners' polls.
+// hand holds the runs in hand and the queue for runners, all in memory: a new server fills it from
+// the records that statuses name, and from polls.
 type hand struct {
 	opts  *Options
 	homes *homes
@@ -48,8 +47,7 @@ func (e *BusyError) Error() string {
 // Is makes the error a run.ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == run.ErrBusy }
 
-// take adds a run. Adding the same run again does nothing; another run of the stack is a
-// *BusyError.
+// take adds a run, once. Another run of the stack is a *BusyError.
 func (h *hand) take(rec run.Record, resumed bool) error {
 	en, err := newEntry(h.opts.LiveDir, rec, resumed)
 	if err != nil {
@@ -156,8 +154,7 @@ func (h *hand) Busy() (inHand, waiting int) {
 	return len(h.runs), h.queue.Len()
 }
 
-// changes notes that a run which plans and applies with one process has begun to change something:
-// it cannot be called back any more.
+// changes notes that a run that plans and applies with one process begins to change something.
 func (h *hand) changes(en *entry) {
 	if !en.record().Planning {
 		return
@@ -172,8 +169,7 @@ func (h *hand) changes(en *entry) {
 // namedStacks is the number of stacks that a message names.
 const namedStacks = 3
 
-// waitsFor says why a run cannot end, or has no runner although there is one; else "". h.mu is
-// held.
+// waitsFor says what a run waits for besides its turn; else "". h.mu is held.
 func (h *hand) waitsFor(en *entry) string {
 	if en.hindered != "" {
 		return run.WaitsForState + en.hindered

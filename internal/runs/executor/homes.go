@@ -16,15 +16,14 @@ import (
 
 // Backend starts runners.
 type Backend interface {
-	// Run keeps somebody at work on the runs until ctx ends. It calls ended each time a runner of a
-	// home has ended, after Keeps has the answer for that home.
+	// Run has runners execute runs until ctx ends. It calls ended after each end of a runner, when
+	// Keeps has the answer for its home.
 	Run(ctx context.Context, ended func(home string)) error
-	// Keeps says whether the backend answers for a home: a runner works there, or another will
-	// follow and say what became of the runs. The lease of such a home does not end. It must not
-	// block.
+	// Keeps says whether a runner works in the home, or another will follow and say what became of
+	// the runs: then its lease does not end. It must not block.
 	Keeps(home string) bool
-	// Starts says whether the backend would start a runner with this mark now. Any other finishes
-	// its runs and leaves. It must not block.
+	// Starts says whether the backend would start a runner with this mark; others finish their runs
+	// and leave. It must not block.
 	Starts(build string) bool
 }
 
@@ -35,8 +34,8 @@ func (noBackend) Run(ctx context.Context, _ func(string)) error { <-ctx.Done(); 
 func (noBackend) Keeps(string) bool                             { return false }
 func (noBackend) Starts(string) bool                            { return true }
 
-// homes are the places where runners work, or have worked lately. All of it comes from polls and
-// the backend, none of it is stored. hand.mu guards it.
+// homes are where runners work or worked lately, according to polls and the backend, all in memory.
+// hand.mu guards it.
 type homes struct {
 	backend Backend
 	// length is how long the lease of a silent home lasts.
@@ -51,8 +50,8 @@ type home struct {
 	lease lease.Home
 	// gone is true once the backend has said that the home's runner has ended and none will follow.
 	gone bool
-	// dismissed is the runner of another build that was told to leave, leaving the stacks whose
-	// runs it finishes.
+	// dismissed is the runner of another build that was told to leave, leaving the stacks of its
+	// runs.
 	dismissed string
 	leaving   []run.Stack
 

@@ -14,8 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// locks takes and releases the locks of managed states. Each lock names its run, so a server that
-// starts anew knows whose it is.
+// locks takes and releases the locks of managed states. A lock names its run, for new servers.
 type locks struct{ opts *Options }
 
 func (l locks) take(ctx context.Context, rec run.Record) error {
@@ -35,8 +34,8 @@ func (l locks) info(rec run.Record) state.LockInfo {
 	return info
 }
 
-// release gives the run's lock back, if its kind takes one. Unlocking by the run's own id never
-// releases another's lock: if somebody else holds it, this run's was broken.
+// release releases the run's lock, if its kind takes one. By its own id it never releases
+// another's.
 func (l locks) release(ctx context.Context, rec run.Record) error {
 	if rec.Spec.Operation == run.OperationPlan || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil

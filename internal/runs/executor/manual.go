@@ -15,10 +15,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// manual begins the runs that people request, in three steps. Hold takes the stack's place, so that
-// no other run begins. Then the stack's status names the run, which is how a server that starts
-// anew finds it. Then Begin puts it on record and lets it begin: a shell with the person's own
-// process, what replaces a state as a whole here, the rest with the runner.
+// manual begins the runs that people request. Hold takes the stack's place. Then the status names
+// the run, where a new server finds it. Then Begin stores it and lets it begin: a shell in the
+// person's own process, the replacement of a state here, the rest with the runner.
 type manual struct {
 	opts   *Options
 	hand   *hand
@@ -26,8 +25,7 @@ type manual struct {
 	locks  locks
 }
 
-// Hold takes the stack's place for a run that is not on record yet; a *BusyError says which run has
-// it.
+// Hold takes the stack's place for a run that is not stored yet, or returns a *BusyError.
 func (m *manual) Hold(rec run.Record) error {
 	if !rec.Spec.Operation.ByHand() {
 		return fmt.Errorf("hold %s for a run that nobody asked for. This is a bug in Yuba", rec.Spec.Stack)
@@ -38,8 +36,7 @@ func (m *manual) Hold(rec run.Record) error {
 	return m.hand.take(rec, false)
 }
 
-// LetGo gives the place of a held run back, and leaves nothing of it. The stack is reconciled:
-// changes may have waited for its place.
+// LetGo drops a held run. The stack is reconciled, because changes may have waited.
 func (m *manual) LetGo(stack run.Stack, id string) {
 	en := m.hand.find(stack, id)
 	if en == nil {
@@ -56,8 +53,7 @@ func (m *manual) LetGo(stack run.Stack, id string) {
 	m.opts.Ended(en.stack)
 }
 
-// Begin lets a held run begin and returns its record, which has a result if the run is over
-// already.
+// Begin lets a held run begin and returns its record, with a result if it is over already.
 func (m *manual) Begin(ctx context.Context, rec run.Record) (run.Record, error) {
 	stack := rec.Spec.Stack
 	en := m.hand.find(stack, rec.Spec.ID)
@@ -98,8 +94,7 @@ func (m *manual) release(en *entry) {
 	m.hand.announce()
 }
 
-// resume goes on with a run that a person requested of an earlier server. What that server did
-// itself is over: how far it came is in the state's history.
+// resume continues a run that a person requested of an earlier server. Work of that server is over.
 func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
 	en := m.hand.find(stack, id)
 	switch {
@@ -113,8 +108,7 @@ func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
 	return nil
 }
 
-// carryOut does what the server does itself. It does not stop when the caller hangs up: half of it
-// would be worse.
+// carryOut does what the server does itself, even if the caller hangs up.
 func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChange) (run.Record, error) {
 	now := time.Now().UTC()
 	en.mu.Lock()
@@ -142,8 +136,8 @@ func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChang
 	return en.record(), err
 }
 
-// replaceState pushes a state or goes back to a version, under the state's lock, which finish
-// releases. It returns what it did in words.
+// replaceState pushes a state or restores a version, under a lock that finish releases, and says
+// so.
 func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateChange) (text string, err error) {
 	rec := en.record()
 	if err := m.locks.take(ctx, rec); err != nil {

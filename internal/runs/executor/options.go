@@ -45,34 +45,31 @@ type Permission struct {
 type Options struct {
 	Blobs  Blobs
 	States States
-	// Backend starts the runners; without one, any runner may poll. Lease is how long the runs of a
-	// silent runner stay with it where the backend does not know better; 0 means lease.Default.
+	// Backend starts the runners; without one, any may poll. Lease is how long the runs of a silent
+	// runner stay with it unless the backend knows better; 0 means lease.Default.
 	Backend Backend
 	Lease   time.Duration
 	// LiveDir holds the logs of runs in hand.
 	LiveDir string
-	// ShellDir is where the processes of shells hold their locks, see run.ShellDir; ShellPatience
-	// is how long one may take from the request to fetching its run, 0 means 30 seconds.
+	// ShellDir is where processes of shells hold their locks, see run.ShellDir. ShellPatience is
+	// how long one may take to fetch its run, 0 means 30 seconds.
 	ShellDir      string
 	ShellPatience time.Duration
-	// ReadPatience is how long the end of an apply waits for evidence that cannot be read; 0 means
-	// 5 minutes.
+	// ReadPatience is how long the end of an apply waits for unreadable evidence; 0 means 5
+	// minutes.
 	ReadPatience time.Duration
-	// Permit is asked before an apply begins and may veto it; an error is answered with "try
-	// again". It may block.
+	// Permit may veto an apply before it begins; an error means "try again". It may block.
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
-	// Review is asked about each plan of a run with run.Spec.Review. A refused plan is neither kept
-	// nor applied. An error is answered with "try again". It may block.
+	// Review may refuse the plan of a run with run.Spec.Review; an error means "try again". It may
+	// block.
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
-	// Changing gets each run that plans and applies with one process once it has begun to change
-	// something.
+	// Changing gets runs that plan and apply with one process once they change something.
 	Changing func(run.Record)
 	// Ended gets the stack of each run that ended, or that now waits for something else.
 	Ended func(run.Stack)
 	// Observe gets the record of each run that ended under this server, once, before Ended.
 	Observe func(run.Record)
-	// NamespaceLimit is how many runs of a namespace may be with runners at a time, 0 for any
-	// number.
+	// NamespaceLimit is how many runs of a namespace may execute at a time, 0 for any number.
 	NamespaceLimit func(namespace string) int
 	// Busy hears whether runs are in hand, again and again.
 	Busy func(bool)

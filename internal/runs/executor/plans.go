@@ -14,8 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A run has one plan. The stored, shown, reviewed and applied plan must be that one: each comes
-// with the digest of the plan's file, and the first digest is the run's.
+// A run has one plan: everything about it comes with the digest of its file, and the first one
+// counts.
 
 // otherPlanError says that something is of another plan than what came before.
 type otherPlanError struct{ id, is, want string }

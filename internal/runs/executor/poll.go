@@ -14,8 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// poll answers a runner at once when there is something to say, otherwise at the next change, at
-// the latest after run.PollWait.
+// poll answers a runner once there is something to say, at the latest after run.PollWait.
 func (d *dispatch) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
 	req.Home = cmp.Or(req.Home, run.HomeLocal)
 	d.hand.mu.Lock()
@@ -49,8 +48,7 @@ func (d *dispatch) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 	}
 }
 
-// maxRemove is how many deleted stacks an answer names, so that it is not too large to be read. The
-// next poll repeats them.
+// maxRemove limits the deleted stacks in an answer. The next poll repeats them.
 const maxRemove = 500
 
 // answer collects what the runner needs to know. hand.mu is held.
@@ -99,9 +97,8 @@ func (d *dispatch) putBack(en *entry, err error) {
 	d.hand.wait(en)
 }
 
-// keepOwners records which home got the runs, because a server that starts anew must not hand them
-// to another one. It returns those that may go there. The local home, or none, needs no record,
-// which spares it a write for each run.
+// keepOwners records the home of runs, so that a new server does not hand them to another, and
+// returns those that may go there. The local home is the default and needs no write.
 func (d *dispatch) keepOwners(ctx context.Context, home string, runs []run.Assignment) []run.Assignment {
 	if home == run.HomeLocal {
 		return runs
@@ -132,8 +129,7 @@ func (d *dispatch) keepOwner(ctx context.Context, en *entry, home string) error 
 	return en.keep(ctx, d.ending.records, rec)
 }
 
-// dismiss says whether this server would not start such a runner: it is of another version, or has
-// other options. hand.mu is held.
+// dismiss says whether this server would not start such a runner. hand.mu is held.
 func (d *dispatch) dismiss(req run.PollRequest) bool {
 	if d.opts.Backend.Starts(req.Build) {
 		return false
@@ -165,7 +161,6 @@ func (d *dispatch) begin(en *entry) {
 	if home == run.HomeLocal {
 		home = "" // as records name it
 	}
-	// The run's next record says so, too. Until then a server that starts anew learns it from the
-	// runners.
+	// Stored with the run's next record. Until then a new server learns it from the runners.
 	en.change(func(rec *run.Record) { rec.Started, rec.Runner, rec.Home = &now, en.owner.Runner, home })
 }

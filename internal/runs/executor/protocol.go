@@ -29,8 +29,7 @@ type protocol struct {
 	states   *stateIntake
 }
 
-// serve answers a request about a run. The answer is nil for none, the bytes of a JSON document, a
-// stream that is closed, or else a value to encode.
+// serve answers a request about a run: with nil, bytes of JSON, a stream, or a value to encode.
 type serve func(en *entry, w http.ResponseWriter, r *http.Request) (answer any, err error)
 
 // Handler serves the run protocol (see package run) below run.PathPrefix.
@@ -95,8 +94,8 @@ func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forRun finds the run of a request and checks its token. Of runs that are not in hand it says only
-// that nothing more of them is wanted, which tells a stranger nothing.
+// forRun finds the run of a request and checks its token. A stranger learns nothing about runs that
+// are not in hand.
 func (p *protocol) forRun(serve serve) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.hand.mu.Lock()
@@ -144,8 +143,7 @@ func (e *refusal) send(w http.ResponseWriter) {
 	json.NewEncoder(w).Encode(e.problem) //nolint:errcheck // the runner asks again
 }
 
-// errOver answers a request that was on its way when its run ended. It must not have an effect:
-// "may I apply" would take a lock that nobody releases.
+// errOver answers a request that is later than its run's end, before it takes a lock, for example.
 var errOver = refused(http.StatusGone, "the run is over")
 
 // fail answers an error: "try again", unless that cannot help.
@@ -254,8 +252,7 @@ func (p *protocol) takeQuestion(en *entry, w http.ResponseWriter, r *http.Reques
 	return p.gate.proceed(r.Context(), en, req)
 }
 
-// takeResult ends the run, also if the runner hangs up: otherwise the end would wait for its next
-// attempt.
+// takeResult ends the run, even if the runner hangs up.
 func (p *protocol) takeResult(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
 	var result run.Result
 	if err := readJSON(w, r, 32<<20, &result); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// queries reads what there is of runs, and prunes what is not needed any more: a run in hand is
-// more current than what ended, and that than what is stored.
+// queries reads and prunes what runs left. Runs in hand are more current than ended ones, and those
+// than records.
 type queries struct {
 	hand    *hand
 	ended   *ended
@@ -64,8 +64,8 @@ func (q *queries) List(ctx context.Context, stack run.Stack, limit int) ([]run.R
 	return list[:min(limit, len(list))], nil
 }
 
-// unnamed returns the quiet pass in hand and the one before it, which is in the place of quiet
-// passes, unless that has a record of its own by now or was given up before it ended.
+// unnamed returns the quiet pass in hand and the stored one, unless that is unfinished or has a
+// record of its own by now.
 func (q *queries) unnamed(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
 	var list []run.Record
 	if en := q.hand.of(stack); en != nil {
@@ -91,8 +91,7 @@ func (q *queries) ReadPlan(ctx context.Context, stack run.Stack, id string) ([]b
 	return q.records.Part(ctx, stack, id, run.BlobPlanJSON)
 }
 
-// ReadPart reads one of the blobs that a run left, such as run.BlobPlanText; run.ErrNotFound when
-// it left none.
+// ReadPart reads one of the blobs of a run, such as run.BlobPlanText, or returns run.ErrNotFound.
 func (q *queries) ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error) {
 	return q.records.Part(ctx, stack, id, part)
 }
@@ -102,8 +101,7 @@ func (q *queries) LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
 	return q.records.LockFile(ctx, stack)
 }
 
-// WriteLog copies a run's log, JSON lines as package run describes them, to w. With follow it
-// returns when the run is over.
+// WriteLog copies a run's log, in JSON lines, to w. With follow it returns when the run is over.
 func (q *queries) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
 	if en := q.hand.find(stack, id); en != nil {
 		return en.log.Follow(ctx, w, follow)

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
 )
 
-// Salvage puts on record what is known of a run whose record is damaged: its log, if that is left,
-// and what it may have done. rec has what others know of the run, including its result.
+// Salvage replaces the damaged record of a run by what is known: rec, the log, and unproven
+// resources.
 func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error) {
 	id, stack := rec.Spec.ID, rec.Spec.Stack
 	live, err := livelog.Open(f.opts.LiveDir, id, 0)
@@ -59,8 +59,7 @@ func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error
 	return rec, nil
 }
 
-// logLeft is what is left of a run's log: the live one, else the one that was kept when the run
-// ended.
+// logLeft is the rest of a run's log: the live one, else the stored one.
 func (f *ending) logLeft(ctx context.Context, live *livelog.Log, rec run.Record) (log io.ReadCloser, kept bool, err error) {
 	text, size, err := live.Reader()
 	if err != nil || size > 0 {

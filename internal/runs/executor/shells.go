@@ -14,9 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// watchShell ends a shell's run when the person's process ends, however that happens: the process
-// holds a file locked, and the kernel releases it. The runner takes over what such a process left,
-// ships it and gives the run its result.
+// watchShell hands a shell's run to the runner when the person's process ends, however that
+// happens: the kernel then unlocks its file. The runner ships what the process left.
 func (m *manual) watchShell(en *entry) {
 	if !m.awaitShell(en) {
 		result := run.Result{Outcome: run.OutcomeCanceled, Error: "nobody came to the shell", Finished: time.Now().UTC()}
@@ -40,8 +39,8 @@ func (m *manual) watchShell(en *entry) {
 	m.release(en)
 }
 
-// awaitShell waits for a while until a person's process has fetched the run. With a run of an
-// earlier server that has happened, or never will.
+// awaitShell waits until a person's process has fetched the run, or had its time. Of an earlier
+// server's run it has, or never will.
 func (m *manual) awaitShell(en *entry) bool {
 	if en.resumed {
 		return true

@@ -55,10 +55,8 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 	return snapshot, nil
 }
 
-// write stores a state that a run shipped. It acknowledges a repeated sequence number, whose first
-// answer was lost, without storing the state again; another state under a used number is of a
-// runner that lost its journal and counts anew. The version names the run, so a server that starts
-// anew needs no record to take the next one.
+// write stores a shipped state and acknowledges repeated ones. Another state under a used number is
+// of a runner that lost its journal. The version names the run, so a new server needs no record.
 func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data []byte) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -91,9 +89,8 @@ func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data [
 	return nil
 }
 
-// hinder notes whether the API refuses a state of the run for a quota or a policy. The run keeps
-// its lock and its runner tries again, while the stack's conditions tell the person who can change
-// that.
+// hinder notes whether the API refuses a state, for the stack's conditions: only a person can
+// change that.
 func (s *stateIntake) hinder(en *entry, err error) {
 	why := ""
 	if state.Denied(err) {

@@ -12,15 +12,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// stopping ends runs before their time: the stack calls one back that it does not want any more, or
-// a person stops it.
+// stopping ends runs early, because their stack calls them back or a person stops them.
 type stopping struct {
 	hand   *hand
 	ending *ending
 }
 
-// Cancel asks a run to stop: at once when no runner has it, otherwise as soon as its runner finds
-// it safe. A run that has begun to change something goes on.
+// Cancel calls a run back: at once when no runner has it, otherwise when its runner finds it safe.
+// A run that has begun to change something goes on.
 func (s *stopping) Cancel(ctx context.Context, id string) error {
 	s.hand.mu.Lock()
 	en := s.hand.runs[id]
@@ -38,11 +37,9 @@ func (s *stopping) Cancel(ctx context.Context, id string) error {
 	return s.endWaiting(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
 }
 
-// Stop ends the stack's run on a person's request, and returns its record; without an id the
-// current one. run.ErrNotFound says that it is not in hand. A waiting run ends at once. One that a
-// runner has is asked to stop, also in the middle of an apply, and killed when its grace period is
-// over. When Stop returns without an error the request is on record, so that a server which starts
-// anew repeats it.
+// Stop stops the stack's run (any without an id) for a person, or returns run.ErrNotFound. A
+// waiting run ends at once. A runner stops it even in the middle of an apply, and kills it after
+// its grace period. Without an error the request is on record for a new server.
 func (s *stopping) Stop(ctx context.Context, stack run.Stack, id, by string) (run.Record, error) {
 	s.hand.mu.Lock()
 	en := s.hand.stacks[stack]
@@ -85,8 +82,7 @@ func (s *stopping) endWaiting(ctx context.Context, en *entry, result run.Result)
 	return err
 }
 
-// keepWish records that a person stops a run that a runner has. It starts from the current record,
-// which others may have replaced meanwhile.
+// keepWish stores a person's request to stop a run that a runner has.
 func (s *stopping) keepWish(ctx context.Context, en *entry, by string) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// vouch makes sure that the last state that a run says it shipped is stored. Otherwise the run
-// failed, and its error says what to do. The entry's lock is held.
+// vouch fails a run whose last state is not stored, with what to do. The entry's lock is held.
 func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
 	if result.StateDigest == "" || result.Class == run.FailureState || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil
@@ -54,8 +53,8 @@ func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *r
 	return nil
 }
 
-// whatBecame says where a shipped state is that is not known to be the stack's: the version that
-// has it, or why none was found, and why the present state cannot be read.
+// whatBecame says which version has a shipped state, or why none was found or the present state is
+// unread.
 func whatBecame(version string, notFound, unread error) string {
 	switch {
 	case notFound == nil && unread == nil:

@@ -54,8 +54,7 @@ type Place struct {
 	Full bool
 }
 
-// Queue lists the runs that wait for a runner, in the order in which they would begin if nothing
-// else came.
+// Queue lists waiting runs in the order in which they would begin if nothing else came.
 func (h *hand) Queue() []Place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,8 +67,7 @@ func (h *hand) Queue() []Place {
 	return list
 }
 
-// Underway is a run that a runner has, or a person. Prepared says that it has no place with the
-// runner yet.
+// Underway is a run that a runner or a person has. Prepared says that it waits for a place there.
 type Underway struct {
 	Run      run.Record
 	Prepared bool
@@ -109,8 +107,8 @@ func (h *hand) prepared() map[string]bool {
 	return ahead
 }
 
-// addPrepared adds those of one home. Its last poll, which named them, may be some seconds old: of
-// those, as many count as at work as places have become free since.
+// addPrepared adds those of one home. Places have become free since its last poll: as many of its
+// prepared runs count as at work.
 func (h *hand) addPrepared(ahead map[string]bool, name string, home *home) {
 	for _, id := range home.ahead {
 		if en := h.runs[id]; en != nil && en.owner.Home == name && !en.permitted {

@@ -63,8 +63,8 @@ func New(runs Runs, states States, artifacts Artifacts, patience time.Duration, 
 		unread: map[string]time.Time{}}
 }
 
-// List finds what is unproven of an apply and puts it into the result. While evidence cannot be
-// read it fails, until the patience is over; then it goes on without.
+// List adds unproven resources to the result of an apply. It fails while evidence cannot be read,
+// as long as the patience lasts.
 func (f *Finder) List(ctx context.Context, rec run.Record, result *run.Result, log io.Reader) (unproven.List, error) {
 	found, err := f.evidence(ctx, rec, result, log)
 	if err != nil && !f.Outwaited(rec.Spec.ID) {
@@ -123,8 +123,7 @@ func Conceal(objects []run.Unproven, secrets *mask.Masker) {
 	}
 }
 
-// Nameless removes ids and names that come from states. It is for runs whose record, and so whose
-// secrets, are lost.
+// Nameless removes ids and names from states, for runs whose secrets are lost with their record.
 func Nameless(objects []run.Unproven) {
 	for i := range objects {
 		u := &objects[i]
@@ -149,8 +148,7 @@ func (f *Finder) evidence(ctx context.Context, rec run.Record, result *run.Resul
 	return ev, errors.Join(unread, f.statesOf(ctx, rec, result, &ev))
 }
 
-// plannedOf finds what the apply was to do: from the result, the question of the runner before it
-// began, the record of the plan that it was to apply, or the log.
+// plannedOf finds the plan: in the result, the runner's question, another run's record, or the log.
 func (f *Finder) plannedOf(ctx context.Context, rec run.Record, result *run.Result, heard *heardLog, ev *unproven.Evidence) (err error) {
 	switch p := result.Plan; {
 	case p.TellsFates():
@@ -169,8 +167,7 @@ func (f *Finder) plannedOf(ctx context.Context, rec run.Record, result *run.Resu
 	return err
 }
 
-// fatesOfPlan reads the changes of a plan that another run made, from its record or the readable
-// plan; nil when neither can be read any more.
+// fatesOfPlan reads the changes of another run's plan; nil if they are lost.
 func (f *Finder) fatesOfPlan(ctx context.Context, stack run.Stack, id string) (fates []run.Fate, more int, err error) {
 	rec, err := f.runs.Record(ctx, stack, id)
 	switch {

@@ -51,8 +51,7 @@ func hear(log io.Reader) *heardLog {
 	}
 }
 
-// planned returns the changes that the log announces. A plan that is made, then applied, appears
-// twice.
+// planned returns the changes in the log, which a plan-and-apply run announces twice.
 func (h *heardLog) planned() ([]run.Fate, int) {
 	fates, total := h.stream.Fates()
 	seen := map[string]bool{}
@@ -66,8 +65,7 @@ func (h *heardLog) planned() ([]run.Fate, int) {
 	return list, max(0, total-len(fates))
 }
 
-// trace returns the steps that the log says were begun. Its end may be missing, so silence proves
-// nothing.
+// trace returns the steps in the log. Its end may be missing, so silence proves nothing.
 func (h *heardLog) trace() *run.Trace {
 	t := &run.Trace{Why: "the runner is gone, and may have heard more"}
 	for _, a := range h.stream.Applied {
@@ -87,8 +85,7 @@ func (h *heardLog) trace() *run.Trace {
 	return t
 }
 
-// olderRunners takes over the lists of older runners, which judged on their own, without what the
-// state proves by now.
+// olderRunners adds the findings of older runners, unless the state disproves them by now.
 func olderRunners(r *run.Result, now *unproven.State) []run.Unproven {
 	if r.Trace != nil {
 		return nil

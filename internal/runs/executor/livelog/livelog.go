@@ -34,8 +34,7 @@ type Log struct {
 	done  bool
 }
 
-// Open returns the log of a run below dir, with what an earlier server wrote. Its file takes limit
-// bytes.
+// Open returns the log of a run below dir, with an earlier server's lines, limited to limit bytes.
 func Open(dir, id string, limit int64) (*Log, error) {
 	l := &Log{path: filepath.Join(dir, id+".jsonl"), limit: limit, grown: make(chan struct{})}
 	info, err := os.Stat(l.path)
@@ -98,8 +97,7 @@ func (l *Log) Reset() error {
 	return nil
 }
 
-// Write adds data that belongs at offset. Known bytes are skipped; after a gap nothing is added.
-// The runner goes on from the returned position.
+// Write adds data at offset, without known bytes; after a gap nothing. It returns the new end.
 func (l *Log) Write(offset int64, data []byte) (run.LogPosition, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +140,7 @@ func (l *Log) Say(level string, messages ...string) error {
 	return l.append(text)
 }
 
-// Finish ends the followers and removes the file; the log is in the blob store by then. Followers
-// may still read the open file, which the garbage collector closes.
+// Finish ends the followers and removes the file. They may still read the open one.
 func (l *Log) Finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,11 +23,9 @@ type Keep struct {
 }
 
 const (
-	// settled is how long what a run left stays after its last change: a status that does not name
-	// the run yet, or is read from a cache that is late, must not cost it.
+	// settled protects what a run left after its last change, while statuses or caches may be late.
 	settled = time.Hour
-	// replaced is the same for a drift check whose successor found the same: the status names the
-	// successor by then.
+	// replaced is the same for a drift check whose successor found the same.
 	replaced = 10 * time.Minute
 )
 
@@ -51,9 +49,8 @@ type PruneRequest struct {
 	Now      time.Time
 }
 
-// Prune removes runs beyond those to keep, and the files of plans that can no longer be applied.
-// Concurrent readers find a run whole, or not at all. inUse is asked after the listing: listed runs
-// that are not in use then have ended.
+// Prune removes runs beyond those to keep, and plans that can no longer be applied. Readers find a
+// run whole, or not at all. inUse is asked after the listing: other listed runs have ended.
 func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string) (Pruned, error) {
 	left, err := s.left(ctx, r.Stack)
 	if err != nil {
@@ -107,8 +104,7 @@ type leftRun struct {
 	at time.Time
 }
 
-// runParts are what runs leave, in the order of removal: a run without its record is not listed any
-// more.
+// runParts are what runs leave, in the order of removal: the record first, which lists need.
 var runParts = []string{run.BlobRecord, run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow}
 
 // left lists what a stack's runs left, oldest first, without the place of quiet passes.
@@ -134,8 +130,7 @@ func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 	return all, nil
 }
 
-// superfluous says what to remove of the runs, which are in the order of their ids, and so of their
-// age.
+// superfluous says what to remove of the runs, which are in the order of their age.
 func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, goes []blob.Info) {
 	newer := 0
 	for _, left := range slices.Backward(runs) {

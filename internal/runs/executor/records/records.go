@@ -62,8 +62,8 @@ func (s Store) Put(ctx context.Context, rec run.Record) error {
 	return nil
 }
 
-// Get reads a run's record, from the place of quiet passes if it has none of its own. Errors other
-// than run.ErrNotFound and run.ErrDamaged are transient.
+// Get reads a run's own record, or that in the place of quiet passes. Errors other than
+// run.ErrNotFound and run.ErrDamaged are transient.
 func (s Store) Get(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
 	rec, err := s.read(ctx, stack, id)
 	if id == run.QuietSlot || !errors.Is(err, run.ErrNotFound) {
@@ -95,8 +95,7 @@ func (s Store) read(ctx context.Context, stack run.Stack, slot string) (rec run.
 	return rec, nil
 }
 
-// Part reads one of the blobs that a run left, such as run.BlobPlanText; run.ErrNotFound when it
-// left none.
+// Part reads one of the blobs of a run, such as run.BlobPlanText, or returns run.ErrNotFound.
 func (s Store) Part(ctx context.Context, stack run.Stack, id, part string) ([]byte, error) {
 	data, err := s.Blobs.Get(ctx, stack.Key(id, part), partLimit)
 	if errors.Is(err, blob.ErrNotFound) {
@@ -146,8 +145,8 @@ func StateKey(rec run.Record) state.Key {
 		UID: claimant(rec), Scope: rec.State.Scope}
 }
 
-// claimant is the UID of the stack that owns what the run writes. Manual work and runs with targets
-// make nobody an owner: they say nothing about the rest of the state.
+// claimant is the UID of the stack that owns what the run writes, unless it is manual or has
+// targets.
 func claimant(rec run.Record) string {
 	if rec.Spec.Operation.ByHand() || len(rec.Spec.Targets) > 0 {
 		return ""
