@@ -14,35 +14,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cell is what a program gets. Its paths are absolute.
+// Cell is what a program may use. Its paths are absolute.
 type Cell struct {
-	// User is the program's own, from [Users]; it counts where the walls have users.
+	// User is the program's own, from [Users], if the walls have users.
 	User int
-	// Environment is the program's, as in exec.Cmd.
+	// Environment is as in exec.Cmd.
 	Environment []string
-	// Dir is the working directory. It is below one of the paths.
+	// Dir is the working directory, below one of the paths.
 	Dir string
-	// Writable, Executable and Readable are the files and directories that the program can use so;
-	// what is writable it can execute, too. Those that do not exist are left out.
+	// Writable paths can also be executed, and Executable ones read. Missing paths are ignored.
 	Writable, Executable, Readable []string
-	// Home and Temp are the program's own, for writing. In a file tree of its own they are at
-	// HomePath and TempPath.
+	// Home and Temp are writable. In a file tree of its own they are at HomePath and TempPath.
 	Home, Temp string
-	// NoNetwork gives it nothing but a loopback interface, where it has namespaces of its own.
+	// NoNetwork leaves it a loopback interface, if it has namespaces of its own.
 	NoNetwork bool
-	// Listen are the ports that it may listen on, beside those that the kernel chooses.
+	// Listen are further ports to listen on, beside those that the kernel chooses.
 	Listen []uint16
-	// Limits are what it may take.
+	// Limits limit the program.
 	Limits Limits
 	// Mark is the run's.
 	Mark uint64
-	// Background has it give way to other processes.
+	// Background gives it a low priority.
 	Background bool
 }
 
-// Limits are those of each process; zero is none.
+// Limits are per process; zero is none.
 type Limits struct {
-	// Processes counts processes and threads: those of the program's user, in its user namespace.
+	// Processes counts the user's processes and threads, in its user namespace.
 	Processes uint64
 	// Files are open files and connections.
 	Files uint64
@@ -50,14 +48,13 @@ type Limits struct {
 	FileBytes, DataBytes uint64
 }
 
-// Where a program with a file tree of its own has its home and its temporary files.
-// tofu-controller's runners have the same, and programs name them.
+// The home and temporary directory in a program's own file tree, as in tofu-controller's runners.
 const (
 	HomePath = "/home/runner"
 	TempPath = "/tmp"
 )
 
-// HomeOf and TempOf are the paths that a program is to be told of.
+// HomeOf is the path of its home that a program sees.
 func (w Walls) HomeOf(c Cell) string {
 	if w.Alone() {
 		return HomePath
@@ -65,7 +62,7 @@ func (w Walls) HomeOf(c Cell) string {
 	return c.Home
 }
 
-// TempOf see HomeOf.
+// TempOf is the path of its temporary directory that a program sees.
 func (w Walls) TempOf(c Cell) string {
 	if w.Alone() {
 		return TempPath
@@ -73,11 +70,10 @@ func (w Walls) TempOf(c Cell) string {
 	return c.Temp
 }
 
-// AccountName is how programs that have a user of their own, or a file tree, find themselves named.
+// AccountName is the account's name in a file tree or with a user of its own.
 const AccountName = "runner"
 
-// Account is the name of the account that a program finds itself running as; empty for that of the
-// server's user.
+// Account is the program's account; empty for the server's user.
 func (w Walls) Account() string {
 	if w.Alone() || w.Users {
 		return AccountName
@@ -85,7 +81,7 @@ func (w Walls) Account() string {
 	return ""
 }
 
-// Command is a call of a program in the cell, in a session of its own, with the cell's environment.
+// Command calls a program in the cell, in a session of its own.
 func (w Walls) Command(ctx context.Context, c Cell, program string, args ...string) *exec.Cmd {
 	required := w.required()
 	return w.command(ctx, c, append(append(required, "--", program), args...)...)
@@ -98,9 +94,8 @@ func (w Walls) command(ctx context.Context, c Cell, rest ...string) *exec.Cmd {
 	return cmd
 }
 
-// startEnvironment is what the sandbox is started with for a program with an environment. On one
-// processor the sandbox, which is a Go program, costs a third less; it gives the program back what
-// that had said.
+// startEnvironment is the sandbox's environment. On one processor this Go program costs a third
+// less; it restores the program's own value.
 func startEnvironment(env []string) []string {
 	const processors = "GOMAXPROCS="
 	start, own := make([]string, 0, len(env)+2), ""
@@ -114,8 +109,7 @@ func startEnvironment(env []string) []string {
 	return append(start, processors+"1", "YUBA_PROGRAM_"+processors+own)
 }
 
-// Line is a command line that a shell can start in the place of a program, by which the program
-// gets the cell.
+// Line is a command line that a shell can use in place of a program.
 func (w Walls) Line(c Cell, program string) []string {
 	line := []string{w.Sandbox}
 	if w.Alone() {
@@ -124,7 +118,7 @@ func (w Walls) Line(c Cell, program string) []string {
 	return append(append(append(line, w.args(c)...), w.required()...), "--", program)
 }
 
-// required makes sure that a program starts no less confined than was found possible.
+// required makes sure that a program starts no less confined than Probe reported.
 func (w Walls) required() []string {
 	if w.Landlock > 0 && w.Filter {
 		return []string{"-require"}
@@ -132,7 +126,7 @@ func (w Walls) required() []string {
 	return nil
 }
 
-// attributes are what the kernel has to be asked for when the sandbox is started.
+// attributes are what the kernel has to do when the sandbox starts.
 func (w Walls) attributes(c Cell) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !w.Alone() {
@@ -156,8 +150,8 @@ func (w Walls) attributes(c Cell) *syscall.SysProcAttr {
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SETUID, unix.CAP_SETGID)
 		return attr
 	}
-	// The sandbox says itself who its user is, so that nobody has to wait for this process: it need
-	// not be copied to start another, which costs more than all of the sandbox.
+	// The sandbox maps its user itself, so this process need not be copied for it, which would cost
+	// more than the whole sandbox.
 	attr.Cloneflags |= unix.CLONE_VM | unix.CLONE_VFORK
 	return attr
 }

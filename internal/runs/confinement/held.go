@@ -13,16 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held identifies one process even after the kernel has given its number to another. It uses a
-// descriptor of the process. Linux before 5.3 and some containers have none, and this process may
-// have too many open: then the start time identifies it.
+// Held identifies one process, even after the kernel reused its number: by a descriptor or, without
+// one (Linux before 5.3, some containers, too many open files), by its start time.
 type Held struct {
 	pid, fd int
 	started uint64
 }
 
-// Hold takes hold of a process that has not ended. Callers that need a property of the process
-// check it again after Hold: the number may have changed its meaning before.
+// Hold identifies a living process. Callers check its properties after Hold, because the number may
+// have been another's before.
 func Hold(pid int) (h Held, alive bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -40,14 +39,14 @@ func Hold(pid int) (h Held, alive bool) {
 	return h, true
 }
 
-// Release lets go of it.
+// Release closes the descriptor.
 func (h Held) Release() {
 	if h.fd >= 0 {
 		unix.Close(h.fd) //nolint:errcheck // it was only signalled through
 	}
 }
 
-// Ended says whether it has ended, even when nobody has asked for its end yet.
+// Ended reports whether it has ended, even if nobody has waited for it yet.
 func (h Held) Ended() bool {
 	if h.fd >= 0 {
 		return h.poll(0)
@@ -56,7 +55,7 @@ func (h Held) Ended() bool {
 	return started == math.MaxUint64 || started != h.started || isDead(h.pid)
 }
 
-// Signal signals it; it may have ended.
+// Signal signals the process, if it has not ended.
 func (h Held) Signal(s unix.Signal) {
 	if h.fd >= 0 {
 		err := unix.PidfdSendSignal(h.fd, s, nil, 0)
@@ -69,10 +68,10 @@ func (h Held) Signal(s unix.Signal) {
 	}
 }
 
-// lookAgain is how often it is asked for what comes without a notice.
+// lookAgain is the interval of polling.
 const lookAgain = 10 * time.Millisecond
 
-// Await waits for its end, for so long.
+// Await waits for its end.
 func (h Held) Await(patience time.Duration) {
 	if h.fd >= 0 {
 		h.poll(patience)
@@ -83,7 +82,7 @@ func (h Held) Await(patience time.Duration) {
 	}
 }
 
-// poll says whether it ends in time: its descriptor can be read from then on.
+// poll reports whether it ends in time: its descriptor becomes readable.
 func (h Held) poll(patience time.Duration) bool {
 	for deadline := time.Now().Add(patience); ; {
 		left := max(0, time.Until(deadline))
@@ -94,8 +93,7 @@ func (h Held) poll(patience time.Duration) bool {
 	}
 }
 
-// isDead says of a number whether its process waits for its parent to ask for its end, or is gone.
-// Its first thread alone may have ended.
+// isDead reports whether a process is gone or a zombie without further threads.
 func isDead(pid int) bool {
 	state, fields, found := statOf(pid)
 	const atThreads = 16
@@ -103,7 +101,7 @@ func isDead(pid int) bool {
 	return !found || ended && (len(fields) <= atThreads || fields[atThreads] == "0" || fields[atThreads] == "1")
 }
 
-// statOf reads what the kernel says of a process: its state, and the fields after it.
+// statOf reads a process's state and the fields after it.
 func statOf(pid int) (state string, fields []string, found bool) {
 	text, err := patiently(func() ([]byte, error) { return os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) })
 	if err != nil {
@@ -112,8 +110,7 @@ func statOf(pid int) (state string, fields []string, found bool) {
 	return parseStat(string(text))
 }
 
-// patiently repeats what fails because too many files are open, until some are closed. An answer
-// such as that nothing of a run is left would be a wrong one.
+// patiently retries while too many files are open: a wrong "nothing is left" would be worse.
 func patiently[T any](do func() (T, error)) (T, error) {
 	for {
 		answer, err := do()

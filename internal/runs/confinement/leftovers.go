@@ -16,9 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mark is the number by which the processes of a run are found. It stands in a limit that limits
-// nothing, is inherited by every process, can be read by everybody, and cannot be changed by
-// programs that the filter for system calls confines.
+// Mark is the number by which a run's processes are found: a resource limit without an effect,
+// which every process inherits, everybody can read, and filtered programs cannot change.
 func Mark(run string) uint64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(run)) // it never fails
@@ -26,8 +25,8 @@ func Mark(run string) uint64 {
 	return sum.Sum64()>>3 | large
 }
 
-// Leader finds the program of a run: the oldest process that leads a session and that no other
-// process of the run started. It is 0 when there is none.
+// Leader finds the program of a run: the oldest session leader that none of the run's processes
+// started; else 0.
 func Leader(mark uint64) int {
 	leader, oldest := 0, uint64(math.MaxUint64)
 	all := marked(mark)
@@ -42,8 +41,7 @@ func Leader(mark uint64) int {
 	return leader
 }
 
-// numberedBefore says which of two processes that started in the same tick was first: their numbers
-// rise, until they start over from the lowest.
+// numberedBefore orders processes that started in the same tick. Numbers rise until they wrap.
 func numberedBefore(pid, other int) bool {
 	const fewer = 1 << 14 // than this start in a tick, and than there are numbers
 	if distance := other - pid; distance > -fewer && distance < fewer {
@@ -52,8 +50,7 @@ func numberedBefore(pid, other int) bool {
 	return pid > other
 }
 
-// originOf returns the parent of a process, and when the process started, in ticks since the
-// machine did.
+// originOf returns the parent of a process and its start, in ticks since boot.
 func originOf(pid int) (parent int, started uint64) {
 	_, fields, _ := statOf(pid)
 	const atParent, atStart = 0, 18
@@ -68,7 +65,7 @@ func originOf(pid int) (parent int, started uint64) {
 	return parent, started
 }
 
-// parseStat is statOf by the kernel's text.
+// parseStat parses the kernel's text for statOf.
 func parseStat(text string) (state string, fields []string, found bool) {
 	all := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // the name before may hold spaces and brackets
 	if len(all) == 0 {
@@ -77,8 +74,8 @@ func parseStat(text string) (state string, fields []string, found bool) {
 	return all[0], all[1:], true
 }
 
-// EndLeft ends the processes of a run that have outlived it, and reports how many there were. With
-// namespaces of their own there are none: the kernel has ended them.
+// EndLeft ends and counts the processes that outlived their run. With namespaces the kernel has
+// ended them.
 func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 	deadline := time.Now().Add(patience)
 	seen := map[int]bool{}
@@ -87,7 +84,7 @@ func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 		if len(left) == 0 {
 			return len(seen), nil
 		}
-		// All are stopped before any is killed, so that none can start another meanwhile.
+		// Stop all before killing any, so that none starts another meanwhile.
 		fresh := false
 		for pid, process := range left {
 			if !seen[pid] {
@@ -112,11 +109,10 @@ func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 	}
 }
 
-// moment is how long it is waited for the end of a process that was killed, before it is looked
-// again.
+// moment is how long to wait for killed processes before the next search.
 const moment = 100 * time.Millisecond
 
-// marked finds the living processes that have the mark, and holds on to each.
+// marked finds and holds the living processes with the mark.
 func marked(mark uint64) map[int]Held {
 	found := map[int]Held{}
 	for _, pid := range markedPIDs()[mark] {
@@ -133,7 +129,7 @@ func marked(mark uint64) map[int]Held {
 	return found
 }
 
-// markedPIDs are all processes with marks, by their marks.
+// markedPIDs are all processes with marks.
 func markedPIDs() map[uint64][]int {
 	found := map[uint64][]int{}
 	entries, _ := patiently(func() ([]os.DirEntry, error) { return os.ReadDir("/proc") }) // without it nothing is found
@@ -149,7 +145,7 @@ func markedPIDs() map[uint64][]int {
 	return found
 }
 
-// markOf reads the mark of a process; those of nobody's runs have no limit there.
+// markOf reads the mark of a process. Without a run, the limit is not set.
 func markOf(pid int) (mark uint64, found bool) {
 	text, err := patiently(func() ([]byte, error) { return os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid)) })
 	if err != nil {

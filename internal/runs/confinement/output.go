@@ -25,9 +25,9 @@ type Running struct {
 	held bool
 }
 
-// Start starts a program. It prints to sockets wherever its output is not a file: a pipe has a name
-// below /proc, by which every process of the program's user can open it, take what was printed and
-// print something else. Landlock does not refuse that. The kernel never opens a socket by name.
+// Start starts a program with sockets for outputs that are not files. Unlike a pipe, which any
+// process of the same user can open below /proc in spite of Landlock, a socket cannot be opened by
+// name.
 func Start(cmd *exec.Cmd) (*Running, error) {
 	r := &Running{cmd: cmd}
 	var theirs []*os.File
@@ -60,9 +60,8 @@ func (r *Running) copy(to io.Writer, from *os.File) {
 	r.held = r.held || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// Wait returns when the program has ended and all that it printed is read. When another process
-// keeps the output open for longer than patience, and the program succeeded, the error is
-// [exec.ErrWaitDelay].
+// Wait waits for the program's end and its output. If another process keeps that open for longer
+// than patience after a success, the error is [exec.ErrWaitDelay].
 func (r *Running) Wait(patience time.Duration) error {
 	err := r.cmd.Wait()
 	for _, own := range r.own {

@@ -15,23 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what the processes of a run take at one moment.
+// Usage is the current usage of a run's processes.
 type Usage struct {
 	// Processes counts processes and their threads.
 	Processes int64
-	// Memory is what they have in memory or swap, without what is of files on disks.
+	// Memory includes swap, but no pages of files on disks.
 	Memory int64
 }
 
-// Program is what a run has started: the number of its first process, and the mark that all of its
-// processes have.
+// Program is a run's first process and its mark.
 type Program struct {
 	PID  int
 	Mark uint64
 }
 
-// Measure adds up what each of the programs, and everything it started, takes. It stops counting
-// above so many processes.
+// Measure sums up the usage of each program with its descendants. It stops counting above most
+// processes.
 func (w Walls) Measure(programs []Program, most int64) []Usage {
 	all := make([]Usage, len(programs))
 	for i, members := range w.members(programs, most) {
@@ -42,8 +41,7 @@ func (w Walls) Measure(programs []Program, most int64) []Usage {
 	return all
 }
 
-// EndOthers kills what a program has started, and leaves the program itself, which may have
-// something to save.
+// EndOthers kills what a program started, but not the program, which may have something to save.
 func (w Walls) EndOthers(p Program) {
 	for _, pid := range w.members([]Program{p}, maxMembers)[0] {
 		if pid == p.PID {
@@ -60,12 +58,11 @@ func (w Walls) EndOthers(p Program) {
 	}
 }
 
-// maxMembers is how many processes of a run are looked for when all of them are meant.
+// maxMembers is the limit when all processes of a run are meant.
 const maxMembers = 1 << 20
 
-// members are the processes of each program. In a namespace of its own all of them descend from the
-// first, to which the kernel gives every orphan; elsewhere they have the mark, and the machine's
-// processes are looked at once for all programs.
+// members are the processes of each program: in a namespace of its own the descendants of the
+// first, to which the kernel gives orphans; elsewhere those with the mark.
 func (w Walls) members(programs []Program, most int64) [][]int {
 	all := make([][]int, len(programs))
 	if !w.Alone() || !hasChildren() {
@@ -94,13 +91,13 @@ func (w Walls) isMember(pid int, p Program) bool {
 	return err == nil && errTheirs == nil && own == theirs
 }
 
-// hasChildren says whether the kernel lists children.
+// hasChildren reports whether the kernel lists children.
 func hasChildren() bool {
 	_, err := os.Stat("/proc/thread-self/children")
 	return err == nil
 }
 
-// childrenOf lists what any thread of a process has started.
+// childrenOf lists the processes that any thread of a process started.
 func childrenOf(pid int) (children []int) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
@@ -120,7 +117,7 @@ func childrenOf(pid int) (children []int) {
 	return children
 }
 
-// add adds what a process takes; one that has ended takes nothing.
+// add adds the usage of a process; none if it has ended.
 func (u *Usage) add(pid int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -154,16 +151,16 @@ func (u *Usage) add(pid int) {
 	}
 }
 
-// Unnamed is what programs hold in files that have no name any more.
+// Unnamed is the content of open files without a name.
 type Unnamed struct {
-	// Bytes is how much of a disk that is.
+	// Bytes is their size on disk.
 	Bytes int64
-	// Over says that more files are open than were to be looked at. The rest was not.
+	// Over says that there are more open files than were measured.
 	Over bool
 }
 
-// MeasureUnnamed is how much of a disk a program and what it started hold in files that have no
-// name any more: no measurement of directories finds them. It looks at so many open files at most.
+// MeasureUnnamed measures up to most open files of a program and its descendants: directories do
+// not list those without a name.
 func (w Walls) MeasureUnnamed(p Program, most int) (u Unnamed) {
 	seen := map[file]bool{}
 	left := most
@@ -185,7 +182,7 @@ func (w Walls) MeasureUnnamed(p Program, most int) (u Unnamed) {
 	return u
 }
 
-// namesIn lists a directory, up to so many names; one that is gone has none.
+// namesIn lists up to most names in a directory; none if it is gone.
 func namesIn(dir string, most int) []string {
 	open, err := os.Open(dir)
 	if err != nil {
@@ -196,10 +193,10 @@ func namesIn(dir string, most int) []string {
 	return names
 }
 
-// file is one, whatever its names are.
+// file identifies a file regardless of its names.
 type file struct{ device, inode uint64 }
 
-// statUnnamed looks at an open file, and says whether it has no name and is on a disk.
+// statUnnamed reports whether an open file has no name and is on a disk.
 func statUnnamed(at string) (f file, size int64, unnamed bool) {
 	var stat unix.Stat_t
 	if unix.Stat(at, &stat) != nil || stat.Nlink > 0 || stat.Mode&unix.S_IFMT != unix.S_IFREG {

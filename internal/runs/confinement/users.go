@@ -19,26 +19,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The users that are given out: a range that neither distributions nor systemd give to anybody.
+// The assigned users: a range that neither distributions nor systemd use.
 const (
-	// PassingGroup is the group of programs that have a user of their own and nothing else of it:
-	// by it, and by nothing else, they may pass the directories on the way to theirs.
+	// PassingGroup is the group of all such users. It lets them pass the directories above theirs,
+	// and nothing else.
 	PassingGroup = 1879048192
 	probeUser    = PassingGroup + 1
 	firstUser    = PassingGroup + 2
-	// lastUser is before those that systemd has for foreign file systems.
+	// lastUser is before systemd's users for foreign file systems.
 	lastUser = 2147352575
 )
 
-// block is how many numbers a process takes at a time, so that it need not wait for the disk for
-// each.
+// block is how many users a process reserves at a time, to write to the disk less often.
 const block = 256
 
-// Users gives out users, each once in the life of a data directory: nobody gets one that had files
-// of somebody else.
+// Users assigns users, each once in the life of a data directory: nobody gets one that had
+// another's files.
 type Users struct {
-	// File remembers the first that was not given out. Highest says which was, when that file is
-	// lost.
+	// File has the next free user. Highest returns the last assigned one if that file is lost.
 	File    string
 	Highest func() (int, error)
 
@@ -46,7 +44,7 @@ type Users struct {
 	next, last int
 }
 
-// Next is a user that nobody had before. Several processes may ask at once.
+// Next assigns a user. Several processes may do so concurrently.
 func (u *Users) Next() (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,10 +59,10 @@ func (u *Users) Next() (int, error) {
 	return u.next - 1, nil
 }
 
-// MayBeGivenOut says whether a user is one of those that [Users] gives out.
+// MayBeGivenOut reports whether [Users] may assign a user.
 func MayBeGivenOut(user int) bool { return user >= firstUser && user <= lastUser }
 
-// reserve takes a block for this process.
+// reserve reserves a block for this process.
 func (u *Users) reserve() (int, error) {
 	if err := os.MkdirAll(filepath.Dir(u.File), 0o700); err != nil {
 		return 0, err
@@ -104,16 +102,15 @@ func (u *Users) read() (int, error) {
 	return max(firstUser, highest+1), nil
 }
 
-// firstOfAll is where a new data directory begins: somewhere in the first half of the range, so
-// that two of them on one machine hardly ever give out the same users, and each has half of the
-// range left. The kernel counts processes by users, and without Landlock programs of the same user
-// read each other's files.
+// firstOfAll is the first user of a new data directory, in the first half of the range: two
+// directories on a machine should not share users, because the kernel limits processes per user,
+// and without Landlock programs of one user read each other's files.
 func firstOfAll() int {
 	const blocks = (lastUser - firstUser) / block / 2
 	return firstUser + block*rand.IntN(blocks) //nolint:gosec // not a secret
 }
 
-// write replaces the file for good before anybody uses what it says.
+// write durably replaces the file before anybody uses its number.
 func (u *Users) write(next int) error {
 	file, err := os.CreateTemp(filepath.Dir(u.File), ".users-")
 	if err != nil {
@@ -129,8 +126,8 @@ func (u *Users) write(next int) error {
 	return err
 }
 
-// pass lets users of their own pass directories, which are the server's. Nothing is changed when
-// they could not come to these: others may have made the directories above so that nobody can.
+// pass lets such users pass the server's directories. It changes nothing if directories above stop
+// them.
 func pass(dirs []string) error {
 	if err := passable(dirs); err != nil {
 		return err
@@ -146,8 +143,7 @@ func pass(dirs []string) error {
 	return nil
 }
 
-// open lets users of their own pass a directory: they need not be able to list it. A directory that
-// everybody may pass is left as it is.
+// open lets such users pass a directory, without listing it.
 func open(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -162,7 +158,7 @@ func open(dir string) error {
 	return os.Chmod(dir, info.Mode().Perm()|0o010)
 }
 
-// shut undoes what open has done.
+// shut reverts open.
 func shut(dir string) error {
 	var info unix.Stat_t
 	if err := unix.Stat(dir, &info); err != nil || info.Gid != PassingGroup {
@@ -171,8 +167,7 @@ func shut(dir string) error {
 	return errors.Join(os.Chmod(dir, fs.FileMode(info.Mode&0o767)), os.Chown(dir, -1, os.Getegid()))
 }
 
-// passable says why users of their own could not come to directories, when these themselves are
-// opened.
+// passable explains why such users could not reach directories that are opened themselves.
 func passable(dirs []string) error {
 	for _, dir := range dirs {
 		for ; ; dir = filepath.Dir(dir) {

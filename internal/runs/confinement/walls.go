@@ -15,53 +15,51 @@ import (
 	"time"
 )
 
-// Namespaces are the ways to give a program namespaces of its own.
+// Namespaces is how a program gets namespaces of its own.
 type Namespaces string
 
-// The kinds of namespaces, as yuba-sandbox calls them.
+// The values are yuba-sandbox's.
 const (
-	// Shared is none: the program is among the machine's processes.
+	// Shared: the program is among the machine's processes.
 	Shared Namespaces = ""
-	// Plain are namespaces that need the right to make them (CAP_SYS_ADMIN).
+	// Plain needs the right to make namespaces (CAP_SYS_ADMIN).
 	Plain Namespaces = "plain"
-	// WithUser are namespaces that come with a user namespace, which everybody may make where the
-	// kernel lets them.
+	// WithUser adds a user namespace, which needs no rights if the kernel allows it.
 	WithUser Namespaces = "user"
 )
 
-// Walls say what stands between a program and the machine.
+// Walls separate a program from the machine.
 type Walls struct {
 	// Sandbox is the program that builds them.
 	Sandbox string
-	// Namespaces is how a program gets a file tree, processes and shared memory of its own.
+	// Namespaces also give a file tree and shared memory of its own.
 	Namespaces Namespaces
-	// Users says whether each working directory has a user of its own; otherwise programs run as
-	// the server's.
+	// Users says whether each working directory has a user of its own, other than the server's.
 	Users bool
 	// Root says whether the server's user is root.
 	Root bool
-	// Landlock is the version of the kernel's Landlock, Filter whether system calls are filtered.
+	// Landlock is the kernel's version of it, Filter whether system calls are filtered.
 	Landlock int
 	Filter   bool
-	// Missing are the walls that do not stand.
+	// Missing are the walls that this machine does not support.
 	Missing []Missing
 }
 
-// Missing is a wall that does not stand.
+// Missing is a wall that this machine does not support.
 type Missing struct {
-	// Wall is its name, Why the reason, Means what a program can do without it.
+	// Means says what a program can do without the wall.
 	Wall, Why, Means string
 }
 
 func (m Missing) String() string { return m.Wall + ": " + m.Why + ". " + m.Means }
 
-// Complete says whether all walls stand.
+// Complete reports whether no wall is missing.
 func (w Walls) Complete() bool { return len(w.Missing) == 0 }
 
-// Alone says whether programs have namespaces of their own.
+// Alone reports whether programs have namespaces of their own.
 func (w Walls) Alone() bool { return w.Namespaces != Shared }
 
-// Summary names the walls that stand.
+// Summary names the walls.
 func (w Walls) Summary() string {
 	var parts []string
 	if w.Alone() {
@@ -82,16 +80,15 @@ func (w Walls) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// probeTimeout is how long trying the walls may take.
+// probeTimeout limits all attempts together.
 const probeTimeout = 30 * time.Second
 
-// probePause is between the two times that a wall is tried.
+// probePause is the time between two attempts of one wall.
 const probePause = 200 * time.Millisecond
 
-// Probe finds the strongest walls that this machine supports. Programs work below dirs: with users
-// of their own, but without a file tree of their own, they must be able to pass these directories.
-// It is an error if the sandbox cannot be started at all, because then nothing closes the files
-// that a process inherits.
+// Probe finds the strongest walls that this machine supports. With users, but without file trees,
+// of their own, programs must be able to pass dirs. It fails if the sandbox cannot start at all,
+// because then nothing closes inherited files.
 func Probe(ctx context.Context, sandbox string, dirs ...string) (Walls, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -121,7 +118,7 @@ func Probe(ctx context.Context, sandbox string, dirs ...string) (Walls, error) {
 	return Walls{}, fmt.Errorf("start the sandbox %s: %w", sandbox, last)
 }
 
-// attempts are the walls to try, from the strongest to the weakest.
+// attempts are the walls to try, the strongest first.
 func (w Walls) attempts() []Walls {
 	var all []Walls
 	add := func(n Namespaces, users bool) {
@@ -142,8 +139,8 @@ func (w Walls) attempts() []Walls {
 	return all
 }
 
-// probeTwice tries once more what fails: on a machine that is short of something for a moment the
-// walls would be weaker for as long as the server runs.
+// probeTwice repeats a failed attempt: a momentary shortage would weaken the walls for as long as
+// the server runs.
 func (w Walls) probeTwice(ctx context.Context) (Walls, error) {
 	tried, err := w.probe(ctx)
 	if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrNotExist) {
@@ -218,9 +215,8 @@ func (w *Walls) name(whyShared, whyNoUsers error) {
 	}
 }
 
-// landlockParts are what later versions of Landlock refuse, by
-// https://docs.kernel.org/userspace-api/landlock.html. Of shared ones namespaces keep programs,
-// too.
+// landlockParts are what later versions of Landlock refuse, and namespaces, too, if shared. See
+// https://docs.kernel.org/userspace-api/landlock.html
 var landlockParts = []struct {
 	since              int
 	linux, wall, means string
@@ -240,5 +236,5 @@ func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ".")
 }
 
-// Hides says whether programs are kept from files that they were not given.
+// Hides reports whether programs cannot reach other files than theirs.
 func (w Walls) Hides() bool { return w.Alone() || w.Landlock > 0 }
