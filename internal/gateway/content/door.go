@@ -163,23 +163,17 @@ func statusError(response *http.Response) error {
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(response.StatusCode), //nolint:gosec // three digits
-		Reason:  reasonOf(response.StatusCode),
+		Reason:  reasons[response.StatusCode],
 		Message: fmt.Sprintf("%s %s: %s", response.Request.Method, response.Request.URL.Path, message),
 	}}
 }
 
-func reasonOf(code int) metav1.StatusReason {
-	switch code {
-	case http.StatusUnauthorized:
-		return metav1.StatusReasonUnauthorized
-	case http.StatusForbidden:
-		return metav1.StatusReasonForbidden
-	case http.StatusNotFound:
-		return metav1.StatusReasonNotFound
-	case http.StatusConflict:
-		return metav1.StatusReasonConflict
-	}
-	return metav1.StatusReasonUnknown
+// reasons are those of responses without a metav1.Status; others are unknown.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
+	http.StatusForbidden:    metav1.StatusReasonForbidden,
+	http.StatusNotFound:     metav1.StatusReasonNotFound,
+	http.StatusConflict:     metav1.StatusReasonConflict,
 }
 
 func drop(response *http.Response) {

@@ -49,9 +49,7 @@ func (d *dispatch) watchLeases(ctx context.Context) {
 		}
 		now := time.Now()
 		if now.Sub(last) > 2*pause { // this process was stopped, and heard nobody
-			d.hand.mu.Lock()
-			d.homes.renewAll(now)
-			d.hand.mu.Unlock()
+			d.hand.locked(func() { d.homes.renewAll(now) })
 		}
 		last = now
 		d.settle(ctx, nil)
@@ -64,9 +62,7 @@ func (d *dispatch) runnerEnded(ctx context.Context, home string) {
 	if d.opts.Backend.Keeps(home) {
 		return
 	}
-	d.hand.mu.Lock()
-	d.homes.of(home).gone = true
-	d.hand.mu.Unlock()
+	d.hand.locked(func() { d.homes.of(home).gone = true })
 	d.settle(ctx, nil)
 	d.forgetHomes()
 }

@@ -64,7 +64,7 @@ func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
 	return e.store.Put(ctx, rec)
 }
 
-// Start queues a prepared run, once. Another run of the stack in hand is a *BusyError.
+// Start queues a prepared run, once. Another run of the stack in hand is a run.ErrBusy.
 func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec, false) }
 
 // Resume takes up a run of an earlier server. If its apply may have begun, it waits for its runner;

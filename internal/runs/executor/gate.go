@@ -106,7 +106,7 @@ func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*r
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
 	rec := en.record()
 	key := records.StateKey(rec)
-	if err := g.locks.take(ctx, rec); err != nil {
+	if err := g.opts.States.Lock(ctx, key, g.locks.info(rec)); err != nil {
 		if held := asLocked(err); held != nil {
 			return refuse(run.OutcomeFailed, run.FailureLocked, held.Error()), nil
 		}

@@ -34,20 +34,12 @@ func newHand(opts *Options, homes *homes) *hand {
 		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{})}
 }
 
-// BusyError says that a stack already has a run in hand.
-type BusyError struct {
-	Stack run.Stack
-	RunID string
+// busy says that the stack already has a run in hand: a run.ErrBusy.
+func busy(en *entry) error {
+	return fmt.Errorf("start a run of %s: %w (%s)", en.stack, run.ErrBusy, en.id)
 }
 
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("start a run of %s: run %s is in hand", e.Stack, e.RunID)
-}
-
-// Is makes the error a run.ErrBusy.
-func (e *BusyError) Is(target error) bool { return target == run.ErrBusy }
-
-// take adds a run, once. Another run of the stack is a *BusyError.
+// take adds a run, once. Another run of the stack is a run.ErrBusy.
 func (h *hand) take(rec run.Record, resumed bool) error {
 	en, err := newEntry(h.opts.LiveDir, rec, resumed)
 	if err != nil {
@@ -55,11 +47,11 @@ func (h *hand) take(rec run.Record, resumed bool) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if busy := h.stacks[en.stack]; busy != nil {
-		if busy.id == en.id {
+	if other := h.stacks[en.stack]; other != nil {
+		if other.id == en.id {
 			return nil
 		}
-		return &BusyError{Stack: en.stack, RunID: busy.id}
+		return busy(other)
 	}
 	h.runs[en.id], h.stacks[en.stack] = en, en
 	switch {
@@ -89,6 +81,13 @@ func (h *hand) drop(en *entry) {
 		delete(h.stacks, en.stack)
 	}
 	h.announce()
+}
+
+// locked calls do with the lock held.
+func (h *hand) locked(do func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	do()
 }
 
 // announce wakes everybody who waits for a change. h.mu is held.
@@ -160,9 +159,7 @@ func (h *hand) changes(en *entry) {
 		return
 	}
 	en.change(func(rec *run.Record) { rec.Planning = false })
-	h.mu.Lock()
-	h.announce()
-	h.mu.Unlock()
+	h.locked(h.announce)
 	h.opts.Changing(en.record())
 }
 

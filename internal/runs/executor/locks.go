@@ -14,12 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// locks takes and releases the locks of managed states. A lock names its run, for new servers.
+// locks are those of managed states. A lock names its run, so a new server knows whose it is.
 type locks struct{ opts *Options }
-
-func (l locks) take(ctx context.Context, rec run.Record) error {
-	return l.opts.States.Lock(ctx, records.StateKey(rec), l.info(rec))
-}
 
 // info says in a state's lock for which run it is held.
 func (l locks) info(rec run.Record) state.LockInfo {

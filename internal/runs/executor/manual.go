@@ -25,13 +25,13 @@ type manual struct {
 	locks  locks
 }
 
-// Hold takes the stack's place for a run that is not stored yet, or returns a *BusyError.
+// Hold takes the stack's place for a run that is not stored yet, or returns run.ErrBusy.
 func (m *manual) Hold(rec run.Record) error {
 	if !rec.Spec.Operation.ByHand() {
 		return fmt.Errorf("hold %s for a run that nobody asked for. This is a bug in Yuba", rec.Spec.Stack)
 	}
-	if busy := m.hand.of(rec.Spec.Stack); busy != nil {
-		return &BusyError{Stack: rec.Spec.Stack, RunID: busy.id}
+	if other := m.hand.of(rec.Spec.Stack); other != nil {
+		return busy(other)
 	}
 	return m.hand.take(rec, false)
 }
@@ -136,18 +136,17 @@ func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChang
 	return en.record(), err
 }
 
-// replaceState pushes a state or restores a version, under a lock that finish releases, and says
-// so.
+// replaceState pushes a state or restores a version. finish releases the lock.
 func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateChange) (text string, err error) {
 	rec := en.record()
-	if err := m.locks.take(ctx, rec); err != nil {
+	key, by := records.StateKey(rec), state.By{Holder: m.locks.info(rec), RunID: rec.Spec.ID}
+	if err := m.opts.States.Lock(ctx, key, by.Holder); err != nil {
 		return "", err
 	}
 	// From here on the lock may be held, whatever else goes wrong.
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
-	key, by := records.StateKey(rec), state.By{Holder: m.locks.info(rec), RunID: rec.Spec.ID}
 	var version state.Version
 	switch change.Verb {
 	case run.StatePush:

@@ -17,14 +17,9 @@ import (
 // poll answers a runner once there is something to say, at the latest after run.PollWait.
 func (d *dispatch) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
 	req.Home = cmp.Or(req.Home, run.HomeLocal)
-	d.hand.mu.Lock()
-	h := d.homes.heard(req)
-	d.hand.mu.Unlock()
-	defer func() {
-		d.hand.mu.Lock()
-		defer d.hand.mu.Unlock()
-		h.answered(req.Runner)
-	}()
+	var h *home
+	d.hand.locked(func() { h = d.homes.heard(req) })
+	defer d.hand.locked(func() { h.answered(req.Runner) })
 	forget := d.settle(ctx, &req)
 	deadline := time.NewTimer(run.PollWait)
 	defer deadline.Stop()
@@ -110,9 +105,7 @@ func (d *dispatch) keepOwners(ctx context.Context, home string, runs []run.Assig
 		}
 		err := d.keepOwner(ctx, en, home)
 		if err != nil {
-			d.hand.mu.Lock()
-			defer d.hand.mu.Unlock()
-			d.putBack(en, err)
+			d.hand.locked(func() { d.putBack(en, err) })
 		}
 		return err != nil
 	})

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -127,8 +127,7 @@ func TestAStackHasOneRunInHand(t *testing.T) {
 	if err := h.exec.Start(t.Context(), h.record("r1")); err != nil {
 		t.Errorf("the same run again: %v", err)
 	}
-	var busy *executor.BusyError
-	if err := h.exec.Start(t.Context(), h.record("r2")); !errors.As(err, &busy) || busy.RunID != "r1" {
+	if err := h.exec.Start(t.Context(), h.record("r2")); !errors.Is(err, run.ErrBusy) || !strings.Contains(err.Error(), "r1") {
 		t.Errorf("another run: %v", err)
 	}
 }

@@ -50,9 +50,8 @@ func (m *manual) awaitShell(en *entry) bool {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		m.hand.mu.Lock()
-		begun := en.started || m.hand.stacks[en.stack] != en
-		m.hand.mu.Unlock()
+		var begun bool
+		m.hand.locked(func() { begun = en.started || m.hand.stacks[en.stack] != en })
 		if begun {
 			return true
 		}

@@ -45,7 +45,7 @@ func (s *stopping) Stop(ctx context.Context, stack run.Stack, id, by string) (ru
 	en := s.hand.stacks[stack]
 	if en == nil || id != "" && en.id != id {
 		s.hand.mu.Unlock()
-		return run.Record{}, &records.NotFoundError{Stack: stack, RunID: id}
+		return run.Record{}, records.NotFound(stack, id)
 	}
 	if en.held {
 		s.hand.mu.Unlock()

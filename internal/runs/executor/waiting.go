@@ -78,22 +78,20 @@ func (h *hand) AtWork() []Underway {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	prepared := h.prepared()
-	var list []Underway
+	var list, waiting []Underway
 	for _, en := range h.runs {
-		if !h.waits(en) {
-			list = append(list, Underway{Run: en.record(), Prepared: prepared[en.id]})
+		switch {
+		case h.waits(en):
+		case prepared[en.id]:
+			waiting = append(waiting, Underway{Run: en.record(), Prepared: true})
+		default:
+			list = append(list, Underway{Run: en.record()})
 		}
 	}
-	slices.SortFunc(list, func(a, b Underway) int {
-		if a.Prepared != b.Prepared {
-			if a.Prepared {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(a.Run.Spec.ID, b.Run.Spec.ID)
-	})
-	return list
+	byAge := func(a, b Underway) int { return cmp.Compare(a.Run.Spec.ID, b.Run.Spec.ID) }
+	slices.SortFunc(list, byAge)
+	slices.SortFunc(waiting, byAge)
+	return append(list, waiting...)
 }
 
 // prepared are the runs that runners prepare beside those at work. h.mu is held.

@@ -5,7 +5,6 @@ package run
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -76,19 +75,13 @@ func (c *StateChange) Check() error {
 
 func quoted(s string) string { return `"` + strings.ToValidUTF8(s, "?") + `"` }
 
-// withoutState returns a copy without the state to push.
-func (c *StateChange) withoutState() *StateChange {
-	if c == nil {
-		return nil
-	}
-	clone := *c
-	clone.Args, clone.State = slices.Clone(c.Args), nil
-	return &clone
-}
-
 // WithoutPushedState returns the record without the state that the run is to push.
 func (r Record) WithoutPushedState() Record {
-	r.Spec.StateChange = r.Spec.StateChange.withoutState()
+	if r.Spec.StateChange != nil {
+		change := *r.Spec.StateChange
+		change.State = nil
+		r.Spec.StateChange = &change
+	}
 	return r
 }
 

@@ -139,7 +139,7 @@ func (r Record) Changing() bool {
 }
 
 // ErrNotFound says that a run is not on record.
-var ErrNotFound = errors.New("no such run")
+var ErrNotFound = errors.New("there is no such run")
 
 // ErrDamaged says that a run is on record, but the record is permanently unreadable.
 var ErrDamaged = errors.New("the record is damaged")

@@ -58,7 +58,7 @@ func (s Store) Log(ctx context.Context, rec run.Record) (io.ReadCloser, error) {
 	var sealed *blob.SealError
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		return nil, &NotFoundError{Stack: rec.Spec.Stack, RunID: rec.Spec.ID}
+		return nil, NotFound(rec.Spec.Stack, rec.Spec.ID)
 	case errors.As(err, &sealed):
 		return nil, fmt.Errorf("%w: %w", ErrDamagedLog, err)
 	case err != nil:

@@ -30,18 +30,10 @@ type Blobs interface {
 // Store reads and writes what runs leave.
 type Store struct{ Blobs Blobs }
 
-// NotFoundError says that a run, or the requested part of it, is not on record.
-type NotFoundError struct {
-	Stack run.Stack
-	RunID string
+// NotFound says that a run, or the requested part of it, is not on record: a run.ErrNotFound.
+func NotFound(stack run.Stack, id string) error {
+	return fmt.Errorf("read run %s of %s: %w", id, stack, run.ErrNotFound)
 }
-
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("read run %s of %s: there is no such run", e.RunID, e.Stack)
-}
-
-// Is makes the error a run.ErrNotFound.
-func (e *NotFoundError) Is(target error) bool { return target == run.ErrNotFound }
 
 // Limits on what is read back into memory.
 const (
@@ -71,7 +63,7 @@ func (s Store) Get(ctx context.Context, stack run.Stack, id string) (run.Record,
 	}
 	rec, err = s.read(ctx, stack, run.QuietSlot)
 	if err == nil && rec.Spec.ID != id || errors.Is(err, run.ErrNotFound) {
-		return run.Record{}, &NotFoundError{Stack: stack, RunID: id}
+		return run.Record{}, NotFound(stack, id)
 	}
 	return rec, err
 }
@@ -81,7 +73,7 @@ func (s Store) read(ctx context.Context, stack run.Stack, slot string) (rec run.
 	var sealed *blob.SealError
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		return rec, &NotFoundError{Stack: stack, RunID: slot}
+		return rec, NotFound(stack, slot)
 	case errors.As(err, &sealed):
 		err = fmt.Errorf("%w: %w", run.ErrDamaged, err)
 	case err == nil:
@@ -99,7 +91,7 @@ func (s Store) read(ctx context.Context, stack run.Stack, slot string) (rec run.
 func (s Store) Part(ctx context.Context, stack run.Stack, id, part string) ([]byte, error) {
 	data, err := s.Blobs.Get(ctx, stack.Key(id, part), partLimit)
 	if errors.Is(err, blob.ErrNotFound) {
-		return nil, &NotFoundError{Stack: stack, RunID: id}
+		return nil, NotFound(stack, id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s of run %s of %s: %w", part, id, stack, err)
