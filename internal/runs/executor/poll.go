@@ -70,10 +70,11 @@ func (d *dispatch) answer(req run.PollRequest) run.PollResponse {
 		return resp
 	}
 	for range req.Capacity {
-		en := d.hand.next()
-		if en == nil {
+		it, ok := d.hand.queue.Next(time.Now())
+		if !ok {
 			break
 		}
+		en := d.hand.runs[it.ID]
 		// Lines of an earlier runner, which is gone, would mix with the new log.
 		if err := en.log.Reset(); err != nil {
 			d.putBack(en, err)

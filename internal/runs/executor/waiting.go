@@ -25,15 +25,6 @@ func (h *hand) waits(en *entry) bool {
 // isRunning counts a run that a runner has. h.mu is held.
 func (h *hand) isRunning(en *entry) { h.queue.Running(en.id, en.stack.Namespace) }
 
-// next takes the run that begins next out of the queue, nil when none may. h.mu is held.
-func (h *hand) next() *entry {
-	it, ok := h.queue.Next(time.Now())
-	if !ok {
-		return nil
-	}
-	return h.runs[it.ID]
-}
-
 // learn updates how long the stack's next run is expected to take. h.mu is held.
 func (h *hand) learn(rec run.Record) {
 	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Result.SameModules || rec.Spec.Operation.ByHand() {

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -83,6 +84,23 @@ type Record struct {
 	// StateOwners are those of the state when the run took its lock. They are not stored.
 	StateOwners StateOwners `json:"-"`
 }
+
+// Inputs are the part of a stack's configuration that is not in its spec, to find which inputs
+// changed between two runs.
+type Inputs struct {
+	// Part is the digest of the part of the source that the stack reads, Dirs its directories.
+	// Otherwise the whole archive counts, for the reason in Whole.
+	Part  string   `json:"part,omitempty"`
+	Dirs  []string `json:"dirs,omitempty"`
+	Whole string   `json:"whole,omitempty"`
+	// Unsettled is Part if modules from elsewhere had been known to be settled.
+	Unsettled string `json:"unsettled,omitempty"`
+	// Outputs are the digests of the outputs of its dependencies, by name.
+	Outputs map[string]string `json:"outputs,omitempty"`
+}
+
+// MayBe is Part, or what it turned out to be later.
+func (i Inputs) MayBe() string { return cmp.Or(i.Part, i.Unsettled) }
 
 // StateOwners are the stacks, and the tenant if any, with resources in a state.
 type StateOwners struct {
