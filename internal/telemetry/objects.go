@@ -61,56 +61,41 @@ func (l *limited) name(value string) string {
 	return value
 }
 
-// standing is the key by which objects are counted.
-type standing struct{ kind, namespace, ready, reason string }
-
-// place is a namespace with objects of a kind.
-type place struct{ kind, namespace string }
+// series identifies one number of a census.
+type series struct {
+	family *family
+	labels [4]string
+}
 
 // census is one count of all objects.
 type census struct {
-	standing                       map[standing]int
-	suspended, failing             map[place]int
-	waiting, drifted, locked       map[string]int
-	kinds, namespaces, reasonNames limited
+	counts                     map[series]int
+	kinds, namespaces, reasons limited
 }
 
 func collectObjects(send sample, objects func(func(*Object))) {
-	c := census{standing: map[standing]int{}, suspended: map[place]int{}, failing: map[place]int{}, waiting: map[string]int{}, drifted: map[string]int{}, locked: map[string]int{},
-		kinds: limited{limit: maxResources}, namespaces: limited{limit: maxNamespaces}, reasonNames: limited{limit: maxReasons}}
+	c := census{counts: map[series]int{}, kinds: limited{limit: maxResources}, namespaces: limited{limit: maxNamespaces}, reasons: limited{limit: maxReasons}}
 	objects(c.count)
-	for s, n := range c.standing {
-		send(&objectsReady, float64(n), s.kind, s.namespace, s.ready, s.reason)
-	}
-	for f, counts := range map[*family]map[place]int{&objectsHeld: c.suspended, &objectsFail: c.failing} {
-		for p, n := range counts {
-			send(f, float64(n), p.kind, p.namespace)
-		}
-	}
-	for f, counts := range map[*family]map[string]int{&stacksWaiting: c.waiting, &stacksDrifted: c.drifted, &stacksLocked: c.locked} {
-		for namespace, n := range counts {
-			send(f, float64(n), namespace)
-		}
+	for s, n := range c.counts {
+		send(s.family, float64(n), s.labels[:len(s.family.labels)]...)
 	}
 }
 
 func (c *census) count(o *Object) {
-	kind, namespace := c.kinds.name(o.Kind), c.namespaces.name(o.Namespace)
-	c.standing[standing{kind, namespace, readyOf(o), c.reasonNames.name(o.Reason)}]++
-	if o.Suspended {
-		c.suspended[place{kind, namespace}]++
-	}
-	if readyOf(o) == "False" && !o.Suspended && !o.Paused && !o.Blocked && !o.Drifted {
-		c.failing[place{kind, namespace}]++
-	}
-	if o.Waits {
-		c.waiting[namespace]++
-	}
-	if o.Drifted {
-		c.drifted[namespace]++
-	}
-	if o.LockedOut {
-		c.locked[namespace]++
+	kind, namespace, ready := c.kinds.name(o.Kind), c.namespaces.name(o.Namespace), readyOf(o)
+	c.add(true, &objectsReady, kind, namespace, ready, c.reasons.name(o.Reason))
+	c.add(o.Suspended, &objectsHeld, kind, namespace)
+	c.add(ready == "False" && !o.Suspended && !o.Paused && !o.Blocked && !o.Drifted, &objectsFail, kind, namespace)
+	c.add(o.Waits, &stacksWaiting, namespace)
+	c.add(o.Drifted, &stacksDrifted, namespace)
+	c.add(o.LockedOut, &stacksLocked, namespace)
+}
+
+func (c *census) add(counts bool, f *family, labels ...string) {
+	if counts {
+		s := series{family: f}
+		copy(s.labels[:], labels)
+		c.counts[s]++
 	}
 }
 
