@@ -43,8 +43,8 @@ type tenants struct {
 	kinds     limited
 
 	mu sync.Mutex
-	// conflicted records the tenants with counted conflicts, and their labels.
-	conflicted map[named]map[[2]string]bool
+	// conflicted are the tenants with counted conflicts.
+	conflicted map[named]bool
 }
 
 // heldDescs are of the metric for everybody, tenantDescs of those that name objects.
@@ -55,7 +55,7 @@ var (
 )
 
 func newTenants(opts Options) *tenants {
-	return &tenants{opts: opts, kinds: limited{limit: maxResources}, conflicted: map[named]map[[2]string]bool{},
+	return &tenants{opts: opts, kinds: limited{limit: maxResources}, conflicted: map[named]bool{},
 		passes: tenantSeconds.histograms(tenantBuckets), writes: applyAttempts.counters(), conflicts: tenantConflicts.counters()}
 }
 
@@ -78,11 +78,7 @@ func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
 	kind = t.kinds.name(kind)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := named{name: tenant, namespace: namespace}
-	if t.conflicted[of] == nil {
-		t.conflicted[of] = map[[2]string]bool{}
-	}
-	t.conflicted[of][[2]string{kind, policy}] = true
+	t.conflicted[named{name: tenant, namespace: namespace}] = true
 	t.conflicts.WithLabelValues(tenant, namespace, kind, policy).Inc()
 }
 
@@ -166,13 +162,10 @@ func collectTenant(send sample, o *Tenant) {
 func (t *tenants) forget(there map[named]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for of, all := range t.conflicted {
-		if there[of] {
-			continue
+	for of := range t.conflicted {
+		if !there[of] {
+			t.conflicts.DeletePartialMatch(prometheus.Labels{"tenant": of.name, "namespace": of.namespace})
+			delete(t.conflicted, of)
 		}
-		for labels := range all {
-			t.conflicts.DeleteLabelValues(of.name, of.namespace, labels[0], labels[1])
-		}
-		delete(t.conflicted, of)
 	}
 }

@@ -136,7 +136,7 @@ func (l *Local) runOnce(ctx context.Context) error {
 		return fmt.Errorf("look for a living runner: %w", err)
 	}
 	if !free {
-		return l.awaitLock(ctx, lock)
+		return awaitLock(ctx, lock)
 	}
 	if err := lock.Unlock(); err != nil {
 		return fmt.Errorf("look for a living runner: %w", err)
@@ -146,12 +146,17 @@ func (l *Local) runOnce(ctx context.Context) error {
 
 // awaitLock waits for the end of a runner that is not our child: the kernel wakes the blocked lock
 // call.
-func (l *Local) awaitLock(ctx context.Context, lock *flock.Flock) error {
-	ended := make(chan error, 1)
-	go func() {
+func awaitLock(ctx context.Context, lock *flock.Flock) error {
+	return await(ctx, func() error {
 		err := lock.Lock()
-		ended <- errors.Join(err, lock.Unlock())
-	}()
+		return errors.Join(err, lock.Unlock())
+	})
+}
+
+// await waits until wait returns, or ctx ends.
+func await(ctx context.Context, wait func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- wait() }()
 	select {
 	case err := <-ended:
 		return err
@@ -172,15 +177,8 @@ func (l *Local) start(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the runner (%s): %w", strings.Join(l.command, " "), err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			return fmt.Errorf("runner: %w; see %s", err, out.Name())
-		}
-		return nil
-	case <-ctx.Done():
-		return nil
+	if err := await(ctx, cmd.Wait); err != nil {
+		return fmt.Errorf("runner: %w; see %s", err, out.Name())
 	}
+	return nil
 }
