@@ -16,8 +16,7 @@ type Tenant struct {
 	Namespace, Name string
 	// Ready, Desired, Failed and Conflicted are numbers of objects.
 	Ready, Desired, Failed, Conflicted int
-	// Conditions are its conditions' statuses by type. Degraded is the reason for being degraded;
-	// empty if it is not.
+	// Conditions are its statuses by type. Degraded is the reason for that; else empty.
 	Conditions map[string]string
 	Degraded   string
 }
@@ -25,13 +24,11 @@ type Tenant struct {
 // Registry is the status of one tenant registry.
 type Registry struct {
 	Namespace, Name string
-	// Desired, Ready and Failed are numbers of tenants, Held of those whose deletion waits for
-	// confirmation.
+	// Desired, Ready and Failed count tenants, Held those whose deletion waits for confirmation.
 	Desired, Ready, Failed, Held int
 }
 
-// tenantBuckets are those of Tenant Operator's histogram, and some for reconciliations that write
-// nothing.
+// tenantBuckets are Tenant Operator's, and some for reconciliations that write nothing.
 var tenantBuckets = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 5, 10, 30, 60}
 
 // tenants holds the metrics of tenants. Deleted objects disappear with the next scrape.
@@ -120,8 +117,7 @@ func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 	t.conflicts.Collect(ch)
 }
 
-// collectHeld counts the tenants that wait for confirmation, by namespace, and returns the
-// registries.
+// collectHeld counts tenants that wait for confirmation, and returns the registries.
 func (t *tenants) collectHeld(ch chan<- prometheus.Metric) []Registry {
 	if t.opts.Registries == nil {
 		return nil

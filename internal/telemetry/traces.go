@@ -26,8 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer sends spans to an OpenTelemetry collector. A nil Tracer sends none. Its methods never wait
-// for the collector.
+// Tracer sends spans to an OpenTelemetry collector without waiting. A nil Tracer sends none.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -98,8 +97,7 @@ func (t *Tracer) Close(ctx context.Context) {
 	}
 }
 
-// complaints logs errors of sending traces at intervals: a collector that is down fails all the
-// time.
+// complaints logs some of the errors: a collector that is down fails all the time.
 type complaints struct {
 	log *slog.Logger
 
@@ -128,8 +126,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// ids derives a trace's id from its subject, so that the trace can be found by it. Spans below the
-// root have random ids.
+// ids derives the ids of a trace and its root from their subject, by which it can be found.
 type ids struct{}
 
 type subjectKey struct{}

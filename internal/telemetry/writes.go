@@ -28,8 +28,7 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the wrapped transport to close its connections.
 func (c *counted) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// resourceOf formats an API path as resource.group/subresource: /apis/G/V/namespaces/N/R/NAME/SUB
-// is R.G/SUB.
+// resourceOf makes R.G/SUB of an API path: /apis/G/V/namespaces/N/R/NAME/SUB.
 func resourceOf(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	group := ""

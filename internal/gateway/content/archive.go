@@ -97,8 +97,7 @@ var archivedKinds = map[string]func() archived{
 	"buckets":           func() archived { return &sourcev1.Bucket{} },
 }
 
-// storeParameter is the URL parameter with the blob store's id. Server addresses change; the store
-// does not.
+// storeParameter is the URL parameter with the blob store's id, which outlives addresses.
 const storeParameter = "store"
 
 // ArchiveURL returns the URL of a source's archive. base is the API server's address, plural the

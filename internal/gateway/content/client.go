@@ -34,9 +34,8 @@ type Client struct {
 	door door
 }
 
-// NewClient returns a client with the address and credentials of config. If that API server does
-// not serve content, the client reads the address from a ConfigMap there, and uses the same
-// credentials.
+// NewClient returns a client with the address and credentials of config. For an API server without
+// content, a ConfigMap there has the address.
 func NewClient(config *rest.Config) (*Client, error) {
 	d, err := newDoor(config)
 	if err != nil {
@@ -63,8 +62,7 @@ func (c *Client) Plan(ctx context.Context, namespace, name, runID string) ([]byt
 	return c.read(ctx, stackPath(namespace, name, "plan"), parameters("run", runID))
 }
 
-// Runs returns the records of the newest runs, newest first. With limit 0 the server chooses their
-// number.
+// Runs returns the newest runs, newest first; limit 0 leaves their number to the server.
 func (c *Client) Runs(ctx context.Context, namespace, name string, limit int) (RunList, error) {
 	query := url.Values{}
 	if limit > 0 {
@@ -122,8 +120,7 @@ func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Recor
 	return list.Items[0], nil
 }
 
-// Cancel cancels a run, the current one without an id, and returns its record, with a result if it
-// has ended already.
+// Cancel cancels a run, the current one without an id, and returns its record.
 func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run.Record, error) {
 	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "cancel"), parameters("run", runID), nil)
 }
@@ -133,8 +130,7 @@ func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return c.do(ctx, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)
 }
 
-// Push stores a source archive and points the ExternalArtifact of that name to it. It may read the
-// archive twice.
+// Push stores an archive for the ExternalArtifact of that name. It may read it twice.
 func (c *Client) Push(ctx context.Context, namespace, name string, archive io.ReadSeeker) (Pushed, error) {
 	path := PathPrefix + "/namespaces/" + url.PathEscape(namespace) + "/externalartifacts/" + url.PathEscape(name) + "/archive"
 	return ask[Pushed](ctx, c, http.MethodPost, path, nil, archive)
@@ -146,8 +142,7 @@ func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
 	return c.open(ctx, http.MethodGet, PathPrefix+"/backup", nil, nil)
 }
 
-// Restore sends a backup to the server, which restores it at its next start. It may read the
-// archive twice.
+// Restore sends a backup, to be restored at the server's next start. It may read it twice.
 func (c *Client) Restore(ctx context.Context, archive io.ReadSeeker) error {
 	return c.do(ctx, PathPrefix+"/restore", nil, archive)
 }

@@ -19,8 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// door finds the server of content for a client: the API server, or the address in a ConfigMap
-// there.
+// door finds a client's server: the API server, or the address in a ConfigMap there.
 type door struct {
 	config *rest.Config
 	first  address
@@ -52,8 +51,7 @@ func newAddress(config *rest.Config) (address, error) {
 	return address{base: base, client: client}, nil
 }
 
-// ask sends a request and returns the response if it succeeds; otherwise the error from the
-// response.
+// ask sends a request and returns the response, or the error in it.
 func (d *door) ask(ctx context.Context, method, path string, query url.Values, body io.ReadSeeker) (*http.Response, error) {
 	to := d.known()
 	response, err := to.send(ctx, method, path, query, body)
@@ -104,8 +102,7 @@ func (a address) send(ctx context.Context, method, path string, query url.Values
 	return a.client.Do(request)
 }
 
-// servesNoContent tells an API server that does not know the group: it responds with plain text
-// instead of a Status.
+// servesNoContent recognises an API server without the group: it responds in plain text.
 func servesNoContent(response *http.Response) bool {
 	return response.StatusCode == http.StatusNotFound &&
 		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json")

@@ -82,8 +82,7 @@ func (h *Handler) presentRun(r *http.Request, obj *infrav1.Terraform) (string, e
 	return "", notFound(fmt.Sprintf("%s/%s does not have a run yet", obj.Namespace, obj.Name))
 }
 
-// lateHeader sends the header with the first byte, so that an earlier error can still be sent as
-// one.
+// lateHeader sends the header with the first byte, so that errors can come before.
 type lateHeader struct {
 	http.ResponseWriter
 	begun bool
@@ -107,8 +106,7 @@ func (l *lateHeader) Flush() {
 	http.NewResponseController(l.ResponseWriter).Flush() //nolint:errcheck // the next write tells
 }
 
-// plan serves a readable plan: of the named run, else the pending one, else the last one that was
-// applied or made.
+// plan serves a readable plan: of the named run, the pending one, or the last one.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	stack, id := run.StackOf(obj), r.URL.Query().Get("run")
 	if id == "" {

@@ -29,8 +29,7 @@ type ServerInfo struct {
 	// Waiting and Running count runs.
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
-	// Trouble says why the API refuses changes and what to do about it. It is empty while the API
-	// accepts them.
+	// Trouble says why the API refuses changes and what to do about it; else empty.
 	Trouble string `json:"trouble,omitempty"`
 	// Tools are the programs that runs can use.
 	Tools []run.InstalledTool `json:"tools,omitempty"`
@@ -105,8 +104,7 @@ type EndedRun struct {
 	Took      run.Duration `json:"took"`
 }
 
-// ProviderList is the response of /providers: the content of the provider stores, by address and
-// version.
+// ProviderList is the response of /providers, by address and version.
 type ProviderList struct {
 	Items []run.StoredProvider `json:"items"`
 }

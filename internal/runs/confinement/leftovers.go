@@ -25,8 +25,7 @@ func Mark(run string) uint64 {
 	return sum.Sum64()>>3 | large
 }
 
-// Leader finds the program of a run: the oldest session leader that none of the run's processes
-// started; else 0.
+// Leader finds a run's program: its oldest session leader from outside the run; else 0.
 func Leader(mark uint64) int {
 	leader, oldest := 0, uint64(math.MaxUint64)
 	all := marked(mark)
@@ -74,8 +73,7 @@ func parseStat(text string) (state string, fields []string, found bool) {
 	return all[0], all[1:], true
 }
 
-// EndLeft ends and counts the processes that outlived their run. With namespaces the kernel has
-// ended them.
+// EndLeft ends and counts processes that outlived their run. In namespaces there are none.
 func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 	deadline := time.Now().Add(patience)
 	seen := map[int]bool{}

@@ -25,9 +25,8 @@ type Running struct {
 	held bool
 }
 
-// Start starts a program with sockets for outputs that are not files. Unlike a pipe, which any
-// process of the same user can open below /proc in spite of Landlock, a socket cannot be opened by
-// name.
+// Start starts a program with sockets for outputs that are not files. Processes of the same user
+// could open a pipe below /proc, in spite of Landlock, but not a socket.
 func Start(cmd *exec.Cmd) (*Running, error) {
 	r := &Running{cmd: cmd}
 	var theirs []*os.File

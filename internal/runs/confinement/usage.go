@@ -29,8 +29,7 @@ type Program struct {
 	Mark uint64
 }
 
-// Measure sums up the usage of each program with its descendants. It stops counting above most
-// processes.
+// Measure sums up each program with its descendants. It stops counting above most processes.
 func (w Walls) Measure(programs []Program, most int64) []Usage {
 	all := make([]Usage, len(programs))
 	for i, members := range w.members(programs, most) {

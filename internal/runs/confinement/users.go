@@ -21,8 +21,7 @@ import (
 
 // The assigned users: a range that neither distributions nor systemd use.
 const (
-	// PassingGroup is the group of all such users. It lets them pass the directories above theirs,
-	// and nothing else.
+	// PassingGroup is the group of all such users. It only lets them pass directories.
 	PassingGroup = 1879048192
 	probeUser    = PassingGroup + 1
 	firstUser    = PassingGroup + 2
@@ -33,8 +32,7 @@ const (
 // block is how many users a process reserves at a time, to write to the disk less often.
 const block = 256
 
-// Users assigns users, each once in the life of a data directory: nobody gets one that had
-// another's files.
+// Users assigns users, each once, so that nobody gets one that had another's files.
 type Users struct {
 	// File has the next free user. Highest returns the last assigned one if that file is lost.
 	File    string
@@ -126,8 +124,7 @@ func (u *Users) write(next int) error {
 	return err
 }
 
-// pass lets such users pass the server's directories. It changes nothing if directories above stop
-// them.
+// pass lets such users pass the directories, unless those above stop them.
 func pass(dirs []string) error {
 	if err := passable(dirs); err != nil {
 		return err

@@ -139,8 +139,7 @@ func (w Walls) attempts() []Walls {
 	return all
 }
 
-// probeTwice repeats a failed attempt: a momentary shortage would weaken the walls for as long as
-// the server runs.
+// probeTwice repeats a failed attempt: a momentary shortage must not weaken a server's walls.
 func (w Walls) probeTwice(ctx context.Context) (Walls, error) {
 	tried, err := w.probe(ctx)
 	if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrNotExist) {

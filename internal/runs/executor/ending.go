@@ -114,8 +114,7 @@ func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *r
 	return nil
 }
 
-// whatBecame says which version has a shipped state, or why none was found or the present state is
-// unread.
+// whatBecame says which version has a shipped state, or why that is unknown.
 func whatBecame(version string, notFound, unread error) string {
 	switch {
 	case notFound == nil && unread == nil:

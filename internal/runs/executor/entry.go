@@ -28,8 +28,7 @@ type entry struct {
 	class queue.Class
 	since time.Time
 
-	// Guarded by hand.mu. started: the owner has fetched it. permitted: only a person can stop it.
-	// stopped says who did.
+	// Guarded by hand.mu. permitted: only a person can stop it. stopped says who did.
 	owner                        lease.Owner
 	started, canceled, permitted bool
 	stopped                      string
@@ -82,8 +81,7 @@ func ownerOn(rec run.Record) lease.Owner {
 	return lease.Owner{Home: cmp.Or(rec.Home, run.HomeLocal), Runner: rec.Runner}
 }
 
-// held says whether runners may not have a new entry. Resumed ones that they may were queued
-// before.
+// held says whether runners may not have a new entry.
 func held(rec run.Record, resumed bool) bool {
 	switch {
 	case !rec.Spec.Operation.ByHand():

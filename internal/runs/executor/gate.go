@@ -101,8 +101,7 @@ func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*r
 	if en.spec.Backend.Kind != run.BackendManaged {
 		return nil, nil
 	}
-	// Stored with the permission. After a crash before that, any run without a result may have its
-	// lock.
+	// Stored with the permission. Before that, any run without a result may have its lock.
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
 	rec := en.record()
 	key := records.StateKey(rec)

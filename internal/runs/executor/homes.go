@@ -34,8 +34,7 @@ func (noBackend) Run(ctx context.Context, _ func(string)) error { <-ctx.Done(); 
 func (noBackend) Keeps(string) bool                             { return false }
 func (noBackend) Starts(string) bool                            { return true }
 
-// homes are where runners work or worked lately, according to polls and the backend, all in memory.
-// hand.mu guards it.
+// homes are where runners work or worked lately, all in memory. hand.mu guards it.
 type homes struct {
 	backend Backend
 	// length is how long the lease of a silent home lasts.
@@ -50,8 +49,7 @@ type home struct {
 	lease lease.Home
 	// gone is true once the backend has said that the home's runner has ended and none will follow.
 	gone bool
-	// dismissed is the runner of another build that was told to leave, leaving the stacks of its
-	// runs.
+	// dismissed is the runner of another build that must leave, leaving the stacks of its runs.
 	dismissed string
 	leaving   []run.Stack
 

@@ -30,8 +30,7 @@ func (l locks) info(rec run.Record) state.LockInfo {
 	return info
 }
 
-// release releases the run's lock, if its kind takes one. By its own id it never releases
-// another's.
+// release releases the run's lock, if its kind takes one; never another's.
 func (l locks) release(ctx context.Context, rec run.Record) error {
 	if rec.Spec.Operation == run.OperationPlan || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil

@@ -55,13 +55,11 @@ type Options struct {
 	// how long one may take to fetch its run, 0 means 30 seconds.
 	ShellDir      string
 	ShellPatience time.Duration
-	// ReadPatience is how long the end of an apply waits for unreadable evidence; 0 means 5
-	// minutes.
+	// ReadPatience is how long the end of an apply waits for evidence; 0 means 5 minutes.
 	ReadPatience time.Duration
 	// Permit may veto an apply before it begins; an error means "try again". It may block.
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
-	// Review may refuse the plan of a run with run.Spec.Review; an error means "try again". It may
-	// block.
+	// Review may refuse the plan of a run with Spec.Review; an error means "try again". May block.
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Changing gets runs that plan and apply with one process once they change something.
 	Changing func(run.Record)

@@ -14,8 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A run has one plan: everything about it comes with the digest of its file, and the first one
-// counts.
+// A run has one plan, the first one: everything about it comes with the digest of its file.
 
 // otherPlanError says that something is of another plan than what came before.
 type otherPlanError struct{ id, is, want string }

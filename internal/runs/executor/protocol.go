@@ -94,8 +94,7 @@ func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forRun finds the run of a request and checks its token. A stranger learns nothing about runs that
-// are not in hand.
+// forRun finds the run of a request and checks its token. Strangers learn nothing about others.
 func (p *protocol) forRun(serve serve) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.hand.mu.Lock()

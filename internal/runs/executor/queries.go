@@ -16,8 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// queries reads and prunes what runs left. Runs in hand are more current than ended ones, and those
-// than records.
+// queries reads and prunes what runs left: first in the hand, then in ended, then on record.
 type queries struct {
 	hand    *hand
 	ended   *ended

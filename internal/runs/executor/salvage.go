@@ -17,8 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
 )
 
-// Salvage replaces the damaged record of a run by what is known: rec, the log, and unproven
-// resources.
+// Salvage replaces a run's damaged record by rec, the log, and unproven resources.
 func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error) {
 	id, stack := rec.Spec.ID, rec.Spec.Stack
 	live, err := livelog.Open(f.opts.LiveDir, id, 0)

@@ -89,8 +89,7 @@ func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data [
 	return nil
 }
 
-// hinder notes whether the API refuses a state, for the stack's conditions: only a person can
-// change that.
+// hinder notes whether the API refuses a state, for the stack's conditions.
 func (s *stateIntake) hinder(en *entry, err error) {
 	why := ""
 	if state.Denied(err) {

@@ -54,8 +54,7 @@ type Queue struct {
 	groups map[string]*group
 	// where finds an item's group.
 	where map[string]*group
-	// now is the share that returning groups start with: the least that any had when it was last
-	// served.
+	// now is the share that groups start with: the least that any had when last served.
 	now     time.Duration
 	waiting int
 }
@@ -67,15 +66,13 @@ type group struct {
 	used    time.Duration
 	items   [classes][]Item
 	running map[string]struct{}
-	// aged is true if its last run counted as a higher class than its own: runs that have that
-	// class by right are next. Otherwise, in a queue of old runs, a person's request would come
-	// last.
+	// aged is true if its last run counted as a higher class than its own. Next is one that has it
+	// by right, or people's requests would come last in a queue of old runs.
 	aged bool
 }
 
-// New returns an empty queue. Items count as one class higher each time they have waited for aging,
-// 0 means DefaultAging. limit is the maximum number of running items of a group, 0 for any; nil
-// sets none.
+// New returns an empty queue. Items count as one class higher after each aging, 0 means
+// DefaultAging. limit is the maximum of running items in a group, 0 or a nil func for any.
 func New(aging time.Duration, limit func(group string) int) *Queue {
 	if aging == 0 {
 		aging = DefaultAging
@@ -297,8 +294,7 @@ type Line struct {
 	Oldest time.Time
 }
 
-// Lines counts what waits, by group and class. It costs as much as there are groups, however many
-// items they have.
+// Lines counts waiting items by group and class. Its cost depends only on the groups.
 func (q *Queue) Lines() []Line {
 	var lines []Line
 	for _, g := range q.groups {

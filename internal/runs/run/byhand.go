@@ -17,8 +17,7 @@ const PurposePerson Purpose = "person"
 // ErrBusy says that a stack already has a run in hand.
 var ErrBusy = errors.New("another run is in hand")
 
-// AtServer reports whether the server itself executes the run: it stores the state, and replaces it
-// without a tool.
+// AtServer reports whether the server executes the run itself: it can replace the state.
 func (s *Spec) AtServer() bool {
 	return s.Operation == OperationState && s.Backend.Kind == BackendManaged && s.StateChange != nil &&
 		(s.StateChange.Verb == StatePush || s.StateChange.Verb == StateRollback)
@@ -85,13 +84,11 @@ func (r Record) WithoutPushedState() Record {
 	return r
 }
 
-// ShellGrant is what a person's own process needs to execute a run of OperationShell on the
-// runner's machine.
+// ShellGrant is what a person's process on the runner's machine needs to execute a shell's run.
 type ShellGrant struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
-	// Host is the machine's name, URL the address in its connection file, by which a process
-	// recognises it.
+	// Host is the machine's name, URL that in its connection file, to recognise the machine.
 	Host string `json:"host"`
 	URL  string `json:"url"`
 	// Dir is the runner's directory, WorkRoot that of working directories. The others are programs.

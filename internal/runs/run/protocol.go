@@ -5,9 +5,8 @@ package run
 
 import "time"
 
-// ProtocolVersion is the version that this build speaks. Raise it when the previous version's
-// runners would misread a Spec, or its servers a Result. A server accepts this version and the
-// previous one.
+// ProtocolVersion is this build's version. Raise it when the previous version's runners would
+// misread a Spec, or its servers a Result. A server accepts both versions.
 const ProtocolVersion = 2
 
 // PathPrefix is where the endpoints are:
@@ -44,8 +43,7 @@ const (
 	HeaderOffset = "Yuba-Log-Offset"
 	// HeaderPlanDigest is the digest of the plan file to which the body belongs.
 	HeaderPlanDigest = "Yuba-Plan-Digest"
-	// HeaderChanging marks a piece of log of a run that plans and applies with one process, once it
-	// changes something.
+	// HeaderChanging marks the log of a run with Spec.Direct, once it changes something.
 	HeaderChanging = "Yuba-Run-Changing"
 )
 
@@ -79,8 +77,7 @@ type PollRequest struct {
 	Capacity int `json:"capacity"`
 	// Active are its runs, including those that it found in its directory at its start.
 	Active []string `json:"active"`
-	// Build is the mark that the server gave the runner at its start. A server with another mark
-	// dismisses the runner.
+	// Build is the mark that the server gave the runner. A server with another dismisses it.
 	Build string `json:"build,omitempty"`
 	// Draining is true after the server told the runner to drain. The server answers at once
 	// whether that still holds.
@@ -99,8 +96,7 @@ type PollRequest struct {
 type Usage struct {
 	// MemoryBytes is the resident memory now; 0 if unknown.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
-	// CPU is the process's own time, ChildCPU that of its processes that have ended, including
-	// providers.
+	// CPU is the process's own time, ChildCPU that of its ended processes and their providers.
 	CPU      Duration `json:"cpu"`
 	ChildCPU Duration `json:"childCPU,omitempty"`
 }
@@ -116,8 +112,7 @@ type PollResponse struct {
 	// Stop lists runs that a person stops, whatever they are doing, and says who. Cancel includes
 	// them, for older runners.
 	Stop map[string]string `json:"stop,omitempty"`
-	// Forget lists runs that the server does not know: drop plans, finish applies and spool their
-	// results.
+	// Forget lists unknown runs: drop plans, finish applies and spool their results.
 	Forget []string `json:"forget,omitempty"`
 	// Remove lists deleted stacks, whose working directories are not needed any more.
 	Remove []Stack `json:"remove,omitempty"`

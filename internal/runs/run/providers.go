@@ -15,8 +15,7 @@ var ErrNoProvider = errors.New("no such provider is stored")
 type ProviderUse struct {
 	// Hits counts providers that were stored already.
 	Hits int `json:"hits,omitempty"`
-	// Downloads counts providers that this run had to download, DownloadedBytes is their unpacked
-	// size.
+	// Downloads counts providers that it had to download, DownloadedBytes is their unpacked size.
 	Downloads       int   `json:"downloads,omitempty"`
 	DownloadedBytes int64 `json:"downloadedBytes,omitempty"`
 }

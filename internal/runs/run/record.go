@@ -20,8 +20,7 @@ type Record struct {
 	Spec    Spec      `json:"spec"`
 	Token   string    `json:"token,omitempty"`
 	Created time.Time `json:"created"`
-	// Runner and Started are set when a runner takes it. Home is that runner's; empty for
-	// HomeLocal.
+	// Runner and Started are set when a runner takes it, Home unless it is HomeLocal.
 	Runner  string     `json:"runner,omitempty"`
 	Home    string     `json:"home,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
@@ -53,8 +52,7 @@ type Record struct {
 	PlannedNone bool `json:"plannedNone,omitempty"`
 	// Generation is the object's when the run was requested.
 	Generation int64 `json:"generation,omitempty"`
-	// Config is the digest of the run's configuration. UsedKept is true if that is the one of the
-	// last apply.
+	// Config is the digest of the configuration. UsedKept is true for that of the last apply.
 	Config   string `json:"config,omitempty"`
 	UsedKept bool   `json:"usedKept,omitempty"`
 	// WholeConfig is the digest over the whole archive if Config covers only what the stack reads.
@@ -66,8 +64,7 @@ type Record struct {
 	Inputs *Inputs `json:"inputs,omitempty"`
 	// Announced runs are named by the stack's status, where a server that starts anew finds them.
 	Announced bool `json:"announced,omitempty"`
-	// Quiet runs leave no record of their own if they find nothing: all of a stack's share one
-	// place.
+	// Quiet runs without findings leave no record of their own: all of a stack's share one place.
 	Quiet bool `json:"quiet,omitempty"`
 	// Trigger is what started the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
@@ -123,8 +120,7 @@ const (
 	UrgencyDrift Urgency = "drift"
 )
 
-// WaitsForRunner begins Record.Waits while a runner of an earlier server has to leave; names of
-// stacks follow.
+// WaitsForRunner and names of stacks are Record.Waits while an older runner has to leave.
 const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
 
 // WaitsForState begins Record.Waits while the API refuses the state; the reason follows.

@@ -87,16 +87,14 @@ type Result struct {
 	StateDigest string `json:"stateDigest,omitempty"`
 	// LockFile is the dependency lock file after init, for modules without one.
 	LockFile []byte `json:"lockFile,omitempty"`
-	// Trace is what the log says about a failed or interrupted apply; nil for other runs, and
-	// without a log.
+	// Trace is what the log says about a failed or interrupted apply; nil without one.
 	Trace *Trace `json:"trace,omitempty"`
 	// StateListed is true if the tool listed the instances in a state that the server cannot read;
 	// StateHas are digests of their addresses, as in Fate.Match.
 	StateListed bool     `json:"stateListed,omitempty"`
 	StateHas    []string `json:"stateHas,omitempty"`
-	// Unproven are resources that the apply may have created or destroyed without any state proving
-	// it, UnprovenMore counts those beyond the list, UnprovenNote is a note on it. The server
-	// writes them.
+	// Unproven are resources without proof by any state, UnprovenMore counts those beyond the list,
+	// UnprovenNote is a note on it. The server writes them.
 	Unproven     []Unproven `json:"unproven,omitempty"`
 	UnprovenMore int        `json:"unprovenMore,omitempty"`
 	UnprovenNote string     `json:"unprovenNote,omitempty"`
@@ -106,8 +104,7 @@ type Result struct {
 	// Warnings of the tool and the runner, masked, limited in number.
 	Warnings []string `json:"warnings,omitempty"`
 
-	// Modules describes the modules from elsewhere that the program calls; nil without any, or if
-	// init got them.
+	// Modules describes modules from elsewhere; nil without any, or if init got them.
 	Modules *Modules `json:"modules,omitempty"`
 	// SameModules is true if the run ended without a plan because of Spec.Unless.
 	SameModules bool `json:"sameModules,omitempty"`
@@ -125,8 +122,7 @@ type Result struct {
 	Finished time.Time    `json:"finished"`
 }
 
-// Modules says what the modules from elsewhere that a program calls, directly or not, read beside
-// their own files.
+// Modules says what modules from elsewhere, called directly or not, read beside their own files.
 type Modules struct {
 	// Moves is the first of them that may be different next time, by its place in the program;
 	// empty if each is a commit, or one version of a module in a registry.

@@ -17,8 +17,7 @@ const (
 	OperationPlan Operation = "plan"
 	// OperationApply applies one exact saved plan, without planning again.
 	OperationApply Operation = "apply"
-	// OperationPlanAndApply plans and, if there are changes and the server agrees, applies that
-	// plan.
+	// OperationPlanAndApply plans and, if the server agrees, applies the changes.
 	OperationPlanAndApply Operation = "plan-and-apply"
 	// OperationState changes only the state, under its lock, as Spec.StateChange says.
 	OperationState Operation = "state"
@@ -55,8 +54,7 @@ func StackOf[UID ~string](o interface {
 	return Stack{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
 }
 
-// Spec is everything that a runner needs to execute a run. Large content is named by its digest and
-// fetched separately.
+// Spec is everything that a runner needs to execute a run, except for large content.
 type Spec struct {
 	// Protocol is the version of this document, see [ProtocolVersion].
 	Protocol  int       `json:"protocol"`
@@ -69,8 +67,7 @@ type Spec struct {
 
 	// Artifact is the source tree, a gzipped tar archive.
 	Artifact Artifact `json:"artifact"`
-	// Part is what the run reads of the source, if that is known not to be all. A runner may leave
-	// out the rest.
+	// Part is what the run reads of the source, if not all. A runner may leave out the rest.
 	Part *Part `json:"part,omitempty"`
 	// Path is the root module inside the artifact, relative; empty means its root.
 	Path string `json:"path,omitempty"`
@@ -88,15 +85,13 @@ type Spec struct {
 	Variables map[string]Variable `json:"variables,omitempty"`
 	// Env is tofu's environment, beside the few names that the runner sets.
 	Env []EnvVar `json:"env,omitempty"`
-	// VarFiles are files of variables, relative to the artifact's root. Later ones win, and all of
-	// them over Variables.
+	// VarFiles are relative to the artifact's root. Later ones win, and all of them over Variables.
 	VarFiles []string `json:"varFiles,omitempty"`
 	// Files are written before the tool starts; they replace files of the artifact.
 	Files []File `json:"files,omitempty"`
 	// CLIConfig is the stack's own configuration file of the tool. It holds credentials.
 	CLIConfig []byte `json:"cliConfig,omitempty"`
-	// Secrets are further texts to mask: settings of the backend, and values that templates took
-	// from Secrets.
+	// Secrets are more texts to mask: settings of the backend, and values in templates.
 	Secrets []string `json:"secrets,omitempty"`
 
 	Targets     []string `json:"targets,omitempty"`
@@ -105,13 +100,11 @@ type Spec struct {
 	// (spec.refreshBeforeApply).
 	RefreshOnApply bool `json:"refreshOnApply,omitempty"`
 
-	// NoPlanLock plans without the lock of a custom backend (spec.plan.lock). Plans on the managed
-	// backend take none.
+	// NoPlanLock plans without the lock of a custom backend (spec.plan.lock).
 	NoPlanLock bool `json:"noPlanLock,omitempty"`
 	// LockTimeout is how long the tool waits for the lock of a custom backend; zero to not wait.
 	LockTimeout Duration `json:"lockTimeout,omitempty"`
-	// ForceUnlock is the id of the lock of a custom backend to break before the plan; empty for
-	// none.
+	// ForceUnlock is the id of a custom backend's lock to break before the plan; else empty.
 	ForceUnlock string `json:"forceUnlock,omitempty"`
 	// StateChange is what OperationState does.
 	StateChange *StateChange `json:"stateChange,omitempty"`
@@ -120,14 +113,11 @@ type Spec struct {
 	Plan *PlanRef `json:"plan,omitempty"`
 	// Describe asks for the readable plan (one more process).
 	Describe bool `json:"describe,omitempty"`
-	// Review asks the server about each plan with changes, before it is kept or applied. It needs
-	// Describe.
+	// Review asks the server about each plan with changes before its use. It needs Describe.
 	Review bool `json:"review,omitempty"`
-	// PlanText asks for the plan as the tool prints it (one more process). It needs Describe, which
-	// says what to mask.
+	// PlanText asks for the plan as the tool prints it (one more process). It needs Describe.
 	PlanText bool `json:"planText,omitempty"`
-	// PlanDocument asks for the plan in the tool's own JSON schema, with sensitive values replaced.
-	// It needs Describe.
+	// PlanDocument asks for the plan in the tool's own JSON schema, redacted. It needs Describe.
 	PlanDocument bool `json:"planDocument,omitempty"`
 	// Direct allows a plan-and-apply run to plan and apply with one process: no state is known, and
 	// nobody reviews the plan. A runner that finds a state plans first.
@@ -137,8 +127,7 @@ type Spec struct {
 	ReadOutputs bool `json:"readOutputs,omitempty"`
 	// ReadResources asks for the inventory in the same way.
 	ReadResources bool `json:"readResources,omitempty"`
-	// ReadUnchanged asks for both also after a plan without changes, if the server does not know
-	// them yet.
+	// ReadUnchanged asks for both also without changes, if the server does not know them yet.
 	ReadUnchanged bool `json:"readUnchanged,omitempty"`
 	// ListState asks for the resource instances in a state that the server cannot read: they prove
 	// what earlier interrupted applies created.
@@ -148,8 +137,7 @@ type Spec struct {
 	Limits Limits `json:"limits"`
 }
 
-// Part is a part of a source: directories with all that is below them, and files, relative to the
-// root.
+// Part is a part of a source: files, and directories with their content, relative to the root.
 type Part struct {
 	Paths []string `json:"paths"`
 	// Digest is equal for two sources with equal parts.
@@ -159,8 +147,7 @@ type Part struct {
 // Variable is the value of an input variable.
 type Variable struct {
 	Value json.RawMessage `json:"value"`
-	// Secret is true for values from Secrets or of sensitive variables: they are masked wherever
-	// text leaves the run.
+	// Secret is true for values from Secrets or of sensitive variables, which are masked.
 	Secret bool `json:"secret,omitempty"`
 	// Open is true for outputs of another stack that are not sensitive. They are shown, unless
 	// another input with that value is secret.
@@ -204,8 +191,7 @@ const (
 	StateMove StateVerb = "mv"
 	// StateRemove forgets resources without destroying them: Args are their addresses.
 	StateRemove StateVerb = "rm"
-	// StateImport adopts an existing object: Args are the address and the provider's id of the
-	// object.
+	// StateImport adopts an object: Args are its address and its id at the provider.
 	StateImport StateVerb = "import"
 	// StatePush replaces the state by State.
 	StatePush StateVerb = "push"
@@ -258,8 +244,7 @@ type Backend struct {
 	Kind BackendKind `json:"kind"`
 	// Override is the content of an override file beside the root module; empty for none.
 	Override string `json:"override,omitempty"`
-	// Settings complete the backend's configuration at init. They may be secret, so a file passes
-	// them, not arguments.
+	// Settings complete the configuration at init. A file passes them, because they may be secret.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -273,8 +258,7 @@ type Tool struct {
 
 // Limits limit what one run may use.
 type Limits struct {
-	// Timeout is how long one tofu process may run before it is asked to stop, Grace how long it
-	// may take to stop then.
+	// Timeout is how long a tofu process may run, Grace how long it may take to stop then.
 	Timeout Duration `json:"timeout"`
 	Grace   Duration `json:"grace"`
 	// Sizes in bytes. A log is cut; a larger plan, state or archive fails the run.
@@ -305,8 +289,7 @@ const Unlimited = 1 << 60
 type Resources struct {
 	// Processes counts processes and threads.
 	Processes int64 `json:"processes,omitempty"`
-	// MemoryBytes is memory without pages of files on disks, DiskBytes the size of the run's
-	// directories.
+	// MemoryBytes is without pages of files, DiskBytes the size of the run's directories.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	DiskBytes   int64 `json:"diskBytes,omitempty"`
 	// Files counts files, links and directories there.
@@ -325,8 +308,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Timeout: Duration(2 * time.Hour), Grace: Duration(5 * time.Minute),
 		LogBytes: 64 * mib, PlanBytes: 256 * mib, StateBytes: 256 * mib,
-		// The same as in internal/archive, so that every archive that can be pushed can be
-		// unpacked.
+		// The same as in internal/archive: every archive that can be pushed can be unpacked.
 		ArchiveBytes: 1024 * mib, UnpackedBytes: 4 * 1024 * mib, Entries: 200_000,
 		Run: Resources{Processes: 1024, DiskBytes: 16 * 1024 * mib, Files: 1_000_000}, OpenFiles: 16384,
 	}

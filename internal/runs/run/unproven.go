@@ -26,8 +26,7 @@ type Fate struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// TellsFates says whether a plan names the objects that it makes and destroys: older runners only
-// count them.
+// TellsFates reports whether a plan names its objects: older runners only count them.
 func (p *PlanResult) TellsFates() bool {
 	return p != nil && (p.FatesTotal > 0 || p.Counts.Add+p.Counts.Destroy == 0)
 }
@@ -62,8 +61,7 @@ const (
 	TraceFailed = "failed"
 )
 
-// Unproven is an object that an interrupted apply may have created or destroyed without any state
-// proving it.
+// Unproven is an object that no state proves to be created or destroyed.
 type Unproven struct {
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
@@ -80,9 +78,8 @@ type Unproven struct {
 	// ID is the provider's id, Identity another name; both may be empty.
 	ID       string `json:"id,omitempty"`
 	Identity string `json:"identity,omitempty"`
-	// Replaces is true if the state has, or may have, an earlier object at this address. Then only
-	// an object with an id other than ReplacedID proves the new one; without a ReplacedID none
-	// does.
+	// Replaces is true if the state may have an earlier object at this address. Then only an object
+	// with an id other than ReplacedID proves the new one, and without a ReplacedID none.
 	Replaces   bool   `json:"replaces,omitempty"`
 	ReplacedID string `json:"replacedID,omitempty"`
 	// StateUnread is true if the state could not be read.
@@ -170,8 +167,7 @@ func (u Unproven) stateHas(words string) string {
 	return words
 }
 
-// OverAnother reports whether it may exist beside an object at its address in the state, so that it
-// cannot be imported.
+// OverAnother reports whether an object in the state keeps it from being imported.
 func (u Unproven) OverAnother() bool { return u.MayExist && u.Replaces && !u.Many }
 
 // ResourceType is the resource type in the address of a resource instance; else empty.

@@ -14,8 +14,7 @@ type Why struct {
 	Name      string `json:"name"`
 	// Decision is the current decision.
 	Decision Decided `json:"decision"`
-	// Looked is the controller's last reconciliation; nil if there was none since the server
-	// started.
+	// Looked is the last reconciliation; nil for none since the server started.
 	Looked *Looked `json:"looked,omitempty"`
 	// Queue is the place of a waiting run.
 	Queue *QueuePlace `json:"queue,omitempty"`
@@ -111,8 +110,7 @@ type FileChange struct {
 
 // Proof says what must not change for a stack to count as unchanged.
 type Proof struct {
-	// Dirs are the directories of the source that the stack reads; empty if everything counts, for
-	// the reason in Whole.
+	// Dirs are the directories that the stack reads; empty for all, for the reason in Whole.
 	Dirs  []string `json:"dirs,omitempty"`
 	Whole string   `json:"whole,omitempty"`
 	// World is what it reads of the real infrastructure while planning.

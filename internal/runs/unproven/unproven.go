@@ -10,12 +10,10 @@ import (
 
 // Evidence is what an interrupted apply left.
 type Evidence struct {
-	// Planned are the objects that the plan makes or destroys; nil if the plan is lost. More counts
-	// those without a name.
+	// Planned are the objects that the plan names; nil if it is lost. More counts others.
 	Planned []run.Fate
 	More    int
-	// Lost is true if the plan is lost. Declared are then the resources of the program, nil if that
-	// is lost, too.
+	// Lost is true for a lost plan. Declared are then the program's resources, nil if lost, too.
 	Lost     bool
 	Declared []string
 	// Trace is what the log says; nil if it is lost.
@@ -136,8 +134,7 @@ func (w *weighing) mayExist(f run.Fate, match string, u *run.Unproven) (doubtful
 	return true, step.Ended == run.TraceDone
 }
 
-// proves reports whether the state has the new object. For a replacement, it must differ from the
-// one before.
+// proves reports whether the state has the new object, other than a replaced one.
 func (w *weighing) proves(f run.Fate, match string) bool {
 	if w.Now == nil {
 		return false
@@ -150,8 +147,7 @@ func (w *weighing) proves(f run.Fate, match string) bool {
 	return was && now.other(before)
 }
 
-// replaced reports whether the state has, or may have, an earlier object at the address, and its
-// id.
+// replaced reports whether the state may have an earlier object at the address, and its id.
 func (w *weighing) replaced(f run.Fate, match string) (replaces bool, id string) {
 	now, there := w.Now.get(match)
 	if f.Action != run.ActionReplace || w.Now != nil && !there {
@@ -214,8 +210,7 @@ func (w *weighing) unplanned(l *List) {
 	}
 }
 
-// done is the action according to the log. An object that is made where the state had one replaces
-// it.
+// done is the action according to the log.
 func (w *weighing) done(match string) string {
 	_, made := w.steps[run.ActionCreate+" "+match]
 	_, destroyed := w.steps[run.ActionDelete+" "+match]

@@ -104,8 +104,7 @@ func (l *Local) ReadCredential() (string, error) {
 	return c.Credential, nil
 }
 
-// Run keeps a runner alive until ctx ends. One that keeps dying is started ever more slowly, up to
-// every 30 seconds.
+// Run keeps a runner alive until ctx ends. It restarts one that keeps dying ever more slowly.
 func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
@@ -144,8 +143,7 @@ func (l *Local) runOnce(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// awaitLock waits for the end of a runner that is not our child: the kernel wakes the blocked lock
-// call.
+// awaitLock waits for a runner that is not our child: the kernel wakes the blocked lock call.
 func awaitLock(ctx context.Context, lock *flock.Flock) error {
 	return await(ctx, func() error {
 		err := lock.Lock()

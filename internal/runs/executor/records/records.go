@@ -137,8 +137,7 @@ func StateKey(rec run.Record) state.Key {
 		UID: claimant(rec), Scope: rec.State.Scope}
 }
 
-// claimant is the UID of the stack that owns what the run writes, unless it is manual or has
-// targets.
+// claimant is the stack that owns what the run writes, unless that is manual or has targets.
 func claimant(rec run.Record) string {
 	if rec.Spec.Operation.ByHand() || len(rec.Spec.Targets) > 0 {
 		return ""
