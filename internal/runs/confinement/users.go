@@ -75,7 +75,7 @@ func (u *Users) reserve() (int, error) {
 		return 0, err
 	}
 	if first+block > lastUser {
-		return 0, fmt.Errorf("all of %d users were given out; %s says so", lastUser-firstUser, u.File)
+		return 0, fmt.Errorf("all %d users are assigned, according to %s", lastUser-firstUser, u.File)
 	}
 	return first, u.write(first + block)
 }

@@ -28,7 +28,7 @@ type manual struct {
 // Hold takes the stack's place for a run that is not stored yet, or returns run.ErrBusy.
 func (m *manual) Hold(rec run.Record) error {
 	if !rec.Spec.Operation.ByHand() {
-		return fmt.Errorf("hold %s for a run that nobody asked for. This is a bug in Yuba", rec.Spec.Stack)
+		return fmt.Errorf("hold %s for a run that nobody requested. This is a bug in Yuba", rec.Spec.Stack)
 	}
 	if other := m.hand.of(rec.Spec.Stack); other != nil {
 		return busy(other)
@@ -101,7 +101,7 @@ func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
 	case en == nil:
 	case en.spec.AtServer():
 		return m.ending.finish(ctx, en, run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now().UTC(), ApplyStarted: true,
-			Error: "the server ended in the middle of it. Whether it was done is told by `yuba state history`"})
+			Error: "the server ended during the change. Check with `yuba state history` whether it was made"})
 	case en.spec.Operation == run.OperationShell:
 		go m.watchShell(en)
 	}

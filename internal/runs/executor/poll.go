@@ -130,7 +130,7 @@ func (d *dispatch) dismiss(req run.PollRequest) bool {
 	}
 	if h := d.homes.of(req.Home); h.dismissed != req.Runner {
 		h.dismissed = req.Runner
-		d.opts.Log.Warn("the runner of an earlier server is of another version or was started with other options: it finishes what it has, and other runs wait until it has left",
+		d.opts.Log.Warn("an earlier server's runner has another version or other options: it finishes its runs, and other runs wait until it has exited",
 			"runner", req.Runner, "version", req.Version, "runs", strings.Join(req.Active, " "))
 	}
 	return true

@@ -18,7 +18,7 @@ import (
 // happens: the kernel then unlocks its file. The runner ships what the process left.
 func (m *manual) watchShell(en *entry) {
 	if !m.awaitShell(en) {
-		result := run.Result{Outcome: run.OutcomeCanceled, Error: "nobody came to the shell", Finished: time.Now().UTC()}
+		result := run.Result{Outcome: run.OutcomeCanceled, Error: "nobody connected to the shell", Finished: time.Now().UTC()}
 		if err := m.ending.finish(context.Background(), en, result); err != nil {
 			m.ending.finishLater(context.Background(), en, result)
 		}
@@ -35,7 +35,7 @@ func (m *manual) watchShell(en *entry) {
 	if m.hand.of(en.stack) != en { // it ended in good order
 		return
 	}
-	m.opts.Log.Warn("a person's shell is gone; the runner takes over what it left", "stack", en.stack.String(), "run", en.id)
+	m.opts.Log.Warn("a person's shell has ended; the runner ships what it left", "stack", en.stack.String(), "run", en.id)
 	m.release(en)
 }
 

@@ -49,7 +49,7 @@ func (s *stopping) Stop(ctx context.Context, stack run.Stack, id, by string) (ru
 	}
 	if en.held {
 		s.hand.mu.Unlock()
-		return en.record(), &run.RefusedError{Message: fmt.Sprintf("run %s (%s) of %s is in the hands of a person, who ends it by leaving", en.id, en.spec.Title(), stack)}
+		return en.record(), &run.RefusedError{Message: fmt.Sprintf("a person executes run %s (%s) of %s. It ends when that person leaves the shell", en.id, en.spec.Title(), stack)}
 	}
 	if en.stopped == "" {
 		en.stopped, en.canceled = stoppedBy(by), true
@@ -96,7 +96,7 @@ func (s *stopping) keepWish(ctx context.Context, en *entry, by string) error {
 		return nil
 	}
 	if err := s.ending.records.Put(ctx, rec); err != nil {
-		return fmt.Errorf("the run is asked to stop, but a server that starts anew would not know of that: %w", err)
+		return fmt.Errorf("the run is asked to stop, but a restarted server would not repeat the request: %w", err)
 	}
 	// Only this field: the log may have said meanwhile that the run changes something.
 	en.change(func(rec *run.Record) { rec.StoppedBy = by })

@@ -68,12 +68,12 @@ func New(runs Runs, states States, artifacts Artifacts, patience time.Duration, 
 func (f *Finder) List(ctx context.Context, rec run.Record, result *run.Result, log io.Reader) (unproven.List, error) {
 	found, err := f.evidence(ctx, rec, result, log)
 	if err != nil && !f.Outwaited(rec.Spec.ID) {
-		return unproven.List{}, fmt.Errorf("see what run %s of %s may have left: %w", rec.Spec.ID, rec.Spec.Stack, err)
+		return unproven.List{}, fmt.Errorf("find what run %s of %s may have left: %w", rec.Spec.ID, rec.Spec.Stack, err)
 	}
 	l := unproven.Find(found)
 	l.Objects = append(l.Objects, olderRunners(result, found.Now)...)
 	if err != nil {
-		f.log.Error("what an interrupted apply may have left is listed without all evidence", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "error", err)
+		f.log.Error("not all evidence of an interrupted apply could be read", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "error", err)
 		note := "Not all evidence could be read: compare what the state lists with what exists"
 		if l.Note != "" {
 			note += ". " + l.Note
