@@ -1,26 +1,21 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unproven lists what an apply that was cut off may have done without any state proving it.
+// Package unproven lists what an interrupted apply may have done without any state proving it.
 //
-// The nouns:
-//
-//   - A fate is what a plan means for one object that it makes or destroys.
-//   - Evidence is what is left of an apply: its plan, what its log says, the state it began with,
-//     the last one stored.
-//   - An object is unproven when it may exist although no state has it, or may be gone although the
-//     state has it.
+//   - A fate is the plan for one object that it makes or destroys.
+//   - Evidence is what is left of an apply: the plan, the log, the first and the last state.
+//   - An unproven object may exist although no state has it, or may be gone although one has it.
 //
 // # Invariants
 //
-//   - What the plan makes or destroys is listed unless the last state proves it, or the whole log
-//     proves that it was not begun. Evidence that is missing proves nothing.
-//   - A list is never empty for want of evidence: where nothing is known, the program's resources
-//     are listed, or a note says that nothing is known.
-//   - An apply that ended in good order leaves only objects that its log says were made or
-//     destroyed, and whose end no state that we can read proves.
-//   - An object that the state had before the apply never proves that its replacement was made.
+//   - The list has each object that the plan makes or destroys, unless the last state proves it, or
+//     the whole log proves that its step did not begin. Missing evidence proves nothing.
+//   - A list is never empty for want of evidence: then it has the program's resources, or a note.
+//   - After an orderly exit, it has only objects of steps in the log whose end no readable state
+//     proves.
+//   - An object from before the apply never proves that its replacement was made.
 //
-// The package is pure: evidence in, a list out. internal/runs/executor gathers the evidence;
+// The package is pure: evidence in, a list out. Package evidence of the executor gathers it;
 // internal/stacks/controller keeps the list until a person has seen it.
 package unproven
