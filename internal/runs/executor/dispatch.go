@@ -94,7 +94,7 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		case lease.Stays:
 		case lease.Claimed: // a server that started anew may have queued it
 			en.owner = facts.Poll.Owner
-			d.hand.isRunning(en)
+			d.hand.queue.Running(en.id, en.stack.Namespace)
 		case lease.Foreign:
 			forget = append(forget, en.id)
 		case lease.Again:

@@ -77,12 +77,17 @@ func (d *ended) passes(stack run.Stack) int {
 	return d.last[stack].count
 }
 
-// just returns a run that ended and that a status names.
-func (d *ended) just(stack run.Stack, id string) (run.Record, bool) {
+// find returns a run that ended and is not recorded, or not stored, yet.
+func (d *ended) find(stack run.Stack, id string) (run.Record, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	rec, ok := d.announced[stack]
-	return rec, ok && rec.Spec.ID == id
+	if rec, ok := d.announced[stack]; ok && rec.Spec.ID == id {
+		return rec, true
+	}
+	if u := d.unstored[stack]; u != nil && (u.entry.id == id || id == run.QuietSlot) {
+		return u.entry.record(), true
+	}
+	return run.Record{}, false
 }
 
 // TakeEnded returns the stack's last quiet pass that is not recorded yet. Callers may repeat it.

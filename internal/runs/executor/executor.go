@@ -71,7 +71,7 @@ func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.tak
 // otherwise it is queued, and a runner that has it says so before it gets work. A returned record
 // with a result was not taken up.
 func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
-	if en := e.find(stack, id); en != nil {
+	if en := e.hand.find(stack, id); en != nil {
 		return en.record(), nil
 	}
 	rec, err := e.Record(ctx, stack, id)
@@ -84,7 +84,7 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 	if err := e.resume(ctx, stack, id); err != nil {
 		return rec, err
 	}
-	if done, ok := e.just(stack, id); ok {
+	if done, ok := e.ended.find(stack, id); ok {
 		return done, nil
 	}
 	return rec, nil

@@ -45,7 +45,12 @@ func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) 
 			return no, err
 		}
 	}
-	if !g.permit(en) {
+	var goes bool
+	g.hand.locked(func() {
+		goes = !en.canceled
+		en.permitted = goes
+	})
+	if !goes {
 		return refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil // the result will say by whom
 	}
 	rec := en.record()
@@ -85,14 +90,6 @@ func (g *gate) ask(ctx context.Context, en *entry, req run.ContinueRequest) (*ru
 		return nil, err
 	}
 	return refuse(run.OutcomeCanceled, "", p.Reason), nil
-}
-
-// permit marks the run as one that can no longer be called back, unless it was already.
-func (g *gate) permit(en *entry) bool {
-	g.hand.mu.Lock()
-	defer g.hand.mu.Unlock()
-	en.permitted = !en.canceled
-	return en.permitted
 }
 
 // lock takes the lock of a managed state and makes sure that the state is the one that the run was

@@ -57,7 +57,7 @@ func (h *hand) take(rec run.Record, resumed bool) error {
 	switch {
 	case en.held:
 	case en.owner.Home != "":
-		h.isRunning(en)
+		h.queue.Running(en.id, en.stack.Namespace)
 		h.homes.of(en.owner.Home)
 	default:
 		h.wait(en)

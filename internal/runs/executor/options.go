@@ -117,16 +117,12 @@ func (o Options) withDefaults() *Options {
 	return &o
 }
 
-// makeDirs makes the directories of live logs and shells.
+// makeDirs makes the directories of live logs and, if there is one, of shells.
 func (o *Options) makeDirs() error {
-	if err := os.MkdirAll(o.LiveDir, 0o700); err != nil {
-		return fmt.Errorf("prepare the directory of live logs: %w", err)
-	}
-	if o.ShellDir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(o.ShellDir, 0o700); err != nil {
-		return fmt.Errorf("prepare the directory of shells: %w", err)
+	for _, dir := range []string{o.LiveDir, cmp.Or(o.ShellDir, o.LiveDir)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("prepare a directory for runs: %w", err)
+		}
 	}
 	return nil
 }

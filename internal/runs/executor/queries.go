@@ -28,11 +28,8 @@ func (q *queries) Record(ctx context.Context, stack run.Stack, id string) (run.R
 	if en := q.hand.find(stack, id); en != nil {
 		return en.record(), nil
 	}
-	if rec, ok := q.ended.just(stack, id); ok {
+	if rec, ok := q.ended.find(stack, id); ok {
 		return rec, nil
-	}
-	if en := q.ended.notStored(stack); en != nil && (en.id == id || id == run.QuietSlot) {
-		return en.record(), nil
 	}
 	return q.records.Get(ctx, stack, id)
 }

@@ -22,9 +22,6 @@ func (h *hand) waits(en *entry) bool {
 	return h.runs[en.id] == en && !en.held && en.owner.Home == ""
 }
 
-// isRunning counts a run that a runner has. h.mu is held.
-func (h *hand) isRunning(en *entry) { h.queue.Running(en.id, en.stack.Namespace) }
-
 // learn updates how long the stack's next run is expected to take. h.mu is held.
 func (h *hand) learn(rec run.Record) {
 	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Result.SameModules || rec.Spec.Operation.ByHand() {
