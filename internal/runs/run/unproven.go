@@ -5,6 +5,7 @@ package run
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -170,9 +171,12 @@ func (u Unproven) stateHas(words string) string {
 // OverAnother reports whether an object in the state keeps it from being imported.
 func (u Unproven) OverAnother() bool { return u.MayExist && u.Replaces && !u.Many }
 
+// instanceKeys are the keys of instances in an address.
+var instanceKeys = regexp.MustCompile(`\[("(\\.|[^"\\])*"|[^"\]]*)\]`)
+
 // ResourceType is the resource type in the address of a resource instance; else empty.
 func ResourceType(address string) string {
-	parts := splitAddress(address)
+	parts := strings.Split(instanceKeys.ReplaceAllString(address, ""), ".")
 	for len(parts) >= 2 && parts[0] == "module" {
 		parts = parts[2:]
 	}
@@ -180,32 +184,4 @@ func ResourceType(address string) string {
 		return ""
 	}
 	return parts[0]
-}
-
-// splitAddress splits an address at its dots and drops the keys of instances.
-func splitAddress(address string) []string {
-	var parts []string
-	var part strings.Builder
-	inKey, quoted, escaped := false, false, false
-	for _, c := range address {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case inKey && c == '"':
-			quoted = !quoted
-		case inKey && !quoted && c == ']':
-			inKey = false
-		case inKey:
-		case c == '[':
-			inKey = true
-		case c == '.':
-			parts = append(parts, part.String())
-			part.Reset()
-		default:
-			part.WriteRune(c)
-		}
-	}
-	return append(parts, part.String())
 }
