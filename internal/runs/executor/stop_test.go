@@ -205,13 +205,13 @@ func TestAServerThatStartsAnewKnowsWhatAPersonCanceled(t *testing.T) {
 	}
 }
 
-// Who asks is told when the wish would not outlive the server.
+// The caller gets an error when the request would not survive a restart.
 func TestAWishThatCannotBeKeptIsToldOf(t *testing.T) {
 	h := newHome(t)
 	h.applying(h.record("r1"))
 	h.faults.set("put record.json", true)
 	rec, err := h.exec.Stop(t.Context(), h.stack, "r1", "alice")
-	if err == nil || !strings.Contains(err.Error(), "would not know of that") || rec.StoppedBy != "alice" {
+	if err == nil || !strings.Contains(err.Error(), "would not repeat the request") || rec.StoppedBy != "alice" {
 		t.Errorf("%v, %+v", err, rec)
 	}
 	if _, stop := h.told("r1"); stop["r1"] != "canceled by alice" {
