@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	tenants "github.com/yuba-dev/yuba/internal/tenants/controller"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/tenant"
 )
 
 // addTenants adds the controllers of tenants.
@@ -90,7 +91,7 @@ func (e *engine) eachTenant(yield func(*telemetry.Tenant)) {
 			}
 		}
 		for _, w := range s.Waiting {
-			if w.Reason == tenants.WaitConflict {
+			if w.Reason == tenant.WaitConflict {
 				o.Conflicted++
 			}
 		}

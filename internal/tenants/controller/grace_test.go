@@ -25,7 +25,12 @@ func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
 	marked := func() bool { return w.tenant("acme-web").Annotations[tenantv1.AnnotationInactiveSince] != "" }
 	w.rows("acme,a,0,pro", "beta,b,1,pro")
 	w.eventually("it is written down since when the row is inactive", marked)
-	due := timeIn(w.tenant("acme-web"), tenantv1.AnnotationInactiveSince).Add(time.Hour).UTC().Format(time.RFC3339)
+	inactiveSince := func() time.Time {
+		at, err := time.Parse(time.RFC3339, w.tenant("acme-web").Annotations[tenantv1.AnnotationInactiveSince])
+		w.must(err)
+		return at
+	}
+	due := inactiveSince().Add(time.Hour).UTC().Format(time.RFC3339)
 	w.eventually("the registry says when it goes", func() bool {
 		return strings.HasSuffix(w.registryCondition(tenantv1.ConditionReady).Message, "; 1 tenant has no active row: acme-web goes at "+due)
 	})
@@ -42,7 +47,7 @@ func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
 	// Gone, and nobody reads the rows again for an hour: the end of its time is reason enough.
 	w.rows("beta,b,1,pro")
 	w.eventually("it is written down since when the row is gone", marked)
-	since := timeIn(w.tenant("acme-web"), tenantv1.AnnotationInactiveSince)
+	since := inactiveSince()
 	const grace = 4 * time.Second
 	update(w, &tenantv1.TenantRegistry{}, "customers", func(reg *tenantv1.TenantRegistry) {
 		reg.Spec.Protection.GracePeriod = &metav1.Duration{Duration: grace}

@@ -30,6 +30,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
@@ -340,7 +341,7 @@ func (w *testWorld) ready(name string) *tenantv1.Tenant {
 	var t *tenantv1.Tenant
 	w.eventually(name+" is ready", func() bool {
 		t = w.tenant(name)
-		return t.Name != "" && standingOf(t).ready
+		return t.Name != "" && passes.StandingOf(t).Ready
 	})
 	return t
 }

@@ -19,6 +19,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/registry"
 )
 
 // confirm writes a confirmation on an object.
@@ -77,14 +78,14 @@ func TestADatabaseThatDoesNotAnswerKeepsNobodyWaiting(t *testing.T) {
 	}))
 	t.Cleanup(dead.Close)
 	t.Cleanup(func() { close(end) })
-	for i := range registryWorkers + 2 {
+	for i := range registry.Workers + 2 {
 		reg := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("dead-%d", i)}, Spec: tenantv1.TenantRegistrySpec{
 			Source:        tenantv1.DataSource{Type: tenantv1.SourceHTTP, SyncInterval: "1s", HTTP: &tenantv1.HTTPSource{URL: dead.URL}},
 			ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "active"},
 		}}
 		w.must(w.c.Create(t.Context(), reg))
 	}
-	for range registryWorkers + 2 {
+	for range registry.Workers + 2 {
 		<-asked
 	}
 	w.rows("acme,a,1,pro")
@@ -146,7 +147,7 @@ func TestATenantThatTheAPIRefusesIsTold(t *testing.T) {
 	w.ready("acme-web")
 	w.eventually("it is told", func() bool {
 		c := w.appliedOf("web")
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant "+notMade+"; large-web: make Tenant")
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant cannot be made or changed; large-web: make Tenant")
 	})
 	w.rows("acme,a,1,pro", "large,b,1,pro")
 	w.ready("large-web")

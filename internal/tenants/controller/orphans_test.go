@@ -9,13 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	tenantctl "github.com/yuba-dev/yuba/internal/tenants/tenant"
 )
 
 func (w *testWorld) stack(name string) (*infrav1.Terraform, bool) {
@@ -48,7 +47,7 @@ func TestWhatTheTemplateLosesTogetherGoesInReverse(t *testing.T) {
 	if stack, there := w.stack("acme-infra"); !there || stack.DeletionTimestamp != nil {
 		t.Error("the stack goes before what depended on it")
 	}
-	if !waits(w.tenant("acme-web"), "infra", WaitLeaving) {
+	if !waits(w.tenant("acme-web"), "infra", tenantctl.WaitLeaving) {
 		t.Errorf("the tenant says %+v", w.tenant("acme-web").Status.Waiting)
 	}
 	update(w, &corev1.ConfigMap{}, "acme-settings", func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
@@ -74,7 +73,7 @@ func TestWhatIsStillUsedGoesLater(t *testing.T) {
 	w.readyStack()
 	w.template("web", strings.NewReplacer("id: infra", "id: newer", "-infra", "-newer", "[infra]", "[newer]", "-outputs", "-results", "{{ .plan }}", "{{ .plan }}+").Replace(stackAndSettings))
 	w.eventually("the new stack is there", func() bool { _, there := w.stack("acme-newer"); return there })
-	w.eventually("the old one waits", func() bool { return waits(w.tenant("acme-web"), "infra", WaitLeaving) })
+	w.eventually("the old one waits", func() bool { return waits(w.tenant("acme-web"), "infra", tenantctl.WaitLeaving) })
 	w.quiet()
 	if stack, there := w.stack("acme-infra"); !there || stack.DeletionTimestamp != nil {
 		t.Error("the old stack goes while it is in use")
@@ -153,7 +152,7 @@ manifests:
 				return true
 			}
 		}
-		return waits(w.tenant("acme-web"), "review", WaitBroken)
+		return waits(w.tenant("acme-web"), "review", tenantctl.WaitBroken)
 	})
 	if w.count() == 1 {
 		w.eventually("the other object is there", func() bool { _, there := w.configMap("acme-settings"); return there })
@@ -197,10 +196,10 @@ func TestTimeoutsAndWhatIsLeftOutBecauseOfThem(t *testing.T) {
 			text = strings.Replace(text, "- id: settings\n", "- id: settings\n  skipOnDependencyFailure: "+skips+"\n", 1)
 			w.template("web", text)
 			w.eventually("the stack was not ready in time", func() bool {
-				return waits(w.tenant("acme-web"), "infra", WaitTimeout) && w.condition("acme-web", tenantv1.ConditionDegraded).Status == "True"
+				return waits(w.tenant("acme-web"), "infra", tenantctl.WaitTimeout) && w.condition("acme-web", tenantv1.ConditionDegraded).Status == "True"
 			})
 			if skips == "true" {
-				w.eventually("what depends on it is left out", func() bool { return waits(w.tenant("acme-web"), "settings", WaitSkipped) })
+				w.eventually("what depends on it is left out", func() bool { return waits(w.tenant("acme-web"), "settings", tenantctl.WaitSkipped) })
 				if _, there := w.configMap("acme-settings"); there {
 					t.Error("what is left out is there")
 				}
@@ -250,30 +249,4 @@ func (w *testWorld) configMaps() []string {
 		names = append(names, cm.Name)
 	}
 	return names
-}
-
-// The server may end between the first objects and the first record of them.
-func TestATenantWithoutARecordLeavesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.rows("acme,a,1,pro")
-	w.registry(nil)
-	w.template("web", oneConfigMap)
-	tenant := w.ready("acme-web")
-	w.quiet()
-	// As it was then: the object is there, and nothing is on record.
-	old := tenant.DeepCopy()
-	old.Status = tenantv1.TenantStatus{}
-	p := &pass{obj: old, plan: makePlan(old)}
-	if !p.begins() || !p.unrecorded() {
-		t.Fatal("it is not the first pass")
-	}
-	old.DeletionTimestamp = ptr.To(metav1.Now())
-	p = &pass{obj: old, before: old.DeepCopy(), owner: client.ObjectKeyFromObject(old), now: w.r.Now(), home: w.r.tenants.clusters.home, memory: newMemory(old.UID)}
-	p.before.Finalizers, p.obj.Finalizers = []string{tenantv1.Finalizer}, []string{tenantv1.Finalizer}
-	if _, err := w.r.tenants.passOver(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	if len(p.going) != 1 || p.going[0].Name != "acme-settings" {
-		t.Errorf("these are told to go: %+v", p.going)
-	}
 }

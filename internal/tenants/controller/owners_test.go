@@ -108,7 +108,7 @@ func TestAQuarrelIsNoHotLoop(t *testing.T) {
 			writes++
 		}
 	}
-	if writes > 2*undoneAtOnce {
+	if writes > 10 {
 		t.Errorf("of 60 changes %d were undone at once", writes)
 	}
 	w.eventually("in the end it is as the row says", func() bool {

@@ -16,6 +16,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
 // registryCondition is a condition of the registry "customers".
@@ -213,7 +214,7 @@ func TestAChangeReachesTenantsInWaves(t *testing.T) {
 	unready := func() (list []string, changed int) {
 		for i := range 6 {
 			tenant := w.tenant(fmt.Sprintf("t%02d-web", i))
-			if !standingOf(tenant).ready {
+			if !passes.StandingOf(tenant).Ready {
 				list = append(list, fmt.Sprintf("t%02d", i))
 			}
 			if tenant.Annotations[tenantv1.AnnotationTemplateGeneration] == "2" {
@@ -254,7 +255,7 @@ func TestTenantsOfThePublishedOperatorAreTakenOver(t *testing.T) {
 		Labels: map[string]string{tenantv1.LabelRegistry: "customers", tenantv1.LabelUID: "acme"}},
 		Spec: tenantv1.TenantSpec{UID: "acme", TemplateRef: "web"}}
 	w.must(w.c.Create(ctx, old))
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "acme-settings", OwnerReferences: []metav1.OwnerReference{ownerReference(old)}},
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "acme-settings", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(old, tenantv1.GroupVersion.WithKind(tenantv1.TenantKind))}},
 		Data: map[string]string{"plan": "old"}}
 	w.must(w.c.Create(ctx, cm, client.FieldOwner("somebody")))
 	w.registry(nil)

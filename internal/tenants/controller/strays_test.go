@@ -16,6 +16,8 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
+	tenantctl "github.com/yuba-dev/yuba/internal/tenants/tenant"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -86,7 +88,7 @@ func TestAStatusThatIsRefusedIsTold(t *testing.T) {
 	})
 	var text strings.Builder
 	text.WriteString("configMaps:\n")
-	for i := range mostUnnoted + 1 {
+	for i := range passes.MaxUnrecorded + 1 {
 		fmt.Fprintf(&text, "- {id: c%03d, nameTemplate: '{{ .uid }}-c%03[1]d', spec: {data: {a: b}}}\n", i)
 	}
 	w.rows("acme,a,1,pro")
@@ -114,7 +116,7 @@ func TestWhatIsMadeOnceIsReadyWhenItIs(t *testing.T) {
 	w.template("web", strings.Replace(stackAndSettings, "- id: infra\n", "- id: infra\n  creationPolicy: Once\n", 1))
 	w.eventually("the stack is there, and what depends on it waits", func() bool {
 		_, stack := get(w, &infrav1.Terraform{}, "acme-infra")
-		return stack && waits(w.tenant("acme-web"), "settings", WaitDependency) && waits(w.tenant("acme-web"), "infra", WaitNotReady)
+		return stack && waits(w.tenant("acme-web"), "settings", tenantctl.WaitDependency) && waits(w.tenant("acme-web"), "infra", tenantctl.WaitNotReady)
 	})
 	w.quiet()
 	if _, there := w.configMap("acme-settings"); there {

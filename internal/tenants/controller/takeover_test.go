@@ -46,17 +46,6 @@ func TestNoTenantIsItsRegistrys(t *testing.T) {
 	}
 }
 
-// Without the finalizer the garbage collector would begin.
-func TestARegistryStaysAsLongAsTenantsWouldGoWithIt(t *testing.T) {
-	leaving := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Name: "customers", UID: "r", Finalizers: []string{tenantv1.PublishedRegistryFinalizer}, DeletionTimestamp: ptr.To(metav1.Now())}}
-	its := &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")}
-	its.OwnerReferences = []metav1.OwnerReference{{Kind: tenantv1.TenantRegistryKind, Name: "customers", UID: "r"}}
-	// There is no client, and so no way to take it off.
-	if err := (&registryController{}).releaseRegistry(t.Context(), &registryPass{leaving: leaving, tenants: map[string]*tenantv1.Tenant{"acme-web": its}}); err != nil {
-		t.Error(err)
-	}
-}
-
 // A template that somebody has deleted by mistake cannot be undeleted. It can be made again, and its tenants stay what they were.
 func TestATemplateThatIsMadeAgainKeepsItsTenants(t *testing.T) {
 	w := newWorld(t)

@@ -1,0 +1,146 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package passes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+)
+
+const (
+	// IndexReferences finds the objects that read a Secret or ConfigMap, by its [Reference].
+	IndexReferences = "yuba.tenant.references"
+	// IndexRegistry finds the templates and tenants of a registry: "namespace/name".
+	IndexRegistry = "yuba.tenant.registry"
+	// IndexTemplate finds the tenants of a template: "namespace/name".
+	IndexTemplate = "yuba.tenant.template"
+)
+
+// Index indexes the objects of a kind.
+func Index(ctx context.Context, mgr ctrl.Manager, of client.Object, field string, names client.IndexerFunc) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, of, field, names); err != nil {
+		return fmt.Errorf("index the kinds of tenants: %w", err)
+	}
+	return nil
+}
+
+// Reference names a Secret or ConfigMap in [IndexReferences].
+func Reference(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// KubeConfigReferences are the references of an object to the kubeconfig of its target.
+func KubeConfigReferences(namespace string, k *fluxmeta.KubeConfigReference) []string {
+	if k == nil || k.SecretRef == nil {
+		return nil
+	}
+	return []string{Reference("Secret", namespace, k.SecretRef.Name)}
+}
+
+// CreatedOrDeleted passes on creations and deletions of objects.
+func CreatedOrDeleted() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return (e.ObjectNew.GetDeletionTimestamp() == nil) != (e.ObjectOld.GetDeletionTimestamp() == nil)
+		},
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// RegistryOf is the registry of a tenant; without a name if the tenant has none.
+func RegistryOf(t *tenantv1.Tenant) types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Registry()}
+}
+
+// RegistryOfTemplate is the registry of a template.
+func RegistryOfTemplate(t *tenantv1.TenantTemplate) types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Spec.RegistryID}
+}
+
+// Validated reports whether the present generation of a template was found to be valid.
+func Validated(t *tenantv1.TenantTemplate) bool {
+	c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
+}
+
+// Standing is how a tenant is now.
+type Standing struct {
+	Ready, Failed, Deleting bool
+	// Recorded is true if the status has an inventory.
+	Recorded bool
+	// Generation is that of the template which the tenant has.
+	Generation string
+}
+
+// StandingOf returns how a tenant is. Conditions of an earlier generation do not count.
+func StandingOf(t *tenantv1.Tenant) Standing {
+	s := Standing{Deleting: t.DeletionTimestamp != nil, Recorded: t.Status.ObservedGeneration > 0, Generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
+	c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionReady)
+	if c == nil || c.ObservedGeneration != t.Generation || t.Status.ObservedGeneration != t.Generation {
+		return s
+	}
+	s.Ready = c.Status == metav1.ConditionTrue
+	s.Failed = c.Status == metav1.ConditionFalse && failing[c.Reason]
+	return s
+}
+
+// failing are the reasons of tenants that need a change to become ready.
+var failing = map[string]bool{
+	tenantv1.ReasonResourcesFailed: true, tenantv1.ReasonResourcesConflicted: true, tenantv1.ReasonResourcesFailedAndConflicted: true,
+	tenantv1.ReasonVariablesBuildError: true, tenantv1.ReasonDependencyError: true, tenantv1.ReasonDependencyCycle: true,
+}
+
+const (
+	// MaxUnrecorded is how many objects a tenant may have whose first pass records no inventory first.
+	// A larger inventory might not fit into a status, which would be found out too late.
+	MaxUnrecorded = 100
+	// maxUnrecordedBytes limits the spec of such a tenant, for the same reason.
+	maxUnrecordedBytes = 256 << 10
+)
+
+// SpecIsInventory reports whether a tenant's spec names everything that its first pass creates. That
+// pass records no inventory before it writes, which saves a write for each tenant, and the registry
+// must not change the spec until there is a status. With a target it would not work, which may be
+// unreachable later.
+func SpecIsInventory(s *tenantv1.TenantSpec) bool {
+	objects := 0
+	for _, list := range s.Lists() {
+		objects += len(list.Items)
+	}
+	if s.KubeConfig != nil || objects > MaxUnrecorded {
+		return false
+	}
+	text, err := json.Marshal(s)
+	return err == nil && len(text) <= maxUnrecordedBytes
+}
+
+const (
+	// maxMessage limits messages of an API in a status.
+	maxMessage = 500
+	// maxCondition is the API's limit for a condition's message.
+	maxCondition = 32 << 10
+)
+
+// OneLine shortens a message of an API.
+func OneLine(text string) string { return brief.Cut(brief.Line(text), maxMessage) }
+
+// SetCondition sets a condition of an object.
+func SetCondition(obj conditions.Object, kind string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxCondition {
+		message = brief.Cut(message, maxCondition/4)
+	}
+	conditions.Set(obj, kind, status, reason, message)
+}

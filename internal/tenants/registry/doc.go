@@ -1,0 +1,18 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package registry reconciles TenantRegistries: rows of a database become Tenants.
+//
+//   - registry.go: a pass: take over the last reading, decide, write Tenants, record the status
+//   - reading.go: when and how rows are read, beside the passes; lookups.go: credentials of sources
+//   - ledger.go: memory of registries between passes
+//   - roll.go: what Tenants should be; carry.go: creating, changing and deleting them
+//   - controller.go: what requests passes
+//
+// # Invariants
+//
+//   - Rows that could not be read change nothing. Deletions of many Tenants wait for confirmation.
+//   - No pass waits for a database.
+//   - A Tenant that cannot be written delays no other one.
+//   - A pass without news writes nothing.
+package registry

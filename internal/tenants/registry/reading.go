@@ -1,0 +1,237 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
+)
+
+// reading is what came of reading a registry's rows.
+type reading struct {
+	// uid and generation are the registry's then, asked the request that it answered.
+	uid        types.UID
+	generation int64
+	asked      string
+	// at is when it ended, took how long it took.
+	at   time.Time
+	took time.Duration
+	// err is why there are no rows.
+	err error
+	// deaf is why the source does not tell of changes, if it should.
+	deaf string
+
+	total    int
+	rows     []row.Row
+	rejected []row.Rejected
+	// told says which rows were left out, and why.
+	told []string
+	// digest stands for all of it, digests for the rows, by safe uid.
+	digest  string
+	digests map[string]string
+}
+
+func (r *reading) active() int {
+	n := 0
+	for i := range r.rows {
+		if r.rows[i].Active {
+			n++
+		}
+	}
+	return n
+}
+
+// maxSamples is how many rows a template is checked with, as long as it fits none of them.
+const maxSamples = 5
+
+// samples are the first active rows.
+func (r *reading) samples() []passes.Sample {
+	var list []passes.Sample
+	for i := range r.rows {
+		if r.rows[i].Active && len(list) < maxSamples {
+			list = append(list, passes.Sample{Row: r.rows[i], Digest: r.digests[r.rows[i].SafeUID]})
+		}
+	}
+	return list
+}
+
+// The pauses after failures double from the first one, or from the interval where that is shorter,
+// to the longest one.
+const (
+	firstPause   = 5 * time.Second
+	longestPause = 5 * time.Minute
+)
+
+// nextReading is when the rows are to be read again, if nothing happens before. Databases restart
+// within seconds, so that failures are tried again soon at first, however long the interval is. One
+// that stays away is asked ever less often, however short it is: that it is back is found out after
+// no more time than it was away.
+func (a *account) nextReading(interval time.Duration) time.Time {
+	switch {
+	case a.last == nil:
+		return time.Time{}
+	case a.failures == 0:
+		return a.last.at.Add(interval)
+	}
+	return a.last.at.Add(passes.Backoff(min(interval, firstPause), longestPause, a.failures-1))
+}
+
+// newsPause is how many times as long as a reading takes nothing is read after it, whatever is said
+// to have changed: a busy table must not keep its database, and this server, busy with reading.
+const newsPause = 3
+
+// mostCalm is how many seconds the same is so, at the least, after many failures.
+const mostCalm = 5
+
+// dueReading is when the rows are to be read: the zero time for now.
+func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
+	interval := obj.Spec.Source.Interval()
+	asked, _ := meta.ReconcileAnnotationValue(obj.Annotations)
+	if a.wanted || a.last == nil || a.last.uid != obj.UID || a.last.generation != obj.Generation || a.last.asked != asked {
+		return time.Time{}
+	}
+	next := a.nextReading(interval)
+	if a.news {
+		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot
+		// be read must not be asked at each of them.
+		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
+		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
+	}
+	return next
+}
+
+// longestReading bounds a reading with all that belongs to it.
+const longestReading = 5 * time.Minute
+
+// readBeside reads the rows of a registry while passes go on, and asks for a pass when that is
+// over.
+func (r *Controller) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
+	go func() {
+		var got *reading
+		defer r.queue.Add(name, 0)
+		defer func() { r.ledger.arrive(a, got) }()
+		ctx, cancel := context.WithTimeout(r.Base, longestReading)
+		defer cancel()
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+		case <-ctx.Done():
+			return
+		}
+		if got = r.read(ctx, obj); r.Base.Err() != nil {
+			got = nil
+		}
+	}()
+}
+
+// read reads the rows of a registry.
+func (r *Controller) read(ctx context.Context, obj *tenantv1.TenantRegistry) *reading {
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}
+	got := &reading{uid: obj.UID, generation: obj.Generation}
+	got.asked, _ = meta.ReconcileAnnotationValue(obj.Annotations)
+	began := r.Now()
+	raw, err := r.readRaw(ctx, name, obj)
+	got.at = r.Now()
+	got.took = got.at.Sub(began)
+	if err != nil {
+		got.err = err
+		return got
+	}
+	got.total, got.deaf = len(raw.Rows), raw.Deaf
+	got.rows, got.rejected = row.Rows(raw.Rows, obj.Spec.ValueMappings, obj.Spec.ExtraValueMappings)
+	got.told = row.Told(got.rejected, tenantv1.MaxNamed)
+	got.digests = make(map[string]string, len(got.rows))
+	all := make([]string, 0, got.total)
+	for i := range got.rows {
+		d := rowDigest(&got.rows[i])
+		got.digests[got.rows[i].SafeUID] = d
+		all = append(all, d)
+	}
+	for _, rejected := range got.rejected {
+		all = append(all, rejected.String())
+	}
+	// Documents may have their rows in another order each time.
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+	got.digest = hex.EncodeToString(sum[:])
+	return got
+}
+
+// readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver
+// stumble over must not end the server.
+func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
+	defer func() {
+		if stumbled := recover(); stumbled != nil {
+			r.Log.Error("reading the rows of a registry stumbled", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
+			raw, err = nil, &rows.Error{Class: rows.Failed, Doing: "read the rows", Why: "the driver cannot cope with what the source answers", Then: "This is a bug in Yuba."}
+		}
+	}()
+	source, opened, err := r.pool.Get(ctx, name.String(), obj.Spec.Source, lookups{reader: r.Reader, namespace: obj.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	if opened {
+		// The channel ends with the source, which the pool closes when it opens another one for the
+		// registry.
+		if changes := source.Changes(r.Base); changes != nil {
+			go r.heed(name, changes)
+		}
+	}
+	return source.Read(ctx, rows.Query{Columns: columns(obj), Where: obj.Spec.Source.Where})
+}
+
+// columns are what is read of each row, the uid first: rows come in its order.
+func columns(obj *tenantv1.TenantRegistry) []string {
+	return append([]string{obj.Spec.ValueMappings.UID}, row.Columns(obj.Spec.ValueMappings, obj.Spec.ExtraValueMappings)...)
+}
+
+// heed asks for a reading whenever a source says that its rows have changed.
+func (r *Controller) heed(name types.NamespacedName, changes <-chan struct{}) {
+	for range changes {
+		r.ledger.news(name)
+		r.queue.Add(name, 0)
+	}
+}
+
+func rowDigest(r *row.Row) string {
+	// A map's keys are sorted.
+	content, err := json.Marshal(r)
+	if err != nil {
+		// Texts and truths can be written.
+		return ""
+	}
+	digest := sha256.Sum256(content)
+	return hex.EncodeToString(digest[:16])
+}
+
+// failureReason is the reason of the condition Ready for an error of a reading.
+func failureReason(err error) string {
+	switch rows.ClassOf(err) {
+	case rows.AccessDenied:
+		return tenantv1.ReasonSourceDenied
+	case rows.NotFound:
+		return tenantv1.ReasonSourceNotFound
+	case rows.TooMuch:
+		return tenantv1.ReasonSourceTooLarge
+	case rows.Invalid:
+		return tenantv1.ReasonSourceInvalid
+	}
+	return tenantv1.ReasonDatabaseConnectionFailed
+}

@@ -1,0 +1,301 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
+)
+
+// Reconcile makes one pass over a TenantRegistry, or over the tenants of one that is gone.
+func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &pass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(),
+		broken: map[string]string{}, unmade: map[string]map[string]string{}, tried: map[string]bool{}}
+	obj := &tenantv1.TenantRegistry{}
+	err := r.Fresh.Get(ctx, req.NamespacedName, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.pool.Drop(p.name.String())
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("read TenantRegistry %s: %w", p.name, err)
+	case !obj.DeletionTimestamp.IsZero():
+		r.pool.Drop(p.name.String())
+		p.leaving = obj
+	default:
+		p.obj, p.before = obj.DeepCopy(), obj.DeepCopy()
+		// 1. Take over what was read, and have the rows read if it is time.
+		r.consult(p)
+	}
+	// 2. Gather and decide.
+	if err := r.gather(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.release(ctx, p); err != nil {
+		return reconciling.Again(client.IgnoreNotFound(err))
+	}
+	if p.obj == nil && len(p.tenants) == 0 {
+		r.ledger.forget(p.name)
+		r.Findings.Forget(p.name)
+		return ctrl.Result{}, nil
+	}
+	p.decision = decide.Registry(r.facts(p))
+	if err := r.noteConfirmation(ctx, p); err != nil {
+		return reconciling.Again(client.IgnoreNotFound(err))
+	}
+	// 3. Act.
+	if err := r.carryOut(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.tellTemplates(p)
+	// 4. Record.
+	return r.record(ctx, p)
+}
+
+// release takes off what the published operator has put on: nobody else does. As long as
+// tenants would go with the registry, it stays.
+func (r *Controller) release(ctx context.Context, p *pass) error {
+	obj := p.leaving
+	if obj == nil || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
+		return nil
+	}
+	for _, t := range p.tenants {
+		if ownedByRegistry(t) {
+			return nil
+		}
+	}
+	patched := obj.DeepCopy()
+	patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.PublishedRegistryFinalizer })
+	if err := r.Client.Patch(ctx, patched, reconciling.ChangeOf(obj)); err != nil {
+		return fmt.Errorf("set the finalizers of TenantRegistry %s/%s: %w", obj.Namespace, obj.Name, err)
+	}
+	return nil
+}
+
+// consult takes over what was read of the rows, and begins to read them when it is time.
+func (r *Controller) consult(p *pass) {
+	if p.fresh = r.ledger.take(p.account); p.fresh && p.account.good != nil {
+		r.Findings.Sample(p.name, p.account.good.samples())
+	}
+	if last := p.account.last; last != nil && last.uid == p.obj.UID && last.generation == p.obj.Generation {
+		p.reading = last
+	}
+	if r.ledger.begin(p.account, p.obj, p.now) {
+		r.readBeside(p.name, p.account, p.obj.DeepCopy())
+	}
+}
+
+// noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server
+// that ends in the middle of it must find that out when it is back.
+func (r *Controller) noteConfirmation(ctx context.Context, p *pass) error {
+	h := p.decision.Held
+	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
+		return nil
+	}
+	r.describeHold(p)
+	return r.patch(ctx, p)
+}
+
+// The pauses before a pass looks anew at tenants that were not as they were thought to be: the
+// cache hears of them in a moment.
+const (
+	staleWrite   = 50 * time.Millisecond
+	longestStale = 5 * time.Second
+)
+
+// retry is when tenants are written again that could not be; the zero time when all were.
+func (p *pass) retry(now time.Time) time.Time {
+	if !p.stale {
+		p.account.stale = 0
+		return p.refusedUntil
+	}
+	pause := passes.Backoff(staleWrite, longestStale, p.account.stale)
+	p.account.stale++
+	return moment.Earlier(p.refusedUntil, now.Add(pause))
+}
+
+// record writes the registry's status, and says when to look again.
+func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
+	next := moment.Earlier(moment.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
+	if p.more {
+		next = r.Now()
+	}
+	if h := p.decision.Held; h != nil && !h.Confirmed {
+		next = moment.Earlier(next, p.recentUntil)
+	}
+	if p.obj != nil {
+		r.describe(p)
+		if err := r.patch(ctx, p); err != nil {
+			return reconciling.Again(client.IgnoreNotFound(err))
+		}
+		next = moment.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
+	}
+	return r.Until(next), nil
+}
+
+// patch writes the status of a registry when it differs.
+func (r *Controller) patch(ctx context.Context, p *pass) error {
+	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
+		return nil
+	}
+	if err := r.PatchStatus(ctx, p.before, p.obj); err != nil {
+		return fmt.Errorf("write the status of TenantRegistry %s: %w", p.name, err)
+	}
+	p.before = p.obj.DeepCopy()
+	return nil
+}
+
+// describe says in the status how the registry and its tenants are.
+func (r *Controller) describe(p *pass) {
+	s := &p.obj.Status
+	s.ReferencingTemplates = int32(len(p.templates)) //nolint:gosec // they fit into memory
+	s.Ready, s.Failed = 0, 0
+	for _, t := range p.tenants {
+		switch stand := passes.StandingOf(t); {
+		case stand.Ready:
+			s.Ready++
+		case stand.Failed:
+			s.Failed++
+		}
+	}
+	last := p.reading
+	if last != nil || p.decision.Held != nil || s.Held != nil {
+		r.describeHold(p)
+	}
+	if last == nil {
+		return
+	}
+	s.ObservedGeneration = p.obj.Generation
+	if !p.stale && !p.more {
+		s.LastHandledReconcileAt = last.asked
+	}
+	if last.err != nil {
+		r.describeFailure(p, last)
+		return
+	}
+	s.Desired = int32(p.decision.Desired) //nolint:gosec // rows are bounded
+	s.LastSync = syncOf(p.account)
+	r.tellRejected(p)
+	message := fmt.Sprintf("%s, %d of them active; %s", decide.Count(last.total, "row", "rows"), last.active(), decide.Count(len(p.templates), "template", "templates"))
+	if n := len(last.rejected); n > 0 {
+		message += fmt.Sprintf("; %s left out (status.lastSync.rejected)", decide.Count(n, "row was", "rows were"))
+	}
+	message += graceText(p.decision.Grace)
+	if last.deaf != "" {
+		message += "; until the database can tell of changes, they are seen at the next interval only: " + last.deaf
+	}
+	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
+}
+
+// unread is why the rows of a registry are not known; empty when they are.
+func (p *pass) unread() string {
+	switch {
+	case p.obj != nil && p.reading == nil:
+		return "they have not been read since it was declared, or since this server was started"
+	case p.obj != nil && p.reading.err != nil:
+		return passes.OneLine(p.reading.err.Error())
+	}
+	return ""
+}
+
+// graceText says how many tenants stay for a while without an active row, and which one goes first.
+func graceText(waiting []decide.Going) string {
+	if len(waiting) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(waiting, func(a, b decide.Going) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Tenant, b.Tenant)) })
+	return fmt.Sprintf("; %s no active row: %s goes at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
+}
+
+// describeFailure says why the rows could not be read. It names moments and no lengths of time, so
+// that it is written once for each attempt.
+func (r *Controller) describeFailure(p *pass, last *reading) {
+	since := "They have not been read since this server was started"
+	if p.account.good != nil && p.account.good.uid == p.obj.UID {
+		since = "They were read last at " + p.account.good.at.UTC().Format(time.RFC3339)
+	}
+	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again. The next attempt is at %s, or now with \"yuba reconcile tenantregistry %s -n %s\"",
+		passes.OneLine(last.err.Error()), since, p.account.nextReading(p.obj.Spec.Source.Interval()).UTC().Format(time.RFC3339), p.obj.Name, p.obj.Namespace)
+	reason := failureReason(last.err)
+	before := slices.IndexFunc(p.before.Status.Conditions, func(c metav1.Condition) bool { return c.Type == tenantv1.ConditionReady })
+	if before < 0 || p.before.Status.Conditions[before].Reason != reason {
+		r.Event(p.obj, corev1.EventTypeWarning, tenantv1.EventDatabaseQueryFailed, message)
+	}
+	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
+}
+
+// syncOf is what was read last.
+func syncOf(a *account) *tenantv1.SyncStatus {
+	at := metav1.NewTime(a.sameSince.Truncate(time.Second))
+	return &tenantv1.SyncStatus{ChangedAt: &at, Rows: int32(a.good.total), Active: int32(a.good.active()), //nolint:gosec // rows are bounded
+		Rejected: a.good.told, RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
+}
+
+// tellRejected tells of rows that were left out, when those are others than before. After a restart
+// the moment of the last change is not known; it stays as it was told as long as the rest is the
+// same.
+func (r *Controller) tellRejected(p *pass) {
+	now, before := p.obj.Status.LastSync, p.before.Status.LastSync
+	if before != nil && before.Rows == now.Rows && before.Active == now.Active && slices.Equal(before.Rejected, now.Rejected) &&
+		before.RejectedRows == now.RejectedRows && p.account.sameSince.Equal(p.account.firstGood) {
+		now.ChangedAt = before.ChangedAt
+	}
+	if now.RejectedRows > 0 && (before == nil || !slices.Equal(before.Rejected, now.Rejected)) {
+		r.Event(p.obj, corev1.EventTypeWarning, tenantv1.EventRowsRejected, fmt.Sprintf("%s left out: %s", decide.Count(int(now.RejectedRows), "row was", "rows were"), firstOf(now.Rejected)))
+	}
+}
+
+func firstOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return fmt.Sprintf("%s; and others", texts[0])
+}
+
+// describeHold says whether a deletion waits for somebody to confirm it.
+func (r *Controller) describeHold(p *pass) {
+	s, before := &p.obj.Status, p.before.Status.Held
+	s.Held = heldOf(p.decision.Held)
+	h := s.Held
+	if h == nil || h.Confirmed {
+		passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
+		if h != nil && (before == nil || !before.Confirmed) {
+			r.Event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %s goes on: somebody has confirmed it", h.ID, decide.Count(int(h.Count), "tenant", "tenants")))
+		}
+		return
+	}
+	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
+	passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
+	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is
+	// twice as large.
+	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
+		p.account.heldTold = int(h.Count) // before the server was started anew
+	}
+	if before == nil || before.Confirmed || int(h.Count) >= 2*p.account.heldTold {
+		p.account.heldTold = int(h.Count)
+		r.Event(p.obj, corev1.EventTypeWarning, tenantv1.EventDeletionHeld, message)
+	}
+}
+
+// rowOf is the row of a uid.
+func (p *pass) rowOf(uid string) *row.Row { return p.rows[uid] }

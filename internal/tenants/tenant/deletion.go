@@ -1,0 +1,391 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
+	"github.com/yuba-dev/yuba/internal/tenants/targets"
+)
+
+// unseenPause is how soon objects are checked again that no watch covers.
+const unseenPause = 2 * time.Second
+
+// made gathers the facts about inventory entries for the decision on their deletion.
+func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
+	p.keepAsDeclared(entries)
+	list, asked := make([]decide.Made, 0, len(entries)), 0
+	for i := range entries {
+		e := &entries[i]
+		m := decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
+		c, away := p.clusterOf(e)
+		if away != nil && r.givesUp(ctx, p, e, away) {
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, away)})
+			list = append(list, m)
+			continue
+		}
+		if away != nil {
+			// An object that cannot be read counts as existing.
+			m.Exists, m.Ours = true, true
+			m.Refused = p.stuck(e, m.Name, away.Error())
+			p.next = moment.Earlier(p.next, r.Now().Add(targets.Pause(away)))
+			list = append(list, m)
+			continue
+		}
+		live, err := p.find(ctx, c, e)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
+			p.next = moment.Earlier(p.next, r.Now().Add(passes.RetryPause))
+			list = append(list, m)
+			continue
+		}
+		if live != nil {
+			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, p.marks(c).Ours(live)
+			if seen, _ := c.Watch.Get(refOf(e).ID); seen == nil && m.Ours {
+				p.next = moment.Earlier(p.next, r.Now().Add(unseenPause))
+			}
+			if m.Deleting && m.Ours && asked < maxAsked {
+				asked++
+				m.Stays, m.Finalizers = whyItStays(ctx, c, e)
+			}
+		}
+		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.Due()) {
+			m.Refused = p.stuck(e, m.Name, f.Message)
+			p.next = moment.Earlier(p.next, f.Due())
+		}
+		list = append(list, m)
+	}
+	p.keepHolders(entries, list)
+	return list, nil
+}
+
+// maxAsked is how many objects under deletion a pass asks why they stay.
+const maxAsked = 5
+
+// whyItStays returns the Ready message of an object under deletion, and the finalizers that it
+// waits for.
+func whyItStays(ctx context.Context, c *targets.Cluster, e *tenantv1.AppliedResource) (says string, finalizers []string) {
+	live := &unstructured.Unstructured{}
+	gvk, err := servedAs(c, e)
+	if err == nil {
+		live.SetGroupVersionKind(gvk)
+		err = c.Client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
+	}
+	if err != nil {
+		return "", nil // it is gone by now, or cannot be asked
+	}
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // malformed conditions say nothing
+	for _, entry := range conditions {
+		condition, _ := entry.(map[string]any)      //nolint:errcheck // as above
+		message, _ := condition["message"].(string) //nolint:errcheck // as above
+		if condition["type"] == "Ready" && condition["status"] == string(metav1.ConditionFalse) && message != "" {
+			return passes.OneLine(message), live.GetFinalizers()
+		}
+	}
+	return "", live.GetFinalizers()
+}
+
+// causeOf is why the first object stays, as far as the last attempt to delete it tells.
+func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecision) string {
+	for i := range left {
+		if f := p.memory.refused[keyOf(&left[i])]; f != nil {
+			return p.stuck(&left[i], left[i].Kind+" "+left[i].Name, f.Message)
+		}
+	}
+	return passes.OneLine(d.Cause)
+}
+
+// stuck says why an object cannot be removed, and what to do if it never can be.
+func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
+	if e.KubeConfig == "" {
+		return passes.OneLine(why)
+	}
+	text := fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, and cannot be removed there: %s", name, e.KubeConfig, why)
+	if p.obj.DeletionTimestamp != nil {
+		text += fmt.Sprintf(". If that cluster is gone for good, let the tenant go without what is there: "+
+			"kubectl patch tenant %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", p.obj.Name, p.obj.Namespace)
+	}
+	return text
+}
+
+// givesUp tells whether an object can never be removed, because the Secret with its cluster's
+// kubeconfig is gone: when the template names another cluster, or when the whole namespace is being
+// deleted, which would wait for the tenant forever.
+func (r *Controller) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
+	var lost *targets.Error
+	if !errors.As(why, &lost) || !lost.Gone {
+		return false
+	}
+	if e.KubeConfig != targets.NameOf(p.obj.Spec.KubeConfig) {
+		return true
+	}
+	if p.obj.DeletionTimestamp == nil {
+		return false
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: p.obj.Namespace}, namespace)
+	return err == nil && namespace.DeletionTimestamp != nil
+}
+
+// goingID is the id of an entry that goes. Copies in one cluster do not wait for objects in
+// another.
+func goingID(e *tenantv1.AppliedResource) string {
+	if e.ID == copiesID {
+		return copiesOf(e)
+	}
+	return e.ID
+}
+
+func copiesOf(e *tenantv1.AppliedResource) string { return copiesID + " " + e.KubeConfig }
+
+// keyOf stands for an object of the inventory.
+func keyOf(e *tenantv1.AppliedResource) string {
+	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
+}
+
+// needsOf are the ids that an entry depends on: those of the template now, and those recorded when
+// it was written, which is all that is known of lost resources. Objects at the target depend on the
+// copies that were made for them.
+func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
+	needs := slices.Clone(e.Needs)
+	if p.plan.graph != nil {
+		needs = append(needs, p.graphNeeds(e.ID)...)
+	} else {
+		needs = append(needs, p.resourceOf(e.ID).DependIds...)
+	}
+	if e.Cluster != "" && e.ID != copiesID {
+		needs = append(needs, copiesOf(e))
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
+}
+
+// letGo carries out the decision on objects that go. It returns those that still exist.
+func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
+	g := errgroup.Group{}
+	g.SetLimit(concurrency)
+	fates, errs := make([]engine.Fate, len(entries)), make([]error, len(entries))
+	for i, o := range d.Objects {
+		if o.Verb != decide.GoingDelete && o.Verb != decide.GoingRetain {
+			continue
+		}
+		g.Go(func() error {
+			fates[i], errs[i] = r.let(ctx, p, &entries[i], reason)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var there []tenantv1.AppliedResource
+	advanced := false
+	for i, o := range d.Objects {
+		e := entries[i]
+		name := owned.Name(refOf(&e).ID)
+		switch {
+		case o.Verb == decide.GoingForget:
+			delete(p.memory.refused, o.Key)
+			continue
+		case o.Verb == decide.GoingWait || o.Verb == decide.GoingRefused:
+		case errs[i] != nil:
+			f := passes.Refuse(p.memory.refused[o.Key], "", errs[i], r.Now())
+			p.memory.refused[o.Key] = f
+			p.next = moment.Earlier(p.next, f.Due())
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.Message)})
+		case fates[i] == engine.Released:
+			advanced = true
+			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
+			continue
+		case fates[i] == engine.Gone || fates[i] == engine.Kept:
+			advanced = true
+			continue
+		case reason == tenantv1.OrphanedRemoved:
+			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is deleted: the template has it no longer", name, e.ID)})
+		}
+		there = append(there, e)
+	}
+	if advanced && len(there) > 0 {
+		// Others may have waited for those that are gone, and no watch reports objects that were gone
+		// before.
+		p.next = moment.Earlier(p.next, r.Now())
+	}
+	return there, nil
+}
+
+var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
+
+// clear removes the objects that are not in the template any more.
+func (r *Controller) clear(ctx context.Context, p *pass) error {
+	entries := p.orphans()
+	if len(entries) == 0 {
+		return nil
+	}
+	var held []tenantv1.AppliedResource
+	entries = slices.DeleteFunc(entries, func(e tenantv1.AppliedResource) bool {
+		user, why := p.stillUsing(&e), "%s goes when %s is as the template has it now"
+		if object := p.livesIn(&e); object != "" {
+			user, why = object, "%s stays as long as the template has %s in it"
+		}
+		if user != "" {
+			held = append(held, e)
+			p.leave(e.ID, fmt.Sprintf(why, owned.Name(refOf(&e).ID), user))
+		}
+		return user != ""
+	})
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return err
+	}
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedRemoved)
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			p.leave(o.ID, o.Message)
+		}
+	}
+	p.going = append(held, left...)
+	return err
+}
+
+// leave says in the status why an object still exists that is not in the template any more.
+func (p *pass) leave(id, message string) {
+	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: passes.OneLine(message)}
+	w.Since = p.waitingSince(w, nil)
+	p.leaving = append(p.leaving, w)
+}
+
+// inPlace tells whether an object exists and is the tenant's.
+func (p *pass) inPlace(it *item) bool {
+	return it.exists() && (it.live == nil || p.marks(it.cluster).Ours(it.live))
+}
+
+// stillUsing names an object that still needs one that the template has lost, or that replaces it
+// and does not exist yet; empty when there is none.
+func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
+	wanted := map[place]*item{}
+	broken := map[string]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			broken[it.id] = true
+			continue
+		}
+		wanted[it.place()] = it
+		if it.id == lost.ID && !p.inPlace(it) {
+			return it.name()
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		needs := slices.Contains(e.Needs, lost.ID) || lost.ID == copiesID && e.KubeConfig == lost.KubeConfig && e.ID != copiesID
+		if e.UID == "" || !needs || placeOf(e) == placeOf(lost) {
+			continue
+		}
+		it := wanted[placeOf(e)]
+		stale := it != nil && p.inPlace(it) && !it.sameManifest() && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce
+		if stale || it == nil && broken[e.ID] {
+			return owned.Name(refOf(e).ID)
+		}
+	}
+	return ""
+}
+
+// finalize removes the objects of a deleted tenant, dependants first, and then its finalizer. It
+// does not wait: when an object is gone, it is called again.
+func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
+	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if p.unrecorded() && p.plan.graph != nil {
+		// An unfinished first pass may have created objects.
+		if err := p.gatherItems(ctx, r); err != nil {
+			return ctrl.Result{}, err
+		}
+		p.obj.Status.Inventory = p.inventory(true)
+		p.items = nil
+	}
+	if !p.saidDeleting() {
+		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
+	}
+	if err := p.follow(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	entries := slices.Clone(p.obj.Status.Inventory)
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedTenantDeleted)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(left) == 0 {
+		return r.release(ctx, p)
+	}
+	p.going, p.obj.Status.Inventory = left, left
+	p.obj.Status.AppliedResources = appliedNames(left)
+	p.obj.Status.Waiting = nil
+	now := metav1.NewTime(p.now.Truncate(time.Second))
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			w := tenantv1.WaitingResource{ID: o.ID, Reason: string(o.Verb), Message: passes.OneLine(o.Message), Since: &now}
+			for _, before := range p.before.Status.Waiting {
+				if before.ID == w.ID && before.Reason == w.Reason && before.Since != nil {
+					w.Since = before.Since
+				}
+			}
+			p.obj.Status.Waiting = append(p.obj.Status.Waiting, w)
+		}
+	}
+	message := d.Message
+	if cause := p.causeOf(left, d); cause != "" {
+		message += ". " + cause
+	}
+	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
+	passes.SetCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
+	return r.record(ctx, p)
+}
+
+// saidDeleting tells whether the status already says that the tenant is being deleted.
+func (p *pass) saidDeleting() bool {
+	return slices.ContainsFunc(p.before.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == tenantv1.ConditionReady && c.Reason == tenantv1.ReasonDeleting
+	})
+}
+
+// release removes the finalizer.
+func (r *Controller) release(ctx context.Context, p *pass) (ctrl.Result, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
+	if err := r.SetFinalizers(ctx, p.obj, p.before, finalizers); err != nil && !apierrors.IsNotFound(err) {
+		return reconciling.Again(client.IgnoreNotFound(err))
+	}
+	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are gone or let go"})
+	r.tellNews(p)
+	r.forget(p.owner)
+	return ctrl.Result{}, nil
+}

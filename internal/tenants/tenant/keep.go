@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+)
+
+// What stays must not be lost because something else goes.
+
+// keepAsDeclared makes entries stay that the tenant wants to stay by now: their policy on record is
+// that of when they were looked at last, which may be a while ago.
+func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
+	for i := range entries {
+		if marks.PolicyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
+			entries[i].DeletionPolicy = tenantv1.DeletionPolicyRetain
+		}
+	}
+}
+
+// succeeded tells whether the resource of an entry makes another object by now: what it says is
+// about that one.
+func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
+	ref := refOf(e)
+	return slices.ContainsFunc(p.plan.objects, func(o render.Object) bool {
+		id := owned.IDOf(o.Object)
+		if ref.Namespace == "" {
+			id.Namespace = "" // the kind may have none
+		}
+		return o.ID == e.ID && id != ref.ID
+	})
+}
+
+// keepHolders makes those entries stay, too, without which others that stay would not: a namespace
+// takes along what is in it, and what runs elsewhere needs the copies that were made for it.
+func (p *pass) keepHolders(entries []tenantv1.AppliedResource, facts []decide.Made) {
+	for i := range entries {
+		if !facts[i].Retain || !facts[i].Exists || facts[i].Deleting {
+			continue
+		}
+		for j := range entries {
+			if p.holds(&entries[j], &entries[i]) {
+				entries[j].DeletionPolicy, facts[j].Retain = tenantv1.DeletionPolicyRetain, true
+			}
+		}
+	}
+}
+
+// holds tells whether an object cannot be without another one.
+func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
+	if holder.KubeConfig != held.KubeConfig || held.Namespace == "" {
+		return false
+	}
+	if isNamespace(holder) {
+		return holder.Name == held.Namespace
+	}
+	return holder.ID == copiesID && held.ID != copiesID && p.mayNeed(held, refOf(holder).ID)
+}
+
+func isNamespace(e *tenantv1.AppliedResource) bool { return refOf(e).GroupKind == namespaceKind }
+
+// mayNeed tells whether an object needs the copy of another one, as far as the tenant still knows
+// its manifest.
+func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
+	for _, o := range p.plan.objects {
+		if o.ID == e.ID {
+			return slices.Contains(refersTo(o.Object), id)
+		}
+	}
+	return id.Namespace == e.Namespace
+}
+
+// livesIn names an object that the tenant is to have in a namespace; empty when there is none, or
+// it is no namespace.
+func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
+	if !isNamespace(namespace) {
+		return ""
+	}
+	broken := map[string]bool{}
+	for _, it := range p.items {
+		broken[it.id] = it.broken != ""
+		if it.broken == "" && it.cluster.Name == namespace.KubeConfig && it.ref.Namespace == namespace.Name {
+			return it.name()
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		if e := &p.obj.Status.Inventory[i]; broken[e.ID] && e.KubeConfig == namespace.KubeConfig && e.Namespace == namespace.Name {
+			return owned.Name(refOf(e).ID)
+		}
+	}
+	return ""
+}
+
+// hasElsewhere tells whether the tenant is to have this very object, under another name of the
+// cluster: two kubeconfigs may lead to one.
+func (p *pass) hasElsewhere(e *tenantv1.AppliedResource, uid types.UID) bool {
+	for _, it := range p.items {
+		if it.broken != "" {
+			continue
+		}
+		if it.place() != placeOf(e) && it.uid() == uid {
+			return true
+		}
+		for _, ref := range it.copies {
+			at := place{it.cluster.Name, ref.ID}
+			if d := p.memory.copies[at]; at != placeOf(e) && d.print != nil && d.print.UID == uid {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uid is the object's, as far as it is known.
+func (it *item) uid() types.UID {
+	switch {
+	case it.live != nil:
+		return it.live.UID
+	case it.known != nil:
+		return it.known.print.UID
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/marks"
+)
+
+// Whoever takes the finalizer off a tenant lets it go without its objects. Those that no owner
+// reference leads to stay, and are nobody's. They are not removed, for that may be what was wanted;
+// but somebody has to tell of them.
+
+// far lists the objects of the inventory that no owner reference leads to.
+func (p *pass) far() []place {
+	var list []place
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		if e.KubeConfig != "" || e.Namespace != p.obj.Namespace || e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
+			list = append(list, placeOf(e))
+		}
+	}
+	return list
+}
+
+// tellStrays tells of what a tenant has left that is not there any more.
+func (r *Controller) tellStrays(owner owned.Owner) {
+	left := r.memories.strays(owner)
+	if m := r.memories.read(owner); m != nil {
+		for _, at := range m.far {
+			c := r.Clusters.Of(at.cluster, owner)
+			if c == nil {
+				continue
+			}
+			if live, _ := c.Watch.Get(at.id); live != nil && marks.Stray(live, owner, c.Seal) {
+				left[at] = true
+			}
+		}
+	}
+	var names []string
+	for at := range left {
+		name := owned.Name(at.id)
+		if at.cluster != "" {
+			name += fmt.Sprintf(" (in the cluster of the kubeconfig in %s)", at.cluster)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if more := len(names) - marks.MaxNamed; more > 0 {
+		names = append(names[:marks.MaxNamed], fmt.Sprintf("and %d more", more))
+	}
+	text := "the tenant is gone, and has left what is nobody's now: " + strings.Join(names, ", ") + ". Delete it, or make the tenant again, which takes it back"
+	if len(names) == 0 || !r.memories.tellsStrays(owner, text) {
+		return
+	}
+	r.Log.Warn("a tenant is gone without its objects", "tenant", owner.String(), "objects", strings.Join(names, ", "))
+	gone := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}
+	r.Event(gone, corev1.EventTypeWarning, tenantv1.EventOrphanedResourceRetained, text)
+}
+
+// stray takes note of an object whose tenant nobody has looked at yet, if there is one.
+func (b *memories) stray(owner owned.Owner, at place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all[owner] != nil {
+		return
+	}
+	if b.unclaimed[owner] == nil {
+		b.unclaimed[owner] = map[place]bool{}
+	}
+	b.unclaimed[owner][at] = true
+}
+
+// strays returns those objects, and forgets them.
+func (b *memories) strays(owner owned.Owner) map[place]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := b.unclaimed[owner]
+	delete(b.unclaimed, owner)
+	if left == nil {
+		left = map[place]bool{}
+	}
+	return left
+}
+
+// tellsStrays tells whether something is to be told of what a tenant has left: it was not told
+// before.
+func (b *memories) tellsStrays(owner owned.Owner, text string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.toldStrays[owner] == text {
+		return false
+	}
+	b.toldStrays[owner] = text
+	return true
+}

@@ -1,0 +1,418 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/claims"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+	"github.com/yuba-dev/yuba/internal/tenants/targets"
+)
+
+// pass is the state of one call of Reconcile.
+type pass struct {
+	// obj is the tenant with its new status, before as it is in the API.
+	obj, before *tenantv1.Tenant
+	owner       owned.Owner
+	now         time.Time
+	memory      *memory
+	lives       func(owned.Owner) bool
+	plan        *plan
+	home        *targets.Cluster
+	// target is the cluster for kinds that this API does not serve; targetErr is why it cannot be
+	// used. others are earlier targets that still have objects.
+	target    *targets.Cluster
+	targetErr error
+	others    map[string]reached
+	// registryGone is the registry's name when it does not exist any more.
+	registryGone string
+	// entries is the inventory by where its objects are.
+	entries map[place]*tenantv1.AppliedResource
+	// items are ordered: dependencies first. lacks are the API groups of kinds that no API serves.
+	items []*item
+	lacks map[string]bool
+	// going are inventory entries that are being removed and still exist; leaving says why others
+	// cannot be removed yet.
+	going    []tenantv1.AppliedResource
+	leaving  []tenantv1.WaitingResource
+	decision decide.TenantDecision
+	news     []news
+	next     time.Time
+}
+
+// reached is a cluster, or why it cannot be reached.
+type reached struct {
+	*targets.Cluster
+	err error
+}
+
+// marks are the tenant's marks in a cluster.
+func (p *pass) marks(c *targets.Cluster) marks.Marks {
+	return marks.Marks{Tenant: p.obj, Away: c.Name != "", Seal: c.Seal, Lives: p.lives}
+}
+
+// news is an event to record when the pass is over.
+type news struct{ kind, reason, message string }
+
+// passTimeout bounds the requests of one pass.
+const passTimeout = 2 * time.Minute
+
+// Reconcile makes one pass over a Tenant.
+func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	began := r.Now()
+	obj := &tenantv1.Tenant{}
+	err := r.Fresh.Get(ctx, req.NamespacedName, obj)
+	if apierrors.IsNotFound(err) {
+		r.tellStrays(req.NamespacedName)
+		r.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read Tenant %s: %w", req.NamespacedName, err)
+	}
+	if obj.Spec.KubeConfig == nil {
+		r.Freed(r.Clusters.Turns.Yield(req.NamespacedName))
+	} else {
+		if !r.Clusters.Turns.Enter(req.NamespacedName) {
+			return ctrl.Result{}, nil // it is asked for again when it is its turn
+		}
+		defer func() { r.Freed(r.Clusters.Turns.Exit()) }()
+	}
+	bounded, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	p := &pass{obj: obj, before: obj.DeepCopy(), owner: req.NamespacedName, now: began, home: r.Clusters.Home, lives: r.Exists,
+		memory: r.memories.of(req.NamespacedName, obj.UID)}
+	result, err := r.passOver(bounded, p)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err()
+	}
+	word := passWell
+	switch {
+	case err != nil:
+		word = passFailed
+	case p.decision.Failed > 0:
+		word = passPartly
+	}
+	r.observe.TenantPass(word, r.Now().Sub(began))
+	return result, err
+}
+
+// passOver runs the phases of a pass.
+func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
+	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
+	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		if err := r.SetFinalizers(ctx, p.obj, p.before, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
+			return reconciling.Again(client.IgnoreNotFound(err))
+		}
+	}
+	// 2. Gather.
+	p.plan = makePlan(p.obj)
+	p.completeInventory()
+	r.reachTargets(ctx, p)
+	if !p.obj.DeletionTimestamp.IsZero() {
+		return r.finalize(ctx, p)
+	}
+	if p.plan.invalid != "" || p.plan.graph == nil {
+		return r.cannotBegin(ctx, p)
+	}
+	if err := r.gather(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 3. Decide and act until nothing is left to write: objects that are ready at once let others
+	// start.
+	if err := r.bringAbout(ctx, p); err != nil {
+		return reconciling.Again(client.IgnoreNotFound(err))
+	}
+	// 4. Remove the objects that are not in the template any more.
+	if err := r.clear(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 5. Record.
+	p.describe()
+	return r.record(ctx, p)
+}
+
+// gather gathers the facts about the tenant's objects.
+func (r *Controller) gather(ctx context.Context, p *pass) error {
+	registry := passes.RegistryOf(p.obj)
+	err := r.Cached.Get(ctx, registry, &tenantv1.TenantRegistry{})
+	switch {
+	case apierrors.IsNotFound(err) && registry.Name != "":
+		p.registryGone = registry.Name
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("look for TenantRegistry %s: %w", registry, err)
+	}
+	return p.gatherItems(ctx, r)
+}
+
+// maxRounds is how often a pass decides: each round writes at least one object, and no template is
+// that deep.
+const maxRounds = 64
+
+// bringAbout writes objects, round by round.
+func (r *Controller) bringAbout(ctx context.Context, p *pass) error {
+	noted := false
+	for range maxRounds {
+		p.decision = decide.Tenant(p.facts(r))
+		if !p.decision.Writes {
+			return r.refreshCopies(ctx, p)
+		}
+		// An object is in the inventory before it is created: a crash must not leave unknown objects.
+		if !noted && !p.begins() {
+			if err := r.note(ctx, p); err != nil {
+				return err
+			}
+			noted = true
+		}
+		var todo []*item
+		for i, d := range p.decision.Objects {
+			if d.Verb.Writes() {
+				todo = append(todo, p.items[i])
+			}
+		}
+		if err := r.writeAll(ctx, p, todo); err != nil {
+			return err
+		}
+	}
+	p.decision = decide.Tenant(p.facts(r))
+	p.next = moment.Earlier(p.next, p.now)
+	return nil
+}
+
+// begins tells whether this is the first pass over a tenant without status. Its spec is its
+// inventory then, which saves a write for each tenant: the registry does not change the spec before
+// there is a status. With a target that may be unreachable later this would not work.
+func (p *pass) begins() bool {
+	return p.unrecorded() && passes.SpecIsInventory(&p.obj.Spec)
+}
+
+// unrecorded tells whether the status has no inventory yet.
+func (p *pass) unrecorded() bool {
+	s := &p.obj.Status
+	return s.ObservedGeneration == 0 && len(s.Inventory)+len(s.AppliedResources) == 0
+}
+
+// note records the objects that this pass may create.
+func (r *Controller) note(ctx context.Context, p *pass) error {
+	p.obj.Status.Inventory = p.inventory(true)
+	if equality.Semantic.DeepEqual(p.obj.Status.Inventory, p.before.Status.Inventory) {
+		return nil
+	}
+	p.obj.Status.AppliedResources = appliedNames(p.obj.Status.Inventory)
+	setProgressing(p.obj)
+	return r.patchTenant(ctx, p)
+}
+
+// inventory lists the tenant's objects, their copies, and objects that still have to be removed.
+// planned adds those that do not exist yet.
+func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
+	var list []tenantv1.AppliedResource
+	seen := map[place]bool{}
+	add := func(e tenantv1.AppliedResource) {
+		if at := placeOf(&e); !seen[at] {
+			seen[at] = true
+			list = append(list, e)
+		}
+	}
+	copied := map[place]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			continue
+		}
+		for _, ref := range it.copies {
+			c := p.copyEntry(it.cluster, ref)
+			at := placeOf(&c)
+			if (planned || p.memory.copies[at].print != nil || p.entries[at] != nil) && !copied[at] {
+				copied[at] = true
+				add(c)
+			}
+		}
+		// Keep the record of objects that others took, so that the tenant does not take them back.
+		if planned || it.took() || it.exists() && (it.live == nil || p.marks(it.cluster).Ours(it.live)) {
+			add(p.entryOf(it))
+		}
+	}
+	for _, e := range p.obj.Status.Inventory {
+		if planned || p.stays(&e) {
+			add(e)
+		}
+	}
+	return list
+}
+
+// stays tells whether an entry belongs to an object that does not render now, or is being removed.
+func (p *pass) stays(e *tenantv1.AppliedResource) bool {
+	if slices.ContainsFunc(p.going, func(g tenantv1.AppliedResource) bool { return placeOf(&g) == placeOf(e) }) {
+		return true
+	}
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && (it.id == e.ID || e.ID == copiesID) })
+}
+
+// outcome is the result of writing an object. copied are the copies that were made for it.
+type outcome struct {
+	object *unstructured.Unstructured
+	err    error
+	copied map[place]duplicate
+}
+
+// writeAll writes objects, some at a time.
+func (r *Controller) writeAll(ctx context.Context, p *pass, todo []*item) error {
+	defer r.Writing()()
+	g := errgroup.Group{}
+	g.SetLimit(concurrency)
+	outcomes := make([]outcome, len(todo))
+	for i, it := range todo {
+		g.Go(func() error {
+			outcomes[i] = r.write(ctx, p, it)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	now := r.Now()
+	for i, it := range todo {
+		o := outcomes[i]
+		r.result(p, it, o, now)
+		word := writeWell
+		if o.err != nil {
+			word = writeFailed
+		}
+		r.observe.TenantWrite(it.ref.GroupKind.Kind, word, string(conflictPolicyOf(it.resource)))
+		if engine.IsConflict(o.err) {
+			r.observe.TenantConflict(p.obj.Namespace, p.obj.Name, it.ref.GroupKind.Kind, string(conflictPolicyOf(it.resource)))
+		}
+	}
+	return nil
+}
+
+func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
+	if resource.ConflictPolicy == "" {
+		return tenantv1.ConflictPolicyStuck
+	}
+	return resource.ConflictPolicy
+}
+
+// write writes one object. It runs beside other writes of the same tenant, and changes only its
+// outcome.
+func (r *Controller) write(ctx context.Context, p *pass, it *item) outcome {
+	o := outcome{}
+	w := r.writing(ctx, p, it.cluster, it.manifest, it.resource)
+	w.Owner, w.Live, w.Was = p.owner, it.live, it.was()
+	w.Left = it.live == nil && it.exists()
+	w.First = func(ctx context.Context) (err error) {
+		if len(it.copies) > 0 {
+			o.copied, err = r.copyAll(ctx, p, it)
+		}
+		return err
+	}
+	o.object, o.err = r.engine.Write(ctx, &it.cluster.Cluster, w)
+	return o
+}
+
+// writing is what the engine has to know to write an object of a tenant.
+func (r *Controller) writing(ctx context.Context, p *pass, c *targets.Cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
+	w := engine.Write{Manifest: manifest, Ownership: p.marks(c), Strategy: engine.Strategy(resource.PatchStrategy),
+		Force: resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Once: resource.CreationPolicy == tenantv1.CreationPolicyOnce}
+	if len(resource.IgnoreFields) > 0 {
+		w.Ignore = func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return render.WithIgnored(manifest, live, resource.IgnoreFields)
+		}
+	}
+	return w
+}
+
+// claimOf is the object as tenants claim it: targets have as many names as there are of them.
+func claimOf(it *item) claims.Place { return it.cluster.Place(it.ref.ID) }
+
+// claimed tells which objects are among the tenant's manifests.
+func (p *pass) claimed() func(claims.Place) bool {
+	wanted := map[claims.Place]bool{}
+	for _, it := range p.items {
+		if it.broken == "" {
+			wanted[claimOf(it)] = true
+		}
+	}
+	return func(at claims.Place) bool { return wanted[at] }
+}
+
+// record writes the status, and says when the next pass is due.
+func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
+	p.obj.Status.ObservedGeneration = p.obj.Generation
+	if err := r.patchTenant(ctx, p); err != nil {
+		return reconciling.Again(client.IgnoreNotFound(err))
+	}
+	r.sights.set(p.owner, p.sights())
+	r.readers.set(p.owner, p.reads())
+	p.memory.far = p.far()
+	if len(p.items) > 0 {
+		r.engine.Keep(p.owner, p.claimed())
+		p.prune()
+	}
+	r.tellNews(p)
+	return r.Until(p.next), nil
+}
+
+// prune forgets objects that the tenant no longer has.
+func (p *pass) prune() {
+	has := map[string]bool{}
+	for _, it := range p.items {
+		has[it.id] = true
+	}
+	for i := range p.obj.Status.Inventory {
+		has[keyOf(&p.obj.Status.Inventory[i])] = true
+	}
+	needed := map[place]bool{}
+	for _, it := range p.items {
+		for _, ref := range it.copies {
+			needed[place{it.cluster.Name, ref.ID}] = true
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		needed[placeOf(&p.obj.Status.Inventory[i])] = true
+	}
+	m := p.memory
+	maps.DeleteFunc(m.objects, func(id string, _ *left) bool { return !has[id] })
+	maps.DeleteFunc(m.refused, func(id string, _ *passes.Refusal) bool { return !has[id] })
+	maps.DeleteFunc(m.quarrels, func(id string, _ *quarrel) bool { return !has[id] })
+	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return !needed[at] })
+	maps.DeleteFunc(m.told, func(about, _ string) bool {
+		id, _, _ := strings.Cut(about, " ")
+		return !has[id]
+	})
+}
+
+// tellNews records the events of a pass.
+func (r *Controller) tellNews(p *pass) {
+	for _, n := range p.news {
+		kind := n.kind
+		if kind == "" {
+			kind = corev1.EventTypeNormal
+		}
+		r.Event(p.obj, kind, n.reason, n.message)
+	}
+}
