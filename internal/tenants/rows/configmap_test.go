@@ -97,7 +97,7 @@ func TestWhatIsNoListInAConfigMap(t *testing.T) {
 	_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
 	wantError(t, err, NotFound, "gone")
 	_, err = fromKey(t, "t.csv", "id").Read(context.Background(), Query{})
-	wantError(t, err, Invalid, "one column at least")
+	wantError(t, err, Invalid, "needs 1 to 1600 columns")
 	_, err = fromKey(t, "t.csv", "id\n"+strings.Repeat("a\n", 11)).Read(context.Background(), Query{Columns: []string{"id"}, Limits: Limits{Rows: 10}})
 	wantError(t, err, TooMuch, "more than 10 rows")
 	_, err = fromKey(t, "t.csv", "id\n"+strings.Repeat("a", 100)).Read(context.Background(), Query{Columns: []string{"id"}, Limits: Limits{Bytes: 50}})

@@ -273,7 +273,7 @@ func TestAPasswordIsNotToldToAnybody(t *testing.T) {
 				Host: host, Port: port, Username: "reader", PasswordRef: &tenantv1.SecretRef{Name: "db", Key: "password"}, Database: "shop", Table: "tenants", TLS: security,
 			}}, secrets, Options{})
 			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
-			wantError(t, err, AccessDenied, "plain text", "verify-full")
+			wantError(t, err, AccessDenied, "clear text", "verify-full")
 			if answer := <-told; strings.Contains(answer, secretWord) {
 				t.Errorf("the password was told: %q", answer)
 			}

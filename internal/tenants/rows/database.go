@@ -38,6 +38,28 @@ type table interface {
 	explain(err error) *Error
 }
 
+// oneMoment are the options of a transaction that sees one moment, and writes nothing.
+var oneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+
+// columnKinds runs a query for names and types of columns, and returns the types by name, both in
+// lower case.
+func columnKinds(ctx context.Context, tx *sql.Tx, query string, values ...any) (map[string]string, error) {
+	found, err := tx.QueryContext(ctx, query, values...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close() //nolint:errcheck // found.Err returns it
+	kinds := map[string]string{}
+	for found.Next() {
+		var name, kind string
+		if err := found.Scan(&name, &kind); err != nil {
+			return nil, err
+		}
+		kinds[strings.ToLower(name)] = strings.ToLower(kind)
+	}
+	return kinds, found.Err()
+}
+
 // statement returns the statement that reads all rows, and one more than the limit to detect too
 // many.
 func statement(t table, q Query, texts map[string]string) (string, []any) {
@@ -202,7 +224,7 @@ func collect(ctx context.Context, tx *sql.Tx, q Query, query string, values []an
 		if err != nil {
 			stop()
 		}
-		rows.Close() //nolint:errcheck // rows.Err has told
+		rows.Close() //nolint:errcheck // rows.Err returned it
 	}()
 	c := &collector{columns: q.Columns, limits: q.Limits}
 	found := make([]sql.NullString, len(q.Columns))

@@ -62,9 +62,7 @@ func (t *mysqlTable) reading() string {
 	return fmt.Sprintf("read table %s of database %s at %s as %s", quoted(t.spec.Table), quoted(t.spec.Database), said(t.address()), quoted(t.spec.Username))
 }
 
-func (t *mysqlTable) transaction() *sql.TxOptions {
-	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-}
+func (t *mysqlTable) transaction() *sql.TxOptions { return oneMoment }
 
 const mysqlKinds = "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
 
@@ -72,20 +70,8 @@ const mysqlKinds = "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMN
 // differs with bound values. Bits would be bytes, and bytes that are not text would fail. Columns
 // that the user may not see have no type here; the statement then fails with the reason.
 func (t *mysqlTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, _ Limits) (map[string]string, error) {
-	found, err := tx.QueryContext(ctx, mysqlKinds, t.spec.Database, t.spec.Table)
+	kinds, err := columnKinds(ctx, tx, mysqlKinds, t.spec.Database, t.spec.Table)
 	if err != nil {
-		return nil, err
-	}
-	defer found.Close() //nolint:errcheck // found.Err tells
-	kinds := map[string]string{}
-	for found.Next() {
-		var name, kind string
-		if err := found.Scan(&name, &kind); err != nil {
-			return nil, err
-		}
-		kinds[strings.ToLower(name)] = strings.ToLower(kind)
-	}
-	if err := found.Err(); err != nil {
 		return nil, err
 	}
 	texts := make(map[string]string, len(columns))

@@ -56,8 +56,8 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	return d, nil
 }
 
-// nothing is a connection string that takes nothing from the server's environment or files. The
-// real settings follow later.
+// nothing is a connection string that ignores the server's environment and files. The real settings
+// replace it.
 const nothing = "host=localhost port=5432 user=nobody password=none dbname=nothing sslmode=disable sslnegotiation=postgres " +
 	"target_session_attrs=any connect_timeout=10 passfile=/nonexistent servicefile=/nonexistent"
 
@@ -71,7 +71,7 @@ func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
 	}
 	config.Host, config.Port = t.spec.Host, uint16(t.spec.Port)
 	config.User, config.Password, config.Database = t.spec.Username, a.password, t.spec.Database
-	// Otherwise texts have the encoding of the database.
+	// The default is the encoding of the database.
 	config.RuntimeParams = map[string]string{"application_name": "yuba", "client_encoding": "UTF8"}
 	config.ConnectTimeout = connectTimeout
 	config.TLSConfig, config.Fallbacks = a.tls, nil
@@ -88,8 +88,7 @@ func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
 		frontend.SetMaxBodyLen(longestValue) // a row, at most
 		return frontend
 	}
-	// Poolers between hand a transaction's connection to others after it, so that nothing may be
-	// prepared on it.
+	// Connection poolers pass the connection on after a transaction, so do not prepare statements.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return config, nil
 }
@@ -99,12 +98,10 @@ func (t *postgresTable) reading() string {
 		said(net.JoinHostPort(t.spec.Host, strconv.Itoa(int(t.spec.Port)))), quoted(t.spec.Username))
 }
 
-func (t *postgresTable) transaction() *sql.TxOptions {
-	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-}
+func (t *postgresTable) transaction() *sql.TxOptions { return oneMoment }
 
-// prepare has the server itself end what takes too long: a connection that is closed does not end
-// its statement.
+// prepare has the server itself end slow statements: closing a connection does not end its
+// statement.
 func (t *postgresTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, limits Limits) (map[string]string, error) {
 	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(max(1, limits.Time.Milliseconds()), 10)); err != nil {
 		return nil, err
@@ -116,8 +113,8 @@ func (t *postgresTable) prepare(ctx context.Context, tx *sql.Tx, columns []strin
 	return texts, nil
 }
 
-// from gives the table another name: a name without a column would be that of the table, and the
-// whole row.
+// from renames the table: a column name that does not exist, but equals the table's name, would
+// mean the whole row.
 func (t *postgresTable) from() string {
 	return t.column(t.spec.Schema) + "." + t.column(t.spec.Table) + ` AS "the rows of yuba"`
 }
@@ -126,7 +123,7 @@ func (t *postgresTable) column(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// among compares bytes, whatever the collation of the column takes for the same.
+// among compares bytes: the collation of the column may match different text.
 func (t *postgresTable) among(text string, first, count int) string {
 	parameters := make([]string, count)
 	for i := range parameters {
@@ -144,16 +141,16 @@ func (t *postgresTable) explain(err error) *Error {
 		return &Error{Class: class, Why: said(t.access.hide(told.Message)), Then: then}
 	case strings.Contains(err.Error(), "authentication method requirement"): // the driver has no type for it
 		return &Error{
-			Class: AccessDenied, Why: "the server wants the password in plain text, which is not done as long as it may be anybody",
-			Then: "tls.mode verify-full makes sure who it is",
+			Class: AccessDenied, Why: "the server requests the password in clear text, which is refused because the server is not authenticated",
+			Then: "Set tls.mode to verify-full",
 		}
 	case errors.As(err, &claimed):
-		return &Error{Class: Unreachable, Why: fmt.Sprintf("what came was no answer, or a row of more than %d MiB", longestValue>>20)}
+		return &Error{Class: Unreachable, Why: fmt.Sprintf("the response is not that of a database, or has a row of more than %d MiB", longestValue>>20)}
 	}
 	return unreachable(err)
 }
 
-// postgresClass sorts the codes of errors that readings meet, by their class or one by one.
+// postgresClass classifies error codes.
 func postgresClass(code string) (class Class, then string) {
 	switch code {
 	case "42501":
@@ -165,7 +162,7 @@ func postgresClass(code string) (class Class, then string) {
 	}
 	switch {
 	case strings.HasPrefix(code, "28"):
-		return AccessDenied, "User, password and the place that the user may come from (pg_hba.conf) have to fit"
+		return AccessDenied, "Check user, password and the hosts from which the user may connect (pg_hba.conf)"
 	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "58"):
 		return Unreachable, ""
 	}

@@ -15,26 +15,26 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// The bounds of a reading that names none.
+// The default limits of a reading.
 const (
 	DefaultRows  = 100_000
 	DefaultBytes = 256 << 20
 	DefaultTime  = time.Minute
 )
 
-// mostColumns is what a query may ask for: PostgreSQL's tables have 1600 columns at most.
+// mostColumns limits the columns of a query: tables of PostgreSQL have at most 1600.
 const mostColumns = 1600
 
-// Query is what is asked of a source.
+// Query is what to read from a source.
 type Query struct {
 	// Columns are the columns to read. Databases return rows in the order of the first one.
 	Columns []string
-	// Where are the conditions that rows must meet, all of them.
+	// Where are the conditions; rows must meet all of them.
 	Where  []tenantv1.RowCondition
 	Limits Limits
 }
 
-// Limits bound a reading. What is zero has its default.
+// Limits bound a reading. Zero means the default.
 type Limits struct {
 	Rows  int
 	Bytes int64
@@ -43,43 +43,40 @@ type Limits struct {
 
 // Reading is all rows of a source at one moment.
 type Reading struct {
-	// Rows have every column of the query each; nil is NULL.
+	// Rows have all columns of the query; nil is NULL.
 	Rows []map[string]*string
-	// Deaf is why the source does not tell of changes although it should; empty when it does, or
-	// never could.
+	// Deaf is why the source does not signal changes although it should; empty if it does, or does not
+	// support it.
 	Deaf string
 }
 
-// Source is a place with rows. Its methods may be called at the same time; readings wait for each
-// other.
+// Source is an origin of rows. Its methods are safe for concurrent use; readings wait for each other.
 type Source interface {
-	// Read returns all rows or an error, which is an [*Error] and changes nothing: the next reading
-	// may succeed.
+	// Read returns all rows or an [*Error]. After an error the next reading may succeed.
 	Read(ctx context.Context, q Query) (*Reading, error)
-	// Changes returns a channel that has something when the rows may have changed, a few times a
-	// second at most, and that is closed when the context or the source ends. It is nil when the
-	// source cannot tell: then only readings find changes.
+	// Changes returns a channel that signals when the rows may have changed, a few times a second at
+	// most. It is closed when the context or the source ends. It is nil if the source does not support
+	// it: then only readings find changes.
 	Changes(ctx context.Context) <-chan struct{}
-	// Close ends connections, channels and readings. It can be called again.
+	// Close ends connections, channels and readings. It may be called again.
 	Close() error
 }
 
-// Secrets are what sources may look up: objects in the namespace of the registry. Errors say which
-// one could not be read, and are those of the API, which tell whether it is there.
+// Secrets gives sources access to objects in the namespace of the registry. Errors name the object
+// and wrap that of the API, so that apierrors.IsNotFound works.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (map[string][]byte, error)
 	ConfigMap(ctx context.Context, name string) (map[string]string, error)
 }
 
-// Options are what the server's administrator decides about sources.
+// Options are decisions of the server's administrator.
 type Options struct {
-	// SQLiteDirs are the directories below which SQLite files may be read; there are none by
-	// default.
+	// SQLiteDirs are the directories in which SQLite files may be read; none by default.
 	SQLiteDirs []string
 }
 
-// Open returns the source that a registry describes. It connects to nothing yet. The conditions of
-// the description are the caller's to put into queries.
+// Open returns the source that a registry describes. It does not connect yet. The caller puts the
+// conditions of the description into queries.
 func Open(ctx context.Context, spec tenantv1.DataSource, secrets Secrets, opts Options) (Source, error) {
 	switch {
 	case spec.Type == tenantv1.SourceMySQL && spec.MySQL != nil:
@@ -94,8 +91,8 @@ func Open(ctx context.Context, spec tenantv1.DataSource, secrets Secrets, opts O
 		return &configMap{spec: *spec.ConfigMap, secrets: secrets}, nil
 	}
 	return nil, &Error{
-		Class: Invalid, Doing: "open the source", Why: "spec.source.type is " + quoted(string(spec.Type)) + ", and nothing says where that is",
-		Then: "The field of that name in spec.source says it",
+		Class: Invalid, Doing: "open the source", Why: "spec.source.type is " + quoted(string(spec.Type)) + ", but the field with its settings is missing",
+		Then: "Set the field of that name in spec.source",
 	}
 }
 
@@ -109,11 +106,11 @@ func (q Query) checked(doing string) (Query, error) {
 	}
 	invalid := func(why string) (Query, error) { return q, &Error{Class: Invalid, Doing: doing, Why: why} }
 	if len(columns) == 0 || len(columns) > mostColumns {
-		return invalid("a query needs one column at least, and has room for 1600")
+		return invalid("a query needs 1 to 1600 columns")
 	}
 	for _, column := range columns {
 		if column == "" || strings.ContainsRune(column, 0) {
-			return invalid("a column has no name, or one that cannot be")
+			return invalid("a column has an empty or invalid name")
 		}
 	}
 	for _, condition := range q.Where {
@@ -134,7 +131,7 @@ func (q Query) checked(doing string) (Query, error) {
 	return q, nil
 }
 
-// names are all columns that the query is about: those to read, and those of conditions.
+// names are all columns of the query: those to read, and those of conditions.
 func (q Query) names() []string {
 	names := slices.Clone(q.Columns)
 	for _, condition := range q.Where {
@@ -145,15 +142,13 @@ func (q Query) names() []string {
 	return names
 }
 
-// longestValue is what one value may have, or what a source has in one piece. Whoever reads it
-// makes room for all of it.
+// longestValue limits one value, and other parts of a source that are in memory as a whole.
 const longestValue = 64 << 20
 
-// cellCost is what a value costs beside its text, and a NULL instead of one: rows of NULLs are not
-// for nothing.
+// cellCost is the memory for a value besides its text: rows of NULLs are not free.
 const cellCost = 48
 
-// collector takes rows within the limits of a reading.
+// collector collects rows within the limits of a reading.
 type collector struct {
 	columns []string
 	limits  Limits
@@ -161,7 +156,7 @@ type collector struct {
 	rows    []map[string]*string
 }
 
-// add takes one row; the values are those of the columns, in their order, and are not kept.
+// add adds one row, with values in the order of the columns. It does not keep the slice.
 func (c *collector) add(values []sql.NullString) error {
 	if len(c.rows) == c.limits.Rows {
 		return tooManyRows(c.limits)
@@ -187,8 +182,7 @@ func (c *collector) add(values []sql.NullString) error {
 
 func (c *collector) reading() *Reading { return &Reading{Rows: c.rows} }
 
-// legible writes bytes that are no text as PostgreSQL does: templates and manifests hold text
-// alone.
+// legible formats bytes that are not text as PostgreSQL does: templates and manifests need text.
 func legible(text string) string {
 	if utf8.ValidString(text) {
 		return text

@@ -20,14 +20,14 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// sqliteFile is a table of a SQLite file. The file may be replaced by another one between readings.
+// sqliteFile is a table of a SQLite file. The file may be replaced between readings.
 type sqliteFile struct {
 	table *sqliteTable
 	dirs  []string
 	life  *life
 
 	mu sync.Mutex
-	// opened reads the file that info is of; both are nil until the first reading.
+	// opened reads the file described by info; both are nil until the first reading.
 	opened *database
 	info   fs.FileInfo
 }
@@ -37,24 +37,23 @@ func openSQLite(spec *tenantv1.SQLiteSource, dirs []string) (Source, error) {
 	switch {
 	case len(dirs) == 0:
 		return nil, &Error{
-			Class: AccessDenied, Doing: t.reading(), Why: "SQLite files on the server's disk are not read",
-			Then: "Its administrator may allow a directory with --sqlite-sources",
+			Class: AccessDenied, Doing: t.reading(), Why: "reading SQLite files from the server's disk is not enabled",
+			Then: "The administrator may allow a directory with --sqlite-sources",
 		}
 	case spec.Path == "" || strings.ContainsRune(spec.Path, 0):
-		return nil, &Error{Class: Invalid, Doing: t.reading(), Why: "spec.source.sqlite.path names no file"}
+		return nil, &Error{Class: Invalid, Doing: t.reading(), Why: "spec.source.sqlite.path does not name a file"}
 	}
 	return &sqliteFile{table: t, dirs: dirs, life: newLife()}, nil
 }
 
-// located is the file as it was found: below a directory that is allowed, by a path without links.
+// located is a file in an allowed directory, with a path without symbolic links.
 type located struct {
 	path string
 	info fs.FileInfo
 }
 
-// locate looks where the file is. No link is followed below a directory that is allowed: what a
-// path means must not change between this look and SQLite's own, and what lies elsewhere is
-// nobody's to read.
+// locate finds the file. It follows no links in allowed directories: the path must mean the same
+// file when SQLite opens it, and files elsewhere must not be read.
 func (f *sqliteFile) locate() (*located, error) {
 	outside, nowhere := true, true
 	for _, dir := range f.dirs {
@@ -74,16 +73,16 @@ func (f *sqliteFile) locate() (*located, error) {
 		return found, nil
 	}
 	if nowhere {
-		return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "none of the directories that --sqlite-sources allows is there"}
+		return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "none of the directories in --sqlite-sources exists"}
 	}
 	if outside {
-		return nil, &Error{Class: AccessDenied, Doing: f.table.reading(), Why: "it is not below the directories that --sqlite-sources allows"}
+		return nil, &Error{Class: AccessDenied, Doing: f.table.reading(), Why: "the file is not in a directory that --sqlite-sources allows"}
 	}
-	return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "there is no such file"}
+	return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "the file does not exist"}
 }
 
-// inside returns the path below a directory, and where the directory is. The administrator's
-// directory may be a link itself.
+// inside returns the path relative to a directory, and the directory's real path: it may be a link
+// itself.
 func inside(dir, path string) (rel, real string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", "", err
@@ -103,7 +102,7 @@ func inside(dir, path string) (rel, real string, err error) {
 	return "", "", fs.ErrPermission
 }
 
-// plainFile finds a file that no link leads to.
+// plainFile finds a file without following links.
 func plainFile(dir, rel string) (*located, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -114,13 +113,13 @@ func plainFile(dir, rel string) (*located, error) {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {
 		if info, err = root.Lstat(filepath.Join(parts[:i+1]...)); err != nil {
-			return nil, fs.ErrNotExist // what else it may be is nothing to tell about directories in between
+			return nil, fs.ErrNotExist // reveal nothing else about directories
 		}
 		switch last := i == len(parts)-1; {
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, errors.New("a link leads there, and links are not followed")
+			return nil, errors.New("the path contains a symbolic link, which is not followed")
 		case last && !info.Mode().IsRegular():
-			return nil, errors.New("it is no file")
+			return nil, errors.New("it is not a regular file")
 		case !last && !info.IsDir():
 			return nil, fs.ErrNotExist
 		}
@@ -156,7 +155,7 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	// SQLite opened the file by its path: it has to be the one that was looked at.
+	// SQLite opened the file by its path: check that it is the same file.
 	if again, err := f.locate(); err != nil || !os.SameFile(f.info, again.info) {
 		f.forget()
 		return nil, &Error{Class: Unreachable, Doing: f.table.reading(), Why: "the file was replaced while it was read"}
@@ -165,14 +164,13 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 	return reading, nil
 }
 
-// address is how SQLite is told to open a file: for reading, and nothing of what a file's schema
-// may do but that.
+// address returns the URI of a file: read-only, and without functions that its schema might call.
 func address(path string) string {
 	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "trusted_schema(0)", "cell_size_check(1)"}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: options.Encode()}).String()
 }
 
-// shortValues bounds what a view can make of nothing: a value has room for a gigabyte otherwise.
+// shortValues limits values that a view computes; the default is a gigabyte.
 func shortValues(conn *sql.Conn) error {
 	_, err := sqlite.Limit(conn, sqliteLimitLength, longestValue)
 	return err
@@ -193,40 +191,28 @@ func (f *sqliteFile) Close() error {
 	return nil
 }
 
-// sqliteTable is how SQLite is asked.
+// sqliteTable is a table of SQLite.
 type sqliteTable struct{ spec tenantv1.SQLiteSource }
 
 func (t *sqliteTable) reading() string {
 	return fmt.Sprintf("read table %s of SQLite file %s", quoted(t.spec.Table), quoted(t.spec.Path))
 }
 
-// transaction: SQLite has one kind of reading, which sees one moment.
+// transaction returns no options: all transactions of SQLite see one moment.
 func (t *sqliteTable) transaction() *sql.TxOptions { return nil }
 
-// prepare looks for the columns: SQLite has one code for all that can be wrong with a statement.
+// prepare checks the columns, because SQLite has one error code for all invalid statements.
 func (t *sqliteTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, _ Limits) (map[string]string, error) {
-	found, err := tx.QueryContext(ctx, "SELECT name FROM pragma_table_xinfo(?)", t.spec.Table)
+	known, err := columnKinds(ctx, tx, "SELECT name, '' FROM pragma_table_xinfo(?)", t.spec.Table)
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() //nolint:errcheck // found.Err tells
-	known := map[string]bool{}
-	for found.Next() {
-		var name string
-		if err := found.Scan(&name); err != nil {
-			return nil, err
-		}
-		known[strings.ToLower(name)] = true
-	}
-	if err := found.Err(); err != nil {
-		return nil, err
-	}
 	if len(known) == 0 {
-		return nil, &Error{Class: NotFound, Why: "there is no such table"}
+		return nil, &Error{Class: NotFound, Why: "the table does not exist"}
 	}
 	texts := make(map[string]string, len(columns))
 	for _, column := range columns {
-		if !known[strings.ToLower(column)] {
+		if _, there := known[strings.ToLower(column)]; !there {
 			return nil, &Error{Class: NotFound, Why: "there is no column " + quoted(column)}
 		}
 		texts[column] = "CAST(" + t.column(column) + " AS TEXT)"
@@ -236,7 +222,7 @@ func (t *sqliteTable) prepare(ctx context.Context, tx *sql.Tx, columns []string,
 
 func (t *sqliteTable) from() string { return "main." + t.column(t.spec.Table) }
 
-// column uses backticks: what stands in double quotes and is no column, SQLite takes for a text.
+// column uses backticks: SQLite takes an unknown name in double quotes as a string.
 func (t *sqliteTable) column(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
@@ -245,10 +231,10 @@ func (t *sqliteTable) among(text string, _, count int) string {
 	return "(" + text + " COLLATE BINARY) IN (" + strings.Repeat("?, ", count-1) + "?)"
 }
 
-// sqliteLimitLength is the limit of texts and blobs, by its number.
+// sqliteLimitLength is the number of the limit for strings and blobs.
 const sqliteLimitLength = 0
 
-// The codes of SQLite that readings meet.
+// Result codes of SQLite.
 const (
 	sqlitePerm     = 3
 	sqliteBusy     = 5
@@ -268,20 +254,20 @@ func (t *sqliteTable) explain(err error) *Error {
 	}
 	switch told.Code() & 0xff {
 	case sqliteBusy, sqliteLocked:
-		return &Error{Class: Unreachable, Why: "somebody is writing to it and holds the lock"}
+		return &Error{Class: Unreachable, Why: "another program holds the lock to write to it"}
 	case sqliteIOErr:
-		return &Error{Class: Unreachable, Why: "the disk does not give it out"}
+		return &Error{Class: Unreachable, Why: "an I/O error occurred on the disk"}
 	case sqliteReadOnly:
 		return &Error{
-			Class: Unreachable, Why: "it was left in the middle of a write, or its write-ahead log cannot be shared",
-			Then: "Whoever writes to it has to open it once more, and the server needs to be able to write beside it",
+			Class: Unreachable, Why: "a write was interrupted, or its write-ahead log cannot be shared",
+			Then: "Open it again with the program that writes to it, and let the server write to its directory",
 		}
 	case sqlitePerm, sqliteAuth, sqliteCantOpen:
-		return &Error{Class: AccessDenied, Why: "the server may not open it", Then: "It needs to read the file, and with a write-ahead log to write beside it"}
+		return &Error{Class: AccessDenied, Why: "the server may not open it", Then: "It needs to read the file and, for a write-ahead log, to write to its directory"}
 	case sqliteTooBig:
 		return &Error{Class: TooMuch, Why: fmt.Sprintf("a value has more than %d MiB", longestValue>>20)}
 	case sqliteNotADB:
-		return &Error{Class: Invalid, Why: "it is no SQLite database, or an encrypted one"}
+		return &Error{Class: Invalid, Why: "it is not a SQLite database, or is encrypted"}
 	}
 	return &Error{Class: Failed, Why: said(told.Error())}
 }

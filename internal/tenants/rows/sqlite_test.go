@@ -109,12 +109,12 @@ func TestWhatSQLiteDoesNotHave(t *testing.T) {
 		class       Class
 		want        string
 	}{
-		"no table":                 {path, "tenant", Query{Columns: []string{"id"}}, NotFound, "no such table"},
+		"no table":                 {path, "tenant", Query{Columns: []string{"id"}}, NotFound, "the table does not exist"},
 		"no column":                {path, "tenants", Query{Columns: []string{"id", "uid"}}, NotFound, `no column "uid"`},
 		"no column of a condition": {path, "tenants", Query{Columns: []string{"id"}, Where: []tenantv1.RowCondition{{Column: "plan", Operator: exists}}}, NotFound, `no column "plan"`},
-		"no file":                  {filepath.Join(dir, "gone.db"), "tenants", Query{Columns: []string{"id"}}, NotFound, "no such file"},
-		"no database":              {filepath.Join(dir, "no.db"), "tenants", Query{Columns: []string{"id"}}, Invalid, "no SQLite database"},
-		"a directory":              {dir + "/sub", "tenants", Query{Columns: []string{"id"}}, AccessDenied, "no file"},
+		"no file":                  {filepath.Join(dir, "gone.db"), "tenants", Query{Columns: []string{"id"}}, NotFound, "the file does not exist"},
+		"no database":              {filepath.Join(dir, "no.db"), "tenants", Query{Columns: []string{"id"}}, Invalid, "not a SQLite database"},
+		"a directory":              {dir + "/sub", "tenants", Query{Columns: []string{"id"}}, AccessDenied, "not a regular file"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if strings.HasSuffix(test.path, "/sub") {
@@ -177,9 +177,9 @@ func TestWhichFilesAreRead(t *testing.T) {
 		"outside, from there": {"../other/t.db", "--sqlite-sources"},
 		"not there, outside":  {filepath.Join(base, "gone", "t.db"), "--sqlite-sources"},
 		"the directory":       {allowed, "--sqlite-sources"},
-		"a link out":          {filepath.Join(allowed, "out.db"), "links are not followed"},
-		"a directory out":     {filepath.Join(allowed, "out", "t.db"), "links are not followed"},
-		"a link inside":       {filepath.Join(allowed, "in.db"), "links are not followed"},
+		"a link out":          {filepath.Join(allowed, "out.db"), "contains a symbolic link"},
+		"a directory out":     {filepath.Join(allowed, "out", "t.db"), "contains a symbolic link"},
+		"a link inside":       {filepath.Join(allowed, "in.db"), "contains a symbolic link"},
 	} {
 		t.Run(sentence, func(t *testing.T) { wantError(t, read(test.path, allowed), AccessDenied, test.want) })
 	}
@@ -239,7 +239,7 @@ func TestAFileThatIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
-	wantError(t, err, NotFound, "no such file")
+	wantError(t, err, NotFound, "the file does not exist")
 }
 
 func TestHowManyRowsThereMayBe(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// The pauses before a directory is watched that could not be, which double.
+// The pauses before another attempt to watch the directory, which double.
 const (
 	shortestLook = time.Second
 	longestLook  = time.Minute
 )
 
-// Changes tells of writes to the file. A directory that is not there yet, or is replaced, is
-// watched once it is there.
+// Changes signals writes to the file. A directory that does not exist yet, or is replaced, is watched
+// once it exists.
 func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 	return f.life.watch(ctx, func(ctx context.Context, changed chan<- struct{}) {
 		for next := shortestLook; ; next = min(2*next, longestLook) {
@@ -33,8 +33,7 @@ func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 	})
 }
 
-// follow watches the directory of the file for as long as that is there; it tells whether it was
-// able to.
+// follow watches the directory of the file while that exists. It reports whether it could.
 func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	dir, err := f.directory()
 	if err != nil {
@@ -44,12 +43,12 @@ func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	if err != nil {
 		return f.deaf(err)
 	}
-	defer watcher.Close() //nolint:errcheck // nobody listens any more
+	defer watcher.Close() //nolint:errcheck // its events are not read any more
 	if err := watcher.Add(dir); err != nil {
 		return f.deaf(err)
 	}
 	f.life.deaf.Store(nil)
-	// What was written before, nobody saw.
+	// Earlier writes were not watched.
 	signal(changed)
 	name := filepath.Base(f.table.spec.Path)
 	for {
@@ -72,14 +71,14 @@ func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	}
 }
 
-// deaf takes note of why nothing is heard of the file.
+// deaf records why the file cannot be watched.
 func (f *sqliteFile) deaf(err error) bool {
 	why := "the file's directory cannot be watched: " + said(err.Error())
 	f.life.deaf.Store(&why)
 	return false
 }
 
-// directory is the one that the file is in, or will be.
+// directory is the directory of the file, even if that does not exist yet.
 func (f *sqliteFile) directory() (string, error) {
 	dir := ""
 	for _, allowed := range f.dirs {
@@ -100,8 +99,8 @@ func (f *sqliteFile) directory() (string, error) {
 	return dir, nil
 }
 
-// wrote tells whether an event may be about rows. Readings make files beside the database, too: a
-// log that is empty, and its index. They must not cause the next reading.
+// wrote reports whether an event may be about rows. Readings also create files: an empty log and its
+// index. They must not cause the next reading.
 func wrote(name string, event fsnotify.Event) bool {
 	switch filepath.Base(event.Name) {
 	case name:

@@ -61,9 +61,9 @@ func TestWhatAQueryMayAskFor(t *testing.T) {
 		query Query
 		want  string
 	}{
-		"no columns":               {Query{}, "one column at least"},
-		"a column without a name":  {Query{Columns: []string{""}}, "no name"},
-		"a name that cannot be":    {Query{Columns: []string{"a\x00b"}}, "no name"},
+		"no columns":               {Query{}, "needs 1 to 1600 columns"},
+		"a column without a name":  {Query{Columns: []string{""}}, "empty or invalid name"},
+		"a name that cannot be":    {Query{Columns: []string{"a\x00b"}}, "empty or invalid name"},
 		"a condition that is none": {Query{Columns: []string{"id"}, Where: []tenantv1.RowCondition{{Column: "id", Operator: "Is"}}}, "operator"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// leastPause is between two signals of one source: who writes a thousand rows one by one causes a
-// few readings.
+// leastPause is the pause between two signals of one source, so that a thousand single writes cause
+// only a few readings.
 const leastPause = 200 * time.Millisecond
 
-// life is that of a source: what watches on its behalf ends with it.
+// life ends with a source, and ends its watches.
 type life struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	// mu keeps watches from beginning while the end waits for those that there are.
+	// mu prevents new watches while end waits for the existing ones.
 	mu      sync.Mutex
 	ended   bool
 	watches sync.WaitGroup
-	// deaf is why nobody can watch; nil when somebody does, or has not tried yet.
+	// deaf is why the source cannot be watched; nil if it is, or no attempt was made.
 	deaf atomic.Pointer[string]
 }
 
@@ -40,12 +40,12 @@ func (l *life) end() {
 	l.watches.Wait()
 }
 
-// bind makes a context end with the life. The function ends it in any case.
+// bind returns a context that ends with the life, or with the returned function.
 func (l *life) bind(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	unlink := context.AfterFunc(l.ctx, cancel)
 	if l.ctx.Err() != nil {
-		cancel() // at once, and not a moment later
+		cancel() // AfterFunc would do it asynchronously
 	}
 	return ctx, func() {
 		unlink()
@@ -53,7 +53,7 @@ func (l *life) bind(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// deafness is why nobody can watch, if so.
+// deafness is why the source cannot be watched; empty if it can be.
 func (l *life) deafness() string {
 	if why := l.deaf.Load(); why != nil {
 		return *why
@@ -61,15 +61,14 @@ func (l *life) deafness() string {
 	return ""
 }
 
-// watch runs a watcher until the context or the life ends, and hands on what it tells, not too
-// often. The last change is never lost: a signal that nobody has taken yet stands for all later
-// ones.
+// watch runs a watcher until the context or the life ends, and forwards its signals, not too often.
+// The last change is never lost: a pending signal covers all later ones.
 func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, changed chan<- struct{})) <-chan struct{} {
 	told := make(chan struct{}, 1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
-		watcher(l.ctx, make(chan struct{}, 1)) // it only tidies up
+		watcher(l.ctx, make(chan struct{}, 1)) // the watcher only cleans up
 		close(told)
 		return told
 	}
@@ -99,7 +98,7 @@ func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, chan
 	return told
 }
 
-// signal leaves word in a channel that has room for one.
+// signal sends to a channel unless a signal is pending.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -107,7 +106,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// pause waits; it tells whether the context is still alive.
+// pause waits. It reports whether the context is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -20,31 +20,31 @@ const (
 	doesNotExist = "DoesNotExist"
 )
 
-// wrong says what is wrong with a condition. One of no values would leave out all rows, or none:
-// whoever wrote it meant something else.
+// wrong says what is wrong with a condition; empty if it is valid. A condition without values would
+// exclude all rows or none, which cannot be meant.
 func wrong(c tenantv1.RowCondition) string {
 	switch {
 	case c.Column == "" || strings.ContainsRune(c.Column, 0):
-		return "a condition in spec.source.where names no column"
+		return "a condition in spec.source.where does not name a column"
 	case c.Operator == exists || c.Operator == doesNotExist:
 		if len(c.Values) > 0 {
-			return fmt.Sprintf("the condition about column %s has values, which %s does not look at", quoted(c.Column), c.Operator)
+			return fmt.Sprintf("the condition for column %s has values, which the operator %s does not use", quoted(c.Column), c.Operator)
 		}
 	case c.Operator != in && c.Operator != notIn:
-		return fmt.Sprintf("the condition about column %s has the operator %s; there are In, NotIn, Exists and DoesNotExist", quoted(c.Column), quoted(c.Operator))
+		return fmt.Sprintf("the condition for column %s has the operator %s; use In, NotIn, Exists or DoesNotExist", quoted(c.Column), quoted(c.Operator))
 	case len(c.Values) == 0:
-		return fmt.Sprintf("the condition about column %s has no values", quoted(c.Column))
+		return fmt.Sprintf("the condition for column %s has no values", quoted(c.Column))
 	}
 	for _, value := range c.Values {
-		// PostgreSQL knows no such text; what one source refuses is refused on all.
+		// PostgreSQL does not support it; refuse it for all sources.
 		if strings.ContainsRune(value, 0) {
-			return fmt.Sprintf("the condition about column %s has a value with a NUL in it", quoted(c.Column))
+			return fmt.Sprintf("the condition for column %s has a value with a NUL character", quoted(c.Column))
 		}
 	}
 	return ""
 }
 
-// holds tells whether a value meets a condition. The statements of databases say the same.
+// holds reports whether a value meets a condition. Statements for databases mean the same.
 func holds(c tenantv1.RowCondition, value sql.NullString) bool {
 	switch c.Operator {
 	case exists:
@@ -54,6 +54,6 @@ func holds(c tenantv1.RowCondition, value sql.NullString) bool {
 	case in:
 		return value.Valid && slices.Contains(c.Values, legible(value.String))
 	}
-	// NULL is none of the values.
+	// NULL equals none of the values.
 	return !value.Valid || !slices.Contains(c.Values, legible(value.String))
 }

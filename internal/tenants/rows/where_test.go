@@ -50,10 +50,10 @@ func TestWhatIsWrongWithConditions(t *testing.T) {
 		"fine without values":     {condition(exists), ""},
 		"no values":               {condition(in), "has no values"},
 		"no values to leave out":  {condition(notIn), "has no values"},
-		"values for nothing":      {condition(exists, "a"), "does not look at"},
+		"values for nothing":      {condition(exists, "a"), "does not use"},
 		"an operator of its own":  {condition("Like", "a%"), `the operator "Like"`},
-		"no column":               {tenantv1.RowCondition{Operator: exists}, "names no column"},
-		"a column that cannot be": {tenantv1.RowCondition{Column: "a\x00", Operator: exists}, "names no column"},
+		"no column":               {tenantv1.RowCondition{Operator: exists}, "does not name a column"},
+		"a column that cannot be": {tenantv1.RowCondition{Column: "a\x00", Operator: exists}, "does not name a column"},
 		"a value that cannot be":  {condition(in, "a\x00"), "NUL"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
