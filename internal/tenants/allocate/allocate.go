@@ -9,40 +9,28 @@ import (
 )
 
 const (
-	// maxPools bounds how many pools one tenant asks: templates may compute their names.
+	// maxPools limits the pools of one tenant: templates may compute their names.
 	maxPools = 64
-	// maxPoolName bounds a pool's name, which becomes a key of the tenant.
+	// maxPoolName limits a pool's name, which becomes a key of the tenant.
 	maxPoolName = 63
 )
-
-// FullError is the error of who asks a pool that has nothing left in the range.
-type FullError struct {
-	Pool     string
-	Min, Max int64
-}
-
-func (e *FullError) Error() string {
-	return fmt.Sprintf("pool %q has no integer left between %d and %d: living tenants have them all. Make the range larger, or let tenants go",
-		e.Pool, e.Min, e.Max)
-}
 
 // Pools are the pools of one registry. They are not for concurrent use.
 type Pools struct {
 	pools map[string]*pool
-	// owned is what each owner has, by pool.
+	// owned are the integers of each owner, by pool.
 	owned map[string]map[string]int64
 }
 
-// pool knows which integers are not free.
+// pool has the used integers.
 type pool struct {
-	// used counts the owners of an integer: data that was restored may have two for one.
+	// used counts the owners of an integer: after a restore there may be two.
 	used map[int64]int
-	// next is, for the beginning of a range, the first integer that may be free: all before it are
-	// used.
+	// next is the first integer that may be free, by the beginning of the range.
 	next map[int64]int64
 }
 
-// New returns pools of which nobody has anything.
+// New returns empty pools.
 func New() *Pools {
 	return &Pools{pools: map[string]*pool{}, owned: map[string]map[string]int64{}}
 }
@@ -54,8 +42,8 @@ func (p *Pools) pool(name string) *pool {
 	return p.pools[name]
 }
 
-// Keep says what an owner has already. It may be said again for each tenant of the owner: the first
-// answer for a pool counts, and nobody else gets any of the others.
+// Keep restores the integers of an owner. It may be called for each tenant of the owner: the first
+// integer of a pool counts, and the others are not given to other owners.
 func (p *Pools) Keep(owner string, numbers map[string]int64) {
 	for name, n := range numbers {
 		had, ok := p.owned[owner][name]
@@ -76,22 +64,21 @@ func (p *Pools) own(owner, name string, n int64) {
 	p.owned[owner][name] = n
 }
 
-// For is how one tenant of an owner asks. had is what the tenant itself has already.
+// For allocates for one tenant of an owner. had are the integers that the tenant has.
 func (p *Pools) For(owner string, had map[string]int64) *Asking {
 	return &Asking{pools: p, owner: owner, numbers: maps.Clone(had), fresh: map[string]int64{}}
 }
 
-// Asking is one tenant that asks, during one rendering.
+// Asking allocates for one tenant during one rendering.
 type Asking struct {
 	pools   *Pools
 	owner   string
 	numbers map[string]int64
-	// fresh is what nobody had before.
+	// fresh are the integers that were free before.
 	fresh map[string]int64
 }
 
-// Allocate returns the tenant's integer of a pool. It gives it one of the range, both ends
-// included, if it has none.
+// Allocate returns the tenant's integer of a pool, or allocates one of the range, ends included.
 func (a *Asking) Allocate(name string, smallest, largest int64) (int64, error) {
 	if err := checkName(name); err != nil {
 		return 0, err
@@ -100,15 +87,16 @@ func (a *Asking) Allocate(name string, smallest, largest int64) (int64, error) {
 		return n, nil
 	}
 	if len(a.numbers) >= maxPools {
-		return 0, fmt.Errorf("allocate from pool %q: the tenant has integers of %d pools already, and more is not allowed", name, len(a.numbers))
+		return 0, fmt.Errorf("allocate from pool %q: the tenant has integers of %d pools, which is the limit", name, len(a.numbers))
 	}
 	n, ok := a.pools.owned[a.owner][name]
 	if !ok {
 		if smallest > largest {
-			return 0, fmt.Errorf("allocate from pool %q: the range from %d to %d has nothing in it", name, smallest, largest)
+			return 0, fmt.Errorf("allocate from pool %q: the range from %d to %d is empty", name, smallest, largest)
 		}
 		if n, ok = a.pools.pool(name).take(smallest, largest); !ok {
-			return 0, &FullError{Pool: name, Min: smallest, Max: largest}
+			return 0, fmt.Errorf("pool %q has no free integer between %d and %d: existing tenants have them all. Extend the range, or delete tenants",
+				name, smallest, largest)
 		}
 		a.pools.own(a.owner, name, n)
 		a.fresh[name] = n
@@ -120,8 +108,7 @@ func (a *Asking) Allocate(name string, smallest, largest int64) (int64, error) {
 	return n, nil
 }
 
-// Numbers is what the tenant has now, by pool: what it had before, and what it was given since. Nil
-// when it has nothing.
+// Numbers returns the tenant's integers by pool, old and new; nil if it has none.
 func (a *Asking) Numbers() map[string]int64 {
 	if len(a.numbers) == 0 {
 		return nil
@@ -129,7 +116,7 @@ func (a *Asking) Numbers() map[string]int64 {
 	return maps.Clone(a.numbers)
 }
 
-// Undo gives back what was given since: nobody has seen it. The tenant must not ask again.
+// Undo releases the new integers, which nobody has seen. Do not allocate again after it.
 func (a *Asking) Undo() {
 	for name, n := range a.fresh {
 		delete(a.pools.owned[a.owner], name)
@@ -172,12 +159,12 @@ func (p *pool) release(n int64) {
 
 func checkName(name string) error {
 	if name == "" || len(name) > maxPoolName {
-		return fmt.Errorf("allocate: the name of a pool has 1 to %d characters, and %q has %d", maxPoolName, clip(name), len(name))
+		return fmt.Errorf("allocate: the name of a pool must have 1 to %d characters; %q has %d", maxPoolName, clip(name), len(name))
 	}
 	for i := range len(name) {
 		c := name[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return fmt.Errorf("allocate: the name of a pool has letters, digits, hyphens, underscores and dots, and %q has others", clip(name))
+			return fmt.Errorf("allocate: the name of a pool may contain letters, digits, hyphens, underscores and dots; %q has others", clip(name))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@
 package allocate
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -88,12 +87,8 @@ func TestAPoolThatIsFull(t *testing.T) {
 	}
 	a := p.For("late", map[string]int64{"port": 1})
 	_, err := a.Allocate("redis", 0, 15)
-	var full *FullError
-	if !errors.As(err, &full) {
+	if err == nil || !strings.Contains(err.Error(), `pool "redis" has no free integer between 0 and 15`) {
 		t.Fatalf("error is %v", err)
-	}
-	if diff := cmp.Diff(&FullError{Pool: "redis", Max: 15}, full); diff != "" {
-		t.Errorf("error (-want +got):\n%s", diff)
 	}
 	if n := ask(t, a, "redis", 0, 16); n != 16 {
 		t.Errorf("with a larger range it got %d", n)
@@ -146,11 +141,11 @@ func TestQuestionsThatMakeNoSense(t *testing.T) {
 		had               map[string]int64
 		want              string
 	}{
-		"a range with nothing in it": {"redis", 5, 4, nil, "the range from 5 to 4 has nothing in it"},
+		"a range with nothing in it": {"redis", 5, 4, nil, "the range from 5 to 4 is empty"},
 		"a pool without a name":      {"", 0, 1, nil, "1 to 63 characters"},
 		"a name that is too long":    {strings.Repeat("x", 64), 0, 1, nil, "has 64"},
 		"a name with other signs":    {"a/b", 0, 1, nil, `"a/b" has others`},
-		"a pool too many":            {"redis", 0, 1, many, "64 pools already"},
+		"a pool too many":            {"redis", 0, 1, many, "64 pools, which is the limit"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			a := New().For("acme", c.had)

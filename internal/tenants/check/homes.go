@@ -18,8 +18,8 @@ func (c *checker) homes(objects []render.Object) {
 		}
 	}
 	for _, o := range objects {
-		id := identityOf(o)
-		if kept := stays[id.name]; id.Group == "" && id.Kind == "Namespace" && kept != "" && o.Resource.DeletionPolicy != tenantv1.DeletionPolicyRetain {
+		id := render.IdentityOf(o.Object)
+		if kept := stays[id.Name]; id.Group == "" && id.Kind == "Namespace" && kept != "" && o.Resource.DeletionPolicy != tenantv1.DeletionPolicyRetain {
 			c.find(Warning, o.ID, "the namespace stays when the tenant is deleted, because %q is in it and has deletionPolicy: Retain; set it here, too", kept)
 		}
 	}

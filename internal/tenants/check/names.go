@@ -6,42 +6,24 @@ package check
 import (
 	"fmt"
 	"maps"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// identity tells objects apart, as an API does: the version of their kind makes no difference.
-type identity struct {
-	schema.GroupKind
-	namespace, name string
-}
-
-// String returns "Secret default/acme".
-func (i identity) String() string {
-	return i.Kind + " " + strings.TrimPrefix(i.namespace+"/"+i.name, "/")
-}
-
-func identityOf(o render.Object) identity {
-	return identity{o.Object.GroupVersionKind().GroupKind(), o.Object.GetNamespace(), o.Object.GetName()}
-}
-
 // identities finds objects that two tenants would share. That two of one tenant are one is found by
 // rendering.
 func (c *checker) identities(objects []render.Object) {
-	first := map[identity]string{}
+	first := map[render.Identity]string{}
 	for _, o := range objects {
-		first[identityOf(o)] = o.ID
+		first[render.IdentityOf(o.Object)] = o.ID
 	}
 	others, whole := c.objects(another(c.subject.Row), false)
 	if !whole {
 		return // with other values it does not render; that says nothing of this one
 	}
 	for _, o := range others {
-		if id := identityOf(o); first[id] == o.ID {
+		if id := render.IdentityOf(o.Object); first[id] == o.ID {
 			c.find(Warning, o.ID, "every tenant would have the same %s, and all but the first would conflict with it; put {{ .uid }} into its name or namespace", id)
 		}
 	}

@@ -107,12 +107,12 @@ func names(list []string, some, none string) string {
 // would wait for ever.
 func (c *checker) keys(objects []render.Object) {
 	for _, o := range objects {
-		id := identityOf(o)
-		if out := c.outputs[secretName{id.namespace, id.name}]; id.Group == "" && id.Kind == "Secret" && out != nil {
+		id := render.IdentityOf(o.Object)
+		if out := c.outputs[secretName{id.Namespace, id.Name}]; id.Group == "" && id.Kind == "Secret" && out != nil {
 			c.find(Error, o.ID, "the stack %q writes its outputs to a Secret of this name, and does not overwrite one that it does not own", out.id)
 		}
 		for _, ref := range references(o.Object.Object) {
-			out := c.outputs[secretName{cmp.Or(ref.namespace, id.namespace), ref.name}]
+			out := c.outputs[secretName{cmp.Or(ref.namespace, id.Namespace), ref.name}]
 			if out == nil || out.keys == nil || ref.optional || out.has(ref.key) {
 				continue
 			}

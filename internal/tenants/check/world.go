@@ -36,8 +36,8 @@ func (c *checker) world(ctx context.Context, objects []render.Object, w World) e
 	}
 	namespaces := map[string]bool{}
 	for _, o := range objects {
-		if id := identityOf(o); id.Group == "" && id.Kind == "Namespace" {
-			namespaces[id.name] = true
+		if id := render.IdentityOf(o.Object); id.Group == "" && id.Kind == "Namespace" {
+			namespaces[id.Name] = true
 		}
 	}
 	for _, o := range objects {

@@ -60,7 +60,7 @@ configMaps:
 	})
 	update(w, &tenantv1.Tenant{}, "acme-web", func(o *tenantv1.Tenant) { o.Finalizers = nil })
 	w.eventually("it is told what is left", func() bool {
-		return strings.Contains(w.events(tenantv1.EventOrphanedResourceRetained), "nobody's now: ConfigMap/"+elsewhere+"/first.")
+		return strings.Contains(w.events(tenantv1.EventOrphanedResourceRetained), "without an owner: ConfigMap/"+elsewhere+"/first.")
 	})
 	other := *w
 	other.namespace = elsewhere

@@ -87,7 +87,7 @@ func Deletion(objects []Made) DeletionDecision {
 				o.Message += ": " + m.Stays
 				d.Cause = cmp.Or(d.Cause, o.Message)
 			case len(m.Finalizers) > 0:
-				o.Message += ": it waits for its finalizers " + list(m.Finalizers)
+				o.Message += ": it waits for its finalizers " + List(m.Finalizers)
 				waits = cmp.Or(waits, o.Message)
 			}
 		case m.Refused != "":
@@ -97,7 +97,7 @@ func Deletion(objects []Made) DeletionDecision {
 			o.Verb = GoingRetain
 		default:
 			if o.For = users[m.Key]; len(o.For) > 0 {
-				o.Verb, o.Message = GoingWait, fmt.Sprintf("%s goes after %s", m.Name, list(o.For))
+				o.Verb, o.Message = GoingWait, fmt.Sprintf("%s goes after %s", m.Name, List(o.For))
 			} else {
 				o.Verb = GoingDelete
 			}
@@ -110,7 +110,7 @@ func Deletion(objects []Made) DeletionDecision {
 	}
 	d.Cause = cmp.Or(d.Cause, waits)
 	if len(left) > 0 {
-		d.Message = fmt.Sprintf("%s to go: %s", Count(len(left), "object has", "objects have"), list(left))
+		d.Message = fmt.Sprintf("%s to go: %s", Count(len(left), "object has", "objects have"), List(left))
 	}
 	return d
 }

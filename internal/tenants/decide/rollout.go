@@ -185,7 +185,7 @@ func canaries(f RolloutFacts, tenants, waiting []Bringing) ([]Bringing, string) 
 		return waiting, ""
 	}
 	first := slices.DeleteFunc(slices.Clone(waiting), func(t Bringing) bool { return !t.Canary })
-	return first, "the others wait until these are ready: " + list(unready)
+	return first, "the others wait until these are ready: " + List(unready)
 }
 
 // pick selects as many tenants as may be on their way.
@@ -237,7 +237,7 @@ func (d *RolloutDecision) tell(f RolloutFacts, way int, broken []string, held st
 	case d.Paused():
 		d.Phase = PhaseFailed
 		d.Message = fmt.Sprintf("%d of %d tenants have the change. The rollout is paused, because these have failed or were not ready after %s: %s. "+
-			"It continues when they are ready, or when the template changes", d.Updated, d.Total, f.Deadline, list(d.Failed))
+			"It continues when they are ready, or when the template changes", d.Updated, d.Total, f.Deadline, List(d.Failed))
 		return
 	case d.Updated+len(broken) == d.Total && way == 0:
 		d.Phase = PhaseComplete
@@ -249,7 +249,7 @@ func (d *RolloutDecision) tell(f RolloutFacts, way int, broken []string, held st
 		parts = append(parts, held)
 	}
 	if len(broken) > 0 {
-		parts = append(parts, "these cannot be rendered: "+list(broken))
+		parts = append(parts, "these cannot be rendered: "+List(broken))
 	}
 	d.Message = strings.Join(parts, "; ")
 }

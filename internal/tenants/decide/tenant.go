@@ -266,9 +266,9 @@ func (p *pass) needs(o Object) (ObjectDecision, bool) {
 	}
 	switch {
 	case len(failed) > 0 && o.Skips:
-		return ObjectDecision{Verb: VerbSkip, For: failed, Message: "skipped because its dependencies have failed: " + list(failed)}, true
+		return ObjectDecision{Verb: VerbSkip, For: failed, Message: "skipped because its dependencies have failed: " + List(failed)}, true
 	case len(missing) > 0:
-		return ObjectDecision{Verb: VerbWait, For: missing, Message: "waits for " + list(missing)}, true
+		return ObjectDecision{Verb: VerbWait, For: missing, Message: "waits for " + List(missing)}, true
 	}
 	return ObjectDecision{}, false
 }

@@ -55,7 +55,7 @@ func (d *tally) add(o Object, od ObjectDecision) {
 		d.Skipped++
 		d.skipped = append(d.skipped, o.ID)
 	case od.Verb == VerbWait && len(od.For) > 0:
-		d.waiting = append(d.waiting, fmt.Sprintf("%s (for %s)", o.ID, list(od.For)))
+		d.waiting = append(d.waiting, fmt.Sprintf("%s (for %s)", o.ID, List(od.For)))
 	default:
 		d.unready = append(d.unready, o.ID)
 	}
@@ -88,7 +88,7 @@ func (d *tally) conclude(f TenantFacts) {
 	}
 	d.Conflict = Condition{Reason: ReasonNoConflict, Message: "no object has another owner"}
 	if d.Conflicted > 0 {
-		d.Conflict = Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: " + list(d.conflicted)}
+		d.Conflict = Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: " + List(d.conflicted)}
 	}
 	d.Progressing = Condition{Reason: ReasonReconcileComplete, Message: "nothing is in progress"}
 	if d.Writes || len(d.waiting)+len(d.unready) > 0 {
@@ -115,7 +115,7 @@ func (d *tally) message() string {
 		{"failed", d.failed}, {"of somebody else", d.conflicted}, {"skipped", d.skipped}, {"waiting", d.waiting}, {"not ready yet", d.unready},
 	} {
 		if len(p.names) > 0 {
-			parts = append(parts, p.what+": "+list(p.names))
+			parts = append(parts, p.what+": "+List(p.names))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -37,15 +37,15 @@ const (
 	PhaseComplete   = "Complete"
 )
 
-// named is the number of names in a message.
-const named = 5
+// Named is the number of names in a message.
+const Named = 5
 
-// list formats the first few names, and the number of others.
-func list(names []string) string {
-	if len(names) <= named {
+// List formats the first few names, and the number of others.
+func List(names []string) string {
+	if len(names) <= Named {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:named], ", "), len(names)-named)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:Named], ", "), len(names)-Named)
 }
 
 // Count formats a number of things.

@@ -49,7 +49,7 @@ func TestLists(t *testing.T) {
 		"a, b, c, d, e":            {"a", "b", "c", "d", "e"},
 		"a, b, c, d, e and 1 more": {"a", "b", "c", "d", "e", "f"},
 	} {
-		if got := list(names); got != want {
+		if got := List(names); got != want {
 			t.Errorf("%v is %q, want %q", names, got, want)
 		}
 	}

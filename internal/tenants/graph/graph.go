@@ -15,12 +15,12 @@ import (
 type Edge struct {
 	// From is the id of the object that waits, To of the one that it waits for.
 	From, To string
-	// Declared tells that the template says so, in dependIds.
+	// Declared is true for edges of dependIds.
 	Declared bool
-	// Ready tells that To must be ready; otherwise it has to be there.
+	// Ready is true if To must be ready, not only exist.
 	Ready bool
-	// Because names what From refers to, as in "Secret shops/acme-outputs". It is empty when the
-	// edge is declared.
+	// Because names the reference, as in "Secret shops/acme-outputs". It is empty for declared
+	// edges.
 	Because string
 }
 
@@ -32,7 +32,7 @@ func (e Edge) String() string {
 	return e.From + " -> " + e.To + " (" + e.Because + ")"
 }
 
-// Graph is what the objects of a tenant wait for.
+// Graph has the edges between the objects of a tenant.
 type Graph struct {
 	ids     []string
 	place   map[string]int
@@ -44,13 +44,13 @@ type Graph struct {
 	leftOut []Edge
 }
 
-// Of makes the graph of objects. It fails when two have one id, and when dependIds form a cycle. An
-// id in dependIds that no object has is no failure: its object may be one that cannot be made.
+// Of returns the graph of objects. Duplicate ids and cycles of dependIds are errors. An unknown id in
+// dependIds is not: its object may not render.
 func Of(objects []render.Object) (*Graph, error) {
 	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
 	for i, o := range objects {
 		if _, twice := g.place[o.ID]; twice {
-			return nil, fmt.Errorf("two objects have the id %s; in a template each has its own", o.ID)
+			return nil, fmt.Errorf("two objects have the id %s; ids must be unique in a template", o.ID)
 		}
 		g.place[o.ID] = i
 		g.ids = append(g.ids, o.ID)
@@ -63,19 +63,19 @@ func Of(objects []render.Object) (*Graph, error) {
 	return g, nil
 }
 
-// CycleError says that objects wait for each other because their template says so.
+// CycleError is a cycle of dependIds.
 type CycleError struct {
-	// IDs are those of the cycle, each before the one that it waits for; the first is the last
-	// again.
+	// IDs are the ids of the cycle, each before the one that it waits for; the first is repeated at
+	// the end.
 	IDs []string
 }
 
 // Error returns "dependIds form a cycle: a -> b -> a; …".
 func (e *CycleError) Error() string {
-	return "dependIds form a cycle: " + strings.Join(e.IDs, " -> ") + "; each would wait for the next one forever: take one of them out"
+	return "dependIds form a cycle: " + strings.Join(e.IDs, " -> ") + "; each would wait for the next one forever: remove one of them"
 }
 
-// declare adds the edges that templates name.
+// declare adds the edges of dependIds.
 func (g *Graph) declare(objects []render.Object) {
 	for _, o := range objects {
 		told := map[string]bool{}
@@ -93,8 +93,8 @@ func (g *Graph) declare(objects []render.Object) {
 	}
 }
 
-// infer adds the edges of references. Only when all of them together close a cycle, they are looked
-// at one by one.
+// infer adds the edges of references. It adds them one by one only if all of them together close a
+// cycle.
 func (g *Graph) infer(objects []render.Object) {
 	declared := make(map[string]int, len(g.needs))
 	for id, edges := range g.needs {
@@ -126,7 +126,7 @@ func (g *Graph) infer(objects []render.Object) {
 	g.sort()
 }
 
-// add adds an edge, unless there is one already.
+// add adds an edge, unless one exists.
 func (g *Graph) add(e Edge) {
 	if ends := [2]string{e.From, e.To}; !g.joined[ends] {
 		g.joined[ends] = true
@@ -134,11 +134,11 @@ func (g *Graph) add(e Edge) {
 	}
 }
 
-// maxLooks bounds the search for references that close cycles, to about a second: templates are not
-// always kind. What is not looked at is left out.
+// maxLooks limits the search for references that close cycles to about a second, also for malicious
+// templates. The remaining references are left out.
 const maxLooks = 5_000_000
 
-// reaches tells whether one object waits for another, by way of others perhaps.
+// reaches reports whether one object waits for another, directly or not.
 func (g *Graph) reaches(from, to string, looks *int) bool {
 	seen, open := map[string]bool{from: true}, []string{from}
 	for len(open) > 0 {
@@ -158,8 +158,8 @@ func (g *Graph) reaches(from, to string, looks *int) bool {
 	return false
 }
 
-// sort puts each object behind those that it waits for, and returns a cycle when there is one. It
-// does without recursion: templates may have thousands of objects in a row.
+// sort puts each object after those that it waits for, and returns a cycle if there is one. It is not
+// recursive, because templates may have chains of thousands of objects.
 func (g *Graph) sort() (cycle []string) {
 	type visit struct {
 		id   string
@@ -201,14 +201,14 @@ func (g *Graph) sort() (cycle []string) {
 	return nil
 }
 
-// Order is all ids, each behind those that it waits for.
+// Order returns all ids, each after those that it waits for.
 func (g *Graph) Order() []string { return slices.Clone(g.order) }
 
-// Needs are the edges to what an object waits for itself: declared ones first.
+// Needs returns the edges from an object, declared ones first.
 func (g *Graph) Needs(id string) []Edge { return slices.Clone(g.needs[id]) }
 
-// Missing are the ids in an object's dependIds that no object has.
+// Missing returns the ids in an object's dependIds that no object has.
 func (g *Graph) Missing(id string) []string { return slices.Clone(g.missing[id]) }
 
-// LeftOut are references that are not waited for, because each would have closed a cycle.
+// LeftOut returns the references without edges, because each would have closed a cycle.
 func (g *Graph) LeftOut() []Edge { return slices.Clone(g.leftOut) }

@@ -80,7 +80,7 @@ func TestCyclesAreNamed(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
-	if _, err := Of(objectsOf(t, `[{id: a}, {id: b}, {id: a}]`)); err == nil || err.Error() != "two objects have the id a; in a template each has its own" {
+	if _, err := Of(objectsOf(t, `[{id: a}, {id: b}, {id: a}]`)); err == nil || err.Error() != "two objects have the id a; ids must be unique in a template" {
 		t.Error(err)
 	}
 	g, err := Of(objectsOf(t, `[{id: a, dependIds: [gone, b, gone, lost]}, {id: b}, {id: c, dependIds: [b]}]`))

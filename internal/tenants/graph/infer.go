@@ -5,48 +5,38 @@ package graph
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// target names an object that others refer to.
-type target struct{ group, kind, namespace, name string }
-
-// String returns "Secret shops/acme-outputs".
-func (t target) String() string {
-	if t.namespace == "" {
-		return t.kind + " " + t.name
-	}
-	return t.kind + " " + t.namespace + "/" + t.name
-}
-
-// reference is what one object says of another.
+// reference names an object that another one refers to.
 type reference struct {
-	target
-	// ready tells that it is of no use before the other one is ready.
+	render.Identity
+	// ready is true if the object must be ready to be useful.
 	ready bool
 }
 
-// provider is an object through which a target is there.
+// provider is an object that makes references valid.
 type provider struct {
 	id string
-	// ready tells that the target is not there before the provider is ready.
+	// ready is true if the provider must be ready for that.
 	ready bool
 }
 
-// maxProviders is how many objects one target is there through: it is one, unless stacks write to
-// one Secret in turns.
+// maxProviders limits the providers of one object: there is one, unless several stacks write to one
+// Secret.
 const maxProviders = 4
 
-// inferred are the edges of all references, in the order of the objects and of what is in them: one
-// from one object to another, which demands readiness if any of the references does.
+// inferred returns the edges of all references, in the order of the objects and their fields: at most
+// one between two objects, which requires readiness if any of the references does.
 func inferred(objects []render.Object) []Edge {
-	provided, waits := map[target][]provider{}, make(map[string]bool, len(objects))
+	provided, waits := map[render.Identity][]provider{}, make(map[string]bool, len(objects))
 	for _, o := range objects {
 		waits[o.ID] = o.Resource.WaitsForReady()
 		for _, t := range provides(o.Object) {
-			if len(provided[t.target]) < maxProviders {
-				provided[t.target] = append(provided[t.target], provider{id: o.ID, ready: t.ready})
+			if len(provided[t.Identity]) < maxProviders {
+				provided[t.Identity] = append(provided[t.Identity], provider{id: o.ID, ready: t.ready})
 			}
 		}
 	}
@@ -54,7 +44,7 @@ func inferred(objects []render.Object) []Edge {
 	for _, o := range objects {
 		from := map[string]int{}
 		for _, r := range references(o.Object) {
-			for _, p := range provided[r.target] {
+			for _, p := range provided[r.Identity] {
 				if p.id == o.ID {
 					continue
 				}
@@ -71,16 +61,20 @@ func inferred(objects []render.Object) []Edge {
 	return edges
 }
 
-// provides are what is there because of an object: the object itself, and the Secret that a stack
+// provides returns the objects that exist because of an object: itself, and the Secret that a stack
 // writes.
 func provides(u *unstructured.Unstructured) []reference {
-	gvk := u.GroupVersionKind()
-	self := target{gvk.Group, gvk.Kind, u.GetNamespace(), u.GetName()}
-	all := []reference{{target: self}}
-	if gvk.Group == stackGroup && gvk.Kind == stackKind {
-		if name := text(u.Object, "spec", "writeOutputsToSecret", "name"); name != "" {
-			all = append(all, reference{target{"", kindSecret, u.GetNamespace(), name}, true})
-		}
+	all := []reference{{Identity: render.IdentityOf(u)}}
+	if name := OutputsOf(u); name != "" {
+		all = append(all, reference{render.Identity{GroupKind: schema.GroupKind{Kind: kindSecret}, Namespace: u.GetNamespace(), Name: name}, true})
 	}
 	return all
+}
+
+// OutputsOf is the Secret that a stack writes its outputs to; empty for other objects.
+func OutputsOf(u *unstructured.Unstructured) string {
+	if gvk := u.GroupVersionKind(); gvk.Group != stackGroup || gvk.Kind != stackKind {
+		return ""
+	}
+	return text(u.Object, "spec", "writeOutputsToSecret", "name")
 }

@@ -11,9 +11,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// Groups and kinds that are spoken of more than once.
+// Groups and kinds that occur more than once.
 const (
 	stackGroup  = "infra.contrib.fluxcd.io"
 	stackKind   = "Terraform"
@@ -23,13 +25,13 @@ const (
 	kindServiceAccount = "ServiceAccount"
 )
 
-// collector gathers what one object refers to.
+// collector collects the references of one object.
 type collector struct {
 	group, kind, namespace string
 	found                  []reference
 }
 
-// readers know where the manifests of a kind refer to others.
+// readers read the references of known kinds.
 var readers = map[schema.GroupKind]func(c *collector, u map[string]any){
 	{Group: "", Kind: "Pod"}:                                  func(c *collector, u map[string]any) { c.pod(u["spec"]) },
 	{Group: "", Kind: "ReplicationController"}:                podTemplate,
@@ -61,12 +63,12 @@ var readers = map[schema.GroupKind]func(c *collector, u map[string]any){
 	},
 }
 
-// references are what an object refers to, in the order in which it says so.
+// references returns the references of an object, in the order of its fields.
 func references(u *unstructured.Unstructured) []reference {
 	gvk := u.GroupVersionKind()
 	c := &collector{group: gvk.Group, kind: gvk.Kind, namespace: u.GetNamespace()}
 	if c.namespace != "" {
-		c.found = append(c.found, reference{target{"", "Namespace", "", c.namespace}, true})
+		c.found = append(c.found, reference{render.Identity{GroupKind: schema.GroupKind{Kind: "Namespace"}, Name: c.namespace}, true})
 	}
 	switch read := readers[gvk.GroupKind()]; {
 	case read != nil:
@@ -129,7 +131,7 @@ func source(c *collector, u map[string]any) {
 	}
 }
 
-// flux reads what Flux's kinds have in common.
+// flux reads the common fields of Flux's kinds.
 func (c *collector) flux(u map[string]any) {
 	c.source(at(u, "spec", "sourceRef"))
 	c.dependencies(each(u, "spec", "dependsOn"))
@@ -162,11 +164,10 @@ func stack(c *collector, u map[string]any) {
 	c.pod(pod)
 }
 
-// deepest is how far into a manifest of a custom kind references are looked for.
+// deepest limits the depth of references in manifests of custom kinds.
 const deepest = 32
 
-// usual reads a manifest of a kind of which nothing is known, by the names that references have
-// almost everywhere.
+// usual reads a manifest of an unknown kind, by the usual names of references.
 func (c *collector) usual(value any, depth int) {
 	if depth > deepest {
 		return
@@ -190,14 +191,14 @@ func (c *collector) usual(value any, depth int) {
 	}
 }
 
-// elsewhere adds what a reference leads to that may name a namespace.
+// elsewhere adds a reference that may name a namespace.
 func (c *collector) elsewhere(kind string, ref any) {
 	if !optional(ref) {
 		c.add("", kind, cmp.Or(text(ref, "namespace"), c.namespace), text(ref, "name"), false)
 	}
 }
 
-// dependencies are others of the same kind. They must be ready.
+// dependencies adds other objects of the same kind, which must be ready.
 func (c *collector) dependencies(list []any) {
 	for _, other := range list {
 		c.add(c.group, c.kind, cmp.Or(text(other, "namespace"), c.namespace), text(other, "name"), true)
@@ -266,7 +267,7 @@ func (c *collector) volume(v any) {
 
 func optional(ref any) bool { return at(ref, "optional") == true }
 
-// required adds what a reference by name leads to, unless it may be missing.
+// required adds a reference by name, unless it is optional.
 func (c *collector) required(kind string, ref any) {
 	if !optional(ref) {
 		c.core(kind, text(ref, "name"))
@@ -279,11 +280,11 @@ func (c *collector) core(kind, name string) { c.add("", kind, c.namespace, name,
 
 func (c *collector) add(group, kind, namespace, name string, ready bool) {
 	if kind != "" && name != "" {
-		c.found = append(c.found, reference{target{group, kind, namespace, name}, ready})
+		c.found = append(c.found, reference{render.Identity{GroupKind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name}, ready})
 	}
 }
 
-// at is what stands in objects in objects, and nil where there is no such thing.
+// at returns the value at a path; nil if it does not exist.
 func at(value any, names ...string) any {
 	for _, name := range names {
 		object, ok := value.(map[string]any)

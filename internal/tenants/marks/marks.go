@@ -6,7 +6,6 @@ package marks
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +17,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
 // Marks are those of a tenant's objects in one cluster.
@@ -178,9 +178,6 @@ func (m Marks) Foreign(o, manifest metav1.Object) string {
 	return makers(o)
 }
 
-// MaxNamed is how many names a message lists.
-const MaxNamed = 5
-
 // makers names the field managers of an object.
 func makers(o metav1.Object) string {
 	var names []string
@@ -192,10 +189,7 @@ func makers(o metav1.Object) string {
 	if len(names) == 0 {
 		return "whoever made it before the tenant was there"
 	}
-	if more := len(names) - MaxNamed; more > 0 {
-		names = append(names[:MaxNamed], fmt.Sprintf("and %d others", more))
-	}
-	return fmt.Sprintf("%s, who made it before the tenant was there", strings.Join(names, ", "))
+	return decide.List(names) + ", who made it before the tenant was there"
 }
 
 // controlled names the controller of an object; empty for none, and for tenants of this API.

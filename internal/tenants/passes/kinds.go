@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -72,8 +71,8 @@ func RegistryOfTemplate(t *tenantv1.TenantTemplate) types.NamespacedName {
 
 // Validated reports whether the present generation of a template was found to be valid.
 func Validated(t *tenantv1.TenantTemplate) bool {
-	c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
+	c := conditions.Of(t, tenantv1.ConditionValid)
+	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
 }
 
 // Standing is how a tenant is now.
@@ -88,8 +87,8 @@ type Standing struct {
 // StandingOf returns how a tenant is. Conditions of an earlier generation do not count.
 func StandingOf(t *tenantv1.Tenant) Standing {
 	s := Standing{Deleting: t.DeletionTimestamp != nil, Recorded: t.Status.ObservedGeneration > 0, Generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
-	c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionReady)
-	if c == nil || c.ObservedGeneration != t.Generation || t.Status.ObservedGeneration != t.Generation {
+	c := conditions.Of(t, tenantv1.ConditionReady)
+	if c.ObservedGeneration != t.Generation || t.Status.ObservedGeneration != t.Generation {
 		return s
 	}
 	s.Ready = c.Status == metav1.ConditionTrue

@@ -180,7 +180,7 @@ func (r *Controller) creations(p *pass) []change {
 		if p.more = len(changes) >= mostAtOnce; p.more {
 			break
 		}
-		template, of := p.templates[c.Template], p.rowOf(c.UID)
+		template, of := p.templates[c.Template], p.rows[c.UID]
 		if template == nil || of == nil {
 			continue
 		}
@@ -242,7 +242,7 @@ func (r *Controller) updates(p *pass, changes []change) []change {
 		if now == nil {
 			continue
 		}
-		of := p.rowOf(now.Spec.UID)
+		of := p.rows[now.Spec.UID]
 		if of == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
-	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
 // Reconcile makes one pass over a TenantRegistry, or over the tenants of one that is gone.
@@ -234,8 +235,7 @@ func (r *Controller) describeFailure(p *pass, last *reading) {
 	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again. The next attempt is at %s, or now with \"yuba reconcile tenantregistry %s -n %s\"",
 		passes.OneLine(last.err.Error()), since, p.account.nextReading(p.obj.Spec.Source.Interval()).UTC().Format(time.RFC3339), p.obj.Name, p.obj.Namespace)
 	reason := failureReason(last.err)
-	before := slices.IndexFunc(p.before.Status.Conditions, func(c metav1.Condition) bool { return c.Type == tenantv1.ConditionReady })
-	if before < 0 || p.before.Status.Conditions[before].Reason != reason {
+	if conditions.Of(p.before, tenantv1.ConditionReady).Reason != reason {
 		r.Event(p.obj, corev1.EventTypeWarning, tenantv1.EventDatabaseQueryFailed, message)
 	}
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
@@ -262,14 +262,12 @@ func (r *Controller) tellRejected(p *pass) {
 	}
 }
 
+// firstOf returns the first text, and whether there are others.
 func firstOf(texts []string) string {
-	if len(texts) == 0 {
-		return ""
+	if len(texts) > 1 {
+		return texts[0] + "; and others"
 	}
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return fmt.Sprintf("%s; and others", texts[0])
+	return strings.Join(texts, "")
 }
 
 // describeHold says whether a deletion waits for somebody to confirm it.
@@ -296,6 +294,3 @@ func (r *Controller) describeHold(p *pass) {
 		r.Event(p.obj, corev1.EventTypeWarning, tenantv1.EventDeletionHeld, message)
 	}
 }
-
-// rowOf is the row of a uid.
-func (p *pass) rowOf(uid string) *row.Row { return p.rows[uid] }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -35,7 +36,7 @@ func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 		return nil, []Error{{Where: "metadata.annotations", Reason: err.Error()}}
 	}
 	m := &objects{tenant: tenant, uid: r.SafeUID, data: values(r, tenant.Registry(), tenant.Spec.TemplateRef),
-		ids: map[string]string{}, taken: map[identity]string{}}
+		ids: map[string]string{}, taken: map[Identity]string{}}
 	m.dialect = dialect(m.allocated)
 	for _, list := range tenant.Spec.Lists() {
 		for i := range list.Items {
@@ -53,15 +54,25 @@ type objects struct {
 	data    map[string]any
 	// ids are where each id was seen first, and taken which id has an object.
 	ids   map[string]string
-	taken map[identity]string
+	taken map[Identity]string
 	made  []Object
 	errs  []Error
 }
 
-// identity is what tells objects of an API apart, whatever version they are written in.
-type identity struct {
+// Identity identifies an object of an API, whatever version it is written in.
+type Identity struct {
 	schema.GroupKind
-	namespace, name string
+	Namespace, Name string
+}
+
+// IdentityOf returns the identity of an object.
+func IdentityOf(u *unstructured.Unstructured) Identity {
+	return Identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
+}
+
+// String returns "Secret default/acme".
+func (i Identity) String() string {
+	return i.Kind + " " + strings.TrimPrefix(i.Namespace+"/"+i.Name, "/")
 }
 
 func (m *objects) allocated(pool string, _, _ int64) (int64, error) {
@@ -75,7 +86,7 @@ func (m *objects) allocated(pool string, _, _ int64) (int64, error) {
 func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
 	where := place(list.Field, res.ID)
 	if first, twice := m.ids[res.ID]; twice {
-		m.errs = append(m.errs, Error{ID: res.ID, Where: where, Reason: "the id is that of " + first + ", too; in a template each has its own"})
+		m.errs = append(m.errs, Error{ID: res.ID, Where: where, Reason: "the id is also that of " + first + "; ids must be unique in a template"})
 		return
 	}
 	m.ids[res.ID] = where
@@ -93,20 +104,12 @@ func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
 
 // take makes sure that two resources are not the same object, which they would write in turns.
 func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
-	self := identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
+	self := IdentityOf(u)
 	if other, taken := m.taken[self]; taken {
 		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("it is the same object as the one with the id %s: %s", other, self)}
 	}
 	m.taken[self] = id
 	return nil
-}
-
-// String returns "Secret default/acme".
-func (i identity) String() string {
-	if i.namespace == "" {
-		return i.Kind + " " + i.name
-	}
-	return i.Kind + " " + i.namespace + "/" + i.name
 }
 
 func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where string) (*unstructured.Unstructured, *Error) {

@@ -139,7 +139,7 @@ func TestOneBrokenResourceKeepsNoOther(t *testing.T) {
 		"a label that is a number":      {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: {a: "1", num: 1}}}}`, "manifests[x].spec.metadata.labels.num: it is no text; put it in quotes"},
 		"labels that are none":          {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: none}}}`, "manifests[x].spec.metadata.labels: it is no object of texts"},
 		"a value before a number":       {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, a: "{{ .nope }}", data: {num: "{{ allocate \"p\" 0 1 }}"}}}`, "manifests[x].spec.a: .nope has no value"},
-		"an id that is there twice":     {`{id: good, nameTemplate: x, spec: {apiVersion: v1, kind: Secret}}`, "manifests[good]: the id is that of configMaps[good], too; in a template each has its own"},
+		"an id that is there twice":     {`{id: good, nameTemplate: x, spec: {apiVersion: v1, kind: Secret}}`, "manifests[good]: the id is also that of configMaps[good]; ids must be unique in a template"},
 		"an object that is there twice": {`{id: x, nameTemplate: "{{ .uid }}-good", spec: {apiVersion: v1, kind: ConfigMap}}`, "manifests[x]: it is the same object as the one with the id good: ConfigMap shops/acme-good"},
 		"too much work":                 {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, data: {num: "{{ range until 100000 }}{{ range until 100000 }}x{{ end }}{{ end }}"}}}`, "manifests[x].spec.data.num: it takes too much time or memory; loop over less, or make shorter texts"},
 	} {

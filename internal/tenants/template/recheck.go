@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
@@ -121,7 +121,5 @@ func (r *Controller) checkedOf(ctx context.Context, p *pass) string {
 
 // known tells whether a template's condition says how it was found as it is now.
 func known(t *tenantv1.TenantTemplate) bool {
-	return slices.ContainsFunc(t.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Type == tenantv1.ConditionValid && c.ObservedGeneration == t.Generation
-	})
+	return conditions.Of(t, tenantv1.ConditionValid).ObservedGeneration == t.Generation
 }

@@ -21,10 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
@@ -115,8 +115,8 @@ func (r *Controller) keep(ctx context.Context, p *pass) (done bool, err error) {
 
 // invalidity is why a template does not count as well.
 func invalidity(t *tenantv1.TenantTemplate) string {
-	if c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid); c != nil && c.ObservedGeneration == t.Generation {
-		return check.WithoutCode(c.Message)
+	if known(t) {
+		return check.WithoutCode(conditions.Of(t, tenantv1.ConditionValid).Message)
 	}
 	return "it has not been checked yet"
 }
@@ -147,13 +147,9 @@ func (r *Controller) validate(ctx context.Context, p *pass) error {
 	problems := check.Errors(findings)
 	if len(problems) == 0 {
 		r.verdicts.forget(name)
-		message := "the template renders, and fits what it makes"
+		message := "the template is valid"
 		if n := len(check.Warnings(findings)); n > 0 {
-			things := "one thing is"
-			if n > 1 {
-				things = fmt.Sprintf("%d things are", n)
-			}
-			message = fmt.Sprintf("the template renders; %s worth a look:\n    yuba tenant render %s -n %s", things, p.obj.Name, p.obj.Namespace)
+			message = fmt.Sprintf("the template renders with %s:\n    yuba tenant render %s -n %s", decide.Count(n, "warning", "warnings"), p.obj.Name, p.obj.Namespace)
 		}
 		passes.SetCondition(p.obj, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, message)
 		if was != nil && was.Status == metav1.ConditionFalse {
@@ -226,7 +222,7 @@ func unmadeText(unmade map[string]string) string {
 	}
 	names := slices.Sorted(maps.Keys(unmade))
 	parts := []string{decide.Count(len(names), "tenant", "tenants") + " " + notMade}
-	for _, name := range names[:min(len(names), marks.MaxNamed)] {
+	for _, name := range names[:min(len(names), decide.Named)] {
 		parts = append(parts, name+": "+unmade[name])
 	}
 	return strings.Join(parts, "; ")

@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
@@ -69,7 +69,7 @@ func (p *pass) linkCopies() {
 		if it.ref.GroupKind == serviceAccountKind {
 			accounts[it.ref.ID] = it.manifest
 		}
-		if name := outputsOf(it.manifest); name != "" {
+		if name := graph.OutputsOf(it.manifest); name != "" {
 			here[owned.ID{GroupKind: secretKind, Namespace: it.ref.Namespace, Name: name}] = true
 		}
 	}
@@ -92,18 +92,6 @@ func (p *pass) linkCopies() {
 			return slices.Index(copiedKinds, a.GroupKind) - slices.Index(copiedKinds, b.GroupKind)
 		})
 	}
-}
-
-// outputsOf is the Secret that a stack writes its outputs to; empty for none.
-func outputsOf(u *unstructured.Unstructured) string {
-	if u.GroupVersionKind().Group != infrav1.GroupVersion.Group {
-		return ""
-	}
-	name, _, err := unstructured.NestedString(u.Object, "spec", "writeOutputsToSecret", "name")
-	if err != nil {
-		return ""
-	}
-	return name
 }
 
 // referringFields are fields by which manifests refer to other objects, with the kinds of those.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
@@ -328,7 +329,7 @@ func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 		p.obj.Status.Inventory = p.inventory(true)
 		p.items = nil
 	}
-	if !p.saidDeleting() {
+	if conditions.Of(p.before, tenantv1.ConditionReady).Reason != tenantv1.ReasonDeleting {
 		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
 	}
 	if err := p.follow(ctx); err != nil {
@@ -350,15 +351,10 @@ func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 	p.going, p.obj.Status.Inventory = left, left
 	p.obj.Status.AppliedResources = appliedNames(left)
 	p.obj.Status.Waiting = nil
-	now := metav1.NewTime(p.now.Truncate(time.Second))
 	for _, o := range d.Objects {
 		if o.Message != "" {
-			w := tenantv1.WaitingResource{ID: o.ID, Reason: string(o.Verb), Message: passes.OneLine(o.Message), Since: &now}
-			for _, before := range p.before.Status.Waiting {
-				if before.ID == w.ID && before.Reason == w.Reason && before.Since != nil {
-					w.Since = before.Since
-				}
-			}
+			w := tenantv1.WaitingResource{ID: o.ID, Reason: string(o.Verb), Message: passes.OneLine(o.Message)}
+			w.Since = p.waitingSince(w, nil)
 			p.obj.Status.Waiting = append(p.obj.Status.Waiting, w)
 		}
 	}
@@ -369,13 +365,6 @@ func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
 	passes.SetCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
 	return r.record(ctx, p)
-}
-
-// saidDeleting tells whether the status already says that the tenant is being deleted.
-func (p *pass) saidDeleting() bool {
-	return slices.ContainsFunc(p.before.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Type == tenantv1.ConditionReady && c.Reason == tenantv1.ReasonDeleting
-	})
 }
 
 // release removes the finalizer.

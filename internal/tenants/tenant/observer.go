@@ -5,25 +5,16 @@ package tenant
 
 import "time"
 
-// Observer hears what the controllers do, for those who count it. Its methods must not block.
+// Observer is notified of passes and writes, for metrics. Its methods must not block.
 type Observer interface {
 	// TenantPass is a pass over a tenant; result is success, partial_failure or error.
 	TenantPass(result string, took time.Duration)
 	// TenantWrite is an attempt to write an object; result is success or error, policy the object's
 	// conflictPolicy.
 	TenantWrite(kind, result, policy string)
-	// TenantConflict is an object that somebody else was found to have.
+	// TenantConflict is an object that has another owner.
 	TenantConflict(namespace, tenant, kind, policy string)
 }
-
-// What a pass over a tenant came to.
-const (
-	passWell    = "success"
-	passPartly  = "partial_failure"
-	passFailed  = "error"
-	writeWell   = "success"
-	writeFailed = "error"
-)
 
 // silent observes nothing.
 type silent struct{}

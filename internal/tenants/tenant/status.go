@@ -19,6 +19,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
@@ -204,39 +205,27 @@ func (p *pass) waitingSince(w tenantv1.WaitingResource, it *item) *metav1.Time {
 	return &now
 }
 
-// tellObject finds the event about an object, if it has not been told already.
+// eventReasons are the events about objects. Other verbs have none.
+var eventReasons = map[decide.Verb]string{
+	decide.VerbConflict: tenantv1.EventResourceConflict, decide.VerbRefused: tenantv1.EventApplyFailed, decide.VerbTimeout: tenantv1.EventReadinessTimeout,
+	decide.VerbBroken: tenantv1.EventTemplateRenderError, decide.VerbSkip: tenantv1.EventDependencySkipped, decide.VerbFailed: tenantv1.EventTemplateAppliedPartial,
+}
+
+// tellObject records the event about an object, unless it was recorded already.
 func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
-	kind, reason := corev1.EventTypeWarning, ""
-	switch od.Verb {
-	case decide.VerbConflict:
-		reason = tenantv1.EventResourceConflict
-	case decide.VerbRefused:
-		reason = tenantv1.EventApplyFailed
-	case decide.VerbTimeout:
-		reason = tenantv1.EventReadinessTimeout
-	case decide.VerbBroken:
-		reason = tenantv1.EventTemplateRenderError
-	case decide.VerbSkip:
-		reason = tenantv1.EventDependencySkipped
-	case decide.VerbFailed:
-		reason = tenantv1.EventTemplateAppliedPartial
-	}
+	reason, message := eventReasons[od.Verb], passes.OneLine(od.Message)
 	if reason == "" {
 		delete(p.memory.told, it.id)
 		return
 	}
-	text := fmt.Sprintf("%s: %s", it.id, passes.OneLine(od.Message))
-	if p.memory.told[it.id] == reason+text {
-		return
-	}
-	p.memory.told[it.id] = reason + text
-	// After a restart the status tells what was told.
+	text := it.id + ": " + message
+	// After a restart, the status tells what was recorded.
 	if slices.ContainsFunc(p.before.Status.Waiting, func(w tenantv1.WaitingResource) bool {
-		return w.ID == it.id && w.Reason == waitReasons[od.Verb] && w.Message == passes.OneLine(od.Message)
+		return w.ID == it.id && w.Reason == waitReasons[od.Verb] && w.Message == message
 	}) {
-		return
+		p.memory.told[it.id] = reason + text
 	}
-	p.news = append(p.news, news{kind, reason, text})
+	p.tell(it.id, corev1.EventTypeWarning, reason, text)
 }
 
 // tellApplied tells that objects were made or changed, once they are all ready or some have failed:
@@ -300,7 +289,7 @@ func (r *Controller) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, err
 		reason, message = tenantv1.ReasonVariablesBuildError, p.plan.invalid
 	}
 	p.obj.Status.ReadyResources, p.obj.Status.Waiting = 0, nil
-	if c := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionReady); c == nil || c.Reason != reason || c.Message != message {
+	if c := conditions.Of(p.before, tenantv1.ConditionReady); c.Reason != reason || c.Message != message {
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateRenderError, message})
 	}
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)

@@ -6,19 +6,18 @@ package tenant
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/marks"
 )
 
-// Whoever takes the finalizer off a tenant lets it go without its objects. Those that no owner
-// reference leads to stay, and are nobody's. They are not removed, for that may be what was wanted;
-// but somebody has to tell of them.
+// A tenant whose finalizer somebody removed is gone without its objects. Those with an owner reference
+// are deleted by the garbage collector. The others stay, which may be what was wanted: report them.
 
 // far lists the objects of the inventory that no owner reference leads to.
 func (p *pass) far() []place {
@@ -32,9 +31,9 @@ func (p *pass) far() []place {
 	return list
 }
 
-// tellStrays tells of what a tenant has left that is not there any more.
+// tellStrays reports the objects that a tenant without finalizer left.
 func (r *Controller) tellStrays(owner owned.Owner) {
-	left := r.memories.strays(owner)
+	there := r.memories.strays(owner)
 	if m := r.memories.read(owner); m != nil {
 		for _, at := range m.far {
 			c := r.Clusters.Of(at.cluster, owner)
@@ -42,12 +41,12 @@ func (r *Controller) tellStrays(owner owned.Owner) {
 				continue
 			}
 			if live, _ := c.Watch.Get(at.id); live != nil && marks.Stray(live, owner, c.Seal) {
-				left[at] = true
+				there[at] = true
 			}
 		}
 	}
 	var names []string
-	for at := range left {
+	for at := range there {
 		name := owned.Name(at.id)
 		if at.cluster != "" {
 			name += fmt.Sprintf(" (in the cluster of the kubeconfig in %s)", at.cluster)
@@ -55,19 +54,17 @@ func (r *Controller) tellStrays(owner owned.Owner) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if more := len(names) - marks.MaxNamed; more > 0 {
-		names = append(names[:marks.MaxNamed], fmt.Sprintf("and %d more", more))
-	}
-	text := "the tenant is gone, and has left what is nobody's now: " + strings.Join(names, ", ") + ". Delete it, or make the tenant again, which takes it back"
+	left := decide.List(names)
+	text := "the tenant is gone, but these objects of it remain without an owner: " + left + ". Delete them, or create the tenant again, which adopts them"
 	if len(names) == 0 || !r.memories.tellsStrays(owner, text) {
 		return
 	}
-	r.Log.Warn("a tenant is gone without its objects", "tenant", owner.String(), "objects", strings.Join(names, ", "))
+	r.Log.Warn("a tenant is gone without its objects", "tenant", owner.String(), "objects", left)
 	gone := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}
 	r.Event(gone, corev1.EventTypeWarning, tenantv1.EventOrphanedResourceRetained, text)
 }
 
-// stray takes note of an object whose tenant nobody has looked at yet, if there is one.
+// stray records an object whose tenant was not reconciled yet, and may not exist.
 func (b *memories) stray(owner owned.Owner, at place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +89,7 @@ func (b *memories) strays(owner owned.Owner) map[place]bool {
 	return left
 }
 
-// tellsStrays tells whether something is to be told of what a tenant has left: it was not told
-// before.
+// tellsStrays reports whether a report is news, and records it.
 func (b *memories) tellsStrays(owner owned.Owner, text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

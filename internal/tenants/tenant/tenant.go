@@ -4,6 +4,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -109,12 +110,12 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err()
 	}
-	word := passWell
+	word := "success"
 	switch {
 	case err != nil:
-		word = passFailed
+		word = "error"
 	case p.decision.Failed > 0:
-		word = passPartly
+		word = "partial_failure"
 	}
 	r.observe.TenantPass(word, r.Now().Sub(began))
 	return result, err
@@ -298,9 +299,9 @@ func (r *Controller) writeAll(ctx context.Context, p *pass, todo []*item) error 
 	for i, it := range todo {
 		o := outcomes[i]
 		r.result(p, it, o, now)
-		word := writeWell
+		word := "success"
 		if o.err != nil {
-			word = writeFailed
+			word = "error"
 		}
 		r.observe.TenantWrite(it.ref.GroupKind.Kind, word, string(conflictPolicyOf(it.resource)))
 		if engine.IsConflict(o.err) {
@@ -311,10 +312,7 @@ func (r *Controller) writeAll(ctx context.Context, p *pass, todo []*item) error 
 }
 
 func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
-	if resource.ConflictPolicy == "" {
-		return tenantv1.ConflictPolicyStuck
-	}
-	return resource.ConflictPolicy
+	return cmp.Or(resource.ConflictPolicy, tenantv1.ConflictPolicyStuck)
 }
 
 // write writes one object. It runs beside other writes of the same tenant, and changes only its
@@ -379,21 +377,16 @@ func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 
 // prune forgets objects that the tenant no longer has.
 func (p *pass) prune() {
-	has := map[string]bool{}
+	has, needed := map[string]bool{}, map[place]bool{}
 	for _, it := range p.items {
 		has[it.id] = true
-	}
-	for i := range p.obj.Status.Inventory {
-		has[keyOf(&p.obj.Status.Inventory[i])] = true
-	}
-	needed := map[place]bool{}
-	for _, it := range p.items {
 		for _, ref := range it.copies {
 			needed[place{it.cluster.Name, ref.ID}] = true
 		}
 	}
 	for i := range p.obj.Status.Inventory {
-		needed[placeOf(&p.obj.Status.Inventory[i])] = true
+		e := &p.obj.Status.Inventory[i]
+		has[keyOf(e)], needed[placeOf(e)] = true, true
 	}
 	m := p.memory
 	maps.DeleteFunc(m.objects, func(id string, _ *left) bool { return !has[id] })
