@@ -21,23 +21,23 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// Subject is what is checked.
+// Subject is a template with a row to check it with.
 type Subject struct {
 	Template *tenantv1.TenantTemplate
 	// Row is a tenant's, or that of [Sample].
 	Row row.Row
-	// Invented is true when the row is made up.
+	// Invented is true if the row is made up.
 	Invented bool
-	// Private is true when the row's values are not for those who read the findings: they see the
-	// template, and not the table.
+	// Private is true if readers of the findings must not see the row's values: they may read the
+	// template, but not the table.
 	Private bool
-	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no
-	// variable; nil when that is not known.
+	// EnvPrefixes begin the keys of varsFrom that become environment if a program does not declare the
+	// variable; nil if unknown.
 	EnvPrefixes []string
 }
 
-// Sample makes up a row of a registry, for templates whose registry has none: every value is 1,
-// which is a text, a number and true.
+// Sample makes up a row, for registries without rows: every value is 1, which is a text, a number and
+// true.
 func Sample(registry *tenantv1.TenantRegistry) row.Row {
 	const uid = "sample"
 	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: sampleValue, Active: true, Extra: map[string]string{}}
@@ -53,14 +53,14 @@ func Sample(registry *tenantv1.TenantRegistry) row.Row {
 	return r
 }
 
-// What rows that are made up have.
+// Values of made-up rows.
 const (
 	sampleAddress = "https://sample.example.com"
 	sampleValue   = "1"
 )
 
-// SampleOf makes up a row for a template. Where the registry is not known, it has what the template
-// asks for.
+// SampleOf makes up a row for a template. If the registry is unknown, the row has the variables that
+// the template uses.
 func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row.Row {
 	r := Sample(registry)
 	if registry != nil {
@@ -84,8 +84,8 @@ func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row
 	return r
 }
 
-// Template checks a template. The error is the world's, which did not answer; what it says of the
-// template is a finding.
+// Template checks a template. An error means that the world did not answer; problems of the template
+// are findings.
 func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
 	c := &checker{subject: s, places: map[string]place{}, unknown: map[string][]string{}}
 	c.ids()
@@ -103,7 +103,7 @@ func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
 	return inOrder(c.findings), nil
 }
 
-// Tenant is the tenant that a row would have with a template.
+// Tenant returns the tenant of a row and a template.
 func Tenant(t *tenantv1.TenantTemplate, r row.Row, a render.Allocator) (*tenantv1.Tenant, error) {
 	spec, err := render.Tenant(t, r, a)
 	if err != nil {
@@ -121,7 +121,7 @@ func Tenant(t *tenantv1.TenantTemplate, r row.Row, a render.Allocator) (*tenantv
 	return tenant, nil
 }
 
-// place is where a template has an object.
+// place is the place of an object in the template.
 type place struct {
 	field string
 	order int
@@ -132,20 +132,20 @@ type checker struct {
 	subject  Subject
 	places   map[string]place
 	findings []Finding
-	// unknown are the variables that an object asks for and no row has, by its id.
+	// unknown are the variables that an object uses and no row has, by its id.
 	unknown map[string][]string
-	// outputs are the Secrets that stacks of the template write.
+	// outputs are the Secrets with outputs of the template's stacks.
 	outputs map[secretName]*written
 }
 
-// find adds a finding about an object, or about the whole template when id is empty.
+// find adds a finding about an object; about the whole template if id is empty.
 func (c *checker) find(s Severity, id, format string, args ...any) *Finding {
 	at := c.places[id]
 	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: brief.Line(fmt.Sprintf(format, args...))})
 	return &c.findings[len(c.findings)-1]
 }
 
-// failed tells whether an object has a mistake already.
+// failed reports whether a mistake of an object was found.
 func (c *checker) failed(id string) bool {
 	for _, f := range c.findings {
 		if f.ID == id && f.Severity == Error {
@@ -155,8 +155,8 @@ func (c *checker) failed(id string) bool {
 	return false
 }
 
-// ids notes where each object stands, and looks at the rules beside it. Of two with one id the
-// first counts; rendering tells of the other.
+// ids records the place of each object, and checks ignoreFields. Of two objects with one id the first
+// counts; rendering reports the other.
 func (c *checker) ids() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
@@ -173,13 +173,13 @@ func (c *checker) ids() {
 	}
 }
 
-// objects renders the template for a row. whole is false when something does not render. Without
-// tell, nobody hears of it.
+// objects renders the template for a row. whole is false if something does not render, which is
+// reported if tell is true.
 func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole bool) {
-	// Which number a pool gives makes no difference to what is checked.
+	// The allocated numbers do not matter.
 	tenant, err := Tenant(c.subject.Template, r, allocate.New().For(r.UID, nil))
 	var broken render.Errors
-	if errors.As(err, &broken) { // one name that does not render keeps no other object from being checked
+	if errors.As(err, &broken) { // check the other objects nevertheless
 		tenant, err = Tenant(without(c.subject.Template, broken), r, allocate.New().For(r.UID, nil))
 	}
 	if err != nil && len(broken) == 0 {
@@ -200,7 +200,7 @@ func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole 
 	return objects, len(broken) == 0
 }
 
-// without is a template in which the objects that errors are about have no templates.
+// without returns the template with placeholders for broken objects.
 func without(t *tenantv1.TenantTemplate, broken render.Errors) *tenantv1.TenantTemplate {
 	rest, known := t.DeepCopy(), ids(broken)
 	for _, list := range rest.Spec.Lists() {
@@ -213,7 +213,7 @@ func without(t *tenantv1.TenantTemplate, broken render.Errors) *tenantv1.TenantT
 	return rest
 }
 
-// ids are the objects that errors are about.
+// ids returns the ids of broken objects.
 func ids(broken render.Errors) map[string]bool {
 	known := map[string]bool{}
 	for _, e := range broken {
@@ -222,8 +222,8 @@ func ids(broken render.Errors) map[string]bool {
 	return known
 }
 
-// weight tells whether what does not render is a mistake. With a row that is made up it may be the
-// row's, unless what is asked for is nothing that any row has.
+// weight returns the severity of a rendering error. A made-up row may cause it, unless the object uses
+// a variable that no row has.
 func (c *checker) weight(e render.Error) Severity {
 	if !c.subject.Invented || !e.Data || len(c.unknown[e.ID]) > 0 {
 		return Error
@@ -231,7 +231,7 @@ func (c *checker) weight(e render.Error) Severity {
 	return Warning
 }
 
-// asked notes, by id, what is asked for that no row has, whatever its values.
+// asked records the variables that no row has, by the ids of the objects that use them.
 func (c *checker) asked() {
 	known := render.Variables(c.subject.Row)
 	for _, list := range c.subject.Template.Spec.Lists() {
@@ -242,8 +242,8 @@ func (c *checker) asked() {
 	}
 }
 
-// unasked tells of variables that no row has where that keeps nothing from being rendered: a
-// condition or a default may ask for one.
+// unasked reports variables that no row has in objects that render nevertheless: they may be in a
+// condition, or have a default.
 func (c *checker) unasked() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
@@ -256,7 +256,7 @@ func (c *checker) unasked() {
 	}
 }
 
-// graph looks at what waits for what.
+// graph checks dependencies.
 func (c *checker) graph(objects []render.Object, whole bool) {
 	g, err := graph.Of(objects)
 	if err != nil {
@@ -266,7 +266,7 @@ func (c *checker) graph(objects []render.Object, whole bool) {
 	for _, o := range objects {
 		for _, id := range g.Missing(o.ID) {
 			if _, there := c.places[id]; there && !whole {
-				continue // it is there, and does not render
+				continue // it exists, but does not render
 			}
 			c.find(Error, o.ID, "dependIds names %q, but the template has no object with that id", id)
 		}

@@ -138,7 +138,7 @@ func TestTemplate(t *testing.T) {
   spec: {apiVersion: example.com/v1, kind: Claim, spec: {secretRef: {namespace: elsewhere, name: "{{ .uid }}-db-outputs", key: nope}}}
 `, []string{"error manifests[claim]: spec.secretRef: the Secret acme-db-outputs will have no key \"nope\"…"}},
 		"two objects with one id": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {}}}]
-secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []string{"error …the id is that of configMaps[a]…"}},
+secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []string{"error …the id is also that of configMaps[a]…"}},
 		"two objects that are one":          {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}", spec: {data: {}}}]`, []string{"error configMaps[b]: …same object…"}},
 		"a dependency that is not there":    {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}]`, []string{`error configMaps[a]: dependIds names "b", but the template has no object with that id`}},
 		"a dependency that does not render": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .nope }}"}}}]`, []string{"error configMaps[b]: …nope…"}},

@@ -25,25 +25,24 @@ const (
 // Finding is something about a template that its author should know.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// ID is what the template calls the object; empty for the template as a whole.
+	// ID is the object's id; empty for the template as a whole.
 	ID string `json:"id,omitempty"`
 	// Field is the place in the template, such as manifests[db].
 	Field string `json:"field,omitempty"`
-	// File, Line and Column are the place in a program that is written in the template, as it is
-	// once it is rendered.
+	// File, Line and Column are the place in the rendered program of an object.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
 	// Message is one line, without a final stop.
 	Message string `json:"message"`
-	// Snippet are the lines of the program that it is about; nil when there are none to show.
+	// Snippet has the lines of the program; nil if there are none to show.
 	Snippet *diagnostic.Snippet `json:"snippet,omitempty"`
 
-	// order is where its object stands in the template.
+	// order is the position of its object in the template.
 	order int
 }
 
-// String is the finding on one line: its place first.
+// String returns the finding on one line, its place first.
 func (f Finding) String() string {
 	var place []string
 	if f.Field != "" {
@@ -65,7 +64,7 @@ func (f Finding) String() string {
 // Errors returns the mistakes among findings.
 func Errors(findings []Finding) []Finding { return only(findings, Error) }
 
-// Warnings returns what is worth knowing among findings.
+// Warnings returns the remarks among findings.
 func Warnings(findings []Finding) []Finding { return only(findings, Warning) }
 
 func only(findings []Finding, s Severity) []Finding {
@@ -79,18 +78,17 @@ func only(findings []Finding, s Severity) []Finding {
 }
 
 const (
-	// A condition is read at a glance, and an object has no room for a thousand mistakes.
+	// Conditions must be short.
 	maxTold = 10
 	maxLine = 500
 	maxCode = 120
 )
 
-// codeIndent begins the lines of a summary that show the program, below the mistake that they
-// belong to.
+// codeIndent begins the lines of a summary that show the program.
 const codeIndent = "    "
 
-// Summary tells the first mistakes, one on a line, and below each the line of the program that it
-// is about, as a condition has them; empty when there are none.
+// Summary lists the first mistakes for a condition, one on a line, each followed by the line of the
+// program; empty if there are none.
 func Summary(findings []Finding) string {
 	errs := Errors(findings)
 	lines := make([]string, 0, min(len(errs), maxTold)+1)
@@ -106,7 +104,7 @@ func Summary(findings []Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// code is the first line of the program that a finding is about, with its number.
+// code returns the first line of the snippet, with its number.
 func (f Finding) code() string {
 	if f.Snippet == nil {
 		return ""
@@ -119,13 +117,13 @@ func (f Finding) code() string {
 	return fmt.Sprintf("%d: %s", f.Snippet.StartLine, line)
 }
 
-// WithoutCode is a summary without the lines that show programs: a mistake each.
+// WithoutCode returns a summary without the lines of programs.
 func WithoutCode(summary string) string {
 	lines := slices.DeleteFunc(strings.Split(summary, "\n"), func(line string) bool { return strings.HasPrefix(line, codeIndent) })
 	return strings.Join(lines, "\n")
 }
 
-// inOrder sorts findings by their place in the template; those about the whole come first, mistakes
+// inOrder sorts findings by their place in the template, those about the whole first, and mistakes
 // before warnings.
 func inOrder(findings []Finding) []Finding {
 	rank := map[Severity]int{Error: 0, Warning: 1}

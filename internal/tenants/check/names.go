@@ -11,8 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// identities finds objects that two tenants would share. That two of one tenant are one is found by
-// rendering.
+// identities finds objects that two tenants would share. Rendering finds those that one tenant has
+// twice.
 func (c *checker) identities(objects []render.Object) {
 	first := map[render.Identity]string{}
 	for _, o := range objects {
@@ -20,7 +20,7 @@ func (c *checker) identities(objects []render.Object) {
 	}
 	others, whole := c.objects(another(c.subject.Row), false)
 	if !whole {
-		return // with other values it does not render; that says nothing of this one
+		return // it does not render with other values, which is not a mistake
 	}
 	for _, o := range others {
 		if id := render.IdentityOf(o.Object); first[id] == o.ID {
@@ -29,7 +29,7 @@ func (c *checker) identities(objects []render.Object) {
 	}
 }
 
-// another is a row that has nothing in common with this one.
+// another returns a row with other values everywhere.
 func another(r row.Row) row.Row {
 	other := r
 	other.UID = r.UID + "2"

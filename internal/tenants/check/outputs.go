@@ -21,20 +21,19 @@ type secretName struct{ namespace, name string }
 type written struct {
 	// id is the stack's.
 	id string
-	// keys are those that it has; nil when the program is not known.
+	// keys are the keys of the Secret; nil if the program is unknown.
 	keys map[string]bool
 }
 
-// typeSuffix ends the key that says of which type the value beside it is.
+// typeSuffix ends the keys with the types of other keys.
 const typeSuffix = "__type"
 
-// has tells whether a key is there, or the type of one.
+// has reports whether a key exists, or the key that it is the type of.
 func (w *written) has(key string) bool {
 	return w.keys[key] || w.keys[strings.TrimSuffix(key, typeSuffix)]
 }
 
-// writes notes the Secret that a stack writes, and checks that what it is to hold are outputs of
-// its program.
+// writes records the Secret that a stack writes, and checks its list of outputs.
 func (c *checker) writes(s *stack) {
 	want := s.obj.Spec.WriteOutputsToSecret
 	if want == nil {
@@ -62,7 +61,7 @@ func (c *checker) writes(s *stack) {
 		if alias == "" {
 			alias = output
 		}
-		// Whoever reads it need not hear of it, too.
+		// Do not report it again for objects that read it.
 		out.keys[alias] = true
 		if s.module.Outputs[output] == nil {
 			c.find(Error, s.id, "spec.writeOutputsToSecret.outputs[%d]: the program does not have an output %q; %s", i, output,
@@ -71,8 +70,7 @@ func (c *checker) writes(s *stack) {
 	}
 }
 
-// read checks what a stack's own templates take from outputs. What they look for and can do without
-// may not be there.
+// read checks the outputs that a stack's own templates use. Optional ones may be missing.
 func (c *checker) read(s *stack) {
 	spec := &s.obj.Spec
 	if spec.Values == nil {
@@ -95,7 +93,7 @@ func (c *checker) read(s *stack) {
 	}
 }
 
-// names lists names, or says that there are none.
+// names formats a list of names, or says that it is empty.
 func names(list []string, some, none string) string {
 	if len(list) == 0 {
 		return none
@@ -103,8 +101,8 @@ func names(list []string, some, none string) string {
 	return fmt.Sprintf(some, strings.Join(list, ", "))
 }
 
-// keys checks that what is read from outputs are outputs. Whoever waited for a key that never comes
-// would wait for ever.
+// keys checks that keys which objects read from outputs exist: an object would wait forever for
+// another one.
 func (c *checker) keys(objects []render.Object) {
 	for _, o := range objects {
 		id := render.IdentityOf(o.Object)
@@ -126,19 +124,19 @@ func (c *checker) keys(objects []render.Object) {
 type reference struct {
 	path, name, key string
 	optional        bool
-	// namespace is the Secret's; empty when it is the object's own.
+	// namespace is the Secret's; empty for the object's own.
 	namespace string
 }
 
-// references finds the keys of Secrets that an object reads, by the shapes that Kubernetes' own
-// kinds and stacks have, and that others follow.
+// references finds the keys of Secrets that an object reads, by the usual fields of Kubernetes' kinds
+// and stacks.
 func references(object map[string]any) []reference {
 	var found []reference
 	walk("", object, &found)
 	return found
 }
 
-// maxDepth keeps a manifest that is nested without end from costing more than it is worth.
+// maxDepth limits the depth of the search.
 const maxDepth = 100
 
 func walk(at string, value any, found *[]reference) {
@@ -164,8 +162,8 @@ func walk(at string, value any, found *[]reference) {
 	}
 }
 
-// listed are the keys that spec.varsFrom and spec.backendConfigsFrom of a stack name, the former
-// with new names behind them, and the one that spec.valuesFrom of a HelmRelease does.
+// listed returns the keys in spec.varsFrom and spec.backendConfigsFrom of a stack (the former may
+// rename them), and in spec.valuesFrom of a HelmRelease.
 func listed(at string, v map[string]any) []reference {
 	var refs []reference
 	name, _ := v["name"].(string)
@@ -189,8 +187,8 @@ func listed(at string, v map[string]any) []reference {
 	return refs
 }
 
-// fielded are the keys that a field of the usual name names: secretKeyRef and secretRef one, a
-// volume's secret its items.
+// fielded returns the keys in fields of the usual names: one in secretKeyRef and secretRef, the items in
+// a volume's secret.
 func fielded(at, field string, v map[string]any) []reference {
 	name, _ := v["name"].(string)
 	optional, _ := v["optional"].(bool)

@@ -27,21 +27,21 @@ import (
 type stack struct {
 	id  string
 	obj *infrav1.Terraform
-	// module is what its program declares; nil when that is not known.
+	// module has the declarations of its program; nil if unknown.
 	module *module.Module
-	// files are those of the program beside the module's directory, by their paths.
+	// files are the files of the program, by their paths.
 	files map[string]string
-	// joined is true when files from Secrets join the module: they may declare more.
+	// joined is true if files from Secrets are added to the module: they may declare more.
 	joined bool
 }
 
 // stackKind is the kind of all stacks.
 const stackKind = "Terraform"
 
-// mainTemplate is the file that main.tf is made from when the run begins.
+// mainTemplate is the file that main.tf is rendered from when the run begins.
 const mainTemplate = "main.tf.tpl"
 
-// stacks checks the Terraform objects, and notes which Secrets they write.
+// stacks checks the Terraform objects, and records the Secrets that they write.
 func (c *checker) stacks(objects []render.Object) {
 	c.outputs = map[secretName]*written{}
 	known := c.given(objects)
@@ -68,15 +68,14 @@ func (c *checker) stack(o render.Object) *stack {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object.Object, s.obj, strict)
 	switch {
 	case err != nil && runtime.IsStrictDecodingError(err):
-		// The API refuses to apply it, and drops these fields without a word when it is written in
-		// another way.
+		// Server-side apply refuses these fields; other writes drop them silently.
 		severity := Error
 		if s := o.Resource.PatchStrategy; s == tenantv1.PatchStrategyMerge || s == tenantv1.PatchStrategyReplace {
 			severity = Warning
 		}
 		c.find(severity, o.ID, "%s", strings.TrimPrefix(err.Error(), "strict decoding error: "))
 	case err != nil:
-		c.find(Error, o.ID, "it is no %s: %s", stackKind, misfit(o.Object.Object, err))
+		c.find(Error, o.ID, "it is not a valid %s: %s", stackKind, misfit(o.Object.Object, err))
 		return nil
 	}
 	files, inline := s.obj.InlineProgram()
@@ -95,7 +94,7 @@ func (c *checker) stack(o render.Object) *stack {
 	return s
 }
 
-// misfit names the field that is not of its type, which the converter leaves out.
+// misfit names the field of a wrong type, which the converter's error does not contain.
 func misfit(object map[string]any, err error) string {
 	text, failed := json.Marshal(object)
 	var wrong *json.UnmarshalTypeError
@@ -105,7 +104,7 @@ func misfit(object map[string]any, err error) string {
 	return fmt.Sprintf("%s is %s, and not %s", wrong.Field, diagnostic.WithArticle(wrong.Value), diagnostic.WithArticle(wrong.Type.String()))
 }
 
-// program parses the modules of a program, each directory being one.
+// program parses the modules of a program: each directory is one.
 func (c *checker) program(s *stack) {
 	dirs := map[string]map[string][]byte{}
 	for name, content := range s.files {
@@ -123,7 +122,7 @@ func (c *checker) program(s *stack) {
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		files := dirs[dir]
 		if _, later := files[mainTemplate]; later || dir != root && !hasConfig(files) {
-			continue // what it will be is not known yet, or it is no module
+			continue // its content is not known yet, or it is not a module
 		}
 		m, diags := module.Parse(files)
 		for _, d := range diags {
@@ -136,12 +135,12 @@ func (c *checker) program(s *stack) {
 	}
 }
 
-// inserted tells of texts of the row that become part of a program, of which they could change
-// everything.
+// inserted reports texts of the row that become part of a program, which they could change
+// completely.
 func (c *checker) inserted(o render.Object) {
 	tell := func(field string, program any) {
 		text, _ := program.(string)
-		told := map[string]bool{"uid": true, "registryId": true, "templateRef": true} // which are fit for names
+		told := map[string]bool{"uid": true, "registryId": true, "templateRef": true} // which are valid names
 		for _, name := range render.Written(text) {
 			if told[name] {
 				continue
@@ -174,7 +173,7 @@ func rootOf(obj *infrav1.Terraform) string {
 	return cmp.Or(strings.TrimPrefix(path.Clean("/"+obj.Spec.Path), "/"), ".")
 }
 
-// diagnosed takes over what the parser says.
+// diagnosed adds a finding for a diagnostic of the parser.
 func (c *checker) diagnosed(id, dir string, d diagnostic.Diagnostic) {
 	severity := Error
 	if d.Severity == diagnostic.Warning {
@@ -191,7 +190,7 @@ func (c *checker) diagnosed(id, dir string, d diagnostic.Diagnostic) {
 	}
 }
 
-// showable is a snippet without what the row says, if that is not for everybody to read.
+// showable masks the row's values in a snippet, if they are private.
 func (c *checker) showable(s *diagnostic.Snippet) *diagnostic.Snippet {
 	if s == nil || !c.subject.Private {
 		return s
@@ -206,7 +205,7 @@ func (c *checker) showable(s *diagnostic.Snippet) *diagnostic.Snippet {
 	return s
 }
 
-// backend tells of a block that does not do what it says.
+// backend reports a backend block without effect.
 func (c *checker) backend(s *stack, dir string) {
 	b := s.module.Backend
 	if b == nil || s.obj.KeepsOwnState() {

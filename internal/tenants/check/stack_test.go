@@ -35,8 +35,8 @@ func TestPrograms(t *testing.T) {
 		"a backend that has no effect":        {stackOf("terraform {\n  backend \"kubernetes\" {}\n}\n", ""), []string{`warning manifests[db]: main.tf:2: the backend "kubernetes" has no effect, …spec.backendConfig.disable`}},
 		"a backend of its own":                {stackOf("terraform {\n  backend \"s3\" {}\n}\n", "backendConfig: {disable: true}"), nil},
 		"a field that the kind does not have": {stackOf("locals {}\n", "vaules: {}"), []string{`error manifests[db]: unknown field "spec.vaules"`}},
-		"a field of another type":             {stackOf("locals {}\n", "vars: 3"), []string{"error manifests[db]: it is no Terraform: spec.vars is a number, and not a []v1alpha2.Variable"}},
-		"a name that YAML takes for a truth":  {stackOf("locals {}\n", "vars: [{name: n, value: 1}]"), []string{"error manifests[db]: it is no Terraform: spec.vars.name is a bool, and not a string"}},
+		"a field of another type":             {stackOf("locals {}\n", "vars: 3"), []string{"error manifests[db]: it is not a valid Terraform: spec.vars is a number, and not a []v1alpha2.Variable"}},
+		"a name that YAML takes for a truth":  {stackOf("locals {}\n", "vars: [{name: n, value: 1}]"), []string{"error manifests[db]: it is not a valid Terraform: spec.vars.name is a bool, and not a string"}},
 		"no program": {`manifests:
 - id: db
   nameTemplate: "{{ .uid }}-db"

@@ -19,11 +19,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// source is a Secret or ConfigMap that values are taken from.
+// source is a Secret or ConfigMap with values.
 type source struct{ kind, namespace, name string }
 
-// given are the texts of the ConfigMaps and Secrets that the template itself makes, by key; a key
-// whose text is not known here is nil.
+// given are the texts of the ConfigMaps and Secrets of the template, by key; nil if a text is unknown.
 type given map[source]map[string]*string
 
 func (c *checker) given(objects []render.Object) given {
@@ -38,7 +37,7 @@ func (c *checker) given(objects []render.Object) given {
 			data, _, _ := unstructured.NestedMap(o.Object.Object, field)
 			for key, value := range data {
 				text, is := value.(string)
-				// What is in base64 is told by the run.
+				// Values in base64 are checked by the run.
 				if is && (field == "stringData" || field == "data" && kind == "ConfigMap") {
 					texts[key] = &text
 				} else if _, already := texts[key]; !already {
@@ -51,20 +50,20 @@ func (c *checker) given(objects []render.Object) given {
 	return known
 }
 
-// setting is what a stack gives to its program's variables, as far as that is known.
+// setting are the values of a program's variables, as far as they are known.
 type setting struct {
-	// values are known, assigned are names whose value is not.
+	// values are the known values, assigned the names with unknown values.
 	values   map[string]json.RawMessage
 	assigned map[string]module.Position
-	// named are the names that the object writes out, with the fields that do.
+	// named are the names in the object, with their fields.
 	named map[string]string
 	// env are names of environment variables.
 	env []string
-	// open is true when something of which nothing is known may set any other variable.
+	// open is true if unknown sources may set other variables.
 	open bool
 }
 
-// variables holds what a stack sets against what its program declares.
+// variables compares the values of a stack with the declarations of its program.
 func (c *checker) variables(s *stack, known given) {
 	if s.module == nil {
 		return
@@ -82,7 +81,7 @@ func (c *checker) variables(s *stack, known given) {
 		severity := Error
 		_, valued := set.values[p.Variable]
 		if valued && c.subject.Invented {
-			severity = Warning // a row that is real may have another value
+			severity = Warning // a real row may have another value
 		}
 		where := ""
 		if field := set.named[p.Variable]; field != "" {
@@ -101,8 +100,8 @@ func (c *checker) variables(s *stack, known given) {
 	}
 }
 
-// undeclared tells of a value that reaches nobody. Names in capital letters out of varsFrom may be
-// meant for providers, which find them in the environment.
+// undeclared reports a value without a variable. Names in capital letters in varsFrom may be meant for
+// providers, which read the environment.
 func (c *checker) undeclared(s *stack, name, field string) {
 	declared := "it declares none"
 	if names := s.module.VariableNames(); len(names) > 0 {
@@ -120,8 +119,8 @@ func (c *checker) undeclared(s *stack, name, field string) {
 	}
 }
 
-// lent tells whether a key of varsFrom may be meant for the environment. Which ones get there is
-// the server's to say.
+// lent reports whether a key of varsFrom may be meant for the environment, as the server is
+// configured.
 func (c *checker) lent(name string) bool {
 	if c.subject.EnvPrefixes == nil {
 		return name == strings.ToUpper(name)
@@ -144,7 +143,7 @@ func (c *checker) setting(s *stack, known given) *setting {
 	for _, e := range spec.Env {
 		set.env = append(set.env, e.Name)
 	}
-	// What comes with a whole object may be TF_VAR_ of anything.
+	// Whole objects may contain TF_VAR_ of any variable.
 	set.open = set.open || len(spec.EnvFrom) > 0
 	if pod := spec.RunnerPodTemplate; pod != nil {
 		for _, e := range pod.Spec.Env {
@@ -158,8 +157,7 @@ func (c *checker) setting(s *stack, known given) *setting {
 	return set
 }
 
-// literal is a value that stands in the object, unless it is a template that is rendered when the
-// run begins.
+// literal sets a value in the object, unless it is a template that the run renders.
 func (set *setting) literal(name, field string, raw []byte) {
 	set.named[name] = field
 	if template.IsDocument(raw) {
@@ -187,7 +185,7 @@ func (set *setting) text(name, text string) {
 
 func (set *setting) variable(field string, v *infrav1.Variable, namespace string, known given) {
 	if v.Name == "" {
-		return // the API says so
+		return // the API refuses it
 	}
 	switch {
 	case v.Value != nil:
@@ -219,8 +217,8 @@ func (set *setting) keyOf(v *infrav1.Variable, namespace string, known given) {
 	set.unknown(v.Name)
 }
 
-// from takes the keys of an object: of one that the template makes, of outputs that a stack of the
-// template writes, or of anything.
+// from sets the keys of an object: one of the template, outputs of a stack of the template, or an
+// unknown one.
 func (c *checker) from(set *setting, field string, from *infrav1.VarsReference, namespace string, known given) {
 	texts, ours := known[source{from.Kind, namespace, from.Name}]
 	if out := c.outputs[secretName{namespace, from.Name}]; from.Kind == "Secret" && out != nil && out.keys != nil {
@@ -258,7 +256,7 @@ func (c *checker) from(set *setting, field string, from *infrav1.VarsReference, 
 	}
 }
 
-// file takes what a file of values assigns. One that is not in the program may come from a Secret.
+// file sets the variables in a file of values. A file that is not in the program may come from a Secret.
 func (set *setting) file(s *stack, name string) {
 	clean := strings.TrimPrefix(path.Clean("/"+name), "/")
 	content, ok := s.files[clean]

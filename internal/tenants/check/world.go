@@ -19,17 +19,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// World is the API that a tenant's objects go to, the one of the template's kubeConfig included.
+// World is the API that a tenant's objects go to, including the cluster of the template's kubeConfig.
 type World interface {
-	// Serves tells whether the kind is served, here or by the cluster that the template names. An
-	// error means that it could not be asked.
+	// Serves reports whether the kind is served, here or by the cluster of the template. An error means
+	// that it is unknown.
 	Serves(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
-	// DryRun applies an object as it would be applied, and changes nothing. It may change the
-	// object that it is given. The error is the API's own.
+	// DryRun applies an object with a dry run. It may modify its argument. The error is the API's.
 	DryRun(ctx context.Context, o *unstructured.Unstructured) error
 }
 
-// world asks the API about each object that has no mistake so far.
+// world checks the objects without mistakes against the API.
 func (c *checker) world(ctx context.Context, objects []render.Object, w World) error {
 	if w == nil {
 		return nil
@@ -50,7 +49,7 @@ func (c *checker) world(ctx context.Context, objects []render.Object, w World) e
 			c.unserved(o, gvk)
 			continue
 		}
-		// What is in a namespace of the tenant's own cannot be tried before that is there.
+		// Objects in a namespace of the tenant cannot be tried before that exists.
 		if c.failed(o.ID) || namespaces[o.Object.GetNamespace()] {
 			continue
 		}
@@ -61,7 +60,7 @@ func (c *checker) world(ctx context.Context, objects []render.Object, w World) e
 	return nil
 }
 
-// unserved tells of a kind that nobody serves, and where else it could go.
+// unserved reports a kind that is not served, and the alternative.
 func (c *checker) unserved(o render.Object, gvk schema.GroupVersionKind) {
 	if c.subject.Template.Spec.KubeConfig == nil {
 		c.find(Error, o.ID, "this API does not serve the kind %s of %s; use spec.kubeConfig to create objects of that kind in a cluster that does",
@@ -71,14 +70,14 @@ func (c *checker) unserved(o render.Object, gvk schema.GroupVersionKind) {
 	c.find(Error, o.ID, "neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, o.Object.GetAPIVersion())
 }
 
-// dryRun finds what the API refuses. An API that is out of order is an error of its own.
+// dryRun finds objects that the API refuses. It returns other errors of the API.
 func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	gvk := o.Object.GroupVersionKind()
 	err := w.DryRun(ctx, o.Object.DeepCopy())
 	wrong := mistyped(err)
 	switch {
 	case err == nil, apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// Somebody else's fields and objects are found when a tenant is made.
+		// Conflicts with other owners depend on the tenant.
 		return nil
 	case wrong != "":
 		c.find(Error, o.ID, "the API refuses it: %s", wrong)
@@ -95,9 +94,8 @@ func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	return nil
 }
 
-// mistyped tells which fields of an object that was to be applied are none of its kind, or of other
-// types; empty when the error is another one. An API tells of them as if it had failed itself, and
-// quotes values.
+// mistyped names fields that the kind does not have, or has with other types; empty for other errors.
+// The API reports them like a failure of its own, and quotes values.
 func mistyped(err error) string {
 	if err == nil {
 		return ""
@@ -117,8 +115,7 @@ func mistyped(err error) string {
 			fields = append(fields, line)
 		}
 	}
-	// Where there are fields of both sorts, it is chance whether the API tells of the others, too,
-	// and in which order.
+	// If there are fields of both sorts, the API reports a random selection of them.
 	if len(unknown) > 0 {
 		fields = unknown
 	}
@@ -129,8 +126,8 @@ func mistyped(err error) string {
 	return strings.Join(fields, ", ")
 }
 
-// refusal is what the API says. About a Secret it may say what is in it, so that only the fields
-// are named then.
+// refusal returns the API's reason. For a Secret it contains only the names of fields, because the
+// reason may quote values.
 func refusal(o render.Object, err error) string {
 	var status apierrors.APIStatus
 	if o.Object.GetKind() != "Secret" || !errors.As(err, &status) {

@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// manifest renders the manifest of a resource. It is an object, as what it is made of.
+// manifest renders the manifest of a resource, which is an object.
 func manifest(d template.Dialect, data map[string]any, list tenantv1.List, res *tenantv1.TResource) (any, error) {
 	apiVersion, kind := kindOf(list, res)
 	where := place(list.Field, res.ID) + ".spec"
@@ -27,7 +27,7 @@ func manifest(d template.Dialect, data map[string]any, list tenantv1.List, res *
 	return d.Value(where, res.Spec.Object, data, textOnly(apiVersion, kind))
 }
 
-// kindOf is what a manifest says that it is, or its list does.
+// kindOf is the kind of a manifest, or of its list.
 func kindOf(list tenantv1.List, res *tenantv1.TResource) (apiVersion, kind string) {
 	return cmp.Or(res.Spec.GetAPIVersion(), list.APIVersion), cmp.Or(res.Spec.GetKind(), list.Kind)
 }
@@ -37,7 +37,7 @@ func isStack(apiVersion, kind string) bool {
 	return err == nil && gv.Group == infrav1.GroupVersion.Group && kind == infrav1.Kind
 }
 
-// textOnly tells where an object of a kind takes text alone, so that int, float and bool give text
+// textOnly reports which fields of a kind are always text, so that int, float and bool return text
 // there.
 func textOnly(apiVersion, kind string) func(path []string) bool {
 	data := apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
@@ -69,26 +69,26 @@ func textOnly(apiVersion, kind string) func(path []string) bool {
 	}
 }
 
-// labelled are the fields whose labels and annotations become those of an object: the one that they
-// stand in, or one that a stack writes.
+// labelled are the fields with labels and annotations of an object: their own, or one that a stack
+// writes.
 var labelled = map[string]bool{"metadata": true, "writeOutputsToSecret": true, "backendConfig": true}
 
-// lateProgram is the file of a program that a stack renders itself when it runs.
+// lateProgram is the file of a program that a stack renders when it runs.
 const lateProgram = "main.tf.tpl"
 
-// complete fills in what an object of a tenant means when its manifest leaves it open. Stacks of
-// tenants are nobody's to approve, and one that goes with its tenant takes along what it has made.
+// complete sets defaults for stacks of tenants: plans are approved automatically, and a stack that is
+// deleted with its tenant destroys its resources.
 func complete(u *unstructured.Unstructured, res *tenantv1.TResource, where string) *Error {
 	if !isStack(u.GetAPIVersion(), u.GetKind()) {
 		return nil
 	}
 	spec, ok := u.Object["spec"].(map[string]any)
 	if !ok {
-		return nil // which the API refuses
+		return nil // the API refuses it
 	}
-	// What the row says would be a template by then, which reads all values of the stack.
+	// Values of the row would become templates, which can read all values of the stack.
 	if files, _ := spec["inline"].(map[string]any); slices.ContainsFunc(sorted(files), func(name string) bool { return path.Base(name) == lateProgram }) {
-		return &Error{Where: where + ".spec.spec.inline." + lateProgram, Reason: "templates of tenants are programs' only templates; call the file main.tf"}
+		return &Error{Where: where + ".spec.spec.inline." + lateProgram, Reason: "programs of tenants are not rendered a second time; name the file main.tf"}
 	}
 	if spec["approvePlan"] == nil {
 		spec["approvePlan"] = infrav1.ApprovePlanAuto

@@ -19,17 +19,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// Object is one that a tenant is to have.
+// Object is a rendered object of a tenant.
 type Object struct {
-	// ID is what the template calls it, Where its place in the template, as in deployments[app].
+	// ID is its id, Where its place in the template, as in deployments[app].
 	ID, Where string
-	// Resource has the rules for its life. It is the Tenant's own: it must not be changed.
+	// Resource has its policies. It is part of the Tenant: do not modify it.
 	Resource *tenantv1.TResource
 	Object   *unstructured.Unstructured
 }
 
-// Objects makes the objects of a Tenant, in the order of its lists. Those that cannot be made have
-// an error each instead. An error without an id is the Tenant's own, and there are no objects then.
+// Objects renders the objects of a Tenant, in the order of its lists, and returns an error for each
+// object that cannot be rendered. After an error without an id, which is about the Tenant, there are no
+// objects.
 func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 	r, err := RowOf(tenant)
 	if err != nil {
@@ -46,13 +47,13 @@ func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 	return m.made, m.errs
 }
 
-// objects are those of one Tenant on their way.
+// objects renders the objects of one Tenant.
 type objects struct {
 	tenant  *tenantv1.Tenant
 	uid     string
 	dialect template.Dialect
 	data    map[string]any
-	// ids are where each id was seen first, and taken which id has an object.
+	// ids are the places of ids, and taken the ids of objects.
 	ids   map[string]string
 	taken map[Identity]string
 	made  []Object
@@ -78,7 +79,7 @@ func (i Identity) String() string {
 func (m *objects) allocated(pool string, _, _ int64) (int64, error) {
 	number, ok := m.tenant.Spec.Allocations[pool]
 	if !ok {
-		return 0, fmt.Errorf("the tenant has no number from the pool %q yet; the next sync of its registry gives it one", pool)
+		return 0, fmt.Errorf("the tenant has no number from the pool %q yet; the next sync of its registry allocates it", pool)
 	}
 	return number, nil
 }
@@ -102,7 +103,7 @@ func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
 	m.made = append(m.made, Object{ID: res.ID, Where: where, Resource: res, Object: u})
 }
 
-// take makes sure that two resources are not the same object, which they would write in turns.
+// take refuses a second resource for the same object.
 func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
 	self := IdentityOf(u)
 	if other, taken := m.taken[self]; taken {
@@ -113,7 +114,7 @@ func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
 }
 
 func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where string) (*unstructured.Unstructured, *Error) {
-	if len(res.Spec.Object) == 0 && list.Kind == "" { // there is nothing to say of a Namespace but its name
+	if len(res.Spec.Object) == 0 && list.Kind == "" { // a Namespace needs only its name
 		return nil, &Error{Where: where + ".spec", Reason: "it has no manifest"}
 	}
 	value, err := manifest(m.dialect, m.data, list, res)
@@ -148,7 +149,7 @@ func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where stri
 	return u, nil
 }
 
-// identify gives an object its kind and name.
+// identify sets the kind and name of an object.
 func identify(u *unstructured.Unstructured, list tenantv1.List, res *tenantv1.TResource, where string) *Error {
 	u.SetAPIVersion(cmp.Or(u.GetAPIVersion(), list.APIVersion))
 	u.SetKind(cmp.Or(u.GetKind(), list.Kind))
@@ -156,12 +157,12 @@ func identify(u *unstructured.Unstructured, list tenantv1.List, res *tenantv1.TR
 	case u.GetAPIVersion() == "" || u.GetKind() == "":
 		return &Error{Where: where + ".spec", Reason: list.Field + " take any kind: the manifest needs apiVersion and kind"}
 	case err != nil:
-		return &Error{Where: where + ".spec.apiVersion", Reason: fmt.Sprintf("%q is no version of an API; it is such as v1 or apps/v1", u.GetAPIVersion())}
+		return &Error{Where: where + ".spec.apiVersion", Reason: fmt.Sprintf("%q is not a version of an API, such as v1 or apps/v1", u.GetAPIVersion())}
 	}
 	if metadata, ok := u.Object["metadata"]; metadata == nil && ok {
-		delete(u.Object, "metadata") // written and left empty
+		delete(u.Object, "metadata") // it is null
 	} else if _, object := metadata.(map[string]any); ok && !object {
-		return &Error{Where: where + ".spec.metadata", Reason: "it is no object"}
+		return &Error{Where: where + ".spec.metadata", Reason: "it is not an object"}
 	}
 	if res.NameTemplate != "" {
 		u.SetName(res.NameTemplate)
@@ -172,12 +173,12 @@ func identify(u *unstructured.Unstructured, list tenantv1.List, res *tenantv1.TR
 	case len(name) > validation.DNS1123SubdomainMaxLength:
 		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("the object's name has %d characters; the limit is %d", len(name), validation.DNS1123SubdomainMaxLength)}
 	case len(content.IsPathSegmentName(name)) > 0:
-		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("%q cannot be an object's name: it is one of \".\" and \"..\", or has \"/\" or \"%%\" in it", name)}
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("%q is not a valid name: it is \".\" or \"..\", or contains \"/\" or \"%%\"", name)}
 	}
 	return nil
 }
 
-// settle puts an object into its namespace.
+// settle sets the namespace of an object.
 func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, where string) *Error {
 	if u.GroupVersionKind().GroupKind() == corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind() {
 		u.SetNamespace("")
@@ -185,17 +186,17 @@ func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, 
 	}
 	namespace := cmp.Or(res.TargetNamespace, m.tenant.Namespace)
 	if own := u.GetNamespace(); own != "" && own != namespace {
-		return &Error{Where: where + ".spec.metadata.namespace", Data: true, Reason: fmt.Sprintf("it says %q, but the object goes to %q; write targetNamespace for another namespace than the tenant's", own, namespace)}
+		return &Error{Where: where + ".spec.metadata.namespace", Data: true, Reason: fmt.Sprintf("it is %q, but the object's namespace is %q; for another namespace than the tenant's, set targetNamespace", own, namespace)}
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 && namespace != "" {
-		return &Error{Where: where + ".targetNamespace", Data: true, Reason: fmt.Sprintf("%q cannot be a namespace: it takes lower case letters, digits and \"-\", at most 63 of them", namespace)}
+		return &Error{Where: where + ".targetNamespace", Data: true, Reason: fmt.Sprintf("%q is not a valid namespace: use lower case letters, digits and \"-\", at most 63", namespace)}
 	}
 	u.SetNamespace(namespace)
 	return nil
 }
 
-// join puts labels or annotations beside those of the manifest. Labels are text, which YAML makes
-// easy to forget.
+// join adds labels or annotations to those of the manifest. Values must be text: YAML reads unquoted
+// ones as numbers.
 func join(u *unstructured.Unstructured, field string, more map[string]string, where string) *Error {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	own, there := metadata[field]
@@ -204,12 +205,12 @@ func join(u *unstructured.Unstructured, field string, more map[string]string, wh
 		for _, name := range sorted(named) {
 			text, ok := named[name].(string)
 			if !ok {
-				return &Error{Where: where + ".spec.metadata." + field + "." + name, Reason: "it is no text; put it in quotes"}
+				return &Error{Where: where + ".spec.metadata." + field + "." + name, Reason: "it is not a text; put it in quotes"}
 			}
 			all[name] = text
 		}
 	} else if there && own != nil {
-		return &Error{Where: where + ".spec.metadata." + field, Reason: "it is no object of texts"}
+		return &Error{Where: where + ".spec.metadata." + field, Reason: "it is not an object of texts"}
 	}
 	maps.Copy(all, more)
 	if len(all) == 0 {

@@ -129,15 +129,15 @@ func TestOneBrokenResourceKeepsNoOther(t *testing.T) {
 		"no manifest":                   {`{id: x, nameTemplate: x, spec: {}}`, "manifests[x].spec: it has no manifest"},
 		"no kind":                       {`{id: x, nameTemplate: x, spec: {apiVersion: v1}}`, "manifests[x].spec: manifests take any kind: the manifest needs apiVersion and kind"},
 		"no version":                    {`{id: x, nameTemplate: x, spec: {kind: Secret}}`, "manifests[x].spec: manifests take any kind: the manifest needs apiVersion and kind"},
-		"a version that is none":        {`{id: x, nameTemplate: x, spec: {apiVersion: a/b/c, kind: Secret}}`, `manifests[x].spec.apiVersion: "a/b/c" is no version of an API; it is such as v1 or apps/v1`},
+		"a version that is none":        {`{id: x, nameTemplate: x, spec: {apiVersion: a/b/c, kind: Secret}}`, `manifests[x].spec.apiVersion: "a/b/c" is not a version of an API, such as v1 or apps/v1`},
 		"no name":                       {`{id: x, spec: {apiVersion: v1, kind: Secret}}`, "manifests[x]: the object has no name; write nameTemplate, or spec.metadata.name"},
-		"a name that leads elsewhere":   {`{id: x, nameTemplate: "../{{ .uid }}", spec: {apiVersion: v1, kind: Secret}}`, `manifests[x]: "../acme" cannot be an object's name: it is one of "." and "..", or has "/" or "%" in it`},
+		"a name that leads elsewhere":   {`{id: x, nameTemplate: "../{{ .uid }}", spec: {apiVersion: v1, kind: Secret}}`, `manifests[x]: "../acme" is not a valid name: it is "." or "..", or contains "/" or "%"`},
 		"a name without end":            {`{id: x, nameTemplate: "{{ repeat 254 \"x\" }}", spec: {apiVersion: v1, kind: Secret}}`, "manifests[x]: the object's name has 254 characters; the limit is 253"},
-		"a namespace that is none":      {`{id: x, nameTemplate: x, targetNamespace: "{{ .hostOrUrl }}", spec: {apiVersion: v1, kind: Secret}}`, `manifests[x].targetNamespace: "https://acme.example.org:8443/shop" cannot be a namespace: it takes lower case letters, digits and "-", at most 63 of them`},
-		"two namespaces":                {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {namespace: a}}}`, `manifests[x].spec.metadata.namespace: it says "a", but the object goes to "shops"; write targetNamespace for another namespace than the tenant's`},
-		"metadata that are none":        {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: [a]}}`, "manifests[x].spec.metadata: it is no object"},
-		"a label that is a number":      {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: {a: "1", num: 1}}}}`, "manifests[x].spec.metadata.labels.num: it is no text; put it in quotes"},
-		"labels that are none":          {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: none}}}`, "manifests[x].spec.metadata.labels: it is no object of texts"},
+		"a namespace that is none":      {`{id: x, nameTemplate: x, targetNamespace: "{{ .hostOrUrl }}", spec: {apiVersion: v1, kind: Secret}}`, `manifests[x].targetNamespace: "https://acme.example.org:8443/shop" is not a valid namespace: use lower case letters, digits and "-", at most 63`},
+		"two namespaces":                {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {namespace: a}}}`, `manifests[x].spec.metadata.namespace: it is "a", but the object's namespace is "shops"; for another namespace than the tenant's, set targetNamespace`},
+		"metadata that are none":        {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: [a]}}`, "manifests[x].spec.metadata: it is not an object"},
+		"a label that is a number":      {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: {a: "1", num: 1}}}}`, "manifests[x].spec.metadata.labels.num: it is not a text; put it in quotes"},
+		"labels that are none":          {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, metadata: {labels: none}}}`, "manifests[x].spec.metadata.labels: it is not an object of texts"},
 		"a value before a number":       {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, a: "{{ .nope }}", data: {num: "{{ allocate \"p\" 0 1 }}"}}}`, "manifests[x].spec.a: .nope has no value"},
 		"an id that is there twice":     {`{id: good, nameTemplate: x, spec: {apiVersion: v1, kind: Secret}}`, "manifests[good]: the id is also that of configMaps[good]; ids must be unique in a template"},
 		"an object that is there twice": {`{id: x, nameTemplate: "{{ .uid }}-good", spec: {apiVersion: v1, kind: ConfigMap}}`, "manifests[x]: it is the same object as the one with the id good: ConfigMap shops/acme-good"},
@@ -173,7 +173,7 @@ func TestNumbersComeFromTheTenant(t *testing.T) {
 	}
 	tenant.Spec.Allocations = nil
 	_, errs = Objects(tenant)
-	want := `configMaps[c].spec.data.num: the tenant has no number from the pool "redis" yet; the next sync of its registry gives it one`
+	want := `configMaps[c].spec.data.num: the tenant has no number from the pool "redis" yet; the next sync of its registry allocates it`
 	if len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("got %v", errs)
 	}
@@ -196,7 +196,7 @@ func TestTenantsOfThePublishedOperator(t *testing.T) {
 
 	tenant.Annotations[tenantv1.AnnotationExtra] = `["pro"]`
 	objects, errs = Objects(tenant)
-	if len(objects) > 0 || len(errs) != 1 || errs[0].ID != "" || !strings.Contains(errs[0].Error(), tenantv1.AnnotationExtra+" is no JSON object") || strings.Contains(errs[0].Error(), "pro\"") {
+	if len(objects) > 0 || len(errs) != 1 || errs[0].ID != "" || !strings.Contains(errs[0].Error(), tenantv1.AnnotationExtra+" is not a JSON object") || strings.Contains(errs[0].Error(), "pro\"") {
 		t.Errorf("%v, %v", objects, errs)
 	}
 }

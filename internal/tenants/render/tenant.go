@@ -14,17 +14,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// Allocator gives small integers out.
+// Allocator allocates small integers.
 type Allocator interface {
-	// Allocate gives the number that the tenant has from a pool, or one from least to most that no
-	// other tenant has. Asked again for the same tenant and pool it gives the same number. Its
-	// error is shown to people as it is.
+	// Allocate returns the tenant's number of a pool, or one from least to most that no other tenant
+	// has. It returns the same number again for the same tenant and pool. Users see its errors.
 	Allocate(pool string, least, most int64) (int64, error)
 }
 
-// Tenant makes the spec of the Tenant of a row: names, namespaces, labels and annotations rendered,
-// manifests as they are, and the numbers that they allocate. An allocator is needed for templates
-// that allocate. The error is an [Errors].
+// Tenant returns the spec of the Tenant of a row: with names, namespaces, labels and annotations
+// rendered, manifests as they are, and the numbers that they allocate. Without an allocator, templates
+// cannot allocate. The error is an [Errors].
 func Tenant(t *tenantv1.TenantTemplate, r row.Row, a Allocator) (*tenantv1.TenantSpec, error) {
 	m := &making{data: values(r, t.Spec.RegistryID, t.Name), allocator: a}
 	m.dialect = dialect(m.allocate)
@@ -41,13 +40,13 @@ func Tenant(t *tenantv1.TenantTemplate, r row.Row, a Allocator) (*tenantv1.Tenan
 	return spec, nil
 }
 
-// making is one spec on its way.
+// making renders one spec.
 type making struct {
 	dialect   template.Dialect
 	data      map[string]any
 	allocator Allocator
 	numbers   map[string]int64
-	// refused says that the allocator has refused something since the last resource began.
+	// refused is true if the allocator returned an error for the current resource.
 	refused bool
 	errs    Errors
 }
@@ -55,7 +54,7 @@ type making struct {
 func (m *making) allocate(pool string, least, most int64) (int64, error) {
 	if m.allocator == nil {
 		m.refused = true
-		return 0, fmt.Errorf("nobody gives out numbers of the pool %q here", pool)
+		return 0, fmt.Errorf("numbers of the pool %q cannot be allocated here", pool)
 	}
 	number, err := m.allocator.Allocate(pool, least, most)
 	if err != nil {
@@ -69,12 +68,11 @@ func (m *making) allocate(pool string, least, most int64) (int64, error) {
 	return number, nil
 }
 
-// place names a resource, for messages.
+// place names a resource in messages.
 func place(field, id string) string { return field + "[" + id + "]" }
 
-// resource renders what stands beside a manifest. The manifest itself is only looked at for what it
-// allocates: its other errors are told when its object is made, and keep no other object from being
-// made.
+// resource renders the fields beside a manifest. It renders the manifest only for its allocations:
+// other errors are reported with its object, and do not affect others.
 func (m *making) resource(list tenantv1.List, res *tenantv1.TResource) {
 	where := place(list.Field, res.ID)
 	text := func(name string, in *string) {
@@ -95,7 +93,7 @@ func (m *making) resource(list tenantv1.List, res *tenantv1.TResource) {
 	named := res.NameTemplate != ""
 	text("nameTemplate", &res.NameTemplate)
 	if named && res.NameTemplate == "" {
-		m.errs = append(m.errs, Error{ID: res.ID, Where: where + ".nameTemplate", Data: true, Reason: "it gives no name for this row"})
+		m.errs = append(m.errs, Error{ID: res.ID, Where: where + ".nameTemplate", Data: true, Reason: "the name is empty for this row"})
 	}
 	text("targetNamespace", &res.TargetNamespace)
 	texts("labelsTemplate", res.LabelsTemplate)
@@ -109,7 +107,7 @@ func (m *making) resource(list tenantv1.List, res *tenantv1.TResource) {
 	}
 }
 
-// allocates tells whether a manifest may allocate numbers.
+// allocates reports whether a manifest may allocate numbers.
 func allocates(value any) bool {
 	switch v := value.(type) {
 	case string:

@@ -88,8 +88,8 @@ manifests:
 	}{
 		"a pool that a manifest uses is full": {pools{"a": 1, "c": 3, "d": 4}, "manifests[a].spec.data.two: the pool b has no number left"},
 		"a pool that a name uses is full":     {pools{"a": 1, "b": 2, "c": 3}, "manifests[b].nameTemplate: the pool d has no number left"},
-		"nobody allocates": {nil, `manifests[a].spec.data.one: nobody gives out numbers of the pool "a" here; ` +
-			`manifests[b].nameTemplate: nobody gives out numbers of the pool "d" here`},
+		"nobody allocates": {nil, `manifests[a].spec.data.one: numbers of the pool "a" cannot be allocated here; ` +
+			`manifests[b].nameTemplate: numbers of the pool "d" cannot be allocated here`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if spec, err := Tenant(template, acme(), test.allocator); err == nil || err.Error() != test.want || spec != nil {
@@ -102,7 +102,7 @@ manifests:
 func TestTenantSaysWhatIsWrong(t *testing.T) {
 	for sentence, test := range map[string]struct{ in, want string }{
 		"a name without its value":      {`{secrets: [{id: x, nameTemplate: "{{ .nope }}", spec: {}}]}`, "secrets[x].nameTemplate: .nope has no value"},
-		"a name that is nothing":        {`{secrets: [{id: x, nameTemplate: "{{ .none }}", spec: {}}]}`, "secrets[x].nameTemplate: it gives no name for this row"},
+		"a name that is nothing":        {`{secrets: [{id: x, nameTemplate: "{{ .none }}", spec: {}}]}`, "secrets[x].nameTemplate: the name is empty for this row"},
 		"a label":                       {`{secrets: [{id: x, nameTemplate: x, labelsTemplate: {a: "{{ .no }}"}, spec: {}}]}`, "secrets[x].labelsTemplate.a: .no has no value"},
 		"a namespace":                   {`{secrets: [{id: x, nameTemplate: x, targetNamespace: "{{", spec: {}}]}`, "secrets[x].targetNamespace: unclosed action"},
 		"two resources":                 {`{secrets: [{id: x, nameTemplate: "{{ .a }}", spec: {}}], jobs: [{id: z, nameTemplate: "{{ .b }}", spec: {}}]}`, "secrets[x].nameTemplate: .a has no value; jobs[z].nameTemplate: .b has no value"},

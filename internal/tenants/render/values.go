@@ -14,20 +14,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// Annotations are what a Tenant keeps of its row, so that [Objects] can do without it.
+// Annotations store the row in its Tenant, where [Objects] reads it.
 func Annotations(r row.Row) map[string]string {
 	extra := map[string]string{}
 	maps.Copy(extra, r.Extra)
 	text, err := json.Marshal(extra)
 	if err != nil {
-		panic(fmt.Sprintf("write texts as JSON: %v: this is a bug in Yuba", err))
+		panic(fmt.Sprintf("encode texts as JSON: %v. This is a bug in Yuba.", err))
 	}
 	return map[string]string{
 		tenantv1.AnnotationHostOrURL: r.HostOrURL, tenantv1.AnnotationActivate: r.Activate, tenantv1.AnnotationExtra: string(text),
 	}
 }
 
-// values are what templates know of a row. What the registry maps itself wins, as it always did.
+// values are the variables of templates. Extra mappings take precedence, as published.
 func values(r row.Row, registry, template string) map[string]any {
 	all := map[string]any{
 		"uid": r.SafeUID, "rawUid": r.UID, "hostOrUrl": r.HostOrURL, "host": r.Host, "activate": r.Activate,
@@ -39,14 +39,14 @@ func values(r row.Row, registry, template string) map[string]any {
 	return all
 }
 
-// Variables are the names that templates know of a row.
+// Variables are the names of the variables of templates.
 func Variables(r row.Row) []string { return sorted(values(r, "", "")) }
 
-// Asked are the names of variables that the templates of a resource ask for, each once, as far as
-// that can be told without a row.
+// Asked are the names of the variables that the templates of a resource use, each once, as far as they
+// are known without a row.
 func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
 	object := res.Spec.Object
-	if isStack(kindOf(list, res)) { // what a stack's own templates ask for is not the row's
+	if isStack(kindOf(list, res)) { // a stack's own templates do not use the row
 		object = inOwn(object, func(text string) string { return strings.ReplaceAll(text, ownLeft, "") }, nil)
 	}
 	all := []any{res.NameTemplate, res.TargetNamespace, object}
@@ -58,12 +58,12 @@ func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
 	return dialect(nil).Names(all)
 }
 
-// harmless are the functions whose results are the same kind of text whatever they are given.
+// harmless are the functions whose results cannot be arbitrary text.
 var harmless = map[string]bool{"hcl": true, "int": true, "float": true, "bool": true, "allocate": true, "int64": true, "float64": true,
 	"sha1sum": true, "sha256sum": true, "sha512sum": true, "adler32sum": true, "len": true, "b64enc": true, "b32enc": true}
 
-// Written are the names of variables of which a text has more in it than numbers, truths, hashes
-// and what hcl quotes.
+// Written are the names of the variables that a text contains otherwise than as numbers, booleans,
+// hashes or quoted by hcl.
 func Written(text string) []string {
 	var names []string
 	for _, field := range dialect(nil).Fields(text) {
@@ -74,7 +74,7 @@ func Written(text string) []string {
 	return names
 }
 
-// RowOf is the row of a Tenant, as its annotations have it.
+// RowOf reads the row of a Tenant from its annotations.
 func RowOf(tenant *tenantv1.Tenant) (row.Row, error) {
 	address := tenant.Annotations[tenantv1.AnnotationHostOrURL]
 	r := row.Row{UID: tenant.Spec.UID, SafeUID: row.SafeUID(tenant.Spec.UID), HostOrURL: address, Host: row.Host(address),
@@ -85,7 +85,7 @@ func RowOf(tenant *tenantv1.Tenant) (row.Row, error) {
 		return r, nil
 	}
 	if err := json.Unmarshal([]byte(text), &r.Extra); err != nil {
-		return r, fmt.Errorf("the annotation %s is no JSON object of texts; the next sync of the registry writes it anew", tenantv1.AnnotationExtra)
+		return r, fmt.Errorf("the annotation %s is not a JSON object of texts; the next sync of the registry replaces it", tenantv1.AnnotationExtra)
 	}
 	return r, nil
 }

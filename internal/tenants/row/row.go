@@ -16,23 +16,23 @@ import (
 
 // Row is what a registry knows of one tenant.
 type Row struct {
-	// UID is as the column has it, SafeUID fit for names and labels.
+	// UID is as in the column, SafeUID valid in names and labels.
 	UID, SafeUID string
 	// HostOrURL is the tenant's address, Host the host in it.
 	HostOrURL, Host string
-	// Activate is as the column has it, Active what it means.
+	// Activate is as in the column, Active its meaning.
 	Activate string
 	Active   bool
 	// Extra are the other values, by the names that templates use.
 	Extra map[string]string
 }
 
-// ErrNoUID is the error of a row that does not say whose it is.
+// ErrNoUID is the error of a row without a uid.
 var ErrNoUID = errors.New("no uid")
 
 // MissingColumnError is the error of a row without a column that the registry maps.
 type MissingColumnError struct {
-	// Columns are those that are not there.
+	// Columns are the missing columns.
 	Columns []string
 }
 
@@ -47,26 +47,24 @@ func (e *MissingColumnError) Error() string {
 	return "there are no columns " + strings.Join(names, ", ")
 }
 
-// maxValues is how long the values of a row may be together: they are annotations of its tenants,
-// and those of an object have room for 256 KiB.
+// maxValues limits the values of a row: they become annotations of its tenants, which may have 256 KiB
+// together.
 const maxValues = 200 << 10
 
-// TooLongError is the error of a row whose values have no room in a tenant.
+// TooLongError is the error of a row whose values are too long for a tenant.
 type TooLongError struct{ Bytes int }
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("its values have %d bytes together, and a tenant has room for %d", e.Bytes, maxValues)
 }
 
-// length is how long the values of a row are together, the extra ones with their names as the JSON
-// that they become.
+// length is the length of a row's values, with the extra ones as JSON.
 func (r *Row) length() int {
 	n, extra := len(r.UID)+len(r.HostOrURL)+len(r.Activate), 0
 	for name, value := range r.Extra {
 		extra += len(name) + len(value)
 	}
-	// JSON takes six bytes for one at most. Few rows are so long that it has to be known how many
-	// it takes.
+	// JSON needs at most six bytes for one. Marshal only rows that might be too long.
 	if n+6*extra <= maxValues {
 		return n + extra
 	}
@@ -77,11 +75,11 @@ func (r *Row) length() int {
 	return n + len(text)
 }
 
-// quote keeps names of columns, which anybody may have written, from looking like more than names.
+// quote quotes names of columns, which may contain anything.
 func quote(name string) string { return fmt.Sprintf("%q", name) }
 
-// Map says what a raw row means. A column that is mapped and not there is an error, NULL is the
-// empty text. Without an error, the row has a uid.
+// Map interprets a raw row. A missing mapped column is an error; NULL is the empty text. Without an
+// error, the row has a uid.
 func Map(columns map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (Row, error) {
 	var missing []string
 	text := func(column string) string {
@@ -118,7 +116,7 @@ func Map(columns map[string]*string, m tenantv1.ValueMappings, extra map[string]
 	return r, nil
 }
 
-// blank tells whether a uid names nobody.
+// blank reports whether a uid is empty, or only white space.
 func blank(uid string) bool { return strings.TrimSpace(uid) == "" }
 
 // Columns lists the columns that a registry maps, each once, sorted.
@@ -134,7 +132,7 @@ func Columns(m tenantv1.ValueMappings, extra map[string]string) []string {
 	return slices.Compact(columns)
 }
 
-// Truthy tells whether a value of the column activate means that the tenant is active.
+// Truthy reports whether a value of the column activate means that the tenant is active.
 func Truthy(value string) bool {
 	switch value {
 	case "1", "true", "TRUE", "True", "yes", "YES", "Yes":
@@ -143,13 +141,13 @@ func Truthy(value string) bool {
 	return false
 }
 
-// Host is the host in an address, without port: of a URL, or of what is a host already.
+// Host is the host in a URL or address, without port.
 func Host(hostOrURL string) string {
 	rest := strings.TrimSpace(hostOrURL)
 	if u, err := url.Parse(rest); err == nil && u.Host != "" {
 		return u.Hostname()
 	}
-	// There is no scheme before it, or none that is one: example.org:8080/path.
+	// There is no scheme, or not a valid one, as in example.org:8080/path.
 	if _, after, ok := strings.Cut(rest, "://"); ok {
 		rest = after
 	}
@@ -165,7 +163,7 @@ func Host(hostOrURL string) string {
 		}
 	}
 	if strings.Count(rest, ":") > 1 {
-		return rest // an address of IPv6, which has no port without brackets
+		return rest // an IPv6 address, which has no port without brackets
 	}
 	host, _, _ := strings.Cut(rest, ":")
 	return host

@@ -10,18 +10,18 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Rejected is a row that no tenant can be made of.
+// Rejected is a row that is not valid for a tenant.
 type Rejected struct {
-	// UID is as the column has it; empty when the row has none. SafeUID is as in [Row].
+	// UID is as in the column; empty if the row has none. SafeUID is as in [Row].
 	UID, SafeUID string
 	// Reason says why, as a part of a sentence.
 	Reason string
 }
 
-// Named tells whether it is known whose row it is.
+// Named reports whether the row has a uid.
 func (r Rejected) Named() bool { return r.SafeUID != "" }
 
-// maxNamed bounds what a message says of a uid: it is somebody's text.
+// maxNamed limits a uid in messages.
 const maxNamed = 80
 
 func (r Rejected) String() string {
@@ -35,14 +35,13 @@ func (r Rejected) String() string {
 	return fmt.Sprintf("uid %q: %s", string(uid), r.Reason)
 }
 
-// Told says which rows are rejected, and why, in so many texts at most: one for those that share a
-// uid, and how many have none. It depends on no row but these: in a busy table rows come and go
-// before them all the time.
+// Told lists the rejected rows and the reasons, up to a number of texts: one for rows with the same
+// uid, and one for all without. It does not depend on other rows, which change often in a busy table.
 func Told(rejected []Rejected, most int) []string {
 	count := map[Rejected]int{}
 	for _, r := range rejected {
 		if !r.Named() {
-			r.UID = "" // blanks are none
+			r.UID = "" // it may have blanks
 		}
 		count[r]++
 	}
@@ -62,16 +61,14 @@ func Told(rejected []Rejected, most int) []string {
 	return texts[:min(len(texts), most)]
 }
 
-// Rows says what raw rows mean, in their order. Rows that no tenant can be made of are rejected:
-// they have no uid, lack a column, or have the uid of another row. In that last case all of them
-// are: which one is right is not known.
+// Rows interprets raw rows, in their order. Rows without a uid or column are rejected, and so are all
+// rows that share a uid, since the right one is unknown.
 func Rows(raw []map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (rows []Row, rejected []Rejected) {
 	mapped, errs := make([]Row, len(raw)), make([]error, len(raw))
 	owners := map[string]int{}
 	for i, columns := range raw {
 		mapped[i], errs[i] = Map(columns, m, extra)
-		// A row with another fault takes part: what it says of its uid is not to be trusted either
-		// way.
+		// Count rows with other faults: their uid may be meant.
 		owners[mapped[i].SafeUID]++
 	}
 	for i, r := range mapped {

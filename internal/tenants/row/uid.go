@@ -14,22 +14,20 @@ import (
 )
 
 const (
-	// maxUID leaves room for the names that templates make of a uid: a label of DNS has 63
-	// characters.
+	// maxUID leaves room in names that templates make with a uid: a DNS label has 63 characters.
 	maxUID = 40
-	// maxName is what a value of a label may have: the name of a tenant is one.
+	// maxName is the limit of label values: the name of a tenant is one.
 	maxName = 63
-	// hashDigits tell texts apart that were cut or changed. Tenants may choose their uids, and none
-	// must find one that becomes what another one's has become: so they are many.
+	// hashDigits distinguish texts that were cut or changed. They are many because tenants may choose
+	// their uids, and must not find one with the same result as another one.
 	hashDigits = 16
-	// hashMark stands before them. Few texts that end like that come from people.
+	// hashMark precedes the digits. Few texts of people end like that.
 	hashMark = "-x"
 )
 
-// SafeUID makes a uid fit for names and labels: it is a label of DNS of at most 40 characters. What
-// is one already stays as it is; everything else is changed and gets a piece of its hash, so that
-// different uids stay different. For the same reason a label that looks like one that was changed
-// is changed, too.
+// SafeUID returns a DNS label of at most 40 characters for a uid. Valid uids stay unchanged; others are
+// changed and get a part of their hash, so that different uids stay different. For the same reason,
+// valid uids that look changed are changed, too.
 func SafeUID(raw string) string {
 	if len(raw) <= maxUID && isLabel(raw) && !looksChanged(raw) {
 		return raw
@@ -37,14 +35,13 @@ func SafeUID(raw string) string {
 	return join(clean(raw), hash(raw), maxUID)
 }
 
-// looksChanged tells whether a label ends as those do that [SafeUID] makes.
+// looksChanged reports whether a label ends like the results of [SafeUID].
 func looksChanged(label string) bool {
 	at := strings.LastIndex(label, hashMark)
 	return at >= 0 && len(label)-at == len(hashMark)+hashDigits && strings.Trim(label[at+len(hashMark):], "0123456789abcdef") == ""
 }
 
-// RegistryLabel is what tenants have for the name of their registry as a label: the name, or what
-// stands for it where the value of a label has no room for it.
+// RegistryLabel is the label value for a registry: its name, or a shortened one.
 func RegistryLabel(registry string) string {
 	if len(registry) <= maxName {
 		return registry
@@ -52,7 +49,7 @@ func RegistryLabel(registry string) string {
 	return join(registry, hash(registry), maxName)
 }
 
-// SetRegistry writes into a tenant whose it is.
+// SetRegistry records the registry of a tenant.
 func SetRegistry(t *tenantv1.Tenant, registry string) {
 	label := RegistryLabel(registry)
 	metav1.SetMetaDataLabel(&t.ObjectMeta, tenantv1.LabelRegistry, label)
@@ -61,8 +58,7 @@ func SetRegistry(t *tenantv1.Tenant, registry string) {
 	}
 }
 
-// TenantName is the name of the tenant of a row with a template. It is fit for the value of a
-// label.
+// TenantName is the name of the tenant of a row and a template. It is a valid label value.
 func TenantName(safeUID, template string) string {
 	name := safeUID + "-" + template
 	if len(name) <= maxName {
@@ -71,14 +67,14 @@ func TenantName(safeUID, template string) string {
 	return OtherTenantName(safeUID, template)
 }
 
-// OtherTenantName is the tenant's name when [TenantName] is too long, or is another tenant's
-// already: a-b with c and a with b-c are both a-b-c.
+// OtherTenantName is the tenant's name if [TenantName] is too long or taken: a-b with c and a with b-c
+// are both a-b-c.
 func OtherTenantName(safeUID, template string) string {
 	return join(safeUID+"-"+template, hash(safeUID+"/"+template), maxName)
 }
 
-// join cuts the beginning so that it and the end have at most so many characters. It must not end
-// with a hyphen or, as names of templates and registries may have dots, with a dot where it is cut.
+// join cuts the beginning to fit both into a length. Names may contain dots, so it removes hyphens and
+// dots at the cut.
 func join(beginning, end string, most int) string {
 	if room := most - len(end); len(beginning) > room {
 		beginning = beginning[:room]
@@ -95,7 +91,7 @@ func hash(text string) string {
 	return hashMark + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// clean keeps the letters, in lower case, and the digits. All between them becomes one hyphen.
+// clean keeps letters, in lower case, and digits, and replaces everything between them by hyphens.
 func clean(raw string) string {
 	var b strings.Builder
 	for _, c := range raw {
@@ -114,7 +110,7 @@ func clean(raw string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// isLabel tells whether a text is a label of DNS, its length aside.
+// isLabel reports whether a text is a DNS label, except for its length.
 func isLabel(text string) bool {
 	if text == "" || text[0] == '-' || text[len(text)-1] == '-' {
 		return false
