@@ -36,8 +36,8 @@ type Subject struct {
 	EnvPrefixes []string
 }
 
-// Sample makes up a row, for registries without rows: every value is 1, which is a text, a number and
-// true.
+// Sample makes up a row, for registries without rows: every value is 1, which is a text, a number
+// and true.
 func Sample(registry *tenantv1.TenantRegistry) row.Row {
 	const uid = "sample"
 	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: sampleValue, Active: true, Extra: map[string]string{}}
@@ -59,8 +59,8 @@ const (
 	sampleValue   = "1"
 )
 
-// SampleOf makes up a row for a template. If the registry is unknown, the row has the variables that
-// the template uses.
+// SampleOf makes up a row for a template. If the registry is unknown, the row has the variables
+// that the template uses.
 func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row.Row {
 	r := Sample(registry)
 	if registry != nil {
@@ -84,8 +84,8 @@ func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row
 	return r
 }
 
-// Template checks a template. An error means that the world did not answer; problems of the template
-// are findings.
+// Template checks a template. An error means that the world did not answer; problems of the
+// template are findings.
 func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
 	c := &checker{subject: s, places: map[string]place{}, unknown: map[string][]string{}}
 	c.ids()
@@ -155,8 +155,8 @@ func (c *checker) failed(id string) bool {
 	return false
 }
 
-// ids records the place of each object, and checks ignoreFields. Of two objects with one id the first
-// counts; rendering reports the other.
+// ids records the place of each object, and checks ignoreFields. Of two objects with one id the
+// first counts; rendering reports the other.
 func (c *checker) ids() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
@@ -222,8 +222,8 @@ func ids(broken render.Errors) map[string]bool {
 	return known
 }
 
-// weight returns the severity of a rendering error. A made-up row may cause it, unless the object uses
-// a variable that no row has.
+// weight returns the severity of a rendering error. A made-up row may cause it, unless the object
+// uses a variable that no row has.
 func (c *checker) weight(e render.Error) Severity {
 	if !c.subject.Invented || !e.Data || len(c.unknown[e.ID]) > 0 {
 		return Error

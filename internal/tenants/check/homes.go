@@ -8,8 +8,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// homes reports namespaces that would be deleted with the tenant, but stay because of retained objects
-// in them.
+// homes reports namespaces that would be deleted with the tenant, but stay because of retained
+// objects in them.
 func (c *checker) homes(objects []render.Object) {
 	stays := map[string]string{}
 	for _, o := range objects {

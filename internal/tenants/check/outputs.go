@@ -128,8 +128,8 @@ type reference struct {
 	namespace string
 }
 
-// references finds the keys of Secrets that an object reads, by the usual fields of Kubernetes' kinds
-// and stacks.
+// references finds the keys of Secrets that an object reads, by the usual fields of Kubernetes'
+// kinds and stacks.
 func references(object map[string]any) []reference {
 	var found []reference
 	walk("", object, &found)
@@ -187,8 +187,8 @@ func listed(at string, v map[string]any) []reference {
 	return refs
 }
 
-// fielded returns the keys in fields of the usual names: one in secretKeyRef and secretRef, the items in
-// a volume's secret.
+// fielded returns the keys in fields of the usual names: one in secretKeyRef and secretRef, the
+// items in a volume's secret.
 func fielded(at, field string, v map[string]any) []reference {
 	name, _ := v["name"].(string)
 	optional, _ := v["optional"].(bool)

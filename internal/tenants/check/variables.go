@@ -22,7 +22,8 @@ import (
 // source is a Secret or ConfigMap with values.
 type source struct{ kind, namespace, name string }
 
-// given are the texts of the ConfigMaps and Secrets of the template, by key; nil if a text is unknown.
+// given are the texts of the ConfigMaps and Secrets of the template, by key; nil if a text is
+// unknown.
 type given map[source]map[string]*string
 
 func (c *checker) given(objects []render.Object) given {
@@ -100,8 +101,8 @@ func (c *checker) variables(s *stack, known given) {
 	}
 }
 
-// undeclared reports a value without a variable. Names in capital letters in varsFrom may be meant for
-// providers, which read the environment.
+// undeclared reports a value without a variable. Names in capital letters in varsFrom may be meant
+// for providers, which read the environment.
 func (c *checker) undeclared(s *stack, name, field string) {
 	declared := "it declares none"
 	if names := s.module.VariableNames(); len(names) > 0 {
@@ -256,7 +257,8 @@ func (c *checker) from(set *setting, field string, from *infrav1.VarsReference, 
 	}
 }
 
-// file sets the variables in a file of values. A file that is not in the program may come from a Secret.
+// file sets the variables in a file of values. A file that is not in the program may come from a
+// Secret.
 func (set *setting) file(s *stack, name string) {
 	clean := strings.TrimPrefix(path.Clean("/"+name), "/")
 	content, ok := s.files[clean]

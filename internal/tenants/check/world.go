@@ -19,10 +19,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// World is the API that a tenant's objects go to, including the cluster of the template's kubeConfig.
+// World is the API that a tenant's objects go to, including the cluster of the template's
+// kubeConfig.
 type World interface {
-	// Serves reports whether the kind is served, here or by the cluster of the template. An error means
-	// that it is unknown.
+	// Serves reports whether the kind is served, here or by the cluster of the template. An error
+	// means that it is unknown.
 	Serves(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
 	// DryRun applies an object with a dry run. It may modify its argument. The error is the API's.
 	DryRun(ctx context.Context, o *unstructured.Unstructured) error
@@ -94,8 +95,8 @@ func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	return nil
 }
 
-// mistyped names fields that the kind does not have, or has with other types; empty for other errors.
-// The API reports them like a failure of its own, and quotes values.
+// mistyped names fields that the kind does not have, or has with other types; empty for other
+// errors. The API reports them like a failure of its own, and quotes values.
 func mistyped(err error) string {
 	if err == nil {
 		return ""

@@ -147,7 +147,7 @@ func TestATenantThatTheAPIRefusesIsTold(t *testing.T) {
 	w.ready("acme-web")
 	w.eventually("it is told", func() bool {
 		c := w.appliedOf("web")
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant cannot be made or changed; large-web: make Tenant")
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant cannot be made or changed; large-web: create Tenant")
 	})
 	w.rows("acme,a,1,pro", "large,b,1,pro")
 	w.ready("large-web")

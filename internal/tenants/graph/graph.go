@@ -44,8 +44,8 @@ type Graph struct {
 	leftOut []Edge
 }
 
-// Of returns the graph of objects. Duplicate ids and cycles of dependIds are errors. An unknown id in
-// dependIds is not: its object may not render.
+// Of returns the graph of objects. Duplicate ids and cycles of dependIds are errors. An unknown id
+// in dependIds is not: its object may not render.
 func Of(objects []render.Object) (*Graph, error) {
 	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
 	for i, o := range objects {
@@ -158,8 +158,8 @@ func (g *Graph) reaches(from, to string, looks *int) bool {
 	return false
 }
 
-// sort puts each object after those that it waits for, and returns a cycle if there is one. It is not
-// recursive, because templates may have chains of thousands of objects.
+// sort puts each object after those that it waits for, and returns a cycle if there is one. It is
+// not recursive, because templates may have chains of thousands of objects.
 func (g *Graph) sort() (cycle []string) {
 	type visit struct {
 		id   string

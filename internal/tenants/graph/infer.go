@@ -28,8 +28,8 @@ type provider struct {
 // Secret.
 const maxProviders = 4
 
-// inferred returns the edges of all references, in the order of the objects and their fields: at most
-// one between two objects, which requires readiness if any of the references does.
+// inferred returns the edges of all references, in the order of the objects and their fields: at
+// most one between two objects, which requires readiness if any of the references does.
 func inferred(objects []render.Object) []Edge {
 	provided, waits := map[render.Identity][]provider{}, make(map[string]bool, len(objects))
 	for _, o := range objects {

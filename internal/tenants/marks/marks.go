@@ -156,9 +156,9 @@ func (m Marks) Holder(o metav1.Object) string {
 	return ""
 }
 
-// Foreign names the owner that an object had before the tenant; empty if a deleted tenant made it or
-// left it behind. An unmarked object belongs to its creator, even if no field conflicts: otherwise it
-// would be deleted with the tenant.
+// Foreign names the owner that an object had before the tenant; empty if a deleted tenant made it
+// or left it behind. An unmarked object belongs to its creator, even if no field conflicts:
+// otherwise it would be deleted with the tenant.
 func (m Marks) Foreign(o, manifest metav1.Object) string {
 	if owner := m.Holder(o); owner != "" {
 		return owner
@@ -243,8 +243,8 @@ func isOrphan(o metav1.Object) bool {
 	return o.GetLabels()[tenantv1.LabelOrphaned] == tenantv1.ValueTrue
 }
 
-// Orphan is the merge patch that retains an object: it is marked as orphaned, and the owner reference
-// to the tenant is removed.
+// Orphan is the merge patch that retains an object: it is marked as orphaned, and the owner
+// reference to the tenant is removed.
 func (m Marks) Orphan(o metav1.Object, reason string, now time.Time) map[string]any {
 	others := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(ref metav1.OwnerReference) bool { return ref.UID == m.Tenant.UID })
 	return map[string]any{"metadata": map[string]any{
@@ -255,8 +255,8 @@ func (m Marks) Orphan(o metav1.Object, reason string, now time.Time) map[string]
 	}}
 }
 
-// Adopt implements engine.Ownership: the merge patch that marks an object as its manifest is marked,
-// and changes nothing else.
+// Adopt implements engine.Ownership: the merge patch that marks an object as its manifest is
+// marked, and changes nothing else.
 func (m Marks) Adopt(o, manifest metav1.Object) map[string]any {
 	labels := map[string]any{tenantv1.LabelOrphaned: nil}
 	for _, name := range ownLabels {
@@ -271,8 +271,8 @@ func (m Marks) Adopt(o, manifest metav1.Object) map[string]any {
 	}}
 }
 
-// Stray reports whether labels, which no garbage collector reads, name a tenant of this server as the
-// owner of an object that is not being deleted.
+// Stray reports whether labels, which no garbage collector reads, name a tenant of this server as
+// the owner of an object that is not being deleted.
 func Stray(o metav1.Object, owner owned.Owner, seal string) bool {
 	of, labelled := labelledOwner(o)
 	return labelled && of == owner && o.GetLabels()[tenantv1.LabelHome] == seal && o.GetDeletionTimestamp() == nil

@@ -110,10 +110,10 @@ const (
 	maxUnrecordedBytes = 256 << 10
 )
 
-// SpecIsInventory reports whether a tenant's spec names everything that its first pass creates. That
-// pass records no inventory before it writes, which saves a write for each tenant, and the registry
-// must not change the spec until there is a status. With a target it would not work, which may be
-// unreachable later.
+// SpecIsInventory reports whether a tenant's spec names everything that its first pass creates.
+// That pass records no inventory before it writes, which saves a write for each tenant, and the
+// registry must not change the spec until there is a status. With a target it would not work, which
+// may be unreachable later.
 func SpecIsInventory(s *tenantv1.TenantSpec) bool {
 	objects := 0
 	for _, list := range s.Lists() {

@@ -29,22 +29,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// tenantWrites is how many tenants are written at a time: what waits for the disk is written
-// together.
+// tenantWrites is how many tenants are written at a time: the API's store syncs them together.
 const tenantWrites = 12
 
-// change is a write to a tenant that is due.
+// change is a write to a tenant.
 type change struct {
 	tenant string
-	// kind is what it is in words; empty for what nobody has to hear of.
+	// kind is what it does, in words; empty for changes without an event.
 	kind string
-	// template is whose status tells when it fails. key stands for what is written: something else is
-	// tried at once.
+	// template is the template whose status reports a failure. key identifies what is written:
+	// something else is tried at once.
 	template, key string
 	do            func(context.Context) error
 }
 
-// admit adds a change, unless just this was refused a moment ago.
+// admit adds a change, unless the same was refused a moment ago.
 func (p *pass) admit(changes []change, c change) []change {
 	name := c.kind + " " + c.tenant
 	p.tried[name] = true
@@ -55,7 +54,7 @@ func (p *pass) admit(changes []change, c change) []change {
 	return append(changes, c)
 }
 
-// refuse takes note of a change that cannot be made now.
+// refuse records a change that cannot be made now.
 func (p *pass) refuse(c change, f *passes.Refusal) {
 	p.refusedUntil = moment.Earlier(p.refusedUntil, f.Due())
 	if c.template != "" {
@@ -63,7 +62,7 @@ func (p *pass) refuse(c change, f *passes.Refusal) {
 	}
 }
 
-// The kinds of changes. People hear of the first three.
+// The kinds of changes. Events report the first three.
 const (
 	kindMade     = "made"
 	kindChanged  = "changed"
@@ -71,8 +70,7 @@ const (
 	kindDisowned = "disowned"
 )
 
-// carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from
-// it.
+// carryOut creates, changes and deletes tenants. One that cannot be written does not affect others.
 func (r *Controller) carryOut(ctx context.Context, p *pass) error {
 	if changes := r.disownings(p); len(changes) > 0 {
 		err := r.carry(ctx, p, changes)
@@ -100,7 +98,7 @@ func (r *Controller) carryOut(ctx context.Context, p *pass) error {
 	return r.carry(ctx, p, changes)
 }
 
-// carry makes changes, some at a time.
+// carry makes changes, several at a time.
 func (r *Controller) carry(ctx context.Context, p *pass, changes []change) error {
 	if len(changes) == 0 {
 		return nil
@@ -130,14 +128,14 @@ func (r *Controller) carry(ctx context.Context, p *pass, changes []change) error
 	return nil
 }
 
-// judge says what came of a write.
+// judge records the result of a write.
 func (r *Controller) judge(p *pass, c change, err error) {
 	name := c.kind + " " + c.tenant
 	switch {
 	case err == nil:
 		delete(p.account.refused, name)
 	case apierrors.IsConflict(err):
-		p.stale = true // it is looked at anew in a moment
+		p.stale = true // the next pass follows in a moment
 	case apierrors.IsNotFound(err):
 		p.stale = true
 		delete(p.account.overlay, c.tenant)
@@ -149,7 +147,7 @@ func (r *Controller) judge(p *pass, c change, err error) {
 	}
 }
 
-// tellChanges tells of what was done, in one event for all.
+// tellChanges records one event for all changes.
 func (r *Controller) tellChanges(p *pass, done map[string]int) {
 	var parts []string
 	for _, kind := range []string{kindMade, kindChanged, kindDeleted} {
@@ -167,12 +165,11 @@ func (r *Controller) tellChanges(p *pass, done map[string]int) {
 	r.Event(p.obj, corev1.EventTypeNormal, tenantv1.EventDataUpdated, text)
 }
 
-// mostAtOnce is how many tenants one pass makes and changes: all that it writes is in memory at a
-// time.
+// mostAtOnce limits the tenants that one pass creates and changes, which are in memory together.
 const mostAtOnce = 1000
 
-// creations makes the tenants of new rows. Integers are given in their order, so that rendering is
-// done one by one.
+// creations returns the tenants of new rows. It renders them one by one, because integers are
+// allocated in their order.
 func (r *Controller) creations(p *pass) []change {
 	var changes []change
 	taken := map[string]bool{}
@@ -199,7 +196,7 @@ func (r *Controller) creations(p *pass) []change {
 		}
 		changes = p.admit(changes, change{tenant: want.Name, kind: kindMade, template: template.Name, key: p.keyOf(template, of), do: func(ctx context.Context) error {
 			if err := r.Client.Create(ctx, want); err != nil {
-				return fmt.Errorf("make Tenant %s/%s: %w", want.Namespace, want.Name, err)
+				return fmt.Errorf("create Tenant %s/%s: %w", want.Namespace, want.Name, err)
 			}
 			r.wroteTenant(p, want, true)
 			return nil
@@ -208,12 +205,12 @@ func (r *Controller) creations(p *pass) []change {
 	return changes
 }
 
-// keyOf stands for what a template makes of a row.
+// keyOf identifies a template with a row.
 func (p *pass) keyOf(template *tenantv1.TenantTemplate, of *row.Row) string {
 	return fmt.Sprintf("%s %d %s", template.UID, template.Generation, p.account.good.digests[of.SafeUID])
 }
 
-// isTaken tells whether a tenant of another registry has a name.
+// isTaken reports whether a tenant of another registry has a name.
 func (r *Controller) isTaken(p *pass, name string) bool {
 	return r.Cached.Get(r.Base, types.NamespacedName{Namespace: p.name.Namespace, Name: name}, &tenantv1.Tenant{}) == nil
 }
@@ -232,7 +229,7 @@ func (r *Controller) wroteTenant(p *pass, t *tenantv1.Tenant, created bool) {
 	p.account.wrote(t, created, r.Now())
 }
 
-// updates brings tenants to their rows and templates, beside the other changes of the pass.
+// updates adds the changes of tenants to the other changes of the pass.
 func (r *Controller) updates(p *pass, changes []change) []change {
 	for _, u := range p.decision.Update {
 		if p.more = p.more || len(changes) >= mostAtOnce; p.more {
@@ -247,7 +244,7 @@ func (r *Controller) updates(p *pass, changes []change) []change {
 			continue
 		}
 		if now.Status.ObservedGeneration == 0 && passes.SpecIsInventory(&now.Spec) {
-			continue // what its first pass makes is named by its spec and its values; when that is on record, it is its turn
+			continue // its spec and values are its inventory until its first pass has recorded one
 		}
 		if u.ValuesOnly {
 			values := map[string]any{}
@@ -285,9 +282,8 @@ func (r *Controller) updates(p *pass, changes []change) []change {
 	return changes
 }
 
-// changing is the patch that makes one tenant of another. Nobody but the registry's passes writes
-// what it has, so that a status written meanwhile, of which the cache has not heard, is no reason
-// to try again. A list that others write, too, is another matter.
+// changing returns the patch of a tenant. Only passes over the registry write these fields, so a
+// concurrent write of the status is not a conflict. The list of finalizers has other writers.
 func changing(now, want *tenantv1.Tenant) client.Patch {
 	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) {
 		return client.MergeFrom(now)
@@ -295,13 +291,13 @@ func changing(now, want *tenantv1.Tenant) client.Patch {
 	return reconciling.ChangeOf(now)
 }
 
-// templateCurrent tells whether a tenant has its template's generation.
+// templateCurrent reports whether a tenant has its template's generation.
 func (p *pass) templateCurrent(t *tenantv1.Tenant) bool {
 	template := p.templates[t.Spec.TemplateRef]
 	return template != nil && t.Annotations[tenantv1.AnnotationTemplateGeneration] == fmt.Sprint(template.Generation)
 }
 
-// annotating changes annotations of a tenant only.
+// annotating changes only annotations of a tenant.
 func (r *Controller) annotating(p *pass, name string, values map[string]any) change {
 	return change{tenant: name, do: func(ctx context.Context) error {
 		now := p.tenants[name]
@@ -317,8 +313,8 @@ func (r *Controller) annotating(p *pass, name string, values map[string]any) cha
 	}}
 }
 
-// disownings take the registry off the owners of its tenants. The published operator made it one:
-// when it is deleted, all of them would be, with all that they have.
+// disownings remove the owner references to the registry, which the published operator set:
+// deleting the registry would delete all its tenants and their objects.
 func (r *Controller) disownings(p *pass) []change {
 	var changes []change
 	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
@@ -330,7 +326,7 @@ func (r *Controller) disownings(p *pass) []change {
 			free := now.DeepCopy()
 			free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, isRegistry)
 			if err := r.Client.Patch(ctx, free, reconciling.ChangeOf(now)); err != nil {
-				return fmt.Errorf("take the registry off the owners of Tenant %s/%s: %w", now.Namespace, name, err)
+				return fmt.Errorf("remove the registry from the owners of Tenant %s/%s: %w", now.Namespace, name, err)
 			}
 			r.wroteTenant(p, free, false)
 			return nil
@@ -341,7 +337,7 @@ func (r *Controller) disownings(p *pass) []change {
 
 func isRegistry(ref metav1.OwnerReference) bool { return ref.Kind == tenantv1.TenantRegistryKind }
 
-// ownedByRegistry tells whether a tenant that is to stay would go with its registry.
+// ownedByRegistry reports whether a tenant would be deleted with its registry.
 func ownedByRegistry(t *tenantv1.Tenant) bool {
 	return t.DeletionTimestamp == nil && slices.ContainsFunc(t.OwnerReferences, isRegistry)
 }
@@ -358,7 +354,7 @@ func (r *Controller) deleting(p *pass, going decide.Going) change {
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete Tenant %s/%s: %w", now.Namespace, now.Name, err)
 		}
-		r.Log.Info("a tenant goes", "registry", p.name.String(), "tenant", now.Name, "because", going.Because)
+		r.Log.Info("deleted a tenant", "registry", p.name.String(), "tenant", now.Name, "because", going.Because)
 		r.ledger.mu.Lock()
 		defer r.ledger.mu.Unlock()
 		p.account.deleted(now, r.Now())
@@ -369,13 +365,13 @@ func (r *Controller) deleting(p *pass, going decide.Going) change {
 	}}
 }
 
-// sure tells whether somebody has confirmed at a tenant's template that it goes.
+// sure reports whether the deletion was confirmed for the tenant's template.
 func (p *pass) sure(t *tenantv1.Tenant) bool {
 	template := p.templates[t.Spec.TemplateRef]
 	return template != nil && template.DeletionTimestamp != nil && template.Annotations[tenantv1.AnnotationConfirmDeletion] == string(template.UID)
 }
 
-// tellTemplates keeps what the templates are to say of their tenants, and has them say so.
+// tellTemplates records what templates report about their tenants, and requests their passes.
 func (r *Controller) tellTemplates(p *pass) {
 	for name, why := range p.broken {
 		if t := p.tenants[name]; t != nil {
@@ -390,9 +386,9 @@ func (r *Controller) tellTemplates(p *pass) {
 		if d, decided := p.decision.Rollouts[name]; decided {
 			now.Rollout = rolloutOf(template, r.rolloutBefore(p, template), d, p.now)
 		} else if p.reading == nil || p.reading.err != nil {
-			now.Unmade = before.Unmade // nothing was tried
+			now.Unmade = before.Unmade // no attempt was made
 		}
-		// What is wrong for a row that was made up may be right for one that is there.
+		// A template that is invalid for a made-up row may be valid for a real one.
 		samples := p.fresh && !passes.Validated(template)
 		same := before.UID == now.UID && before.Unread == now.Unread && equality.Semantic.DeepEqual(before.Rollout, now.Rollout) && maps.Equal(before.Unmade, now.Unmade)
 		if same && !samples && (!held || template.DeletionTimestamp == nil) {
@@ -403,7 +399,7 @@ func (r *Controller) tellTemplates(p *pass) {
 	}
 }
 
-// rolloutOf is how far a template's change is, as its status says it.
+// rolloutOf is the progress of a rollout for the template's status.
 func rolloutOf(template *tenantv1.TenantTemplate, before *tenantv1.RolloutStatus, d decide.RolloutDecision, now time.Time) *tenantv1.RolloutStatus {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	s := &tenantv1.RolloutStatus{Phase: tenantv1.RolloutPhase(d.Phase), TargetGeneration: template.Generation, TotalTenants: int32(d.Total), //nolint:gosec // tenants are bounded

@@ -18,31 +18,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// account is what is remembered of a registry. Only its own passes change it, but for what the
-// ledger guards besides.
+// account is the memory of a registry. Only its own passes change it, except for the fields that
+// the ledger guards.
 type account struct {
-	// last is the last reading, good the last one that had rows.
+	// last is the last reading, good the last successful one.
 	last, good *reading
-	// underway is true while the rows are read; arrived is what came of that, until the next pass
-	// takes it over.
+	// underway is true while the rows are read; arrived is the result, until the next pass takes it.
 	underway bool
 	arrived  *reading
-	// news is true when something said that the rows may have changed, wanted when they have to be
-	// read now.
+	// news is true if the rows may have changed, wanted if they must be read now.
 	news, wanted bool
-	// sameSince is when the rows were first read as they are now, firstGood when this server read them
-	// first.
+	// sameSince is when the current rows were first read, firstGood when this server first read rows.
 	sameSince, firstGood time.Time
-	// failures is how many readings in a row have failed.
+	// failures counts failed readings in a row.
 	failures int
-	// stale is how many passes in a row have found tenants that were not as they were thought to be.
+	// stale counts passes in a row that worked with outdated tenants.
 	stale int
-	// refused are writes that failed, by what was to be done.
+	// refused are failed writes, by change.
 	refused map[string]*passes.Refusal
-	// let are the uids whose tenants were told to go without a confirmation, and when.
+	// let are the uids whose tenants were deleted without a confirmation, and when.
 	let map[string]time.Time
-	// settled are tenants that were found to be as they should, and overlay those that were written
-	// here, until the cache has them.
+	// settled are tenants that were found to be current, and overlay those that were written here,
+	// until the cache has them.
 	settled map[string]settlement
 	overlay map[string]written
 	// renders are tenants that were found to render.
@@ -78,7 +75,7 @@ func (l *ledger) forget(name types.NamespacedName) {
 	delete(l.accounts, name)
 }
 
-// news says that the rows of a registry may have changed.
+// news records that the rows of a registry may have changed.
 func (l *ledger) news(name types.NamespacedName) {
 	a := l.of(name)
 	l.mu.Lock()
@@ -86,14 +83,14 @@ func (l *ledger) news(name types.NamespacedName) {
 	a.news = true
 }
 
-// want says that the rows have to be read now.
+// want records that the rows must be read now.
 func (l *ledger) want(a *account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.wanted = true
 }
 
-// begin tells whether the rows are to be read now, and takes note that they are.
+// begin reports whether the rows are to be read now, and takes note that they are.
 func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,8 +101,8 @@ func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) 
 	return true
 }
 
-// nextLook is when a pass has to begin the next reading; the zero time while the rows are read, for
-// the end of that calls for a pass.
+// nextLook is when a pass must begin the next reading; the zero time during a reading, whose end
+// requests a pass.
 func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +115,7 @@ func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Tim
 	return now
 }
 
-// arrive takes note of what came of a reading; nil when nothing did, so that what it was begun for
+// arrive records what came of a reading; nil when nothing did, so that what it was begun for
 // is still to be read.
 func (l *ledger) arrive(a *account, got *reading) {
 	l.mu.Lock()
@@ -127,7 +124,7 @@ func (l *ledger) arrive(a *account, got *reading) {
 	a.news = a.news || got == nil
 }
 
-// take takes over what has arrived, and tells whether something has.
+// take takes over what has arrived, and reports whether something has.
 func (l *ledger) take(a *account) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +148,8 @@ func (l *ledger) take(a *account) bool {
 	return true
 }
 
-// forgetLet forgets which tenants were told to go longer than a while ago, and names the uids of
-// the others, and when the first of them is forgotten.
+// forgetLet forgets deletions that are longer than a while ago, and returns the uids of the others,
+// and when to forget the first of them.
 func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, next time.Time) {
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {
@@ -163,11 +160,11 @@ func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, 
 	return uids, next
 }
 
-// settlement is a tenant that was found to be as its row and its template say.
+// settlement identifies a tenant that was found to be current.
 type settlement struct {
 	uid types.UID
-	// tenant and template are their generations, row the digest of its row, marks the tenant's labels
-	// and annotations.
+	// tenant and template are generations, row the digest of the row, marks the tenant's labels and
+	// annotations.
 	tenant, template int64
 	templateUID      types.UID
 	row              string
@@ -178,10 +175,10 @@ func settlementOf(t *tenantv1.Tenant, template *tenantv1.TenantTemplate, rowDige
 	return settlement{uid: t.UID, tenant: t.Generation, template: template.Generation, templateUID: template.UID, row: rowDigest, marks: owned.Marks(t)}
 }
 
-// written is a tenant as the API answered to a write.
+// written is a tenant as the API returned it from a write.
 type written struct {
 	tenant *tenantv1.Tenant
-	// known is true when the cache had the tenant before, deleted when it was told to go.
+	// known is true if the cache had the tenant before, deleted if it was deleted.
 	known, deleted bool
 	// at is when that was.
 	at time.Time

@@ -21,7 +21,7 @@ func TestASourceThatDoesNotTellOfChangesIsTold(t *testing.T) {
 	p := &pass{obj: obj, before: obj.DeepCopy(), account: &account{last: last, good: last, sameSince: last.at}, reading: last}
 	(&Controller{}).describe(p)
 	c := apimeta.FindStatusCondition(obj.Status.Conditions, tenantv1.ConditionReady)
-	const want = `0 rows, 0 of them active; 0 templates; until the database can tell of changes, they are seen at the next interval only: LISTEN on channel "c" has failed since 2026-05-04T10:02:03Z: too many connections`
+	const want = `0 rows, 0 of them active; 0 templates; until the database can notify of changes, they are seen only at the next interval: LISTEN on channel "c" has failed since 2026-05-04T10:02:03Z: too many connections`
 	if c == nil || c.Status != metav1.ConditionTrue || c.Message != want {
 		t.Errorf("the registry says %+v", c)
 	}

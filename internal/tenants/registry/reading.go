@@ -24,9 +24,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
-// reading is what came of reading a registry's rows.
+// reading is the result of reading a registry's rows.
 type reading struct {
-	// uid and generation are the registry's then, asked the request that it answered.
+	// uid and generation are those of the registry, asked the request that it answers.
 	uid        types.UID
 	generation int64
 	asked      string
@@ -35,15 +35,15 @@ type reading struct {
 	took time.Duration
 	// err is why there are no rows.
 	err error
-	// deaf is why the source does not tell of changes, if it should.
+	// deaf is why the source does not signal changes, if it should.
 	deaf string
 
 	total    int
 	rows     []row.Row
 	rejected []row.Rejected
-	// told says which rows were left out, and why.
+	// told lists the rejected rows and the reasons.
 	told []string
-	// digest stands for all of it, digests for the rows, by safe uid.
+	// digest identifies all rows, digests single ones by safe uid.
 	digest  string
 	digests map[string]string
 }
@@ -72,17 +72,15 @@ func (r *reading) samples() []passes.Sample {
 	return list
 }
 
-// The pauses after failures double from the first one, or from the interval where that is shorter,
-// to the longest one.
+// Pauses after failures double from the first one, or from a shorter interval, to the longest one.
 const (
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
 )
 
-// nextReading is when the rows are to be read again, if nothing happens before. Databases restart
-// within seconds, so that failures are tried again soon at first, however long the interval is. One
-// that stays away is asked ever less often, however short it is: that it is back is found out after
-// no more time than it was away.
+// nextReading is when to read the rows again without news. Databases restart within seconds, so the
+// first retries are soon, whatever the interval. Later ones are rare: a recovery is noticed within
+// the duration of the outage.
 func (a *account) nextReading(interval time.Duration) time.Time {
 	switch {
 	case a.last == nil:
@@ -93,14 +91,14 @@ func (a *account) nextReading(interval time.Duration) time.Time {
 	return a.last.at.Add(passes.Backoff(min(interval, firstPause), longestPause, a.failures-1))
 }
 
-// newsPause is how many times as long as a reading takes nothing is read after it, whatever is said
-// to have changed: a busy table must not keep its database, and this server, busy with reading.
+// newsPause is the pause after a reading, as a multiple of its duration, whatever has changed: a
+// busy table must not keep the database and this server busy.
 const newsPause = 3
 
-// mostCalm is how many seconds the same is so, at the least, after many failures.
+// mostCalm is the minimum of that pause after many failures, in seconds.
 const mostCalm = 5
 
-// dueReading is when the rows are to be read: the zero time for now.
+// dueReading is when to read the rows: the zero time for now.
 func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	interval := obj.Spec.Source.Interval()
 	asked, _ := meta.ReconcileAnnotationValue(obj.Annotations)
@@ -109,8 +107,7 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	}
 	next := a.nextReading(interval)
 	if a.news {
-		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot
-		// be read must not be asked at each of them.
+		// The change may fix a failure. But a source that cannot be read must not be read at each change.
 		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
 		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
@@ -120,8 +117,7 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 // longestReading bounds a reading with all that belongs to it.
 const longestReading = 5 * time.Minute
 
-// readBeside reads the rows of a registry while passes go on, and asks for a pass when that is
-// over.
+// readBeside reads the rows of a registry in the background, and requests a pass afterwards.
 func (r *Controller) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
 	go func() {
 		var got *reading
@@ -167,20 +163,19 @@ func (r *Controller) read(ctx context.Context, obj *tenantv1.TenantRegistry) *re
 	for _, rejected := range got.rejected {
 		all = append(all, rejected.String())
 	}
-	// Documents may have their rows in another order each time.
+	// The order of a document's rows may vary.
 	slices.Sort(all)
 	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
 	got.digest = hex.EncodeToString(sum[:])
 	return got
 }
 
-// readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver
-// stumble over must not end the server.
+// readRaw reads the registry's source. Data that makes a driver panic must not end the server.
 func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
 	defer func() {
 		if stumbled := recover(); stumbled != nil {
-			r.Log.Error("reading the rows of a registry stumbled", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
-			raw, err = nil, &rows.Error{Class: rows.Failed, Doing: "read the rows", Why: "the driver cannot cope with what the source answers", Then: "This is a bug in Yuba."}
+			r.Log.Error("panic while reading the rows of a registry", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
+			raw, err = nil, &rows.Error{Class: rows.Failed, Doing: "read the rows", Why: "the driver failed on the source's response", Then: "This is a bug in Yuba."}
 		}
 	}()
 	source, opened, err := r.pool.Get(ctx, name.String(), obj.Spec.Source, lookups{reader: r.Reader, namespace: obj.Namespace})
@@ -197,12 +192,12 @@ func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj
 	return source.Read(ctx, rows.Query{Columns: columns(obj), Where: obj.Spec.Source.Where})
 }
 
-// columns are what is read of each row, the uid first: rows come in its order.
+// columns are the columns to read, the uid first, which is the order of rows.
 func columns(obj *tenantv1.TenantRegistry) []string {
 	return append([]string{obj.Spec.ValueMappings.UID}, row.Columns(obj.Spec.ValueMappings, obj.Spec.ExtraValueMappings)...)
 }
 
-// heed asks for a reading whenever a source says that its rows have changed.
+// heed requests a reading whenever a source signals changes.
 func (r *Controller) heed(name types.NamespacedName, changes <-chan struct{}) {
 	for range changes {
 		r.ledger.news(name)
@@ -214,7 +209,7 @@ func rowDigest(r *row.Row) string {
 	// A map's keys are sorted.
 	content, err := json.Marshal(r)
 	if err != nil {
-		// Texts and truths can be written.
+		// A row can be encoded.
 		return ""
 	}
 	digest := sha256.Sum256(content)

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// Reconcile makes one pass over a TenantRegistry, or over the tenants of one that is gone.
+// Reconcile makes one pass over a TenantRegistry, or over the tenants of a deleted one.
 func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &pass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(),
 		broken: map[string]string{}, unmade: map[string]map[string]string{}, tried: map[string]bool{}}
@@ -42,7 +42,7 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		p.leaving = obj
 	default:
 		p.obj, p.before = obj.DeepCopy(), obj.DeepCopy()
-		// 1. Take over what was read, and have the rows read if it is time.
+		// 1. Take the last reading, and begin the next one if it is time.
 		r.consult(p)
 	}
 	// 2. Gather and decide.
@@ -70,8 +70,8 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.record(ctx, p)
 }
 
-// release takes off what the published operator has put on: nobody else does. As long as
-// tenants would go with the registry, it stays.
+// release removes the finalizer of the published operator. As long as tenants would be deleted with
+// the registry, it stays.
 func (r *Controller) release(ctx context.Context, p *pass) error {
 	obj := p.leaving
 	if obj == nil || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
@@ -90,7 +90,7 @@ func (r *Controller) release(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// consult takes over what was read of the rows, and begins to read them when it is time.
+// consult takes the last reading, and begins the next one if it is time.
 func (r *Controller) consult(p *pass) {
 	if p.fresh = r.ledger.take(p.account); p.fresh && p.account.good != nil {
 		r.Findings.Sample(p.name, p.account.good.samples())
@@ -103,8 +103,8 @@ func (r *Controller) consult(p *pass) {
 	}
 }
 
-// noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server
-// that ends in the middle of it must find that out when it is back.
+// noteConfirmation records the confirmation of a deletion before deleting: a server that ends in
+// the middle of it must know after a restart.
 func (r *Controller) noteConfirmation(ctx context.Context, p *pass) error {
 	h := p.decision.Held
 	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
@@ -114,14 +114,13 @@ func (r *Controller) noteConfirmation(ctx context.Context, p *pass) error {
 	return r.patch(ctx, p)
 }
 
-// The pauses before a pass looks anew at tenants that were not as they were thought to be: the
-// cache hears of them in a moment.
+// The pauses before another pass over outdated tenants: the cache is updated in a moment.
 const (
 	staleWrite   = 50 * time.Millisecond
 	longestStale = 5 * time.Second
 )
 
-// retry is when tenants are written again that could not be; the zero time when all were.
+// retry is when to retry failed writes of tenants; the zero time if there are none.
 func (p *pass) retry(now time.Time) time.Time {
 	if !p.stale {
 		p.account.stale = 0
@@ -132,7 +131,7 @@ func (p *pass) retry(now time.Time) time.Time {
 	return moment.Earlier(p.refusedUntil, now.Add(pause))
 }
 
-// record writes the registry's status, and says when to look again.
+// record writes the registry's status, and returns when the next pass is due.
 func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	next := moment.Earlier(moment.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
 	if p.more {
@@ -151,7 +150,7 @@ func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	return r.Until(next), nil
 }
 
-// patch writes the status of a registry when it differs.
+// patch writes the status of a registry if it differs.
 func (r *Controller) patch(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
@@ -163,7 +162,7 @@ func (r *Controller) patch(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// describe says in the status how the registry and its tenants are.
+// describe sets the status of the registry, without writing it.
 func (r *Controller) describe(p *pass) {
 	s := &p.obj.Status
 	s.ReferencingTemplates = int32(len(p.templates)) //nolint:gosec // they fit into memory
@@ -200,12 +199,12 @@ func (r *Controller) describe(p *pass) {
 	}
 	message += graceText(p.decision.Grace)
 	if last.deaf != "" {
-		message += "; until the database can tell of changes, they are seen at the next interval only: " + last.deaf
+		message += "; until the database can notify of changes, they are seen only at the next interval: " + last.deaf
 	}
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
 }
 
-// unread is why the rows of a registry are not known; empty when they are.
+// unread is why the rows of a registry are unknown; empty if they are known.
 func (p *pass) unread() string {
 	switch {
 	case p.obj != nil && p.reading == nil:
@@ -216,7 +215,7 @@ func (p *pass) unread() string {
 	return ""
 }
 
-// graceText says how many tenants stay for a while without an active row, and which one goes first.
+// graceText is about the tenants in their grace period, and the first to be deleted.
 func graceText(waiting []decide.Going) string {
 	if len(waiting) == 0 {
 		return ""
@@ -225,8 +224,8 @@ func graceText(waiting []decide.Going) string {
 	return fmt.Sprintf("; %s no active row: %s goes at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
 }
 
-// describeFailure says why the rows could not be read. It names moments and no lengths of time, so
-// that it is written once for each attempt.
+// describeFailure says why the rows could not be read. It contains times, not durations, so that it
+// changes once for each attempt.
 func (r *Controller) describeFailure(p *pass, last *reading) {
 	since := "They have not been read since this server was started"
 	if p.account.good != nil && p.account.good.uid == p.obj.UID {
@@ -241,16 +240,15 @@ func (r *Controller) describeFailure(p *pass, last *reading) {
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
 }
 
-// syncOf is what was read last.
+// syncOf is the status of the last reading.
 func syncOf(a *account) *tenantv1.SyncStatus {
 	at := metav1.NewTime(a.sameSince.Truncate(time.Second))
 	return &tenantv1.SyncStatus{ChangedAt: &at, Rows: int32(a.good.total), Active: int32(a.good.active()), //nolint:gosec // rows are bounded
 		Rejected: a.good.told, RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
 }
 
-// tellRejected tells of rows that were left out, when those are others than before. After a restart
-// the moment of the last change is not known; it stays as it was told as long as the rest is the
-// same.
+// tellRejected reports rejected rows when they change. After a restart the time of the last change
+// is unknown; the recorded one stays while the rest is the same.
 func (r *Controller) tellRejected(p *pass) {
 	now, before := p.obj.Status.LastSync, p.before.Status.LastSync
 	if before != nil && before.Rows == now.Rows && before.Active == now.Active && slices.Equal(before.Rejected, now.Rejected) &&
@@ -270,7 +268,7 @@ func firstOf(texts []string) string {
 	return strings.Join(texts, "")
 }
 
-// describeHold says whether a deletion waits for somebody to confirm it.
+// describeHold sets the condition about a deletion that waits for confirmation.
 func (r *Controller) describeHold(p *pass) {
 	s, before := &p.obj.Status, p.before.Status.Held
 	s.Held = heldOf(p.decision.Held)
@@ -284,10 +282,9 @@ func (r *Controller) describeHold(p *pass) {
 	}
 	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
 	passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
-	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is
-	// twice as large.
+	// If rows disappear one by one, each changes the hold: report it again when it is twice as large.
 	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
-		p.account.heldTold = int(h.Count) // before the server was started anew
+		p.account.heldTold = int(h.Count) // reported before the server was restarted
 	}
 	if before == nil || before.Confirmed || int(h.Count) >= 2*p.account.heldTold {
 		p.account.heldTold = int(h.Count)

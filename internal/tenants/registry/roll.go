@@ -28,14 +28,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// pass is what one pass over a registry knows.
+// pass is the state of one pass over a registry.
 type pass struct {
 	name types.NamespacedName
-	// obj is nil when the registry is gone; before is it as it is in the API.
+	// obj is nil if the registry is gone; before is its state in the API.
 	obj, before *tenantv1.TenantRegistry
 	account     *account
 	now         time.Time
-	// reading is the last one of the registry as it is now; nil when there is none. fresh is true when
+	// reading is the last one of the registry as it is now; nil if there is none. fresh is true when
 	// this pass is the first to see it.
 	reading *reading
 	fresh   bool
@@ -45,23 +45,23 @@ type pass struct {
 	// tenants are by name, as they were written last.
 	tenants map[string]*tenantv1.Tenant
 	pools   *allocate.Pools
-	// broken says, by name, why a tenant cannot be what it should be.
+	// broken is why tenants cannot be rendered, by name.
 	broken map[string]string
-	// unmade says which tenants could not be made or changed, by template, and why.
+	// unmade is why tenants could not be created or changed, by template and tenant.
 	unmade   map[string]map[string]string
 	decision decide.RegistryDecision
-	// tried are the changes that were due, refusedUntil when the first of those that could not be made
-	// is tried again. stale is true when some tenants were not as they were thought to be.
+	// tried are the due changes, refusedUntil when the first failed one is retried. stale is true if
+	// some tenants were outdated.
 	tried        map[string]bool
 	refusedUntil time.Time
 	stale        bool
-	// unheard is when to look for tenants that the cache has not heard of.
+	// unheard is when to look for tenants that the cache does not have yet.
 	unheard time.Time
 	// leaving is the registry while it is being deleted.
 	leaving *tenantv1.TenantRegistry
-	// more is true when there is more to do than one pass may.
+	// more is true if there is more to do than one pass may.
 	more bool
-	// recentUntil is when the first of those who were told to go a moment ago counts no more.
+	// recentUntil is when the first of the recent deletions does not count any more.
 	recentUntil time.Time
 }
 
@@ -101,9 +101,9 @@ func (r *Controller) listCached(ctx context.Context, list client.ObjectList, nam
 	return r.Cached.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index: namespace + "/" + name}, client.UnsafeDisableDeepCopy)
 }
 
-// tenantsOf lists a registry's tenants: those of its templates, whatever they say of themselves,
-// and those that say that they are the registry's and whose template is gone. One whose template is
-// another registry's is that one's, and must not be taken for an orphan.
+// tenantsOf lists a registry's tenants: those of its templates, whatever their labels say, and
+// those that name the registry and whose template is gone. A tenant whose template belongs to
+// another registry belongs to that one, and must not count as an orphan.
 func (r *Controller) tenantsOf(ctx context.Context, p *pass) ([]tenantv1.Tenant, error) {
 	var all []tenantv1.Tenant
 	for name := range p.templates {
@@ -133,7 +133,7 @@ func (r *Controller) tenantsOf(ctx context.Context, p *pass) ([]tenantv1.Tenant,
 	return all, nil
 }
 
-// lay puts what was written here over what the cache has, as long as that is older.
+// lay replaces cached tenants by those that were written here later.
 func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 	tenants := make(map[string]*tenantv1.Tenant, len(cached))
 	for i := range cached {
@@ -147,7 +147,7 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 		case w.deleted:
 			tenants[name] = w.tenant
 		case t == nil && w.known:
-			delete(a.overlay, name) // somebody has deleted it since the cache had it
+			delete(a.overlay, name) // it was deleted since the cache had it
 		case t == nil, owned.Older(t.ResourceVersion, w.tenant.ResourceVersion):
 			tenants[name] = w.tenant
 		default:
@@ -157,11 +157,11 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 	return tenants
 }
 
-// cacheLag is longer than a cache takes to hear of what was made.
+// cacheLag is longer than the delay of a cache.
 const cacheLag = 5 * time.Second
 
-// vanish forgets tenants that were made here and that the cache should have by now: somebody has
-// deleted them before it could hear of them. It tells when to look at the others.
+// vanish forgets tenants that were created here and that the cache should have by now: they were
+// deleted before it had them. It returns when to look for the others.
 func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 	asked := 0
 	for name, w := range p.account.overlay {
@@ -185,12 +185,12 @@ func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 	return next
 }
 
-// wrote takes note of a tenant as the API answered.
+// wrote records a tenant as the API returned it.
 func (a *account) wrote(t *tenantv1.Tenant, created bool, now time.Time) {
 	a.overlay[t.Name] = written{tenant: t, known: !created, at: now}
 }
 
-// deleted takes note of a tenant that was told to go.
+// deleted records a deleted tenant.
 func (a *account) deleted(t *tenantv1.Tenant, now time.Time) {
 	t = t.DeepCopy()
 	t.DeletionTimestamp = &metav1.Time{Time: now}
@@ -234,8 +234,7 @@ func (r *Controller) facts(p *pass) decide.RegistryFacts {
 // longestMoment is how long rows that vanish one after the other count as vanished at once.
 const longestMoment = 30 * time.Second
 
-// moment is the same for a registry: who reads its rows on its interval alone sees all that vanish
-// within one at once.
+// moment is the same for a registry: all rows that vanish within one interval are seen at once.
 func (p *pass) moment() time.Duration {
 	if p.obj == nil {
 		return longestMoment
@@ -243,8 +242,7 @@ func (p *pass) moment() time.Duration {
 	return min(p.obj.Spec.Source.Interval(), longestMoment)
 }
 
-// templateFacts say how a template stands. What was found out last may not have reached its status
-// yet.
+// templateFacts are the facts about a template. Its status may not have the last findings yet.
 func (r *Controller) templateFacts(p *pass, t *tenantv1.TenantTemplate) decide.Template {
 	var last decide.Last
 	if s := r.rolloutBefore(p, t); s != nil {
@@ -261,7 +259,7 @@ func (r *Controller) templateFacts(p *pass, t *tenantv1.TenantTemplate) decide.T
 		Deadline: t.Spec.Rollout.Deadline(), Last: last}
 }
 
-// rolloutBefore is how far a template's change was at the last pass; nil when that is not known.
+// rolloutBefore is the progress of a template's rollout at the last pass; nil if unknown.
 func (r *Controller) rolloutBefore(p *pass, t *tenantv1.TenantTemplate) *tenantv1.RolloutStatus {
 	if told := r.Findings.Told(p.name, t); told.Rollout != nil {
 		return told.Rollout
@@ -269,7 +267,7 @@ func (r *Controller) rolloutBefore(p *pass, t *tenantv1.TenantTemplate) *tenantv
 	return t.Status.Rollout
 }
 
-// existing says how a tenant stands, and finds out what it should be.
+// existing returns the facts about a tenant.
 func (r *Controller) existing(p *pass, t *tenantv1.Tenant, rowsKnown bool) decide.Existing {
 	stand := passes.StandingOf(t)
 	e := decide.Existing{Name: t.Name, Identity: string(t.UID), UID: t.Spec.UID, Template: t.Spec.TemplateRef, Deleting: t.DeletionTimestamp != nil,
@@ -294,7 +292,7 @@ func (r *Controller) existing(p *pass, t *tenantv1.Tenant, rowsKnown bool) decid
 	}
 	e.ValuesCurrent = hasAnnotations(t, render.Annotations(*of))
 	if !e.TemplateCurrent && p.account.renders[t.Name] == settlementOf(t, template, digest) {
-		// It waits for its turn; what it will be then is made then.
+		// It waits for its turn, and is rendered then.
 		return e
 	}
 	want, err := r.want(p, template, of, t)
@@ -311,16 +309,15 @@ func (r *Controller) existing(p *pass, t *tenantv1.Tenant, rowsKnown bool) decid
 	case sameSpec(&t.Spec, &want.Spec):
 		e.ValuesCurrent = false
 	default:
-		// With the same values: another template of its name counts its generations anew, or this server
-		// makes something else of it.
+		// The values are the same: another template has its name, with its own generations, or this
+		// server renders it differently.
 		e.TemplateCurrent = false
 	}
-	// What it should be is made again when it is written: all of a large registry at once would take
-	// much memory.
+	// It is rendered again when it is written: all tenants of a large registry would need much memory.
 	return e
 }
 
-// want makes what a tenant should be, from what it is.
+// want returns the tenant as it should be.
 func (r *Controller) want(p *pass, template *tenantv1.TenantTemplate, of *row.Row, now *tenantv1.Tenant) (*tenantv1.Tenant, error) {
 	asking := p.pools.For(of.UID, now.Spec.Allocations)
 	spec, err := render.Tenant(template, *of, asking)
@@ -341,13 +338,13 @@ func (r *Controller) want(p *pass, template *tenantv1.TenantTemplate, of *row.Ro
 	return want, nil
 }
 
-// asWanted tells whether a tenant is what it should be.
+// asWanted reports whether a tenant is as it should be.
 func asWanted(t, want *tenantv1.Tenant) bool {
 	return sameSpec(&t.Spec, &want.Spec) && equality.Semantic.DeepEqual(t.Labels, want.Labels) &&
 		equality.Semantic.DeepEqual(t.Annotations, want.Annotations) && equality.Semantic.DeepEqual(t.Finalizers, want.Finalizers)
 }
 
-// sameSpec compares specs. Fields that are null make no difference: a patch takes them away.
+// sameSpec compares specs. Null fields do not count: a patch removes them.
 func sameSpec(a, b *tenantv1.TenantSpec) bool {
 	return equality.Semantic.DeepEqual(a, b) || equality.Semantic.DeepEqual(withoutNulls(a), withoutNulls(b))
 }
@@ -401,8 +398,8 @@ func timeIn(t *tenantv1.Tenant, name string) time.Time {
 	return at
 }
 
-// isCanary tells whether a tenant gets changes first. The labels that count are the tenant's own; a
-// selector that cannot be read selects nobody.
+// isCanary reports whether a tenant gets changes first. The labels that count are the tenant's own;
+// a selector that cannot be read selects nobody.
 func isCanary(template *tenantv1.TenantTemplate, t *tenantv1.Tenant) bool {
 	if template.Spec.Rollout == nil || template.Spec.Rollout.Canary == nil {
 		return false

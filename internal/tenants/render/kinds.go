@@ -76,8 +76,8 @@ var labelled = map[string]bool{"metadata": true, "writeOutputsToSecret": true, "
 // lateProgram is the file of a program that a stack renders when it runs.
 const lateProgram = "main.tf.tpl"
 
-// complete sets defaults for stacks of tenants: plans are approved automatically, and a stack that is
-// deleted with its tenant destroys its resources.
+// complete sets defaults for stacks of tenants: plans are approved automatically, and a stack that
+// is deleted with its tenant destroys its resources.
 func complete(u *unstructured.Unstructured, res *tenantv1.TResource, where string) *Error {
 	if !isStack(u.GetAPIVersion(), u.GetKind()) {
 		return nil

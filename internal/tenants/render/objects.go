@@ -29,8 +29,8 @@ type Object struct {
 }
 
 // Objects renders the objects of a Tenant, in the order of its lists, and returns an error for each
-// object that cannot be rendered. After an error without an id, which is about the Tenant, there are no
-// objects.
+// object that cannot be rendered. After an error without an id, which is about the Tenant, there
+// are no objects.
 func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 	r, err := RowOf(tenant)
 	if err != nil {
@@ -195,8 +195,8 @@ func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, 
 	return nil
 }
 
-// join adds labels or annotations to those of the manifest. Values must be text: YAML reads unquoted
-// ones as numbers.
+// join adds labels or annotations to those of the manifest. Values must be text: YAML reads
+// unquoted ones as numbers.
 func join(u *unstructured.Unstructured, field string, more map[string]string, where string) *Error {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	own, there := metadata[field]

@@ -94,7 +94,7 @@ func valuesOf(object map[string]any) any {
 	return spec[fieldValues]
 }
 
-// isProgram tells whether values are a program: an object with the one key hcl, which is text.
+// isProgram reports whether values are a program: an object with the one key hcl, which is text.
 func isProgram(values any) bool {
 	all, ok := values.(map[string]any)
 	_, text := all["hcl"].(string)

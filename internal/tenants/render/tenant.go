@@ -22,8 +22,8 @@ type Allocator interface {
 }
 
 // Tenant returns the spec of the Tenant of a row: with names, namespaces, labels and annotations
-// rendered, manifests as they are, and the numbers that they allocate. Without an allocator, templates
-// cannot allocate. The error is an [Errors].
+// rendered, manifests as they are, and the numbers that they allocate. Without an allocator,
+// templates cannot allocate. The error is an [Errors].
 func Tenant(t *tenantv1.TenantTemplate, r row.Row, a Allocator) (*tenantv1.TenantSpec, error) {
 	m := &making{data: values(r, t.Spec.RegistryID, t.Name), allocator: a}
 	m.dialect = dialect(m.allocate)

@@ -42,8 +42,8 @@ func values(r row.Row, registry, template string) map[string]any {
 // Variables are the names of the variables of templates.
 func Variables(r row.Row) []string { return sorted(values(r, "", "")) }
 
-// Asked are the names of the variables that the templates of a resource use, each once, as far as they
-// are known without a row.
+// Asked are the names of the variables that the templates of a resource use, each once, as far as
+// they are known without a row.
 func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
 	object := res.Spec.Object
 	if isStack(kindOf(list, res)) { // a stack's own templates do not use the row

@@ -47,8 +47,8 @@ func (e *MissingColumnError) Error() string {
 	return "there are no columns " + strings.Join(names, ", ")
 }
 
-// maxValues limits the values of a row: they become annotations of its tenants, which may have 256 KiB
-// together.
+// maxValues limits the values of a row: they become annotations of its tenants, which may have 256
+// KiB together.
 const maxValues = 200 << 10
 
 // TooLongError is the error of a row whose values are too long for a tenant.

@@ -36,7 +36,8 @@ func (r Rejected) String() string {
 }
 
 // Told lists the rejected rows and the reasons, up to a number of texts: one for rows with the same
-// uid, and one for all without. It does not depend on other rows, which change often in a busy table.
+// uid, and one for all without. It does not depend on other rows, which change often in a busy
+// table.
 func Told(rejected []Rejected, most int) []string {
 	count := map[Rejected]int{}
 	for _, r := range rejected {
@@ -61,8 +62,8 @@ func Told(rejected []Rejected, most int) []string {
 	return texts[:min(len(texts), most)]
 }
 
-// Rows interprets raw rows, in their order. Rows without a uid or column are rejected, and so are all
-// rows that share a uid, since the right one is unknown.
+// Rows interprets raw rows, in their order. Rows without a uid or column are rejected, and so are
+// all rows that share a uid, since the right one is unknown.
 func Rows(raw []map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (rows []Row, rejected []Rejected) {
 	mapped, errs := make([]Row, len(raw)), make([]error, len(raw))
 	owners := map[string]int{}

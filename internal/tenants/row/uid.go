@@ -25,9 +25,9 @@ const (
 	hashMark = "-x"
 )
 
-// SafeUID returns a DNS label of at most 40 characters for a uid. Valid uids stay unchanged; others are
-// changed and get a part of their hash, so that different uids stay different. For the same reason,
-// valid uids that look changed are changed, too.
+// SafeUID returns a DNS label of at most 40 characters for a uid. Valid uids stay unchanged; others
+// are changed and get a part of their hash, so that different uids stay different. For the same
+// reason, valid uids that look changed are changed, too.
 func SafeUID(raw string) string {
 	if len(raw) <= maxUID && isLabel(raw) && !looksChanged(raw) {
 		return raw
@@ -67,14 +67,14 @@ func TenantName(safeUID, template string) string {
 	return OtherTenantName(safeUID, template)
 }
 
-// OtherTenantName is the tenant's name if [TenantName] is too long or taken: a-b with c and a with b-c
-// are both a-b-c.
+// OtherTenantName is the tenant's name if [TenantName] is too long or taken: a-b with c and a with
+// b-c are both a-b-c.
 func OtherTenantName(safeUID, template string) string {
 	return join(safeUID+"-"+template, hash(safeUID+"/"+template), maxName)
 }
 
-// join cuts the beginning to fit both into a length. Names may contain dots, so it removes hyphens and
-// dots at the cut.
+// join cuts the beginning to fit both into a length. Names may contain dots, so it removes hyphens
+// and dots at the cut.
 func join(beginning, end string, most int) string {
 	if room := most - len(end); len(beginning) > room {
 		beginning = beginning[:room]

@@ -50,7 +50,8 @@ type Reading struct {
 	Deaf string
 }
 
-// Source is an origin of rows. Its methods are safe for concurrent use; readings wait for each other.
+// Source is an origin of rows. Its methods are safe for concurrent use; readings wait for each
+// other.
 type Source interface {
 	// Read returns all rows or an [*Error]. After an error the next reading may succeed.
 	Read(ctx context.Context, q Query) (*Reading, error)

@@ -18,8 +18,8 @@ const (
 	longestLook  = time.Minute
 )
 
-// Changes signals writes to the file. A directory that does not exist yet, or is replaced, is watched
-// once it exists.
+// Changes signals writes to the file. A directory that does not exist yet, or is replaced, is
+// watched once it exists.
 func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 	return f.life.watch(ctx, func(ctx context.Context, changed chan<- struct{}) {
 		for next := shortestLook; ; next = min(2*next, longestLook) {
@@ -99,8 +99,8 @@ func (f *sqliteFile) directory() (string, error) {
 	return dir, nil
 }
 
-// wrote reports whether an event may be about rows. Readings also create files: an empty log and its
-// index. They must not cause the next reading.
+// wrote reports whether an event may be about rows. Readings also create files: an empty log and
+// its index. They must not cause the next reading.
 func wrote(name string, event fsnotify.Event) bool {
 	switch filepath.Base(event.Name) {
 	case name:

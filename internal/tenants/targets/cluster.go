@@ -31,8 +31,8 @@ import (
 type Cluster struct {
 	engine.Cluster
 	Kinds *kinds.Kinds
-	// Name distinguishes a tenant's clusters: it is empty for home, and names the kubeconfig of others.
-	// Tenants may give one cluster many names; its Key is the same for all.
+	// Name distinguishes a tenant's clusters: it is empty for home, and names the kubeconfig of
+	// others. Tenants may give one cluster many names; its Key is the same for all.
 	Name string
 	// Seal is the label value of this server's objects in other clusters; empty for home.
 	Seal string

@@ -31,8 +31,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// Hooks are called about objects of tenants, also by several clusters at the same time. cluster is the
-// name by which a tenant knows a cluster.
+// Hooks are called about objects of tenants, also by several clusters at the same time. cluster is
+// the name by which a tenant knows a cluster.
 type Hooks struct {
 	// Owners are the tenants that are interested in an object.
 	Owners func(cluster string, id owned.ID, o metav1.Object) []owned.Owner
@@ -44,8 +44,8 @@ type Hooks struct {
 	Defined func(group string)
 }
 
-// Clusters are home and the targets. Methods are safe for concurrent use, by one pass of each owner at
-// a time.
+// Clusters are home and the targets. Methods are safe for concurrent use, by one pass of each owner
+// at a time.
 type Clusters struct {
 	Home *Cluster
 	// Turns limit the passes that ask targets.
@@ -215,8 +215,8 @@ func (c *Clusters) changed(owner owned.Owner, called, key string) bool {
 	return before != "" && before != key
 }
 
-// use records that an owner uses a target, and returns it: the existing one, else the opened one; nil
-// if there is neither.
+// use records that an owner uses a target, and returns it: the existing one, else the opened one;
+// nil if there is neither.
 func (c *Clusters) use(owner owned.Owner, called, key string, opened *target) *Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,7 +56,7 @@ func (v *verdicts) due(name types.NamespacedName, of string) time.Time {
 	return time.Time{}
 }
 
-// mistaken takes note of mistakes, and says when to look again.
+// mistaken records mistakes, and says when to look again.
 func (v *verdicts) mistaken(name types.NamespacedName, of string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,7 +119,7 @@ func (r *Controller) checkedOf(ctx context.Context, p *pass) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// known tells whether a template's condition says how it was found as it is now.
+// known reports whether a template's condition says how it was found as it is now.
 func known(t *tenantv1.TenantTemplate) bool {
 	return conditions.Of(t, tenantv1.ConditionValid).ObservedGeneration == t.Generation
 }

@@ -212,7 +212,7 @@ func (p *pass) recallCopies() {
 	}
 }
 
-// isCopied tells whether the copy of an object is current and unchanged.
+// isCopied reports whether the copy of an object is current and unchanged.
 func (p *pass) isCopied(to *targets.Cluster, ref owned.Ref) bool {
 	d, was := p.memory.copies[place{to.Name, ref.ID}]
 	if now := p.versionHere(ref); !was || now == "" || d.version != now {

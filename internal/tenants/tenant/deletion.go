@@ -132,7 +132,7 @@ func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 	return text
 }
 
-// givesUp tells whether an object can never be removed, because the Secret with its cluster's
+// givesUp reports whether an object can never be removed, because the Secret with its cluster's
 // kubeconfig is gone: when the template names another cluster, or when the whole namespace is being
 // deleted, which would wait for the tenant forever.
 func (r *Controller) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
@@ -280,13 +280,13 @@ func (p *pass) leave(id, message string) {
 	p.leaving = append(p.leaving, w)
 }
 
-// inPlace tells whether an object exists and is the tenant's.
+// inPlace reports whether an object exists and is the tenant's.
 func (p *pass) inPlace(it *item) bool {
 	return it.exists() && (it.live == nil || p.marks(it.cluster).Ours(it.live))
 }
 
 // stillUsing names an object that still needs one that the template has lost, or that replaces it
-// and does not exist yet; empty when there is none.
+// and does not exist yet; empty if there is none.
 func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 	wanted := map[place]*item{}
 	broken := map[string]bool{}

@@ -55,7 +55,7 @@ type item struct {
 
 func (it *item) place() place { return place{it.cluster.Name, it.ref.ID} }
 
-// exists tells whether the object exists, as far as is known.
+// exists reports whether the object exists, as far as is known.
 func (it *item) exists() bool {
 	if it.broken != "" {
 		return false
@@ -66,7 +66,7 @@ func (it *item) exists() bool {
 	return it.known != nil && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 }
 
-// asLeft tells whether the object was written as it has to be, and nobody has changed it since.
+// asLeft reports whether the object was written as it has to be, and nobody has changed it since.
 func (it *item) asLeft() bool {
 	if it.broken != "" {
 		return false
@@ -89,10 +89,10 @@ func (it *item) was() types.UID {
 	return ""
 }
 
-// took tells whether the object was the tenant's before somebody took it.
+// took reports whether the object was the tenant's before somebody took it.
 func (it *item) took() bool { return it.live != nil && it.was() != "" && it.was() == it.live.UID }
 
-// sameManifest tells whether the object was written with its present manifest.
+// sameManifest reports whether the object was written with its present manifest.
 func (it *item) sameManifest() bool {
 	return it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
 }
@@ -173,8 +173,8 @@ func (it *item) breakUnwatched(why error) {
 	}
 }
 
-// isAway tells whether an object was created at the target. It stays there even if this API serves
-// its kind later.
+// isAway reports whether an object was created at the target. It stays there even if this API
+// serves its kind later.
 func (p *pass) isAway(it *item) bool {
 	called := targets.NameOf(p.obj.Spec.KubeConfig)
 	id := owned.IDOf(it.manifest)

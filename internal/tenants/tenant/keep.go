@@ -27,7 +27,7 @@ func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	}
 }
 
-// succeeded tells whether the resource of an entry makes another object by now: what it says is
+// succeeded reports whether the resource of an entry makes another object by now: what it says is
 // about that one.
 func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	ref := refOf(e)
@@ -55,7 +55,7 @@ func (p *pass) keepHolders(entries []tenantv1.AppliedResource, facts []decide.Ma
 	}
 }
 
-// holds tells whether an object cannot be without another one.
+// holds reports whether an object cannot be without another one.
 func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
 	if holder.KubeConfig != held.KubeConfig || held.Namespace == "" {
 		return false
@@ -68,7 +68,7 @@ func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
 
 func isNamespace(e *tenantv1.AppliedResource) bool { return refOf(e).GroupKind == namespaceKind }
 
-// mayNeed tells whether an object needs the copy of another one, as far as the tenant still knows
+// mayNeed reports whether an object needs the copy of another one, as far as the tenant still knows
 // its manifest.
 func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	for _, o := range p.plan.objects {
@@ -79,7 +79,7 @@ func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	return id.Namespace == e.Namespace
 }
 
-// livesIn names an object that the tenant is to have in a namespace; empty when there is none, or
+// livesIn names an object that the tenant is to have in a namespace; empty if there is none, or
 // it is no namespace.
 func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	if !isNamespace(namespace) {
@@ -100,7 +100,7 @@ func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	return ""
 }
 
-// hasElsewhere tells whether the tenant is to have this very object, under another name of the
+// hasElsewhere reports whether the tenant is to have this very object, under another name of the
 // cluster: two kubeconfigs may lead to one.
 func (p *pass) hasElsewhere(e *tenantv1.AppliedResource, uid types.UID) bool {
 	for _, it := range p.items {

@@ -44,7 +44,7 @@ type quarrel struct {
 // undoneAtOnce is how often a change of somebody is undone at once.
 const undoneAtOnce = 5
 
-// again takes note of one more time.
+// again records one more time.
 func (q *quarrel) again(now time.Time) {
 	if now.Sub(q.last) > 2*passes.LongestRefusal {
 		q.times = 0
@@ -128,7 +128,7 @@ func (b *memories) of(owner owned.Owner, uid types.UID) *memory {
 	return m
 }
 
-// read returns the memory of a tenant; nil when there is none.
+// read returns the memory of a tenant; nil if there is none.
 func (b *memories) read(owner owned.Owner) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()

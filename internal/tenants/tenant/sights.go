@@ -18,8 +18,8 @@ type sight struct {
 	ready ready.Readiness
 }
 
-// sights are the objects of all tenants as their last passes saw them. A change that leaves an object
-// as it was seen requests no pass.
+// sights are the objects of all tenants as their last passes saw them. A change that leaves an
+// object as it was seen requests no pass.
 type sights struct {
 	mu   sync.Mutex
 	seen map[owned.Owner]map[place]sight
@@ -63,8 +63,8 @@ func (s *sights) leave(owner owned.Owner, cluster string) {
 	maps.DeleteFunc(s.seen[owner], func(at place, _ sight) bool { return at.cluster == cluster })
 }
 
-// interests know which tenants have to be woken when something changes that is not theirs: an object
-// that they read, or an API group that lacks a kind.
+// interests know which tenants have to be woken when something changes that is not theirs: an
+// object that they read, or an API group that lacks a kind.
 type interests[K comparable] struct {
 	mu sync.Mutex
 	of map[owned.Owner][]K

@@ -16,8 +16,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/marks"
 )
 
-// A tenant whose finalizer somebody removed is gone without its objects. Those with an owner reference
-// are deleted by the garbage collector. The others stay, which may be what was wanted: report them.
+// A tenant whose finalizer somebody removed is gone without its objects. Those with an owner
+// reference are deleted by the garbage collector. The others stay, which may be what was wanted:
+// report them.
 
 // far lists the objects of the inventory that no owner reference leads to.
 func (p *pass) far() []place {

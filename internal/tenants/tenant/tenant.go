@@ -203,14 +203,14 @@ func (r *Controller) bringAbout(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// begins tells whether this is the first pass over a tenant without status. Its spec is its
+// begins reports whether this is the first pass over a tenant without status. Its spec is its
 // inventory then, which saves a write for each tenant: the registry does not change the spec before
 // there is a status. With a target that may be unreachable later this would not work.
 func (p *pass) begins() bool {
 	return p.unrecorded() && passes.SpecIsInventory(&p.obj.Spec)
 }
 
-// unrecorded tells whether the status has no inventory yet.
+// unrecorded reports whether the status has no inventory yet.
 func (p *pass) unrecorded() bool {
 	s := &p.obj.Status
 	return s.ObservedGeneration == 0 && len(s.Inventory)+len(s.AppliedResources) == 0
@@ -264,7 +264,8 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 	return list
 }
 
-// stays tells whether an entry belongs to an object that does not render now, or is being removed.
+// stays reports whether an entry belongs to an object that does not render now, or is being
+// removed.
 func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 	if slices.ContainsFunc(p.going, func(g tenantv1.AppliedResource) bool { return placeOf(&g) == placeOf(e) }) {
 		return true

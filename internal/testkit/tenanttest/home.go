@@ -20,8 +20,8 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// EnvPrefix begins the names of the environment that the provider of test/provider takes its cloud from. Homes let it into
-// the stacks of templates.
+// EnvPrefix begins the names of the environment that the provider of test/provider takes its cloud
+// from. Homes let it into the stacks of templates.
 const EnvPrefix = "YUBATEST_"
 
 // Patience is how long anything may take that should take a second or two: the machine may be busy.
@@ -66,7 +66,8 @@ func (h *Home) object(t *testing.T, manifest string) *unstructured.Unstructured 
 	return o
 }
 
-// Eventually polls until what the sentence says has come about; wrong tells what is amiss, or nothing.
+// Eventually polls until what the sentence says has come about; wrong tells what is amiss, or
+// nothing.
 func (h *Home) Eventually(t *testing.T, sentence string, wrong func() string) {
 	t.Helper()
 	said := ""
@@ -156,8 +157,8 @@ func (h *Home) AwaitGone(t *testing.T, name string, of client.Object) {
 	})
 }
 
-// AwaitRegistry waits until a condition of a registry has a status and a reason, or any reason when that is empty, and returns
-// the registry.
+// AwaitRegistry waits until a condition of a registry has a status and a reason, or any reason when
+// that is empty, and returns the registry.
 func (h *Home) AwaitRegistry(t *testing.T, name, condition string, status metav1.ConditionStatus, reason string) *tenantv1.TenantRegistry {
 	t.Helper()
 	o := &tenantv1.TenantRegistry{}

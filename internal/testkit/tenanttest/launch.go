@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// Launch starts the Yuba of a directory of programs as a user does, with the provider of test/provider, and makes a namespace
-// in it. It ends with the test.
+// Launch starts the Yuba of a directory of programs as a user does, with the provider of
+// test/provider, and makes a namespace in it. It ends with the test.
 func Launch(t *testing.T, programs string, args ...string) *Home {
 	t.Helper()
 	dir, mirror := t.TempDir(), filepath.Join(t.TempDir(), "providers")

@@ -19,7 +19,8 @@ spec:
 `, name, source)
 }
 
-// credentials let the provider of the template's stacks into a cloud, as the guide has them: a Secret that varsFrom names.
+// credentials let the provider of the template's stacks into a cloud, as the guide has them: a
+// Secret that varsFrom names.
 func credentials(endpoint, token string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -31,9 +32,9 @@ stringData:
 `, EnvPrefix, endpoint, token)
 }
 
-// template is what each tenant of the workflow has: a database, an application that reads where it is, and settings that
-// come after the application. They are declared in the wrong order on purpose, and nothing says that the application needs
-// the database but the Secret that it reads.
+// template is what each tenant of the workflow has: a database, an application that reads where it
+// is, and settings that come after the application. They are declared in the wrong order on
+// purpose, and nothing says that the application needs the database but the Secret that it reads.
 const template = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: TenantTemplate

@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// Columns are the columns of a table of the workflow, as CREATE TABLE takes them. The uid is no key, so that mistakes can
-// be made.
+// Columns are the columns of a table of the workflow, as CREATE TABLE takes them. The uid is no
+// key, so that mistakes can be made.
 const Columns = "id VARCHAR(64), url VARCHAR(200), active INTEGER, plan VARCHAR(64)"
 
 // Table is a table with Columns.
@@ -117,7 +117,8 @@ func (w *workflow) rowBecomesTenant(t *testing.T) {
 			database.Labels[tenantv1.LabelUID])
 	}
 
-	// 3 and 4. It is planned and applied; what it makes takes its time. Nothing that comes after it is there meanwhile.
+	// 3 and 4. It is planned and applied; what it makes takes its time. Nothing that comes after it is
+	// there meanwhile.
 	w.reached(t, gate)
 	if !w.Missing(t, "acme-app", &infrav1.Terraform{}) || !w.Missing(t, "acme-settings", &corev1.ConfigMap{}) {
 		t.Error("the application is there before what it needs")
@@ -255,7 +256,8 @@ func (w *workflow) kindsGo(t *testing.T) {
 	}
 }
 
-// gone waits until nothing is left of a tenant, and checks that the application went before what it needs.
+// gone waits until nothing is left of a tenant, and checks that the application went before what it
+// needs.
 func (w *workflow) gone(t *testing.T, uid string) {
 	t.Helper()
 	w.AwaitGone(t, uid+"-web", &tenantv1.Tenant{})
