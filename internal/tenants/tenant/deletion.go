@@ -35,32 +35,26 @@ const unseenPause = 2 * time.Second
 // made gathers the facts about inventory entries for the decision on their deletion.
 func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
 	p.keepAsDeclared(entries)
-	list, asked := make([]decide.Made, 0, len(entries)), 0
+	list, asked := make([]decide.Made, len(entries)), 0
 	for i := range entries {
-		e := &entries[i]
-		m := decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
-		c, away := p.clusterOf(e)
-		if away != nil && r.givesUp(ctx, p, e, away) {
-			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, away)})
-			list = append(list, m)
+		e, m := &entries[i], &list[i]
+		*m = decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
+		c, err := p.clusterOf(e)
+		if err != nil && r.givesUp(ctx, p, e, err) {
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, err)})
 			continue
 		}
-		if away != nil {
-			// An object that cannot be read counts as existing.
-			m.Exists, m.Ours = true, true
-			m.Refused = p.stuck(e, m.Name, away.Error())
-			p.next = moment.Earlier(p.next, r.Now().Add(targets.Pause(away)))
-			list = append(list, m)
-			continue
+		var live *metav1.PartialObjectMetadata
+		if err == nil {
+			live, err = p.find(ctx, c, e)
 		}
-		live, err := p.find(ctx, c, e)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
+			// An object that cannot be read counts as existing.
 			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
-			p.next = moment.Earlier(p.next, r.Now().Add(passes.RetryPause))
-			list = append(list, m)
+			p.next = moment.Earlier(p.next, r.Now().Add(targets.Pause(err)))
 			continue
 		}
 		if live != nil {
@@ -77,7 +71,6 @@ func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.Appli
 			m.Refused = p.stuck(e, m.Name, f.Message)
 			p.next = moment.Earlier(p.next, f.Due())
 		}
-		list = append(list, m)
 	}
 	p.keepHolders(entries, list)
 	return list, nil
