@@ -5,16 +5,14 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
-	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 const (
@@ -31,7 +29,7 @@ type collector struct {
 	scheme *runtime.Scheme
 	blobs  *blob.Store
 	runs   interface {
-		stacks.Records
+		reads.Records
 		Artifacts() []string
 	}
 	// kinds are the kinds of sources that the API serves.
@@ -41,40 +39,19 @@ type collector struct {
 // collect deletes unreferenced archives. If it cannot read all references, it deletes nothing.
 func (c *collector) collect(ctx context.Context, grace time.Duration) (blob.Collected, error) {
 	referred := map[string]bool{}
+	refer := func(digest string) { referred[digest] = true }
 	for _, digest := range c.runs.Artifacts() {
-		referred[digest] = true
+		refer(digest)
 	}
-	if err := c.stacks(ctx, referred); err != nil {
+	if err := reads.Referred(ctx, c.reader, c.runs, refer); err != nil {
 		return blob.Collected{}, err
 	}
 	// Read sources last: an archive that a stack has taken over from a source meanwhile is still in
 	// the source then, or was just used.
-	if err := sources.Referred(ctx, c.reader, c.scheme, c.kinds, func(digest string) { referred[digest] = true }); err != nil {
+	if err := sources.Referred(ctx, c.reader, c.scheme, c.kinds, refer); err != nil {
 		return blob.Collected{}, err
 	}
 	return c.blobs.CollectArtifacts(ctx, func(digest string) bool { return referred[digest] }, time.Now().Add(-grace))
-}
-
-func (c *collector) stacks(ctx context.Context, referred map[string]bool) error {
-	next := ""
-	for {
-		var page infrav1.TerraformList
-		if err := c.reader.List(ctx, &page, client.Limit(500), client.Continue(next)); err != nil {
-			return fmt.Errorf("list the stacks for the archives that they refer to: %w", err)
-		}
-		for i := range page.Items {
-			digests, err := stacks.Artifacts(ctx, c.runs, &page.Items[i])
-			if err != nil {
-				return err
-			}
-			for _, digest := range digests {
-				referred[digest] = true
-			}
-		}
-		if next = page.Continue; next == "" {
-			return nil
-		}
-	}
 }
 
 // collectGarbage runs all collections at intervals until ctx ends.

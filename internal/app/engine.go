@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
+
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -340,7 +342,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 // archiveClient downloads archives of sources that another controller fetched.
 func archiveClient() *http.Client {
 	const redirects = 10
-	return outbound.Client(outbound.Options{Timeout: stacks.FetchTimeout, Connect: 30 * time.Second, Redirects: redirects})
+	return outbound.Client(outbound.Options{Timeout: reads.FetchTimeout, Connect: 30 * time.Second, Redirects: redirects})
 }
 
 // stackReconciler creates the stack controller's reconciler without its executor, which in turn
@@ -348,9 +350,9 @@ func archiveClient() *http.Client {
 func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	return &stacks.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
-		Source:              &stacks.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
-		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
-		Webhooks: &review.Client{Certs: e.opts.WebhookCerts}, TenantEnvPrefixes: e.opts.TenantEnvPrefixes,
+		Source: &reads.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
+		Rules:  reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes},
+		Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log, Webhooks: &review.Client{Certs: e.opts.WebhookCerts},
 	}
 }
 

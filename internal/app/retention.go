@@ -52,12 +52,6 @@ func DefaultRetention() Retention {
 	return Retention{Runs: 100, RunAge: 90 * days, States: 100, StateAge: 90 * days}
 }
 
-// Kept counts what has been deleted since the start.
-type Kept struct {
-	Runs, Blobs, Versions int64
-	Bytes                 int64
-}
-
 // keeper deletes old data of runs.
 type keeper struct {
 	keep   Retention
@@ -72,11 +66,10 @@ type keeper struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	ran     map[run.Stack]*ran
-	due     []run.Stack
-	wake    chan struct{}
-	removed Kept
+	mu   sync.Mutex
+	ran  map[run.Stack]*ran
+	due  []run.Stack
+	wake chan struct{}
 }
 
 type runPruner interface {
@@ -251,7 +244,6 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	}
 	done, err := k.runs.Prune(ctx, records.PruneRequest{Stack: stack, Named: named, Repeated: repeated,
 		Keep: records.Keep{Runs: k.keep.Runs, Age: k.keep.RunAge}, Now: k.now()})
-	k.count(Kept{Runs: int64(done.Runs), Blobs: int64(done.Blobs), Bytes: done.Bytes})
 	if err != nil {
 		// The data still exists, and is deleted when it is old enough.
 		return err
@@ -260,8 +252,7 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	if obj.KeepsOwnState() {
 		return nil
 	}
-	n, err := k.states.Prune(ctx, state.KeyOfStack(&obj), status.LastAppliedRun, state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
-	k.count(Kept{Versions: int64(n)})
+	_, err = k.states.Prune(ctx, state.KeyOfStack(&obj), status.LastAppliedRun, state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
 	return err
 }
 
@@ -273,8 +264,7 @@ func (k *keeper) ofGone(ctx context.Context, stack run.Stack) error {
 	if k.keep.RunAge == 0 {
 		return nil
 	}
-	done, err := k.runs.PruneGone(ctx, stack, k.now().Add(-k.keep.RunAge))
-	k.count(Kept{Runs: int64(done.Runs), Blobs: int64(done.Blobs), Bytes: done.Bytes})
+	_, err := k.runs.PruneGone(ctx, stack, k.now().Add(-k.keep.RunAge))
 	return err
 }
 
@@ -350,31 +340,13 @@ func (k *keeper) ofNobody(ctx context.Context, namespace, secret string) error {
 		return nil
 	}
 	if k.keep.StateAge > 0 {
-		n, there, err := k.states.PruneGone(ctx, key, k.now().Add(-k.keep.StateAge))
-		k.count(Kept{Versions: int64(n)})
+		_, there, err := k.states.PruneGone(ctx, key, k.now().Add(-k.keep.StateAge))
 		if err != nil || !there {
 			return err
 		}
 	}
-	n, err := k.states.Prune(ctx, key, "", state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
-	k.count(Kept{Versions: int64(n)})
+	_, err := k.states.Prune(ctx, key, "", state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
 	return err
-}
-
-func (k *keeper) count(more Kept) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.removed.Runs += more.Runs
-	k.removed.Blobs += more.Blobs
-	k.removed.Bytes += more.Bytes
-	k.removed.Versions += more.Versions
-}
-
-// Removed returns what has been deleted since the start.
-func (k *keeper) Removed() Kept {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.removed
 }
 
 // slotOf returns the slot of the day for a folder.

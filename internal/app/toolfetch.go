@@ -25,7 +25,7 @@ func (o *Common) fetchTofu(ctx context.Context, tools string) (string, error) {
 		return "", noTofu(tools, errors.New("--fetch-tofu=false disables downloading it"))
 	}
 	narrator := newNarrator(o)
-	narrator.say("No tofu beside yuba, on PATH or in %s. Fetching OpenTofu %s from %s", tools, opentofu.Pinned, o.ToolSource.Shown())
+	narrator.say("No tofu beside yuba, on PATH or in %s. Downloading OpenTofu %s from %s", tools, opentofu.Pinned, o.ToolSource.Shown())
 	began := time.Now()
 	installed, err := opentofu.Install(ctx, o.ToolSource, tools, opentofu.Pinned, opentofu.Quarters(func(done string) { narrator.say("  %s", done) }))
 	if err != nil {

@@ -35,7 +35,7 @@ func TestAServerWithoutTofuFetchesOne(t *testing.T) {
 	if asked := releases.Asked(); len(asked) != 3 {
 		t.Errorf("asked for %q: once is enough", asked)
 	}
-	for _, want := range []string{"Fetching OpenTofu " + opentofu.Pinned + " from " + releases.URL, " MB\n", "Installed " + opentofu.Path(tools, opentofu.Pinned), "it is signed by"} {
+	for _, want := range []string{"Downloading OpenTofu " + opentofu.Pinned + " from " + releases.URL, " MB\n", "Installed " + opentofu.Path(tools, opentofu.Pinned), "it is signed by"} {
 		if !strings.Contains(news.String(), want) {
 			t.Errorf("want %q in\n%s", want, news.String())
 		}

@@ -118,6 +118,31 @@ func (t *Terraform) CleansUpRunnerPod() bool { return boolOr(t.Spec.AlwaysCleanu
 // has it.
 func (t *Terraform) ReconcileRequest() string { return t.Annotations[AnnotationReconcile] }
 
+// The forms in which a readable plan is kept.
+const (
+	ReadablePlanHuman = "human"
+	ReadablePlanJSON  = "json"
+)
+
+// ReadablePlanForm is the form in which readable plans are kept; empty when none are.
+func (t *Terraform) ReadablePlanForm() string {
+	if f := t.Spec.StoreReadablePlan; f == ReadablePlanHuman || f == ReadablePlanJSON {
+		return f
+	}
+	return ""
+}
+
+// ActiveWebhooks are the indices of the webhooks that are asked about plans.
+func (t *Terraform) ActiveWebhooks() []int {
+	var active []int
+	for i, hook := range t.Spec.Webhooks {
+		if hook.Stage == WebhookPostPlanning && boolOr(hook.Enabled, true) {
+			active = append(active, i)
+		}
+	}
+	return active
+}
+
 // SourceNamespace is the namespace of the stack's source, empty when the stack has no sourceRef.
 func (t *Terraform) SourceNamespace() string {
 	switch {

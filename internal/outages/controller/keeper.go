@@ -318,10 +318,3 @@ func (k *Keeper) wakePaused(ctx context.Context) error {
 	}
 	return nil
 }
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
-}

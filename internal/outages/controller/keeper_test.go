@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+
 	"github.com/go-logr/logr"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -249,7 +251,7 @@ func TestAServerThatStartsAgainKnowsWhatIsOpen(t *testing.T) {
 		t.Fatalf("%+v", cover)
 	}
 	// Those who failed tell so again, and one of them is probed.
-	w.at = timeOf(o.Status.OpenedAt)
+	w.at = moment.Of(o.Status.OpenedAt)
 	w.failing("blue", 0, 5)
 	w.at = time.Time{}
 	w.succeed(t)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,8 +70,8 @@ func stamp(t time.Time) *metav1.Time {
 // circuitOf is what an object remembers.
 func circuitOf(obj *yubav1.CircuitBreaker) book.Circuit {
 	s := &obj.Status
-	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: timeOf(s.OpenedAt),
-		ClosedAt: timeOf(s.ClosedAt), Affected: int(s.Affected), Openings: int(s.Openings), Sample: s.Sample,
+	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: moment.Of(s.OpenedAt),
+		ClosedAt: moment.Of(s.ClosedAt), Affected: int(s.Affected), Openings: int(s.Openings), Sample: s.Sample,
 		Kind: book.Kind{Provider: s.Provider, Host: s.Host, Cause: s.Cause, Summary: s.Summary}}
 }
 

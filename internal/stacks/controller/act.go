@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // act does what comes before the status is written: it writes what follows plans and states, and describes the run to start.
@@ -23,18 +24,18 @@ func (r *Reconciler) act(ctx context.Context, d *decided) (*acted, error) {
 	}
 	switch p.decision.Verb {
 	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
-		return p, r.describeRun(ctx, p)
+		return p, runDraftsOf(r).describeRun(ctx, p)
 	case decide.VerbRelease:
 		p.tellWhatStays()
 	case decide.VerbUnlock:
-		return p, r.unlock(ctx, p)
+		return p, stateLocksOf(r).unlock(ctx, p)
 	}
 	return p, nil
 }
 
 // describeRun describes the run to start, and names it in the status if it is announced.
-func (r *Reconciler) describeRun(ctx context.Context, p *acted) error {
-	rec, err := r.newRecord(ctx, &p.decided)
+func (w runDrafts) describeRun(ctx context.Context, p *acted) error {
+	rec, err := w.newRecord(ctx, &p.decided)
 	if err != nil {
 		return err
 	}
@@ -53,22 +54,22 @@ func queued(rec *run.Record) *infrav1.RunReference {
 }
 
 // newRecord describes the run that a decision asks for.
-func (r *Reconciler) newRecord(ctx context.Context, p *decided) (*run.Record, error) {
+func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, error) {
 	d := p.decision
 	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config, Generation: p.obj.Generation}
 	if p.config != nil {
-		rec.WholeConfig, rec.SettledConfig = p.config.whole, p.config.settled
-		rec.Inputs = p.inputsOnRecord()
+		rec.WholeConfig, rec.SettledConfig = p.config.Whole, p.config.Settled
+		rec.Inputs = p.config.Inputs()
 	}
 	if d.UseKept {
-		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+		kept, err := w.runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
 			return nil, fmt.Errorf("read what was applied last: %w", err)
 		}
 		rec.Spec, rec.State = kept.Spec, kept.State
 		rec.Spec.Plan, rec.Spec.Unless = nil, ""
 	} else {
-		rec.Spec = r.spec(&p.gathered)
+		rec.Spec = w.spec(&p.gathered)
 		rec.State = stateRefOf(p.obj)
 	}
 	rec.State.Existing, rec.State.Scope = p.obj.Status.LastAppliedRevision != "", scope.Of(p.obj.Labels)
@@ -85,7 +86,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *decided) (*run.Record, er
 		// What was planned is applied with the very providers it was planned with.
 		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
-		if err := r.asPlanned(ctx, &p.gathered, s); err != nil {
+		if err := w.asPlanned(ctx, &p.gathered, s); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +104,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *decided) (*run.Record, er
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {
 		s.ForceUnlock = ""
 	}
-	lockFile, err := r.Runs.LockFile(ctx, p.stack)
+	lockFile, err := w.runs.LockFile(ctx, p.stack)
 	s.LockFile = lockFile
 	return rec, err
 }
@@ -127,35 +128,22 @@ func urgencyOf(d decide.Decision) run.Urgency {
 	return run.UrgencyChange
 }
 
-func (r *Reconciler) spec(p *gathered) run.Spec {
-	obj, c := p.obj, p.config
-	limits := r.Limits
+func (w runDrafts) spec(p *gathered) run.Spec {
+	obj := p.obj
+	limits := w.limits
 	limits.Grace = run.Duration(obj.GetGracePeriod())
-	s := run.Spec{Stack: p.stack, Path: cleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
+	s := run.Spec{Stack: p.stack, Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
 		Limits: limits,
-		// New providers are looked for when the program or its object changed, or when somebody asks.
-		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != c.program.artifact.Revision ||
+		// Look for new providers when the program or its object changed, or when somebody asks.
+		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != p.facts.Source.Revision ||
 			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),
-		ReadOutputs: obj.KeepsOwnState() || usesEncryption(c)}
-	c.into(&s)
+		ReadOutputs: obj.KeepsOwnState() || p.config.Encrypts()}
+	p.config.Into(&s)
 	if t := obj.Spec.Tool; t != nil {
 		s.Tool = run.Tool{Name: t.Name, Version: t.Version}
 	}
 	return s
-}
-
-// usesEncryption tells whether tofu encrypts the state: then only tofu can read its outputs.
-func usesEncryption(c *configuration) bool {
-	if c.program.module.Encrypted {
-		return true
-	}
-	for _, e := range c.env {
-		if e.Name == "TF_ENCRYPTION" && e.Value != "" {
-			return true
-		}
-	}
-	return false
 }
 
 func stateLabels(obj *infrav1.Terraform) map[string]string {

@@ -189,7 +189,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 	var spec run.Spec
 	switch {
 	case p.config != nil:
-		spec = r.spec(p)
+		spec = runDraftsOf(r).spec(p)
 	case p.obj.Status.LastAppliedRun != "":
 		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {

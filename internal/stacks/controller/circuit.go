@@ -16,7 +16,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // Circuits is what the controller needs of the circuit breakers. No method waits.
@@ -37,28 +36,28 @@ type Circuits interface {
 }
 
 // gatherCircuit tells the circuit breakers how the stack's runs end, and finds out which of them concerns it.
-func (r *Reconciler) gatherCircuit(ctx context.Context, p *gathered) error {
-	if r.Circuits == nil {
+func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
+	if o.circuits == nil {
 		return nil
 	}
 	// One that failed under an earlier server is told again: what is open is known, but not who failed.
 	for _, rec := range []*run.Record{p.over, p.failing} {
 		if rec != nil && rec.Result != nil && !rec.Spec.Operation.ByHand() {
-			r.observe(p, *rec, rec == p.over)
+			o.observe(p, *rec, rec == p.over)
 		}
 	}
-	if !r.Circuits.Any() {
+	if !o.circuits.Any() {
 		return nil
 	}
-	if !r.Circuits.Knows(book.Stack(p.stack)) {
+	if !o.circuits.Knows(book.Stack(p.stack)) {
 		// Since the server was started, no run of the stack has ended that could have told.
-		lockFile, err := r.Runs.LockFile(ctx, p.stack)
+		lockFile, err := o.runs.LockFile(ctx, p.stack)
 		if err != nil {
 			return err
 		}
-		r.Circuits.Learn(book.Stack(p.stack), withRequired(p, book.ProvidersIn(lockFile)))
+		o.circuits.Learn(book.Stack(p.stack), withRequired(p, book.ProvidersIn(lockFile)))
 	}
-	cover, ok := r.Circuits.Cover(book.Stack(p.stack), nil)
+	cover, ok := o.circuits.Cover(book.Stack(p.stack), nil)
 	if !ok {
 		return nil
 	}
@@ -69,14 +68,14 @@ func (r *Reconciler) gatherCircuit(ctx context.Context, p *gathered) error {
 
 // observe tells of a run's end. One that was stopped or interrupted says nothing about the world; if it was a probe, another
 // stack's turn has come.
-func (r *Reconciler) observe(p *gathered, rec run.Record, justEnded bool) {
+func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 	outcome := rec.Result.Outcome
 	switch {
 	case (outcome == run.OutcomeSucceeded || outcome == run.OutcomeFailed) && !rec.Result.SameModules: // such a run asks no provider
-		r.Circuits.Observe(ended(p, rec))
+		o.circuits.Observe(ended(p, rec))
 	default:
 		if justEnded {
-			r.Circuits.Decline(book.Stack(p.stack))
+			o.circuits.Decline(book.Stack(p.stack))
 		}
 	}
 }
@@ -118,24 +117,13 @@ func recordedProviders(rec run.Record) []string {
 	return book.ProvidersIn(rec.Spec.LockFile)
 }
 
-// withRequired adds the providers that the root module names, which is all that is known of a stack without a recorded lock
-// file; nil when none is known.
+// withRequired adds the providers that the root module names: a stack without a recorded lock file has no
+// others. Nil stands for none known.
 func withRequired(p *gathered, providers []string) []string {
 	if p.config == nil {
 		return providers
 	}
-	return withModules(providers, p.config.program.module)
-}
-
-func withModules(providers []string, m *module.Module) []string {
-	if m == nil {
-		return providers
-	}
-	for name, required := range m.RequiredProviders {
-		source := required.Source
-		if source == "" {
-			source = "hashicorp/" + name
-		}
+	for _, source := range p.config.RequiredProviders() {
 		providers = append(providers, book.ShortProvider(source))
 	}
 	slices.Sort(providers)
@@ -143,9 +131,9 @@ func withModules(providers []string, m *module.Module) []string {
 }
 
 // decline passes the probe on when the stack cannot be planned now.
-func (r *Reconciler) decline(p *decided) {
+func (o outages) decline(p *decided) {
 	if c := p.facts.Circuit; c != nil && c.Probe && !p.decision.Verb.StartsRun() && p.facts.Current == nil {
-		r.Circuits.Decline(book.Stack(p.stack))
+		o.circuits.Decline(book.Stack(p.stack))
 	}
 }
 
@@ -164,8 +152,8 @@ func describeCircuit(p *decided) {
 }
 
 // outageObjection says why a run must not apply because of an outage that it may know nothing of; empty when it may.
-func (r *Reconciler) outageObjection(obj *infrav1.Terraform, rec run.Record) string {
-	if r.Circuits == nil || rec.Spec.Operation.ByHand() || rec.Spec.Purpose == run.PurposeDelete {
+func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string {
+	if o.circuits == nil || rec.Spec.Operation.ByHand() || rec.Spec.Purpose == run.PurposeDelete {
 		return ""
 	}
 	if rec.Spec.Plan != nil && (obj.Spec.ApprovePlan == rec.Spec.Plan.ID || approvedByName(obj) == rec.Spec.Plan.ID) {
@@ -177,10 +165,10 @@ func (r *Reconciler) outageObjection(obj *infrav1.Terraform, rec run.Record) str
 	// Of a stack of which anything is known, what is known counts, as it does for decisions: were the two of different minds, a
 	// run that may not apply would be followed by one that may not either, and so on.
 	stack, providers := book.Stack(rec.Spec.Stack), []string(nil)
-	if !r.Circuits.Knows(stack) {
+	if !o.circuits.Knows(stack) {
 		providers = nonEmpty(book.ProvidersIn(rec.Spec.LockFile))
 	}
-	cover, ok := r.Circuits.Cover(stack, providers)
+	cover, ok := o.circuits.Cover(stack, providers)
 	switch {
 	case !ok:
 		return ""

@@ -22,7 +22,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // circuits are circuit breakers that say what the test has them say.
@@ -72,7 +71,7 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 			p.stack = run.Stack{Namespace: "team", Name: "vpc", UID: "uid-1"}
 			rec := ran(run.OperationPlan, test.result).rec
 			p.over = &rec
-			if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &p.gathered); err != nil {
+			if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &p.gathered); err != nil {
 				t.Fatal(err)
 			}
 			want := []book.Ended{{Stack: book.Stack(p.stack), Run: "r1", At: finished, Program: "sha256:a", Succeeded: test.succeeded, Failure: test.failure}}
@@ -94,13 +93,13 @@ func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
 	for _, outcome := range []run.Outcome{run.OutcomeCanceled, run.OutcomeInterrupted} {
 		c := &circuits{}
 		rec := ran(run.OperationPlan, run.Result{Outcome: outcome}).rec
-		if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 || c.declined != 1 {
+		if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 || c.declined != 1 {
 			t.Errorf("%s: %v, %d observed, %d declined", outcome, err, len(c.observed), c.declined)
 		}
 	}
 	c := &circuits{}
 	rec := ran(run.OperationState, run.Result{Outcome: run.OutcomeFailed, Error: "no"}).rec
-	if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 {
+	if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 {
 		t.Errorf("work by hand: %v, %d observed", err, len(c.observed))
 	}
 }
@@ -130,14 +129,6 @@ func TestWhatHasWorkedBefore(t *testing.T) {
 				t.Errorf("proven is %v, want %v", got, test.want)
 			}
 		})
-	}
-}
-
-func TestProvidersOfAStack(t *testing.T) {
-	m := &module.Module{RequiredProviders: map[string]module.Provider{"aws": {Source: "hashicorp/aws"}, "null": {}, "box": {Source: "registry.example.com/acme/box"}}}
-	got := withModules([]string{"hashicorp/aws", "hashicorp/random"}, m)
-	if diff := cmp.Diff([]string{"hashicorp/aws", "hashicorp/null", "hashicorp/random", "registry.example.com/acme/box"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -181,7 +172,7 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 			c := &circuits{}
 			p := &decided{decision: decide.Decision{Verb: test.verb}}
 			p.facts = decide.Facts{Current: test.current, Circuit: &decide.Circuit{Open: true, Failed: true, Probe: true}}
-			(&Reconciler{Circuits: c}).decline(p)
+			outagesOf(&Reconciler{Circuits: c}).decline(p)
 			if c.declined != test.want {
 				t.Errorf("declined %d times, want %d", c.declined, test.want)
 			}
@@ -223,7 +214,7 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 				test.rec(&rec)
 			}
 			obj := stackObject(append([]func(*infrav1.Terraform){autoApproved}, test.obj...)...)
-			if got := (&Reconciler{Circuits: &circuits{cover: test.cover}}).outageObjection(obj, rec); got != test.want {
+			if got := outagesOf(&Reconciler{Circuits: &circuits{cover: test.cover}}).outageObjection(obj, rec); got != test.want {
 				t.Errorf("objection %q, want %q", got, test.want)
 			}
 		})
@@ -238,7 +229,7 @@ func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
 	}).rec
 	for unknown, want := range map[bool][]string{false: nil, true: {"hashicorp/aws"}} {
 		c := &circuits{unknown: unknown}
-		(&Reconciler{Circuits: c}).outageObjection(stackObject(autoApproved), rec)
+		outagesOf(&Reconciler{Circuits: c}).outageObjection(stackObject(autoApproved), rec)
 		if diff := cmp.Diff([][]string{want}, c.asked); diff != "" {
 			t.Errorf("unknown is %v (-want +got):\n%s", unknown, diff)
 		}

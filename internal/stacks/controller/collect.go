@@ -19,33 +19,33 @@ import (
 )
 
 // collect takes over the runs that ended since the last pass, and takes up a run that an earlier server left.
-func (r *Reconciler) collect(ctx context.Context, begun *pass) (*collected, error) {
+func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error) {
 	p := &collected{pass: *begun}
 	if ref := p.obj.Status.CurrentRun; ref != nil {
-		rec, err := r.Runs.Resume(ctx, p.stack, ref.ID)
+		rec, err := h.runs.Resume(ctx, p.stack, ref.ID)
 		switch {
 		case errors.Is(err, run.ErrNotFound) && ref.Status == "applying":
-			return p, r.takeDamaged(ctx, p, ref, err)
+			return p, h.takeDamaged(ctx, p, ref, err)
 		case errors.Is(err, run.ErrNotFound):
 			// The server ended between naming the run and putting it on record.
 			p.obj.Status.CurrentRun = nil
-			r.Log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
+			h.log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
 		case errors.Is(err, run.ErrDamaged):
-			return p, r.takeDamaged(ctx, p, ref, err)
+			return p, h.takeDamaged(ctx, p, ref, err)
 		case err != nil:
 			return nil, err
 		case rec.Result != nil:
-			r.take(ctx, p, rec)
+			h.take(ctx, p, rec)
 			p.taken, p.over = rec.Spec.ID, &rec
 		}
 		return p, nil
 	}
-	rec, ok := r.Runs.TakeEnded(p.stack)
+	rec, ok := h.runs.TakeEnded(p.stack)
 	if !ok {
 		return p, nil
 	}
 	if worthRecording(p.obj, rec) {
-		r.take(ctx, p, rec)
+		h.take(ctx, p, rec)
 	} else {
 		leaveTrace(p.obj, rec)
 	}
@@ -55,22 +55,22 @@ func (r *Reconciler) collect(ctx context.Context, begun *pass) (*collected, erro
 
 // takeDamaged gives up a run whose record is lost: what it did is in the state, and a fresh plan will tell. Its lock is its
 // own id's, so nobody else's is released, and held until what the run may have left is on record.
-func (r *Reconciler) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
+func (h runHistory) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
 	known := p.known(ref)
 	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
 		"The outcome of run %s is unknown: %s. Yuba plans again before it applies anything.", ref.ID, cause),
 		ApplyStarted: known.Spec.Operation == run.OperationApply || known.Spec.Operation == run.OperationPlanAndApply}
-	rec, err := r.Runs.Salvage(ctx, known)
+	rec, err := h.runs.Salvage(ctx, known)
 	if err != nil {
 		return err
 	}
 	if !p.obj.KeepsOwnState() {
 		var others *state.LockedError
-		if err := r.States.Unlock(ctx, stateKeyOf(p.obj), ref.ID); err != nil && !errors.As(err, &others) {
+		if err := h.states.Unlock(ctx, stateKeyOf(p.obj), ref.ID); err != nil && !errors.As(err, &others) {
 			return err
 		}
 	}
-	r.take(ctx, p, rec)
+	h.take(ctx, p, rec)
 	p.taken = ref.ID
 	return nil
 }
@@ -95,7 +95,7 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	return status.Plan.Pending != "" || ready.Status != metav1.ConditionTrue && !heldByHealth(ready)
 }
 
-func (r *Reconciler) take(ctx context.Context, p *collected, rec run.Record) {
+func (h runHistory) take(ctx context.Context, p *collected, rec run.Record) {
 	if rec.Spec.Operation.ByHand() {
 		takeByHand(p, rec)
 		p.moved = mayHaveMoved(rec)
@@ -103,7 +103,7 @@ func (r *Reconciler) take(ctx context.Context, p *collected, rec run.Record) {
 	}
 	o := outcome{rec: rec}
 	if result := rec.Result; result.Plan != nil && result.Plan.Changes && !result.Applied && rec.Spec.Describe {
-		o.planText = r.planText(ctx, p.stack, rec)
+		o.planText = h.planText(ctx, p.stack, rec)
 	}
 	record(p.obj, o)
 	if listsUnproven(rec.Result) {
@@ -126,14 +126,14 @@ func repaired(p *run.PlanResult) string {
 }
 
 // planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.
-func (r *Reconciler) planText(ctx context.Context, stack run.Stack, rec run.Record) string {
-	data, err := r.Runs.ReadPlan(ctx, stack, rec.Spec.ID)
+func (h runHistory) planText(ctx context.Context, stack run.Stack, rec run.Record) string {
+	data, err := h.runs.ReadPlan(ctx, stack, rec.Spec.ID)
 	if err == nil {
 		var redacted *plan.Plan
 		if redacted, err = plan.Decode(data); err == nil {
 			return plan.Render(redacted, plan.RenderOptions{})
 		}
 	}
-	r.Log.Warn("the readable plan cannot be read", "stack", stack.String(), "run", rec.Spec.ID, "error", err)
+	h.log.Warn("the readable plan cannot be read", "stack", stack.String(), "run", rec.Spec.ID, "error", err)
 	return fmt.Sprintf("Plan: %s. See `yuba plan %s -n %s`.", summary(rec.Result.Plan.Counts), stack.Name, stack.Namespace)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 func setCondition(obj *infrav1.Terraform, kind string, status metav1.ConditionStatus, reason, message string) {
@@ -150,7 +151,7 @@ func sameAtRevision(p *gathered) {
 	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
 		return
 	}
-	if p.config != nil && p.config.part.digest != "" && !p.awaitedAtRevision() {
+	if p.config != nil && p.config.Whole != "" && !p.awaitedAtRevision() {
 		return
 	}
 	if status.LastPlannedRevision != revision {
@@ -294,10 +295,23 @@ func isOver(ready metav1.Condition) bool {
 	return false
 }
 
+// toldOfInputs says whether Ready tells that inputs were missing, which some of its reasons do that runs have as well:
+// those count when the last run did not fail.
+func toldOfInputs(obj *infrav1.Terraform) bool {
+	last := obj.Status.LastRun
+	switch conditions.Of(obj, infrav1.ConditionReady).Reason {
+	case infrav1.ReasonTemplateGenerationFailed:
+		return true
+	case infrav1.ReasonInitFailed, infrav1.ReasonNewFailed, infrav1.ReasonPlanFailed:
+		return last != nil && last.Status == string(run.OutcomeSucceeded)
+	}
+	return false
+}
+
 func describeWarnings(p *acted) {
-	warnings := ignoredFields(&p.obj.Spec)
+	warnings := reads.IgnoredFields(&p.obj.Spec)
 	if p.config != nil {
-		warnings = append(warnings, p.config.warnings...)
+		warnings = append(warnings, p.config.Warnings...)
 	} else if p.facts.Source.Ready {
 		// Inputs that do not resolve say nothing about what the module declares.
 		warnings = append(warnings, keptWarnings(p.obj)...)
@@ -318,7 +332,7 @@ func describeWarnings(p *acted) {
 }
 
 func keptWarnings(obj *infrav1.Terraform) []string {
-	ignored := ignoredFields(&obj.Spec)
+	ignored := reads.IgnoredFields(&obj.Spec)
 	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool {
 		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // saying is a stack whose Ready says something, of the generation before.
@@ -320,18 +321,18 @@ func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 func TestWarningsAreToldOnceAndBounded(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
 	p := passOver(obj)
-	p.config = &configuration{}
+	p.config = &reads.Configuration{}
 	describeWarnings(p)
 	if diff := cmp.Diff([]string{"spec.branchPlanner has no effect yet"}, obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
 		t.Errorf("%d events, warnings (-want +got):\n%s", len(p.notes), diff)
 	}
 	p = passOver(obj)
-	p.config = &configuration{}
+	p.config = &reads.Configuration{}
 	if describeWarnings(p); len(p.notes) != 0 {
 		t.Errorf("told again: %+v", p.notes)
 	}
 	for i := range 2 * infrav1.MaxWarnings {
-		p.config.warnings = append(p.config.warnings, fmt.Sprintf("warning %d", i))
+		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("warning %d", i))
 	}
 	if describeWarnings(p); len(obj.Status.Warnings) != infrav1.MaxWarnings {
 		t.Errorf("%d warnings", len(obj.Status.Warnings))

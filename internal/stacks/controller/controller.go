@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,6 +25,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/health"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -91,12 +92,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	Runs   Runs
 	States States
-	Source *Sources
-	// AllowCrossNamespace lets sourceRef, dependsOn and cliConfigSecretRef name other namespaces.
-	AllowCrossNamespace bool
-	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when their programs
-	// declare no such variable.
-	TenantEnvPrefixes []string
+	Source *reads.Sources
+	Rules  reads.Rules
 	// Webhooks asks the services that stacks name about their plans.
 	Webhooks Webhooks
 	// Limits bound each run.
@@ -108,7 +105,7 @@ type Reconciler struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	health healthBook
+	health health.Book
 	stuck  stuckBook
 	// looks are what was decided last.
 	looks lookBook
@@ -147,7 +144,7 @@ func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	// 1. Take over the runs that ended since the last pass.
-	collected, err := r.collect(ctx, r.pass(&obj))
+	collected, err := runHistoryOf(r).collect(ctx, r.pass(&obj))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -181,7 +178,7 @@ func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (
 // hold sets the stack's finalizers.
 func (r *Reconciler) hold(ctx context.Context, c *collected) (*held, error) {
 	obj, before := c.obj, c.before
-	dependants, err := r.dependants(ctx, client.ObjectKeyFromObject(obj))
+	dependants, err := relativesOf(r).dependants(ctx, client.ObjectKeyFromObject(obj))
 	if err != nil {
 		return nil, err
 	}
@@ -268,11 +265,4 @@ func (p *decided) nextCheck() time.Time {
 		return moment.Earlier(p.decision.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
 	}
 	return p.decision.NextCheck
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
@@ -35,10 +36,10 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	if err := r.deleteOwned(ctx, before); err != nil {
 		return err
 	}
-	if err := r.discardState(ctx, p); err != nil {
+	if err := stateAccessOf(r).discardState(ctx, p); err != nil {
 		return err
 	}
-	if err := r.leaveState(ctx, p); err != nil {
+	if err := stateAccessOf(r).leaveState(ctx, p); err != nil {
 		return err
 	}
 	if err := r.Client.Patch(ctx, p.obj, reconciling.ChangeOf(before)); err != nil {
@@ -74,13 +75,13 @@ func stateOf(obj *infrav1.Terraform) string {
 }
 
 // discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
-func (r *Reconciler) discardState(ctx context.Context, p *gathered) error {
+func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
-	err := r.States.Discard(ctx, stateKeyOf(p.obj))
+	err := a.states.Discard(ctx, stateKeyOf(p.obj))
 	if apierrors.IsForbidden(err) {
-		r.Log.Warn("the empty state of a stack that is gone stays", "stack", p.stack.String(), "error", err)
+		a.log.Warn("the empty state of a stack that is gone stays", "stack", p.stack.String(), "error", err)
 		return nil
 	}
 	return err
@@ -97,25 +98,25 @@ func (r *Reconciler) deleteOwned(ctx context.Context, obj *infrav1.Terraform) er
 		names = append(names, had)
 	}
 	for _, name := range names {
-		if err := r.deleteOutputs(ctx, obj, name); err != nil {
+		if err := outputsWriterOf(r).deleteOutputs(ctx, obj, name); err != nil {
 			return err
 		}
 	}
-	return r.deletePlans(ctx, obj)
+	return plans.Store{Client: r.Client, Reader: r.Reader}.DropAll(ctx, obj)
 }
 
 // deleteOutputs deletes an outputs Secret, if it is the stack's.
-func (r *Reconciler) deleteOutputs(ctx context.Context, obj *infrav1.Terraform, secretName string) error {
+func (o outputsWriter) deleteOutputs(ctx context.Context, obj *infrav1.Terraform, secretName string) error {
 	secret := &corev1.Secret{}
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: secretName}
-	if err := r.Reader.Get(ctx, name, secret); err != nil {
+	if err := o.reader.Get(ctx, name, secret); err != nil {
 		return wrapUnlessGone("read the outputs Secret %s: %w", name, err)
 	}
 	if !metav1.IsControlledBy(secret, obj) {
 		return nil
 	}
 	exactly := client.Preconditions{UID: &secret.UID}
-	return wrapUnlessGone("delete the outputs Secret %s: %w", name, r.Client.Delete(ctx, secret, exactly))
+	return wrapUnlessGone("delete the outputs Secret %s: %w", name, o.client.Delete(ctx, secret, exactly))
 }
 
 // wrapUnlessGone says which object an error is about. An object that is not there is no error.

@@ -51,26 +51,26 @@ func dependencyNames(t *infrav1.Terraform) []string {
 
 // usable says whether one stack may depend on another: those of other namespaces have to be allowed, lest a tenant keep
 // another's stack from being deleted.
-func (r *Reconciler) usable(from string, to types.NamespacedName) bool {
-	return r.AllowCrossNamespace || from == to.Namespace
+func (f relatives) usable(from string, to types.NamespacedName) bool {
+	return f.crossNamespace || from == to.Namespace
 }
 
 // dependants lists the stacks that depend on one, from the cache's index. They must not be changed.
-func (r *Reconciler) dependants(ctx context.Context, of types.NamespacedName) ([]infrav1.Terraform, error) {
+func (f relatives) dependants(ctx context.Context, of types.NamespacedName) ([]infrav1.Terraform, error) {
 	var list infrav1.TerraformList
-	err := r.stacks.List(ctx, &list, client.MatchingFields{indexDependencies: of.String()}, client.UnsafeDisableDeepCopy)
+	err := f.stacks.List(ctx, &list, client.MatchingFields{indexDependencies: of.String()}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("find the stacks that depend on %s: %w", of, err)
 	}
 	return slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool {
-		return !r.usable(t.Namespace, of) || client.ObjectKeyFromObject(&t) == of
+		return !f.usable(t.Namespace, of) || client.ObjectKeyFromObject(&t) == of
 	}), nil
 }
 
 // cached reads a stack from the cache; nil when there is none. It must not be changed.
-func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*infrav1.Terraform, error) {
+func (f relatives) cached(ctx context.Context, name types.NamespacedName) (*infrav1.Terraform, error) {
 	var t infrav1.Terraform
-	err := r.stacks.Get(ctx, name, &t, client.UnsafeDisableDeepCopy)
+	err := f.stacks.Get(ctx, name, &t, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -81,10 +81,10 @@ func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*in
 }
 
 // gatherRelations reads what the stack depends on and what depends on it.
-func (r *Reconciler) gatherRelations(ctx context.Context, p *gathered) error {
+func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 	own := client.ObjectKeyFromObject(p.obj)
 	for _, name := range dependenciesOf(p.obj) {
-		d, err := r.dependencyFacts(ctx, p, name)
+		d, err := f.dependencyFacts(ctx, p, name)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (r *Reconciler) gatherRelations(ctx context.Context, p *gathered) error {
 	ways := ways{}
 	if len(p.dependants) > 0 || slices.Contains(dependenciesOf(p.obj), own) {
 		var err error
-		if ways, err = r.explore(ctx, p.obj); err != nil {
+		if ways, err = f.explore(ctx, p.obj); err != nil {
 			return err
 		}
 	}
@@ -129,12 +129,12 @@ func called(name types.NamespacedName, from string) string {
 	return name.String()
 }
 
-func (r *Reconciler) dependencyFacts(ctx context.Context, p *gathered, name types.NamespacedName) (decide.Dependency, error) {
-	if !r.usable(p.obj.Namespace, name) {
+func (f relatives) dependencyFacts(ctx context.Context, p *gathered, name types.NamespacedName) (decide.Dependency, error) {
+	if !f.usable(p.obj.Namespace, name) {
 		return decide.Dependency{Name: name.String(), Denied: true}, nil
 	}
 	d := decide.Dependency{Name: name.String()}
-	t, err := r.cached(ctx, name)
+	t, err := f.cached(ctx, name)
 	if err != nil {
 		return d, err
 	}
@@ -148,7 +148,7 @@ func (r *Reconciler) dependencyFacts(ctx context.Context, p *gathered, name type
 	d.Ready = conditions.Of(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
 	d.SameSource = sourceOf(t) != "" && sourceOf(t) == sourceOf(p.obj)
 	d.Revisions = []string{t.Status.LastPlannedRevision, t.Status.LastAppliedRevision}
-	d.OutputsMissing, err = r.missingOutputs(ctx, t)
+	d.OutputsMissing, err = f.missingOutputs(ctx, t)
 	return d, err
 }
 
@@ -161,7 +161,7 @@ func sourceOf(t *infrav1.Terraform) string {
 }
 
 // missingOutputs names, with its namespace, the outputs Secret of a stack when it is not there although there are outputs to write.
-func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
+func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
 	out := t.Spec.WriteOutputsToSecret
 	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {
 		return "", nil
@@ -169,7 +169,7 @@ func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	name := types.NamespacedName{Namespace: t.Namespace, Name: out.Name}
-	err := r.stacks.Get(ctx, name, secret)
+	err := f.stacks.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {
 		return name.String(), nil
 	}
@@ -179,38 +179,24 @@ func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (
 	return "", nil
 }
 
-// withDependencies makes what the dependencies put out part of the configuration: who depends on a stack may read its
-// outputs in ways that are not seen here, as from its state.
-func (p *gathered) withDependencies(digest string) string {
-	if len(p.dependencyOutputs) == 0 {
-		return digest
-	}
-	h := sha256.New()
-	fmt.Fprintln(h, digest)
-	for _, outputs := range p.dependencyOutputs {
-		fmt.Fprintln(h, outputs)
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
 // ways say for each stack that is reached along dependsOn by which stack it was reached.
 type ways map[types.NamespacedName]types.NamespacedName
 
 // explore follows dependsOn from a stack, nearest first, until it is back there or at the end.
-func (r *Reconciler) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
+func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
 	own := client.ObjectKeyFromObject(obj)
 	reached := ways{}
 	for queue := []*infrav1.Terraform{obj}; len(queue) > 0; queue = queue[1:] {
 		from := client.ObjectKeyFromObject(queue[0])
 		for _, name := range dependenciesOf(queue[0]) {
-			if _, seen := reached[name]; seen || !r.usable(from.Namespace, name) {
+			if _, seen := reached[name]; seen || !f.usable(from.Namespace, name) {
 				continue
 			}
 			reached[name] = from
 			if name == own {
 				continue
 			}
-			next, err := r.cached(ctx, name)
+			next, err := f.cached(ctx, name)
 			if err != nil {
 				return nil, err
 			}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // graph is a cache of stacks that depend on each other, "namespace/name" on others written alike.
@@ -68,13 +69,13 @@ func named(name string) types.NamespacedName {
 // relate gathers a stack's relations in a graph.
 func relate(t *testing.T, g graph, name string, crossNamespace bool) *gathered {
 	t.Helper()
-	r := &Reconciler{stacks: g, AllowCrossNamespace: crossNamespace}
+	r := &Reconciler{stacks: g, Rules: reads.Rules{AllowCrossNamespace: crossNamespace}}
 	p := &passOver(g.stack(name)).gathered
 	var err error
-	if p.dependants, err = r.dependants(t.Context(), named(name)); err != nil {
+	if p.dependants, err = relativesOf(r).dependants(t.Context(), named(name)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.gatherRelations(t.Context(), p); err != nil {
+	if err := relativesOf(r).gatherRelations(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -215,17 +216,5 @@ func TestWhatIsNewsToDependants(t *testing.T) {
 		if got := tellsDependants(stackObject(test.was), stackObject(test.is)); got != test.want {
 			t.Errorf("%s: %v", sentence, got)
 		}
-	}
-}
-
-func TestOutputsOfDependenciesArePartOfTheConfiguration(t *testing.T) {
-	digest := func(outputs ...string) string {
-		return (&gathered{dependencyOutputs: outputs}).withDependencies("sha256:a")
-	}
-	if digest() != "sha256:a" {
-		t.Error("without dependencies the digest is another one")
-	}
-	if digest("t/vpc=1") == digest("t/vpc=2") || digest("t/vpc=1") == digest() {
-		t.Error("the digest does not follow the outputs")
 	}
 }

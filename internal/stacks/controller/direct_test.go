@@ -6,7 +6,6 @@ package controller
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -66,21 +65,6 @@ func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		})
-	}
-}
-
-func TestRunsAreToldWhichPartTheyRead(t *testing.T) {
-	c := &configuration{program: &program{}}
-	c.part = part{digest: "sha256:p", dirs: []string{"app", "modules/m"}, files: []string{"values.tfvars"}}
-	var spec run.Spec
-	c.into(&spec)
-	want := &run.Part{Paths: []string{"app", "modules/m", "values.tfvars"}, Digest: "sha256:p"}
-	if diff := cmp.Diff(want, spec.Part); diff != "" {
-		t.Error(diff)
-	}
-	c.part = part{why: "it reads everything", dirs: []string{"app"}}
-	if c.into(&spec); spec.Part != nil {
-		t.Errorf("%+v", spec.Part)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -28,10 +31,10 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	obj := h.obj
 	p := &gathered{held: *h}
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Refused: refusalFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
-	if err := r.gatherRuns(ctx, p); err != nil || p.untouched() {
+	if err := runHistoryOf(r).gatherRuns(ctx, p); err != nil || p.untouched() {
 		return p, err
 	}
-	if err := inTurn(ctx, p, r.gatherRelations, r.gatherConfiguration, r.gatherCircuit); err != nil {
+	if err := inTurn(ctx, p, relativesOf(r).gatherRelations, r.gatherConfiguration, outagesOf(r).gatherCircuit); err != nil {
 		return nil, err
 	}
 	p.facts.Pending = pendingFacts(obj)
@@ -40,7 +43,7 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	if obj.KeepsOwnState() || p.noState != nil {
 		return p, nil
 	}
-	return p, inTurn(ctx, p, r.gatherHolder, r.gatherTakeover, r.settleTakeover, r.gatherState)
+	return p, inTurn(ctx, p, stateLocksOf(r).gatherHolder, stateAccessOf(r).gatherTakeover, stateAccessOf(r).settleTakeover, stateAccessOf(r).gatherState)
 }
 
 // inTurn takes steps until one fails.
@@ -131,20 +134,20 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 	return plan
 }
 
-func (r *Reconciler) gatherRuns(ctx context.Context, p *gathered) error {
-	if rec, canceled, ok := r.Runs.InHand(p.stack); ok {
+func (h runHistory) gatherRuns(ctx context.Context, p *gathered) error {
+	if rec, canceled, ok := h.runs.InHand(p.stack); ok {
 		p.facts.Current = currentFacts(rec, canceled)
 		p.inHand = &rec
 	}
 	if ref := p.obj.Status.LastRun; ref != nil {
-		last, err := r.lastFacts(ctx, p, ref)
+		last, err := h.lastFacts(ctx, p, ref)
 		if err != nil {
 			return err
 		}
 		p.facts.Last = last
 	}
-	p.facts.LastDriftCheck = timeOf(p.obj.Status.LastPlanAt)
-	quiet, err := r.Runs.LastQuiet(ctx, p.stack)
+	p.facts.LastDriftCheck = moment.Of(p.obj.Status.LastPlanAt)
+	quiet, err := h.runs.LastQuiet(ctx, p.stack)
 	if err != nil {
 		return err
 	}
@@ -161,8 +164,8 @@ func currentFacts(rec run.Record, canceled bool) *decide.Run {
 }
 
 // lastFacts looks at the record only of a run that went wrong: for the others the status says enough.
-func (r *Reconciler) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
-	last := &decide.Run{ID: ref.ID, Finished: timeOf(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
+func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
+	last := &decide.Run{ID: ref.ID, Finished: moment.Of(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
 	deleting := !p.obj.DeletionTimestamp.IsZero()
 	last.Failed, last.Interrupted = ref.Status == string(run.OutcomeFailed), ref.Status == string(run.OutcomeInterrupted)
 	last.Canceled = ref.Status == string(run.OutcomeCanceled)
@@ -174,8 +177,8 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Ru
 		rec = *p.ended
 	} else {
 		var err error
-		if rec, err = r.Runs.Record(ctx, p.stack, ref.ID); err != nil {
-			r.Log.Warn("the last run's record cannot be read", "stack", p.stack.String(), "run", ref.ID, "error", err)
+		if rec, err = h.runs.Record(ctx, p.stack, ref.ID); err != nil {
+			h.log.Warn("the last run's record cannot be read", "stack", p.stack.String(), "run", ref.ID, "error", err)
 			return last, nil
 		}
 	}
@@ -197,60 +200,64 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Ru
 
 func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error {
 	var err error
-	if p.noState, err = r.refusedState(ctx, p.obj); err != nil {
+	if p.noState, err = stateAccessOf(r).refusedState(ctx, p.obj); err != nil {
 		return err
 	}
-	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
-	var missing *sourceError
+	prog, err := r.Source.Find(ctx, p.obj, r.Rules.AllowCrossNamespace)
+	var missing *reads.SourceError
 	if errors.As(err, &missing) {
-		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied, Lasting: missing.lasting, Revision: missing.revision}
+		p.facts.Source = decide.Source{Problem: missing.Message, Denied: missing.Denied, Lasting: missing.Lasting, Revision: missing.Revision}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
-	in, err := inputs.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
-	var config *configuration
+	p.facts.Source = decide.Source{Ready: true, Revision: prog.Revision()}
+	in, err := r.Rules.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj)
+	var config *reads.Configuration
 	if err == nil && p.noState != nil {
 		err = p.noState
 	}
 	if err == nil {
-		config, err = configure(p.obj, prog, in)
+		config, err = reads.Configure(p.obj, prog, in)
 	}
-	return p.conclude(prog, config, err)
+	return p.conclude(config, err)
 }
 
 // conclude tells apart what the user must mend from what may pass.
-func (p *gathered) conclude(prog *program, config *configuration, err error) error {
+func (p *gathered) conclude(config *reads.Configuration, err error) error {
 	var missing *inputs.Error
-	var problem *configProblem
+	var problem *reads.Problem
 	switch {
 	case errors.As(err, &missing):
 		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()], Lasting: missing.Lasting()}
 	case errors.As(err, &problem):
-		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason, Lasting: !problem.passing}
+		p.facts.Inputs = decide.Inputs{Problem: problem.Message, Reason: problem.Reason, Lasting: !problem.Passing}
 	case err != nil:
 		return fmt.Errorf("resolve the inputs of %s: %w", p.stack, err)
 	default:
 		p.facts.Inputs.Ready = true
-		config.digest = p.withDependencies(config.digest)
-		if config.whole != "" {
-			config.whole = p.withDependencies(config.whole)
-		}
-		config.settle(p.obj)
-		p.facts.Config, p.facts.ReadsWorld, p.facts.OnlyModules = config.digest, config.reading(), config.onlyModules(p.obj)
+		config.DependOn(p.dependencyOutputs)
+		config.Settle(p.obj)
+		p.facts.Config, p.facts.ReadsWorld, p.facts.OnlyModules = config.Digest, config.Reading(), config.OnlyModules(p.obj)
 		p.config = config
 	}
 	return nil
 }
 
+// inputReasons are the reasons that tofu-controller gives when one of these is missing or wrong.
+var inputReasons = map[inputs.Part]string{
+	inputs.PartAccess: infrav1.ReasonAccessDenied, inputs.PartTool: infrav1.ReasonNewFailed, inputs.PartFiles: infrav1.ReasonInitFailed,
+	inputs.PartVariables: infrav1.ReasonVarsGenerationFailed, inputs.PartTemplate: infrav1.ReasonTemplateGenerationFailed,
+	inputs.PartBackend: infrav1.ReasonInitFailed,
+}
+
 // gatherState reads the state only when a decision hangs on it: the runs themselves meet it later in any case.
-func (r *Reconciler) gatherState(ctx context.Context, p *gathered) error {
+func (a stateAccess) gatherState(ctx context.Context, p *gathered) error {
 	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
 		return nil
 	}
-	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
+	snapshot, err := a.states.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
 	var corrupt *state.CorruptError
 	var vanished *state.VanishedError
 	var owned *state.OwnedError

@@ -5,6 +5,10 @@ package controller
 
 import (
 	"context"
+	"errors"
+
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/plans"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -13,19 +17,68 @@ import (
 // follow keeps what is made of plans and states in step with them: outputs, readable plans, the inventory and the look
 // at what answers. Outputs come first, for checks use them.
 func (r *Reconciler) follow(ctx context.Context, p *acted) error {
-	return inTurn(ctx, p, r.ensureOutputs, r.ensureReadable, r.ensureInventory, r.weighUnproven, r.ensureHealth)
+	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
 }
 
 // askFor has a run bring what follows it.
 func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
-	s.Review = len(activeWebhooks(obj)) > 0
-	form := readableForm(obj)
-	s.PlanText = form == readableHuman
-	s.PlanDocument = form == readableJSON || s.Review
+	s.Review = len(obj.ActiveWebhooks()) > 0
+	form := obj.ReadablePlanForm()
+	s.PlanText = form == infrav1.ReadablePlanHuman
+	s.PlanDocument = form == infrav1.ReadablePlanJSON || s.Review
 	s.Describe = s.Describe || s.PlanText || s.PlanDocument
 	// ReadOutputs stands for a state that only the tool can read.
 	s.ReadResources = s.ReadOutputs && obj.Spec.EnableInventory
 	s.ListState = s.ReadOutputs && obj.Status.Unproven != nil
 	s.ReadUnchanged = s.ReadOutputs && (s.ReadResources && obj.Status.Inventory == nil ||
 		announced && obj.Status.OutputsDigest == "")
+}
+
+// ensureReadable stores the plan that was recorded in this pass as the object asks for, in the place of the one before.
+func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
+	obj, want := p.obj, p.obj.ReadablePlanForm()
+	store := plans.Store{Client: r.Client, Reader: r.Reader}
+	if had := obj.Status.Plan.Readable; had != "" && had != want {
+		if err := store.Drop(ctx, obj, had); err != nil {
+			return err
+		}
+		obj.Status.Plan.Readable = ""
+	}
+	if want == "" || p.ended == nil || p.ended.Result.Plan == nil || p.ended.Result.Class == run.FailureRefused {
+		return nil
+	}
+	part := run.BlobPlanText
+	if want == infrav1.ReadablePlanJSON {
+		part = run.BlobPlanShow
+	}
+	data, err := r.Runs.ReadPart(ctx, p.stack, p.ended.Spec.ID, part)
+	if errors.Is(err, run.ErrNotFound) {
+		return nil // it applied what another run had planned, or the field was not set when it began
+	}
+	if err != nil {
+		return err
+	}
+	if err := store.Put(ctx, obj, planOf(&p.collected), data); err != nil {
+		if !plans.Refused(err) {
+			return err
+		}
+		// A plan that the API refuses to store holds nothing up.
+		p.notes = append(p.notes, note{warning: true, reason: "Warning", action: "StorePlan", message: err.Error()})
+		return nil
+	}
+	obj.Status.Plan.Readable = want
+	return nil
+}
+
+// planOf is the id of the recorded plan: the pending one, the applied one, or the id that a plan without
+// changes would have had.
+func planOf(p *collected) string {
+	status := &p.obj.Status.Plan
+	switch result := p.ended.Result; {
+	case status.Pending != "":
+		return status.Pending
+	case result.Applied && status.LastApplied != "":
+		return status.LastApplied
+	}
+	return decide.BasePlanID(p.ended.Spec.Artifact.Revision)
 }

@@ -14,6 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -64,7 +65,7 @@ func TestWhatARunIsAskedToBring(t *testing.T) {
 
 func TestTheInventoryIsBounded(t *testing.T) {
 	p := passOver(stackObject())
-	p.config = &configuration{}
+	p.config = &reads.Configuration{}
 	p.setInventory([]run.Resource{{Name: "a", Type: "t", ID: "1"}, {Name: "b", Type: "t"}})
 	want := []infrav1.ResourceRef{{Name: "a", Type: "t", Identifier: "1"}, {Name: "b", Type: "t"}}
 	if diff := cmp.Diff(want, p.obj.Status.Inventory.Entries); diff != "" || p.inventoryWarnings() != nil {
@@ -82,7 +83,7 @@ func TestTheInventoryIsBounded(t *testing.T) {
 		t.Errorf("%d entries (-want +got):\n%s", entries, diff)
 	}
 	// A pass that does not look at the state leaves the warning; one that lists all takes it back.
-	for i, config := range []*configuration{{}, nil} {
+	for i, config := range []*reads.Configuration{{}, nil} {
 		p = passOver(p.obj)
 		p.config = config
 		p.facts = decide.Facts{Source: decide.Source{Ready: true}}
@@ -91,7 +92,7 @@ func TestTheInventoryIsBounded(t *testing.T) {
 		}
 	}
 	p = passOver(p.obj)
-	p.config = &configuration{}
+	p.config = &reads.Configuration{}
 	p.setInventory(nil)
 	if p.describeAs(decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 0 || p.obj.Status.Inventory.Entries == nil {
 		t.Errorf("%q, %+v", p.obj.Status.Warnings, p.obj.Status.Inventory)

@@ -8,188 +8,67 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/health"
 )
 
-// Health checks are made beside the passes and never hold one up: a pass starts them, and their end brings the next. What
-// they found is remembered in this process only, so that everything is looked at once after a start; what the object's
-// condition said before stays until then.
+// Health checks run beside the passes: a pass starts them, and their end causes the next one. Results are
+// kept in this process only; after a start, the object's condition stands until the first check has ended.
 
-// looks is how many stacks of a namespace are looked at at the same time. Who has many stacks that do not answer keeps
-// nobody else waiting.
-const looks = 16
-
-// healthBook holds what health checks found. Its zero value is ready.
-type healthBook struct {
-	once sync.Once
-	over chan run.Stack
-
-	mu     sync.Mutex
-	stacks map[run.Stack]*healthEntry
-	// stops end the looks that go on.
-	stops map[run.Stack]context.CancelFunc
-	// places are taken by the looks that go on, by namespace.
-	places map[string]chan struct{}
-}
-
-// healthEntry is the last look at a stack, or the one that goes on.
-type healthEntry struct {
-	// key says what was looked at: which apply, which checks, with which outputs.
-	key     string
-	running bool
-	// again is true for a look that goes on at what was looked at before: what was said then still stands.
-	again bool
-	at    time.Time
-	// failure is empty for a healthy stack.
-	failure string
-}
-
-func (b *healthBook) ready() *healthBook {
-	b.once.Do(func() {
-		b.over, b.stacks = make(chan run.Stack, 1024), map[run.Stack]*healthEntry{}
-		b.stops, b.places = map[run.Stack]context.CancelFunc{}, map[string]chan struct{}{}
-	})
-	return b
-}
-
-// ended tells which stacks' checks are over.
-func (b *healthBook) ended() <-chan run.Stack { return b.ready().over }
-
-// begin makes a look in a goroutine of its own, instead of one that goes on.
-func (b *healthBook) begin(ctx context.Context, stack run.Stack, entry *healthEntry, now func() time.Time, look func(context.Context) error) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	places := b.set(stack, entry, stop)
-	go func() {
-		defer stop()
-		select {
-		case places <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		err := look(ctx)
-		<-places
-		if b.conclude(stack, entry, now(), err) {
-			b.over <- stack
-		}
-	}()
-}
-
-func (b *healthBook) last(stack run.Stack) (healthEntry, bool) {
-	b.ready()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.stacks[stack]
-	if e == nil {
-		return healthEntry{}, false
-	}
-	return *e, true
-}
-
-// forget ends a look that goes on, too: nobody waits for it.
-func (b *healthBook) forget(stack run.Stack) {
-	b.ready()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drop(stack)
-}
-
-func (b *healthBook) drop(stack run.Stack) {
-	if stop := b.stops[stack]; stop != nil {
-		stop()
-	}
-	delete(b.stops, stack)
-	delete(b.stacks, stack)
-}
-
-// set writes an entry down, with what ends its look if one goes on, and returns the places of the stack's namespace.
-func (b *healthBook) set(stack run.Stack, e *healthEntry, stop context.CancelFunc) chan struct{} {
-	b.ready()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drop(stack)
-	b.stacks[stack] = e
-	if stop != nil {
-		b.stops[stack] = stop
-	}
-	if b.places[stack.Namespace] == nil {
-		b.places[stack.Namespace] = make(chan struct{}, looks)
-	}
-	return b.places[stack.Namespace]
-}
-
-// conclude writes down what a look found, unless the stack was forgotten meanwhile or another look has begun.
-func (b *healthBook) conclude(stack run.Stack, e *healthEntry, at time.Time, err error) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stacks[stack] != e {
-		return false
-	}
-	done := &healthEntry{key: e.key, at: at}
-	if err != nil {
-		done.failure = err.Error()
-	}
-	b.stacks[stack] = done
-	delete(b.stops, stack)
-	return true
-}
-
-// ensureHealth says what the last look found and starts another when one is due.
-func (r *Reconciler) ensureHealth(ctx context.Context, p *acted) error {
+// ensureHealth says what the last check found and starts another when one is due.
+func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
 	obj, d := p.obj, p.decision
 	if len(obj.Spec.HealthChecks) == 0 || obj.Spec.Destroy || p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" {
 		conditions.Remove(obj, infrav1.ConditionHealthCheck)
-		r.health.forget(p.stack)
+		c.book.Forget(p.stack)
 		return nil
 	}
-	// What is about to be changed is looked at afterwards.
+	// Check what is about to change afterwards.
 	if p.facts.Stack.Suspended || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbApply {
 		return nil
 	}
 	key := healthKey(obj)
-	last, known := r.health.last(p.stack)
-	if !known || !last.running && lookDue(&p.pass, last, key) {
-		// After a start nothing is known, and what the object says still stands, unless it is about an earlier apply.
+	last, known := c.book.Last(p.stack)
+	if !known || !last.Running && lookDue(&p.pass, last, key) {
+		// After a start, what the condition says stands, unless it is about an earlier apply.
 		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !p.movedState()
-		if err := r.look(ctx, &p.pass, healthEntry{key: key, again: known && last.key == key || !known && said}); err != nil {
+		if err := c.look(ctx, &p.pass, health.Entry{Key: key, Again: known && last.Key == key || !known && said}); err != nil {
 			return err
 		}
-		last, _ = r.health.last(p.stack)
+		last, _ = c.book.Last(p.stack)
 	}
 	tellHealth(obj, last, key)
-	if !last.running {
+	if !last.Running {
 		p.lookAgain = nextLook(obj, last)
 	}
 	return nil
 }
 
-// lookDue: what changed is looked at at once, what does not answer after the retry interval, and what does with each
-// interval in which drift is looked for.
-func lookDue(p *pass, last healthEntry, key string) bool {
+// lookDue: check changes at once, what does not answer after the retry interval, and what does at the
+// interval of drift detection.
+func lookDue(p *pass, last health.Entry, key string) bool {
 	next := nextLook(p.obj, last)
-	return last.key != key || !next.IsZero() && !p.now.Before(next)
+	return last.Key != key || !next.IsZero() && !p.now.Before(next)
 }
 
-// nextLook is zero for a stack that says to look at nothing without a reason.
-func nextLook(obj *infrav1.Terraform, last healthEntry) time.Time {
-	if last.failure != "" {
-		return last.at.Add(max(obj.GetRetryInterval(), time.Second))
+// nextLook is zero for a stack that disables periodic checks.
+func nextLook(obj *infrav1.Terraform, last health.Entry) time.Time {
+	if last.Failure != "" {
+		return last.At.Add(max(obj.GetRetryInterval(), time.Second))
 	}
 	if interval := obj.GetDriftDetectionInterval(); interval > 0 {
-		return last.at.Add(interval)
+		return last.At.Add(interval)
 	}
 	return time.Time{}
 }
 
-// healthKey names what is looked at. It is no secret: the digest of the outputs is salted.
+// healthKey names what is checked. It reveals nothing: the digest of the outputs is salted.
 func healthKey(obj *infrav1.Terraform) string {
 	checks, err := json.Marshal(obj.Spec.HealthChecks)
 	if err != nil {
@@ -199,27 +78,26 @@ func healthKey(obj *infrav1.Terraform) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// look starts the checks.
-func (r *Reconciler) look(ctx context.Context, p *pass, entry healthEntry) error {
-	probes, problem, err := r.probes(ctx, p)
+// look starts a check.
+func (c healthChecks) look(ctx context.Context, p *pass, entry health.Entry) error {
+	probes, problem, err := c.probes(ctx, p)
 	if err != nil {
 		return err
 	}
 	if problem != "" {
-		entry.at, entry.failure = p.now, problem
-		r.health.set(p.stack, &entry, nil)
+		entry.At, entry.Failure = p.now, problem
+		c.book.Note(p.stack, entry)
 		return nil
 	}
-	entry.running = true
-	r.health.begin(ctx, p.stack, &entry, r.Now, func(ctx context.Context) error { return health.Look(ctx, probes) })
+	c.book.Begin(ctx, p.stack, entry, c.now, func(ctx context.Context) error { return health.Look(ctx, probes) })
 	return nil
 }
 
-// probes fills the outputs into the checks; a problem is the user's to solve.
-func (r *Reconciler) probes(ctx context.Context, p *pass) (probes []health.Probe, problem string, err error) {
+// probes fills the outputs into the checks. A problem is for the user to solve.
+func (c healthChecks) probes(ctx context.Context, p *pass) (probes []health.Probe, problem string, err error) {
 	outputs := map[string]health.Output{}
 	if health.Uses(p.obj.Spec.HealthChecks) {
-		printed, _, err := r.readOutputs(ctx, p)
+		printed, _, err := c.outputs.readOutputs(ctx, p)
 		if err != nil {
 			return nil, "", err
 		}
@@ -245,19 +123,19 @@ func (r *Reconciler) probes(ctx context.Context, p *pass) (probes []health.Probe
 }
 
 // tellHealth writes what is known into the condition.
-func tellHealth(obj *infrav1.Terraform, last healthEntry, key string) {
+func tellHealth(obj *infrav1.Terraform, last health.Entry, key string) {
 	switch {
-	case last.key != key || last.running && !last.again:
+	case last.Key != key || last.Running && !last.Again:
 		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth)
-	case last.running:
-	case last.failure != "":
-		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, last.failure)
+	case last.Running:
+	case last.Failure != "":
+		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, last.Failure)
 	default:
 		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionTrue, infrav1.ReasonHealthChecksSucceeded, infrav1.MessageHealthy)
 	}
 }
 
-// gate holds Ready back. What was applied is told all the same, for no condition says so before everything answers.
+// gate holds Ready back until the checks pass. The event of the apply does not wait for that.
 func (p *collected) gate() {
 	was := conditions.Of(p.obj, infrav1.ConditionReady)
 	gateOnHealth(p.obj)
@@ -266,8 +144,8 @@ func (p *collected) gate() {
 	}
 }
 
-// gateOnHealth keeps a stack from being ready before everything answers that must, and makes it ready again when that
-// alone was missing. A Ready condition that tells of something else stays as it is.
+// gateOnHealth keeps a stack from being ready before its checks pass, and makes it ready again when only
+// that was missing. A Ready condition about something else stays.
 func gateOnHealth(obj *infrav1.Terraform) {
 	ready, check := conditions.Of(obj, infrav1.ConditionReady), conditions.Of(obj, infrav1.ConditionHealthCheck)
 	held := heldByHealth(ready)
@@ -284,7 +162,7 @@ func gateOnHealth(obj *infrav1.Terraform) {
 	}
 }
 
-// heldByHealth says that health checks, and nothing else, keep a stack from being ready.
+// heldByHealth reports whether only health checks keep a stack from being ready.
 func heldByHealth(ready metav1.Condition) bool {
 	return ready.Reason == infrav1.ReasonHealthChecksFailed ||
 		ready.Reason == infrav1.ReasonProgressing && ready.Message == infrav1.MessageCheckingHealth
@@ -304,8 +182,8 @@ func readyAgain(obj *infrav1.Terraform) {
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, revision))
 }
 
-// sameTransition gives conditions that are what they were before the pass the time they had: a pass may take Ready
-// through several states.
+// sameTransition restores the transition times of conditions whose status did not change in the end: a pass
+// may set Ready several times.
 func sameTransition(obj, before *infrav1.Terraform) {
 	for i := range obj.Status.Conditions {
 		is := &obj.Status.Conditions[i]

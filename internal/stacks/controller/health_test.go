@@ -4,9 +4,6 @@
 package controller
 
 import (
-	"context"
-	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/health"
 )
 
 func checkSays(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
@@ -41,17 +39,17 @@ func TestWhatALookIsToldAs(t *testing.T) {
 	const progress = "Unknown Progressing: Health checks in progress"
 	for sentence, test := range map[string]struct {
 		said func(*infrav1.Terraform)
-		last healthEntry
+		last health.Entry
 		want string
 	}{
-		"everything answers":                       {nil, healthEntry{key: "k", at: finished}, "True HealthChecksSucceed: Health checks succeeded"},
-		"something does not":                       {healthy, healthEntry{key: "k", at: finished, failure: "boom"}, "False HealthChecksFailed: boom"},
-		"the first look goes on":                   {nil, healthEntry{key: "k", running: true}, progress},
-		"a look after an apply goes on":            {healthy, healthEntry{key: "k", running: true}, progress},
-		"another look goes on":                     {healthy, healthEntry{key: "k", running: true, again: true}, "True HealthChecksSucceed: Health checks succeeded"},
-		"a look goes on at what was there before":  {healthy, healthEntry{key: "old", running: true, again: true}, progress},
-		"what was found is of what was before":     {healthy, healthEntry{key: "old", failure: "boom"}, progress},
-		"what was found before a change is no end": {healthy, healthEntry{key: "old"}, progress},
+		"everything answers":                       {nil, health.Entry{Key: "k", At: finished}, "True HealthChecksSucceed: Health checks succeeded"},
+		"something does not":                       {healthy, health.Entry{Key: "k", At: finished, Failure: "boom"}, "False HealthChecksFailed: boom"},
+		"the first look goes on":                   {nil, health.Entry{Key: "k", Running: true}, progress},
+		"a look after an apply goes on":            {healthy, health.Entry{Key: "k", Running: true}, progress},
+		"another look goes on":                     {healthy, health.Entry{Key: "k", Running: true, Again: true}, "True HealthChecksSucceed: Health checks succeeded"},
+		"a look goes on at what was there before":  {healthy, health.Entry{Key: "old", Running: true, Again: true}, progress},
+		"what was found is of what was before":     {healthy, health.Entry{Key: "old", Failure: "boom"}, progress},
+		"what was found before a change is no end": {healthy, health.Entry{Key: "old"}, progress},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := stackObject()
@@ -137,15 +135,15 @@ func TestWhenALookIsDue(t *testing.T) {
 		t.Spec.Interval.Duration, t.Spec.RetryInterval = time.Hour, &metav1.Duration{Duration: time.Minute}
 	})
 	for sentence, test := range map[string]struct {
-		last  healthEntry
+		last  health.Entry
 		after time.Duration
 		want  bool
 	}{
-		"at once after a change":                  {healthEntry{key: "old", at: finished}, 0, true},
-		"not again while all is well":             {healthEntry{key: "k", at: finished}, time.Hour - 1, false},
-		"with the interval in which drift is":     {healthEntry{key: "k", at: finished}, time.Hour, true},
-		"not before the retry interval":           {healthEntry{key: "k", at: finished, failure: "boom"}, time.Minute - 1, false},
-		"after the retry interval when it is not": {healthEntry{key: "k", at: finished, failure: "boom"}, time.Minute, true},
+		"at once after a change":                  {health.Entry{Key: "old", At: finished}, 0, true},
+		"not again while all is well":             {health.Entry{Key: "k", At: finished}, time.Hour - 1, false},
+		"with the interval in which drift is":     {health.Entry{Key: "k", At: finished}, time.Hour, true},
+		"not before the retry interval":           {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute - 1, false},
+		"after the retry interval when it is not": {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute, true},
 	} {
 		if got := lookDue(&pass{obj: obj, now: finished.Add(test.after)}, test.last, "k"); got != test.want {
 			t.Errorf("%s: due: %v", sentence, got)
@@ -158,10 +156,10 @@ func TestIntervalsOfZero(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
 	later := passOver(obj)
 	later.now = finished.AddDate(1, 0, 0)
-	if lookDue(&later.pass, healthEntry{key: "k", at: finished}, "k") || !lookDue(&later.pass, healthEntry{key: "old", at: finished}, "k") {
+	if lookDue(&later.pass, health.Entry{Key: "k", At: finished}, "k") || !lookDue(&later.pass, health.Entry{Key: "old", At: finished}, "k") {
 		t.Error("a healthy stack is looked at for a change, and for nothing else")
 	}
-	if next := nextLook(obj, healthEntry{at: finished, failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
+	if next := nextLook(obj, health.Entry{At: finished, Failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
 		t.Errorf("the next attempt is at %s", next)
 	}
 }
@@ -206,53 +204,5 @@ func TestWhatIsLookedAt(t *testing.T) {
 	}
 	if key(func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "auto" }) != before {
 		t.Error("an approval is looked at")
-	}
-}
-
-func TestALookIsWrittenDownForTheStackItWasOf(t *testing.T) {
-	var book healthBook
-	a, b := run.Stack{Name: "a"}, run.Stack{Name: "b"}
-	open := make(chan struct{})
-	now := func() time.Time { return finished }
-	book.begin(t.Context(), a, &healthEntry{key: "k", running: true}, now, func(context.Context) error { <-open; return errors.New("boom") })
-	began, stopped := make(chan struct{}), make(chan struct{})
-	book.begin(t.Context(), b, &healthEntry{key: "k", running: true}, now, func(ctx context.Context) error {
-		close(began)
-		<-ctx.Done()
-		close(stopped)
-		return ctx.Err()
-	})
-	<-began
-	if e, ok := book.last(a); !ok || !e.running {
-		t.Errorf("%+v %v", e, ok)
-	}
-	book.forget(b)
-	<-stopped // nobody waits for it
-	close(open)
-	if seen := <-book.ended(); seen != a {
-		t.Errorf("told of %v", seen)
-	}
-	if e, _ := book.last(a); e != (healthEntry{key: "k", at: finished, failure: "boom"}) {
-		t.Errorf("%+v", e)
-	}
-	if e, ok := book.last(b); ok {
-		t.Errorf("a stack that is forgotten has %+v", e)
-	}
-}
-
-func TestWhoHasManyStacksThatDoNotAnswerKeepsNobodyElseWaiting(t *testing.T) {
-	var book healthBook
-	now := func() time.Time { return finished }
-	never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for i := range 2 * looks {
-		book.begin(t.Context(), run.Stack{Namespace: "many", Name: strconv.Itoa(i)}, &healthEntry{running: true}, now, never)
-	}
-	other := run.Stack{Namespace: "other", Name: "a"}
-	book.begin(t.Context(), other, &healthEntry{running: true}, now, func(context.Context) error { return nil })
-	if seen := <-book.ended(); seen != other {
-		t.Errorf("told of %v", seen)
-	}
-	for i := range 2 * looks { // those that wait for a place are ended as well
-		book.forget(run.Stack{Namespace: "many", Name: strconv.Itoa(i)})
 	}
 }

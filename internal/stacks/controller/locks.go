@@ -30,14 +30,14 @@ const indexState = "yuba.state"
 func (r *Reconciler) decide(ctx context.Context, g *gathered) (*decided, error) {
 	p := &decided{gathered: *g, decision: decide.Decide(g.facts)}
 	if p.decision.Verb.StartsRun() && !p.obj.KeepsOwnState() && p.noState == nil {
-		if err := r.gatherLock(ctx, &p.gathered, r.States.HolderNow); err != nil {
+		if err := stateLocksOf(r).gatherLock(ctx, &p.gathered, r.States.HolderNow); err != nil {
 			return nil, err
 		}
 		if p.facts.Lock != nil {
 			p.decision = decide.Decide(p.facts)
 		}
 	}
-	r.decline(p)
+	outagesOf(r).decline(p)
 	r.looks.note(p.stack, p.decision, p.now)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", p.decision.String())
 	if r.Observe != nil {
@@ -46,11 +46,11 @@ func (r *Reconciler) decide(ctx context.Context, g *gathered) (*decided, error) 
 	return p, nil
 }
 
-func (r *Reconciler) gatherHolder(ctx context.Context, p *gathered) error {
-	return r.gatherLock(ctx, p, r.States.Holder)
+func (k stateLocks) gatherHolder(ctx context.Context, p *gathered) error {
+	return k.gatherLock(ctx, p, k.states.Holder)
 }
 
-func (r *Reconciler) gatherLock(ctx context.Context, p *gathered, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
+func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
 	holder, err := ask(ctx, stateKeyOf(p.obj))
 	if err != nil {
 		return err
@@ -60,8 +60,8 @@ func (r *Reconciler) gatherLock(ctx context.Context, p *gathered, ask func(conte
 		return nil
 	}
 	lock := &decide.Lock{ID: holder.ID, Who: holder.Who, Operation: holder.Operation, Since: holder.Created}
-	if lock.Alive = r.Runs.Working(holder.ID); !lock.Alive {
-		if lock.Over, err = r.isOver(ctx, p.stack, holder); err != nil {
+	if lock.Alive = k.runs.Working(holder.ID); !lock.Alive {
+		if lock.Over, err = k.isOver(ctx, p.stack, holder); err != nil {
 			return err
 		}
 	}
@@ -76,11 +76,11 @@ const infoOfRun = "yuba run "
 // been allowed to change anything. That is how it is when a server died between taking a lock and saying so, and when
 // what the API knows is older than the records, as after a restored backup. Of a run that may have changed something, of
 // which only the record says that it began, nothing is known here: its lock is a person's to break.
-func (r *Reconciler) isOver(ctx context.Context, stack run.Stack, holder *state.LockInfo) (bool, error) {
+func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.LockInfo) (bool, error) {
 	if holder.Info != infoOfRun+holder.ID || strings.Contains(holder.ID, "/") {
 		return false, nil
 	}
-	rec, err := r.Runs.Record(ctx, stack, holder.ID)
+	rec, err := k.runs.Record(ctx, stack, holder.ID)
 	switch {
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
 		return false, nil
@@ -91,9 +91,9 @@ func (r *Reconciler) isOver(ctx context.Context, stack run.Stack, holder *state.
 }
 
 // unlock breaks exactly the lock that was decided about. When somebody else has it by now, the next look tells.
-func (r *Reconciler) unlock(ctx context.Context, p *acted) error {
+func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	d := p.decision
-	err := r.States.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
+	err := k.states.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
 	var others *state.LockedError
 	if errors.As(err, &others) {
 		return nil
@@ -206,12 +206,12 @@ const annotationLock = "app.terraform.io/lock-info"
 
 // released has the stacks looked at whose state was unlocked. The lock that a stack's own run gives back is no news to
 // it: the run's end is.
-func (r *Reconciler) released() handler.EventHandler {
+func (f relatives) released() handler.EventHandler {
 	enqueueStacks := func(ctx context.Context, lease client.Object, holder string, q requests) {
 		var list infrav1.TerraformList
 		key := client.ObjectKeyFromObject(lease).String()
-		if err := r.stacks.List(ctx, &list, client.MatchingFields{indexState: key}, client.UnsafeDisableDeepCopy); err != nil {
-			r.Log.Error("finding the stacks whose state was unlocked", "lease", key, "error", err)
+		if err := f.stacks.List(ctx, &list, client.MatchingFields{indexState: key}, client.UnsafeDisableDeepCopy); err != nil {
+			f.log.Error("finding the stacks whose state was unlocked", "lease", key, "error", err)
 		}
 		for i := range list.Items {
 			if ref := list.Items[i].Status.CurrentRun; holder == "" || ref == nil || ref.ID != holder {

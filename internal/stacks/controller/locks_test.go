@@ -175,13 +175,13 @@ func TestWhichLocksWereLeftByRunsThatAreOver(t *testing.T) {
 		"of somebody who calls himself so": {state.LockInfo{ID: "../r1", Info: "yuba run ../r1"}, kept{records: map[string]run.Record{"../r1": over}}, false},
 	} {
 		r := &Reconciler{Runs: test.runs}
-		got, err := r.isOver(t.Context(), run.Stack{}, &test.holder)
+		got, err := stateLocksOf(r).isOver(t.Context(), run.Stack{}, &test.holder)
 		if got != test.want || err != nil {
 			t.Errorf("%s: %v, %v", sentence, got, err)
 		}
 	}
 	r := &Reconciler{Runs: failing{}}
-	if _, err := r.isOver(t.Context(), run.Stack{}, &state.LockInfo{ID: "r1", Info: "yuba run r1"}); !errors.Is(err, errFailing) {
+	if _, err := stateLocksOf(r).isOver(t.Context(), run.Stack{}, &state.LockInfo{ID: "r1", Info: "yuba run r1"}); !errors.Is(err, errFailing) {
 		t.Errorf("records that cannot be read now: %v", err)
 	}
 }

@@ -44,12 +44,12 @@ func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []s
 
 // outputAnnotations are those that the Secret with the outputs is to have: what the stack asks for, and which outputs are open. What Yuba
 // noted there about that stays until the next apply, as long as the values do.
-func (r *Reconciler) outputAnnotations(ctx context.Context, p *collected, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
+func (o outputsWriter) outputAnnotations(ctx context.Context, p *collected, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
 	note := secret.Annotations[infrav1.OpenOutputsAnnotation]
 	known, ok := inputs.OpenOutputsOf(secret)
 	current := ok && p.obj.Status.OpenOutputsDigest == sealOf(p.obj, note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
 	if !current || p.ended != nil && p.ended.Spec.ID == p.obj.Status.LastAppliedRun {
-		open, err := r.openOutputs(ctx, p, data, candidates)
+		open, err := o.openOutputs(ctx, p, data, candidates)
 		if err != nil {
 			return nil, err
 		}
@@ -66,15 +66,15 @@ func sameKeys(a, b []string) bool {
 // openOutputs parts the keys that the program does not declare as sensitive: a value with a secret of the stack in it stays closed. A
 // program takes passwords from variables that it does not declare as sensitive, and puts them into a URL. Without a record of the run that
 // made the outputs nothing is open, nor is anything of a state that no run made: somebody else's run may have had other secrets.
-func (r *Reconciler) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
-	rec, err := r.applied(ctx, p)
+func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
+	rec, err := o.applied(ctx, p)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, nil
 	}
 	if err != nil {
 		return inputs.OpenOutputs{}, fmt.Errorf("read the record of the run that made the outputs: %w", err)
 	}
-	if ours, err := r.madeState(ctx, p.obj, &rec); err != nil || !ours {
+	if ours, err := o.madeState(ctx, p.obj, &rec); err != nil || !ours {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, err
 	}
 	secrets, open := knownSecrets(&rec.Spec).Masker(inputs.Mask), inputs.OpenOutputs{Open: []string{}}
@@ -89,11 +89,11 @@ func (r *Reconciler) openOutputs(ctx context.Context, p *collected, data map[str
 }
 
 // madeState tells whether the state is the one that a run ended with, as far as Yuba keeps it and the run wrote one.
-func (r *Reconciler) madeState(ctx context.Context, obj *infrav1.Terraform, rec *run.Record) (bool, error) {
+func (o outputsWriter) madeState(ctx context.Context, obj *infrav1.Terraform, rec *run.Record) (bool, error) {
 	if obj.KeepsOwnState() || rec.Result == nil || rec.Result.StateDigest == "" {
 		return true, nil
 	}
-	now, err := r.States.Read(ctx, stateKeyOf(obj))
+	now, err := o.states.Read(ctx, stateKeyOf(obj))
 	if err != nil {
 		return false, fmt.Errorf("read the state that the outputs are of: %w", err)
 	}
@@ -101,7 +101,7 @@ func (r *Reconciler) madeState(ctx context.Context, obj *infrav1.Terraform, rec 
 }
 
 // applied is the record of the run that applied last.
-func (r *Reconciler) applied(ctx context.Context, p *collected) (run.Record, error) {
+func (o outputsWriter) applied(ctx context.Context, p *collected) (run.Record, error) {
 	id := p.obj.Status.LastAppliedRun
 	switch {
 	case id == "":
@@ -109,7 +109,7 @@ func (r *Reconciler) applied(ctx context.Context, p *collected) (run.Record, err
 	case p.ended != nil && p.ended.Spec.ID == id:
 		return *p.ended, nil
 	}
-	return r.Runs.Record(ctx, p.stack, id)
+	return o.runs.Record(ctx, p.stack, id)
 }
 
 // sealOf is the digest of a note about open outputs, which has a digest of their values, for the status of the stack that writes them.
@@ -120,7 +120,7 @@ func sealOf(obj *infrav1.Terraform, note string) string {
 
 // seal puts the digest of a note into the status. When the note is about to be written it is there first: who hears of the Secret reads
 // the status.
-func (r *Reconciler) seal(ctx context.Context, p *pass, note string, writing bool) error {
+func (o outputsWriter) seal(ctx context.Context, p *pass, note string, writing bool) error {
 	digest := sealOf(p.obj, note)
 	if p.obj.Status.OpenOutputsDigest == digest {
 		return nil
@@ -131,7 +131,7 @@ func (r *Reconciler) seal(ctx context.Context, p *pass, note string, writing boo
 	}
 	sealed := p.before.DeepCopy()
 	sealed.Status.OpenOutputsDigest = digest
-	if err := r.patchStatus(ctx, sealed, p.before); err != nil {
+	if err := o.patchStatus(ctx, sealed, p.before); err != nil {
 		return err
 	}
 	p.obj.ResourceVersion, p.before.ResourceVersion = sealed.ResourceVersion, sealed.ResourceVersion

@@ -30,15 +30,15 @@ import (
 )
 
 // ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
-func (r *Reconciler) ensureOutputs(ctx context.Context, p *acted) error {
+func (o outputsWriter) ensureOutputs(ctx context.Context, p *acted) error {
 	obj := p.obj
-	if err := r.retireOutputs(ctx, obj); err != nil {
+	if err := o.retireOutputs(ctx, obj); err != nil {
 		return err
 	}
 	if !outputsMatter(&p.decided) {
 		return nil
 	}
-	outputs, known, err := r.readOutputs(ctx, &p.pass)
+	outputs, known, err := o.readOutputs(ctx, &p.pass)
 	if err != nil {
 		return outputsFailed(obj, infrav1.ReasonOutputFailed, err)
 	}
@@ -62,7 +62,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *acted) error {
 	if err != nil {
 		return outputsFailed(obj, infrav1.ReasonOutputsWritingFailed, err)
 	}
-	changed, err := r.writeOutputs(ctx, &p.collected, data, openCandidates(want.Outputs, outputs))
+	changed, err := o.writeOutputs(ctx, &p.collected, data, openCandidates(want.Outputs, outputs))
 	if err != nil && mayPass(err) {
 		return err
 	}
@@ -85,7 +85,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *acted) error {
 }
 
 // retireOutputs deletes the Secret that outputs were written to when another one, or none, is wanted by now.
-func (r *Reconciler) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
+func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
 	had := obj.Status.OutputsSecret
 	if obj.Spec.WriteOutputsToSecret == nil {
 		obj.Status.OpenOutputsDigest = ""
@@ -93,7 +93,7 @@ func (r *Reconciler) retireOutputs(ctx context.Context, obj *infrav1.Terraform) 
 	if want := obj.Spec.WriteOutputsToSecret; had == "" || want != nil && want.Name == had {
 		return nil
 	}
-	if err := r.deleteOutputs(ctx, obj, had); err != nil {
+	if err := o.deleteOutputs(ctx, obj, had); err != nil {
 		return err
 	}
 	obj.Status.OutputsSecret = ""
@@ -131,9 +131,9 @@ func outputsMatter(p *decided) bool {
 
 // readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
 // printed then. They are not known when tofu was not asked yet.
-func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
+func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
 	if !p.obj.KeepsOwnState() {
-		snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
+		snapshot, err := o.states.Read(ctx, stateKeyOf(p.obj))
 		if err != nil {
 			return nil, false, err
 		}
@@ -152,7 +152,7 @@ func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (outputs map[stri
 	if p.obj.Status.LastAppliedRun == "" {
 		return nil, false, nil
 	}
-	rec, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+	rec, err := o.runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
 		return nil, false, nil
 	}
@@ -209,27 +209,27 @@ func (e *foreignSecretError) Error() string {
 
 // writeOutputs makes the Secret exactly what it should be and tells whether its data had to be changed. Candidates are the keys that
 // may be noted as open.
-func (r *Reconciler) writeOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (bool, error) {
+func (o outputsWriter) writeOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (bool, error) {
 	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
 	secret, labels := &corev1.Secret{}, merged(want.Labels, scope.Of(obj.Labels).Labels())
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
-	err := r.Reader.Get(ctx, name, secret)
+	err := o.reader.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {
 		if len(data) == 0 {
 			return false, nil
 		}
-		annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+		annotations, err := o.outputAnnotations(ctx, p, secret, data, candidates)
 		if err != nil {
 			return false, err
 		}
-		if err := r.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
+		if err := o.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
 			return false, err
 		}
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name, Labels: labels, Annotations: annotations}, Data: data}
-		if err := controllerutil.SetControllerReference(obj, secret, r.Client.Scheme()); err != nil {
+		if err := controllerutil.SetControllerReference(obj, secret, o.client.Scheme()); err != nil {
 			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 		}
-		if err := r.Client.Create(ctx, secret); err != nil {
+		if err := o.client.Create(ctx, secret); err != nil {
 			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 		}
 		return true, nil
@@ -240,18 +240,18 @@ func (r *Reconciler) writeOutputs(ctx context.Context, p *collected, data map[st
 	if !metav1.IsControlledBy(secret, obj) {
 		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
 	}
-	annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+	annotations, err := o.outputAnnotations(ctx, p, secret, data, candidates)
 	if err != nil {
 		return false, err
 	}
 	same := maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
 	written := same && contains(secret.Annotations, annotations)
-	if err := r.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
+	if err := o.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
 		return false, err
 	}
 	secret.Data = data
 	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, annotations)
-	if err := r.Client.Update(ctx, secret); err != nil {
+	if err := o.client.Update(ctx, secret); err != nil {
 		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 	}
 	return !same, nil

@@ -9,6 +9,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // A pass goes through stages, each a type that is made of the one before it, so that the compiler refuses any other order:
@@ -57,9 +58,9 @@ type gathered struct {
 	held
 	facts decide.Facts
 	// config is nil when source or inputs are not usable.
-	config *configuration
+	config *reads.Configuration
 	// noState says why the stack cannot have the state that it names; nil when it can.
-	noState *configProblem
+	noState *reads.Problem
 	// takeover is the deleted stack whose state this one found; nil when there is none, or its state is this one's by now.
 	takeover *infrav1.StateTakeover
 	// inHand is the run in hand, if there is one.

@@ -27,11 +27,11 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if obj == nil || err != nil {
 		return false, no, err
 	}
-	takeover, err := r.takeoverObjection(ctx, obj, rec)
+	takeover, err := stateAccessOf(r).takeoverObjection(ctx, obj, rec)
 	if err != nil {
 		return false, "", err
 	}
-	if no := cmp.Or(objection(obj, rec), r.outageObjection(obj, rec), takeover); no != "" {
+	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover); no != "" {
 		return false, no, nil
 	}
 	// A run that looked where modules are, and found that some have moved, has left Ready alone until now.
@@ -149,17 +149,6 @@ type Webhooks interface {
 	Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error
 }
 
-// activeWebhooks are the indices of the webhooks that are asked about plans.
-func activeWebhooks(obj *infrav1.Terraform) []int {
-	var active []int
-	for i, hook := range obj.Spec.Webhooks {
-		if hook.Stage == infrav1.WebhookPostPlanning && (hook.Enabled == nil || *hook.Enabled) {
-			active = append(active, i)
-		}
-	}
-	return active
-}
-
 // Review is asked about each plan with changes of a stack that has webhooks, before the plan is kept or applied. They are
 // asked one after the other; the first that refuses, or that does not answer, ends the run.
 func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
@@ -171,7 +160,7 @@ func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResu
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
 		return false, "", err
 	}
-	for _, i := range activeWebhooks(obj) {
+	for _, i := range obj.ActiveWebhooks() {
 		hook := obj.Spec.Webhooks[i]
 		if review.NeedsPlan(hook.PayloadType) && len(document) == 0 {
 			return false, fmt.Sprintf("spec.webhooks[%d] needs the plan, which is too large to send", i), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -73,7 +74,7 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	// The object may have been changed since the run was asked for.
 	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
 	status.ConfigDigest = o.rec.Config
-	learnModules(obj, o.rec)
+	reads.LearnModules(obj, o.rec)
 	status.ReconciliationFailures = 0
 	if p := o.rec.Result.Plan; p != nil {
 		status.Plan.Summary = summary(p.Counts)

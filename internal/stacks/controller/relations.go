@@ -22,10 +22,10 @@ import (
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // relations have a stack looked at when something changed about one that it depends on, or that depends on it.
-func (r *Reconciler) relations() handler.EventHandler {
+func (f relatives) relations() handler.EventHandler {
 	both := func(ctx context.Context, o client.Object, q requests) {
 		t := o.(*infrav1.Terraform) //nolint:forcetypeassert // of the kind that is watched
-		r.enqueueDependants(ctx, t, q)
+		f.enqueueDependants(ctx, t, q)
 		enqueue(q, dependenciesOf(t)...)
 	}
 	return handler.Funcs{
@@ -34,7 +34,7 @@ func (r *Reconciler) relations() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) {
 			was, is := e.ObjectOld.(*infrav1.Terraform), e.ObjectNew.(*infrav1.Terraform) //nolint:forcetypeassert // of the kind that is watched
 			if tellsDependants(was, is) {
-				r.enqueueDependants(ctx, is, q)
+				f.enqueueDependants(ctx, is, q)
 			}
 			if before, now := dependenciesOf(was), dependenciesOf(is); !slices.Equal(before, now) {
 				enqueue(q, before...)
@@ -44,11 +44,11 @@ func (r *Reconciler) relations() handler.EventHandler {
 	}
 }
 
-func (r *Reconciler) enqueueDependants(ctx context.Context, t *infrav1.Terraform, q requests) {
+func (f relatives) enqueueDependants(ctx context.Context, t *infrav1.Terraform, q requests) {
 	key := client.ObjectKeyFromObject(t)
-	dependants, err := r.dependants(ctx, key)
+	dependants, err := f.dependants(ctx, key)
 	if err != nil {
-		r.Log.Error("finding the stacks that depend on another", "stack", key.String(), "error", err)
+		f.log.Error("finding the stacks that depend on another", "stack", key.String(), "error", err)
 	}
 	for i := range dependants {
 		enqueue(q, client.ObjectKeyFromObject(&dependants[i]))

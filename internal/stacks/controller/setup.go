@@ -4,9 +4,7 @@
 package controller
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -27,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // indexReferences finds the stacks that read an object: "kind/namespace/name".
@@ -39,7 +38,7 @@ const workers = 8
 // the kinds of sources that this API serves.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ended <-chan run.Stack, sourceKinds []string) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, indexReferences, func(o client.Object) []string {
-		return references(o.(*infrav1.Terraform))
+		return reads.References(o.(*infrav1.Terraform))
 	})
 	if err != nil {
 		return err
@@ -56,10 +55,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	r.Source.Seen, r.Source.Watched = r.stacks, sourceKinds
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&infrav1.Terraform{}, builder.WithPredicates(reconciling.Triggers(otherScope))).
-		Watches(&infrav1.Terraform{}, r.relations()).
-		Watches(&coordinationv1.Lease{}, r.released()).
+		Watches(&infrav1.Terraform{}, relativesOf(r).relations()).
+		Watches(&coordinationv1.Lease{}, relativesOf(r).released()).
 		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.ended()), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.Ended()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(stackEvents(ctx, r.applying), &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
@@ -77,68 +76,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 var otherScope = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
 }}
-
-// references lists what a stack reads, for the index.
-func references(t *infrav1.Terraform) []string {
-	var refs []string
-	add := func(kind, namespace, name string) {
-		if name != "" {
-			refs = append(refs, kind+"/"+namespace+"/"+name)
-		}
-	}
-	spec := &t.Spec
-	if spec.SourceRef != nil {
-		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
-	}
-	// The outputs Secret is written and not read, but somebody else's of its name is in the way until it goes.
-	if spec.WriteOutputsToSecret != nil {
-		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
-	}
-	for _, v := range spec.VarsFrom {
-		add(v.Kind, t.Namespace, v.Name)
-	}
-	for _, b := range spec.BackendConfigsFrom {
-		add(b.Kind, t.Namespace, b.Name)
-	}
-	for _, s := range spec.ReadInputsFromSecrets {
-		add("Secret", t.Namespace, s.Name)
-	}
-	for _, f := range spec.FileMappings {
-		add("Secret", t.Namespace, f.SecretRef.Name)
-	}
-	if ref := spec.CliConfigSecretRef; ref != nil {
-		add("Secret", cmp.Or(ref.Namespace, t.Namespace), ref.Name)
-	}
-	for _, v := range spec.Vars {
-		addValueFrom(add, t.Namespace, v.ValueFrom)
-	}
-	env, envFrom := spec.Env, spec.EnvFrom
-	if pod := spec.RunnerPodTemplate; pod != nil {
-		env, envFrom = slices.Concat(pod.Spec.Env, env), slices.Concat(pod.Spec.EnvFrom, envFrom)
-	}
-	for _, e := range env {
-		addValueFrom(add, t.Namespace, e.ValueFrom)
-	}
-	for _, e := range envFrom {
-		if e.SecretRef != nil {
-			add("Secret", t.Namespace, e.SecretRef.Name)
-		}
-		if e.ConfigMapRef != nil {
-			add("ConfigMap", t.Namespace, e.ConfigMapRef.Name)
-		}
-	}
-	return refs
-}
-
-func addValueFrom(add func(kind, namespace, name string), namespace string, from *corev1.EnvVarSource) {
-	switch {
-	case from == nil:
-	case from.SecretKeyRef != nil:
-		add("Secret", namespace, from.SecretKeyRef.Name)
-	case from.ConfigMapKeyRef != nil:
-		add("ConfigMap", namespace, from.ConfigMapKeyRef.Name)
-	}
-}
 
 // readers enqueues the stacks that read an object of the kind.
 func (r *Reconciler) readers(kind string) handler.EventHandler {

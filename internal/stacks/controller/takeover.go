@@ -24,8 +24,8 @@ import (
 // gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the cache with the API, because
 // the state may have become this stack's own a moment ago. Permit finds what the cache misses; after a run that was not
 // permitted we ask the API at once, or runs would follow each other until the watch catches up.
-func (r *Reconciler) gatherTakeover(ctx context.Context, p *gathered) error {
-	readers := []client.Reader{r.readsStacks(), r.Reader}
+func (a stateAccess) gatherTakeover(ctx context.Context, p *gathered) error {
+	readers := []client.Reader{a.readsStacks(), a.reader}
 	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
 		readers = readers[1:]
 	}
@@ -38,7 +38,7 @@ func (r *Reconciler) gatherTakeover(ctx context.Context, p *gathered) error {
 			p.takeover = nil
 			break
 		}
-		if p.takeover, err = r.takeover(ctx, p.obj, state.OwnershipOf(secret)); err != nil {
+		if p.takeover, err = a.takeover(ctx, p.obj, state.OwnershipOf(secret)); err != nil {
 			return err
 		}
 		if p.takeover == nil {
@@ -70,7 +70,7 @@ func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terra
 
 // takeover returns the deleted stack whose resources the state holds; nil when the state is the stack's own, nobody's, or
 // meant to go on: shared with a stack that is alive, adopted by name, or of the same stack of the same tenant.
-func (r *Reconciler) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
+func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
 	if len(o.Owners) == 0 || o.Has(string(obj.UID)) {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (r *Reconciler) takeover(ctx context.Context, obj *infrav1.Terraform, o sta
 		return nil, nil
 	}
 	var sharing infrav1.TerraformList
-	if err := r.readsStacks().List(ctx, &sharing, client.InNamespace(obj.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := a.readsStacks().List(ctx, &sharing, client.InNamespace(obj.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("look for the stacks that use the state of %s/%s: %w", obj.Namespace, former.Name, err)
 	}
 	for i := range sharing.Items {
@@ -103,11 +103,11 @@ func adopts(obj *infrav1.Terraform, o state.Ownership) bool {
 }
 
 // settleTakeover makes the state the stack's own once a plan of all of it has found nothing to change.
-func (r *Reconciler) settleTakeover(ctx context.Context, p *gathered) error {
+func (a stateAccess) settleTakeover(ctx context.Context, p *gathered) error {
 	if p.takeover == nil || p.over == nil || !foundNothing(*p.over) {
 		return nil
 	}
-	if err := r.States.Claim(ctx, stateKeyOf(p.obj)); err != nil {
+	if err := a.states.Claim(ctx, stateKeyOf(p.obj)); err != nil {
 		return err
 	}
 	p.takeover, p.facts.Takeover = nil, nil
@@ -125,13 +125,13 @@ func describeTakeover(p *gathered) {
 
 // leaveState records in the state of a stack that goes that its owner is gone, or that it holds nothing any more. Who may
 // not write it is not kept from letting the stack go.
-func (r *Reconciler) leaveState(ctx context.Context, p *gathered) error {
+func (a stateAccess) leaveState(ctx context.Context, p *gathered) error {
 	if p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
-	err := r.States.Leave(ctx, stateKeyOf(p.obj), p.now, emptied(p))
+	err := a.states.Leave(ctx, stateKeyOf(p.obj), p.now, emptied(p))
 	if apierrors.IsForbidden(err) {
-		r.Log.Warn("the state does not say that its stack is gone", "stack", p.stack.String(), "error", err)
+		a.log.Warn("the state does not say that its stack is gone", "stack", p.stack.String(), "error", err)
 		return nil
 	}
 	return err
@@ -153,7 +153,7 @@ func foundNothing(rec run.Record) bool {
 }
 
 // takeoverObjection says why a run must not apply to the state that it was given; empty when it may.
-func (r *Reconciler) takeoverObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) (string, error) {
+func (a stateAccess) takeoverObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) (string, error) {
 	if rec.Spec.Operation.ByHand() || rec.Spec.Backend.Kind != run.BackendManaged {
 		return "", nil
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) takeoverObjection(ctx context.Context, obj *infrav1.Terrafo
 	for _, owner := range rec.StateOwners.Stacks {
 		o.Owners = append(o.Owners, state.Owner(owner))
 	}
-	t, err := r.takeover(ctx, obj, o)
+	t, err := a.takeover(ctx, obj, o)
 	if t == nil || err != nil {
 		return "", err
 	}

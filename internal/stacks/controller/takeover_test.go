@@ -87,7 +87,7 @@ func TestWhoseStateAStackTakesOver(t *testing.T) {
 			if c.alive != nil {
 				world = world.WithObjects(c.alive)
 			}
-			got, err := (&Reconciler{Reader: world.Build()}).takeover(t.Context(), c.obj, c.owned)
+			got, err := stateAccessOf(&Reconciler{Reader: world.Build()}).takeover(t.Context(), c.obj, c.owned)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := &Reconciler{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(c.obj).Build()}
-			no, err := r.takeoverObjection(t.Context(), c.obj, run.Record{Spec: c.spec, StateOwners: c.owners})
+			no, err := stateAccessOf(r).takeoverObjection(t.Context(), c.obj, run.Record{Spec: c.spec, StateOwners: c.owners})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestNamesThatNoStateCanHave(t *testing.T) {
 		"a backend of its own minds none":                     {stackNamed(long, "u", workspace("Prod"), func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			problem, err := (&Reconciler{}).refusedState(t.Context(), c.obj)
+			problem, err := stateAccessOf(&Reconciler{}).refusedState(t.Context(), c.obj)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestNamesThatNoStateCanHave(t *testing.T) {
 				}
 				return
 			}
-			if problem == nil || problem.reason != infrav1.ReasonInvalidName || !strings.Contains(problem.message, c.want) {
+			if problem == nil || problem.Reason != infrav1.ReasonInvalidName || !strings.Contains(problem.Message, c.want) {
 				t.Errorf("got %v, want %q", problem, c.want)
 			}
 		})

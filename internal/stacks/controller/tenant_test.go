@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,7 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -36,134 +35,6 @@ func ofAcme(t *infrav1.Terraform) {
 	t.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web", UID: "tenant-1"}}
 }
 
-func TestWhichStacksAreMadeByTemplates(t *testing.T) {
-	for sentence, test := range map[string]struct {
-		change func(*infrav1.Terraform)
-		want   bool
-	}{
-		"one that a Tenant owns": {ofAcme, true},
-		"one in another namespace, whose Tenant a label names": {func(t *infrav1.Terraform) {
-			t.Labels = map[string]string{tenantv1.LabelTenant: "acme-web", tenantv1.LabelTenantNamespace: "default"}
-		}, true},
-		"the uid alone does not make one": {func(t *infrav1.Terraform) { t.Labels = map[string]string{tenantv1.LabelUID: "acme"} }, false},
-		"a Tenant of another group": {func(t *infrav1.Terraform) {
-			t.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.cozystack.io/v1alpha1", Kind: "Tenant", Name: "acme"}}
-		}, false},
-		"nobody's": {func(*infrav1.Terraform) {}, false},
-	} {
-		if got := madeByTemplate(stackObject(test.change)); got != test.want {
-			t.Errorf("%s: %v", sentence, got)
-		}
-	}
-}
-
-func TestWhatATenantsStackFindsInItsEnvironment(t *testing.T) {
-	secrets := secretsOf{"cloud": {"AWS_SECRET_ACCESS_KEY": "s3cr3t-key", "AWS_REGION": "eu-west-1", "PGPORT": "5432", "PGPORT__type": `"number"`,
-		"size": "3", "COMPANY_NAME": "Acme"}}
-	program := map[string]string{"main.tf": "variable \"size\" {\n  type = number\n}\n"}
-	for sentence, test := range map[string]struct {
-		change   func(*infrav1.Terraform)
-		files    map[string]string
-		want     []run.EnvVar
-		warnings []string
-	}{
-		"what its program does not declare, by the names of providers": {ofAcme, program, []run.EnvVar{
-			{Name: "AWS_REGION", Value: "eu-west-1", Secret: true}, {Name: "AWS_SECRET_ACCESS_KEY", Value: "s3cr3t-key", Secret: true}, {Name: "PGPORT", Value: "5432", Secret: true},
-		}, []string{"COMPANY_NAME"}},
-		"not what its program declares": {ofAcme, map[string]string{"main.tf": "variable \"size\" {}\nvariable \"AWS_REGION\" {}\n"}, []run.EnvVar{
-			{Name: "AWS_SECRET_ACCESS_KEY", Value: "s3cr3t-key", Secret: true}, {Name: "PGPORT", Value: "5432", Secret: true},
-		}, []string{"COMPANY_NAME"}},
-		"what it sets itself comes first": {func(t *infrav1.Terraform) {
-			ofAcme(t)
-			t.Spec.Env = []corev1.EnvVar{{Name: "AWS_REGION", Value: "us-east-1"}}
-		}, program, []run.EnvVar{
-			{Name: "AWS_REGION", Value: "us-east-1"}, {Name: "AWS_SECRET_ACCESS_KEY", Value: "s3cr3t-key", Secret: true}, {Name: "PGPORT", Value: "5432", Secret: true},
-		}, []string{"AWS_REGION", "COMPANY_NAME"}},
-		"nothing, when no Tenant has the stack": {func(*infrav1.Terraform) {}, program, nil,
-			[]string{"AWS_REGION", "AWS_SECRET_ACCESS_KEY", "COMPANY_NAME", "PGPORT"}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			obj := stackObject(test.change)
-			obj.Spec.Inline = test.files
-			varsFrom("cloud")(&obj.Spec)
-			c := configuredFor(t, secrets, obj)
-			if diff := cmp.Diff(test.want, sortedEnv(c.env)); diff != "" {
-				t.Error(diff)
-			}
-			var want []string
-			for _, name := range test.warnings {
-				want = append(want, `the module does not declare a variable "`+name+`"; its value is not used`)
-			}
-			if diff := cmp.Diff(want, c.warnings); diff != "" {
-				t.Error(diff)
-			}
-			for _, e := range test.want {
-				if e.Secret && c.origins["env "+e.Name] != "Secret team/cloud, key "+e.Name {
-					t.Errorf("%s comes from %q", e.Name, c.origins["env "+e.Name])
-				}
-				if _, both := c.variables[e.Name]; both {
-					t.Errorf("%s is a variable, too", e.Name)
-				}
-			}
-		})
-	}
-}
-
-// configuredFor is the configuration of a stack as the reconciler reads it.
-func configuredFor(t *testing.T, secrets secretsOf, obj *infrav1.Terraform) *configuration {
-	t.Helper()
-	r := &Reconciler{TenantEnvPrefixes: inputs.DefaultEnvPrefixes()}
-	sources, _, _ := newSources(t)
-	prog, err := sources.Find(t.Context(), obj, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := inputs.Resolve(t.Context(), secrets, obj.Namespace, &obj.Spec, r.inputOptions(obj)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := configure(obj, prog, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// A program from a source is its author's, who may run it elsewhere, too: it declares what it wants.
-func TestProgramsFromSourcesAreLentNothing(t *testing.T) {
-	obj := stackObject(ofAcme)
-	obj.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "infra"}
-	varsFrom("cloud")(&obj.Spec)
-	r := &Reconciler{TenantEnvPrefixes: inputs.DefaultEnvPrefixes()}
-	in, err := inputs.Resolve(t.Context(), secretsOf{"cloud": {"AWS_REGION": "eu"}}, "team", &obj.Spec, r.inputOptions(obj)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lent := in.Lent(func(string) bool { return false }); len(lent) > 0 {
-		t.Errorf("lent %v", lent)
-	}
-	// values.hcl is as good as inline: the published guide writes it.
-	obj.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"hcl": "locals {}"}`)}
-	if in, err = inputs.Resolve(t.Context(), secretsOf{"cloud": {"AWS_REGION": "eu"}}, "team", &obj.Spec, r.inputOptions(obj)...); err != nil {
-		t.Fatal(err)
-	}
-	if lent := in.Lent(func(string) bool { return false }); len(lent) != 1 {
-		t.Errorf("lent %v", lent)
-	}
-}
-
-func TestTheDigestKnowsWhatIsLent(t *testing.T) {
-	digest := func(region string) string {
-		obj := stackObject(ofAcme)
-		obj.Spec.Inline = map[string]string{"main.tf": "locals {}\n"}
-		varsFrom("cloud")(&obj.Spec)
-		return configuredFor(t, secretsOf{"cloud": {"AWS_REGION": region}}, obj).digest
-	}
-	if one, again := digest("eu"), digest("eu"); one == digest("us") || one != again {
-		t.Error("a lent value must count as any other")
-	}
-}
-
 func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 	want := &infrav1.WriteOutputsToSecretSpec{Name: "outputs", Labels: map[string]string{"team": "a", tenantv1.LabelUID: "beta"}}
 	if diff := cmp.Diff(map[string]string{"team": "a", tenantv1.LabelUID: "acme"}, merged(want.Labels, scope.Of(stackObject(ofAcme).Labels).Labels())); diff != "" {
@@ -171,13 +42,6 @@ func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 	}
 	if diff := cmp.Diff(want.Labels, merged(want.Labels, scope.Of(stackObject().Labels).Labels())); diff != "" {
 		t.Errorf("a stack that is nobody's asks for labels as it likes: %s", diff)
-	}
-	for _, form := range []string{readableHuman, readableJSON} {
-		for _, o := range readableObjects(stackObject(ofAcme), form, planID, []byte("{}")) {
-			if o.GetLabels()[tenantv1.LabelUID] != "acme" {
-				t.Errorf("%T %s has the labels %v", o, o.GetName(), o.GetLabels())
-			}
-		}
 	}
 	if key := stateKeyOf(stackObject(ofAcme)); key.Scope != "acme" {
 		t.Errorf("the state's key is %+v", key)
@@ -221,7 +85,7 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 		obj := stackObject(test.change)
 		obj.Name, obj.Spec.Workspace = test.name, test.workspace
 		obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: test.suffix}
-		problem, err := r.refusedState(t.Context(), obj)
+		problem, err := stateAccessOf(r).refusedState(t.Context(), obj)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +99,9 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 			t.Errorf("%s: it is not refused", sentence)
 			continue
 		}
-		expectProblem(t, problem, "AccessDenied use the state of team/"+test.name+": Secret team/tfstate-default-beta-db belongs to tenant \"beta\", but the stack belongs to tenant \"acme\"")
+		if want := "use the state of team/" + test.name + ": Secret team/tfstate-default-beta-db belongs to tenant \"beta\", but the stack belongs to tenant \"acme\""; problem.Reason != infrav1.ReasonAccessDenied || !strings.Contains(problem.Message, want) {
+			t.Errorf("%s: got %+v, want %q", sentence, problem, want)
+		}
 	}
 }
 
@@ -247,8 +113,7 @@ func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
 	obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "beta-db"}
 	obj.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "acme-outputs"}
 	obj.Status.LastAppliedRevision = "main@sha1:1"
-	sources, _, _ := newSources(t)
-	r := &Reconciler{Reader: worldOfStates(t), Source: sources}
+	r := &Reconciler{Reader: worldOfStates(t), Source: newSources(t)}
 	p := passOver(obj)
 	p.now = time.Now()
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj)}
@@ -269,43 +134,6 @@ func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
 	p.facts.Stack.Deleting = true
 	if d := decide.Decide(p.facts); d.Verb != decide.VerbRelease {
 		t.Errorf("a stack that never had a state cannot go: %v", d)
-	}
-}
-
-// labelled has Secrets that are each labelled with the tenant of their own name.
-type labelled struct{ secretsOf }
-
-func (l labelled) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	secret, err := l.secretsOf.Secret(ctx, namespace, name)
-	if err == nil {
-		secret.Labels = map[string]string{tenantv1.LabelUID: name}
-	}
-	return secret, err
-}
-
-func TestAnotherTenantsSecretsAreRefused(t *testing.T) {
-	secrets := labelled{secretsOf{"acme": {"password": "own"}, "beta": {"password": "s3cr3t"}}}
-	read := func(name string, obj *infrav1.Terraform) error {
-		varsFrom(name)(&obj.Spec)
-		_, err := inputs.Resolve(t.Context(), secrets, "team", &obj.Spec, (&Reconciler{}).inputOptions(obj)...)
-		return err
-	}
-	if err := read("acme", stackObject(ofAcme)); err != nil {
-		t.Errorf("its own: %v", err)
-	}
-	if err := read("beta", stackObject()); err != nil {
-		t.Errorf("a stack that is nobody's: %v", err)
-	}
-	err := read("beta", stackObject(ofAcme))
-	if err == nil || strings.Contains(err.Error(), "s3cr3t") {
-		t.Fatalf("got %v", err)
-	}
-	p := passOver(stackObject(ofAcme))
-	if err := p.conclude(nil, nil, err); err != nil {
-		t.Fatal(err)
-	}
-	if in := p.facts.Inputs; in.Ready || in.Reason != infrav1.ReasonAccessDenied || !strings.Contains(in.Problem, `belongs to tenant "beta"`) {
-		t.Errorf("the facts are %+v", in)
 	}
 }
 
@@ -371,13 +199,13 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 	destroyed := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
 	for sentence, test := range map[string]struct {
 		change  []func(*infrav1.Terraform)
-		foreign *configProblem
+		foreign *reads.Problem
 		want    int
 	}{
 		"a tenant's that was destroyed": {[]func(*infrav1.Terraform){ofAcme, destroyed}, nil, 1},
 		"nobody's":                      {[]func(*infrav1.Terraform){destroyed}, nil, 0},
 		"one whose resources are kept":  {[]func(*infrav1.Terraform){ofAcme}, nil, 0},
-		"one that is another tenant's":  {[]func(*infrav1.Terraform){ofAcme, destroyed}, &configProblem{}, 0},
+		"one that is another tenant's":  {[]func(*infrav1.Terraform){ofAcme, destroyed}, &reads.Problem{}, 0},
 		"one that is not kept by Yuba":  {[]func(*infrav1.Terraform){ofAcme, destroyed, func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }}, nil, 0},
 	} {
 		states := &discarded{}
@@ -385,7 +213,7 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 		// A stack is deleted even when Yuba may not delete its Secrets.
 		p := passOver(stackObject(test.change...))
 		p.noState = test.foreign
-		if err := r.discardState(t.Context(), &p.gathered); err != nil || len(states.keys) != test.want {
+		if err := stateAccessOf(r).discardState(t.Context(), &p.gathered); err != nil || len(states.keys) != test.want {
 			t.Errorf("%s: discarded %v, %v", sentence, states.keys, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // tracePause is how long a stack's status may lag behind its drift checks. A thousand stacks that are checked each minute
@@ -26,7 +27,7 @@ func leaveTrace(obj *infrav1.Terraform, rec run.Record) {
 	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil {
 		return
 	}
-	learnModules(obj, rec)
+	reads.LearnModules(obj, rec)
 	finished := metav1.NewTime(result.Finished)
 	if result.Plan.Changes {
 		if status.Plan.IsDriftDetectionPlan && traceDue(obj, status.LastDriftDetectedAt, finished) {

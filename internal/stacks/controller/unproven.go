@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -127,7 +129,7 @@ func boundRuns(u *infrav1.UnprovenStatus) {
 // known is what the status knows of a run whose record is damaged.
 func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
-	rec := run.Record{Created: timeOf(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
+	rec := run.Record{Created: moment.Of(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
 		Backend: run.Backend{Kind: backendKind(obj)}},
 		State: stateRefOf(obj)}
 	if rec.Spec.Operation == run.OperationApply {
@@ -137,7 +139,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 }
 
 // weighUnproven takes out of the status what was acknowledged, and what the run that has just ended proves.
-func (r *Reconciler) weighUnproven(ctx context.Context, p *acted) error {
+func (d leftovers) weighUnproven(ctx context.Context, p *acted) error {
 	u, word, fresh := p.obj.Status.Unproven, p.obj.Annotations[infrav1.AnnotationAcknowledged], p.newWord()
 	if u == nil {
 		return nil
@@ -148,12 +150,12 @@ func (r *Reconciler) weighUnproven(ctx context.Context, p *acted) error {
 	}
 	acknowledged := before - countUnproven(u)
 	if p.over != nil && p.over.Result != nil && p.noState == nil {
-		proof, err := r.proofOf(ctx, p.stack, p.over)
+		proof, err := d.proofOf(ctx, p.stack, p.over)
 		if err != nil {
 			return err
 		}
 		proof.weigh(u)
-		if err := r.weighMore(ctx, &p.pass, proof); err != nil {
+		if err := d.weighMore(ctx, &p.pass, proof); err != nil {
 			return err
 		}
 	}

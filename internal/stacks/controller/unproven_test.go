@@ -328,7 +328,7 @@ func TestAnAcknowledgementCountsOnce(t *testing.T) {
 	obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: "r9"}
 	p := passOver(obj)
 	weigh := func() []string {
-		if err := (&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
+		if err := leftoversOf(&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		return standing(obj)
@@ -363,7 +363,7 @@ func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 		obj := listing(test.runs...)
 		obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: test.word}
 		p := passOver(obj)
-		if err := (&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
+		if err := leftoversOf(&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -445,7 +445,7 @@ func TestAnApplyWithoutARecordDidBegin(t *testing.T) {
 		obj := stackObject()
 		obj.Status.CurrentRun = &infrav1.RunReference{ID: "r1", Operation: string(run.OperationPlanAndApply), Status: test.status}
 		r := &Reconciler{Runs: lost, States: lost, Log: slog.New(slog.DiscardHandler)}
-		_, err := r.collect(t.Context(), &passOver(obj).pass)
+		_, err := runHistoryOf(r).collect(t.Context(), &passOver(obj).pass)
 		if !errors.Is(err, test.err) || (obj.Status.CurrentRun == nil) != test.over {
 			t.Errorf("%s: %v, %+v", sentence, err, obj.Status.CurrentRun)
 		}

@@ -30,12 +30,12 @@ type proof struct {
 }
 
 // proofOf gathers what the run that ended in this pass proves.
-func (r *Reconciler) proofOf(ctx context.Context, stack run.Stack, rec *run.Record) (*proof, error) {
+func (d leftovers) proofOf(ctx context.Context, stack run.Stack, rec *run.Record) (*proof, error) {
 	result := rec.Result
 	pr := &proof{run: rec.Spec.ID, on: workedOn(*rec), made: map[string]bool{}, tried: map[string]bool{}}
 	pr.looked = result.Outcome == run.OutcomeSucceeded && result.Plan != nil && len(rec.Spec.Targets) == 0
 	if result.ApplyStarted && !rec.Spec.Operation.ByHand() {
-		applied, err := r.planOf(ctx, stack, rec)
+		applied, err := d.planOf(ctx, stack, rec)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (r *Reconciler) proofOf(ctx context.Context, stack run.Stack, rec *run.Reco
 	case result.StateListed:
 		pr.state = unproven.Listed(result.StateHas)
 	case rec.Spec.Backend.Kind == run.BackendManaged:
-		now, err := r.presentState(ctx, rec.State)
+		now, err := d.presentState(ctx, rec.State)
 		if err != nil {
 			return nil, err
 		}
@@ -55,13 +55,13 @@ func (r *Reconciler) proofOf(ctx context.Context, stack run.Stack, rec *run.Reco
 }
 
 // weighMore counts anew what the status does not name. Only then the records of earlier runs are read, one at a time.
-func (r *Reconciler) weighMore(ctx context.Context, p *pass, pr *proof) error {
+func (d leftovers) weighMore(ctx context.Context, p *pass, pr *proof) error {
 	u := p.obj.Status.Unproven
 	for i := range u.Runs {
 		if !pr.countsAnew(u.Runs[i]) {
 			continue
 		}
-		earlier, err := r.Runs.Record(ctx, p.stack, u.Runs[i].ID)
+		earlier, err := d.runs.Record(ctx, p.stack, u.Runs[i].ID)
 		switch {
 		case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
 		case err != nil:
@@ -74,11 +74,11 @@ func (r *Reconciler) weighMore(ctx context.Context, p *pass, pr *proof) error {
 }
 
 // planOf is what a run applied: its own plan, or the one that another run had made; nil when nobody knows any more.
-func (r *Reconciler) planOf(ctx context.Context, stack run.Stack, rec *run.Record) (*run.PlanResult, error) {
+func (d leftovers) planOf(ctx context.Context, stack run.Stack, rec *run.Record) (*run.PlanResult, error) {
 	if rec.Spec.Plan == nil {
 		return rec.Result.Plan, nil
 	}
-	planned, err := r.Runs.Record(ctx, stack, rec.Spec.Plan.RunID)
+	planned, err := d.runs.Record(ctx, stack, rec.Spec.Plan.RunID)
 	switch {
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
 		return nil, nil
@@ -116,8 +116,8 @@ func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
 }
 
 // presentState says what a run's state has as it is now; nil when it cannot be read.
-func (r *Reconciler) presentState(ctx context.Context, of run.StateRef) (*unproven.State, error) {
-	snapshot, err := r.States.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Scope: of.Scope})
+func (d leftovers) presentState(ctx context.Context, of run.StateRef) (*unproven.State, error) {
+	snapshot, err := d.states.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Scope: of.Scope})
 	switch {
 	case state.Unreadable(err):
 		return nil, nil

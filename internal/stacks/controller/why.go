@@ -16,6 +16,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -66,7 +67,7 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 		return why, err
 	}
 	why.OwnTool = obj.Spec.Tool != nil
-	dependants, err := r.dependants(ctx, name)
+	dependants, err := relativesOf(r).dependants(ctx, name)
 	if err != nil {
 		return why, err
 	}
@@ -89,9 +90,6 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 			why.Changes = r.changedSince(ctx, &why, ofRecord(planned), is, planned.UsedKept)
 		}
 	}
-	if why.Proof != nil {
-		why.Proof.Unchanged = p.facts.Config != "" && p.facts.Config == p.facts.Stack.PlannedConfig
-	}
 	return why, nil
 }
 
@@ -106,14 +104,11 @@ func decidedAs(p *decided) run.Decided {
 
 // proof says what the stack's configuration depends on; nil when there is none.
 func (p *gathered) proof() *run.Proof {
-	c := p.config
-	if c == nil {
+	if p.config == nil {
 		return nil
 	}
-	proof := &run.Proof{Whole: c.part.why, World: c.reading()}
-	if c.part.digest != "" {
-		proof.Dirs, proof.Whole = append(slices.Clone(c.part.dirs), c.part.files...), ""
-	}
+	proof := p.config.Proof()
+	proof.Unchanged = p.facts.Config != "" && p.facts.Config == p.facts.Stack.PlannedConfig
 	if s := p.facts.Stack; s.DetectDrift && !s.Destroy && s.Interval > 0 {
 		proof.Drift = s.Interval.String()
 	}
@@ -122,7 +117,7 @@ func (p *gathered) proof() *run.Proof {
 
 // explainRuns tells of the run in hand, or the one that ended last, and of the one before it. What led to an apply led to
 // the plan that it applies, so the run before that plan counts.
-func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *configuration) {
+func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *reads.Configuration) {
 	if len(records) == 0 {
 		return
 	}
@@ -134,7 +129,7 @@ func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []ru
 			was, is := ofRecord(before), ofRecord(last)
 			was.serial = nil // what it left is not what it was given
 			if config != nil {
-				is.origins = config.origins
+				is.origins = config.Origins
 			}
 			why.LastRun.Changes = r.changedSince(ctx, why, was, is, before.UsedKept || last.UsedKept)
 			return
@@ -179,9 +174,9 @@ func inShortOf(rec *run.Record) *run.RunInShort {
 
 // now are the inputs as they are now.
 func (r *Reconciler) now(ctx context.Context, p *gathered) known {
-	s := r.spec(p)
+	s := runDraftsOf(r).spec(p)
 	s.Destroy = p.obj.Spec.Destroy
-	is := known{artifact: s.Artifact, path: s.Path, spec: &s, inputs: *p.inputsOnRecord(), origins: p.config.origins}
+	is := known{artifact: s.Artifact, path: s.Path, spec: &s, inputs: *p.config.Inputs(), origins: p.config.Origins}
 	if p.obj.KeepsOwnState() {
 		return is
 	}
@@ -207,15 +202,10 @@ func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is kno
 		if c.Part != "source" || c.Untouched {
 			continue
 		}
-		old, errOld := r.Source.tree(ctx, was.artifact.Digest)
-		present, errNow := r.Source.tree(ctx, is.artifact.Digest)
-		switch {
-		case errOld != nil || errNow != nil:
-			why.Note("Cannot list the changed files of the source: the archive of one revision is gone.")
-		case old.index == nil || present.index == nil:
-			why.Note("Cannot list the changed files of the source: " + old.why + present.why)
-		default:
-			c.Files, c.MoreFiles = changedIn(old.index, present.index, countsIn(was, is))
+		var problem string
+		c.Files, c.MoreFiles, problem = r.Source.Changed(ctx, was.artifact.Digest, is.artifact.Digest, countsIn(was, is))
+		if problem != "" {
+			why.Note("Cannot list the changed files of the source: " + problem)
 		}
 	}
 	return list

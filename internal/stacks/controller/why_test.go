@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -116,32 +115,6 @@ func TestLongValuesAreCutAndToldApart(t *testing.T) {
 	a, b := inShort(strings.Repeat("x", 100)+"a", openly), inShort(strings.Repeat("x", 100)+"b", openly)
 	if a == b || len(a) > 120 || !strings.HasPrefix(a, strings.Repeat("x", maxShown)+"… (101 bytes, sha256:") {
 		t.Errorf("%s, %s", a, b)
-	}
-}
-
-func TestWhichFilesChanged(t *testing.T) {
-	index := func(names ...string) *archive.Index {
-		x := &archive.Index{}
-		for _, name := range names {
-			name, content, _ := strings.Cut(name, "=")
-			f := archive.IndexedFile{Name: name, Dir: strings.HasSuffix(name, "/")}
-			copy(f.Sum[:], content)
-			x.Files = append(x.Files, f)
-		}
-		return x
-	}
-	list, more := changedIn(index("a/gone", "a/kept", "a/main.tf=1", "b/main.tf=1"), index("a/", "a/kept", "a/main.tf=2", "a/new", "b/main.tf=2"),
-		func(name string) bool { return strings.HasPrefix(name, "a/") })
-	want := []run.FileChange{{Name: "a/gone", Change: "removed"}, {Name: "a/main.tf", Change: "changed"}, {Name: "a/new", Change: "added"}}
-	if diff := cmp.Diff(want, list); diff != "" || more != 0 {
-		t.Errorf("%d more, (-want +got):\n%s", more, diff)
-	}
-	var many []string
-	for i := range 30 {
-		many = append(many, fmt.Sprintf("f%02d", i))
-	}
-	if list, more := changedIn(index(), index(many...), func(string) bool { return true }); len(list) != maxChangedFiles || more != 10 {
-		t.Errorf("%d are named, %d are not", len(list), more)
 	}
 }
 

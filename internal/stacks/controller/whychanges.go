@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
@@ -207,7 +207,7 @@ func inShort(value string, hidden func(string) bool) string {
 func valueInShort(value json.RawMessage, hidden func(string) bool) string {
 	var decoded any
 	if json.Unmarshal(value, &decoded) == nil {
-		for _, text := range stringsIn(decoded) {
+		for _, text := range reads.StringsIn(decoded) {
 			if hidden(text) {
 				return inputs.Mask
 			}
@@ -223,37 +223,4 @@ func knownSecrets(s *run.Spec) *mask.Secrets {
 		secrets.Add(value)
 	}
 	return secrets
-}
-
-// maxChangedFiles is how many files of a source are named.
-const maxChangedFiles = 20
-
-// changedIn compares two archives file by file, as far as counts says that files do.
-func changedIn(was, is *archive.Index, counts func(name string) bool) (list []run.FileChange, more int) {
-	add := func(name, change string, dir bool) {
-		switch {
-		case dir || !counts(name):
-		case len(list) == maxChangedFiles:
-			more++
-		default:
-			list = append(list, run.FileChange{Name: name, Change: change})
-		}
-	}
-	a, b := was.Files, is.Files
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
-			add(a[0].Name, "removed", a[0].Dir)
-			a = a[1:]
-		case len(a) == 0 || b[0].Name < a[0].Name:
-			add(b[0].Name, "added", b[0].Dir)
-			b = b[1:]
-		default:
-			if x, y := a[0], b[0]; x.Sum != y.Sum || x.Link != y.Link || x.Executable != y.Executable || x.Dir != y.Dir {
-				add(x.Name, "changed", false)
-			}
-			a, b = a[1:], b[1:]
-		}
-	}
-	return list, more
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"fmt"
@@ -25,21 +25,21 @@ const (
 	maxModulesText  = 300
 )
 
-// settle has the part of the source count for a program with modules from elsewhere if these are settled.
-func (c *configuration) settle(obj *infrav1.Terraform) {
+// Settle has the part of the source count for a program with modules from elsewhere if these are settled.
+func (c *Configuration) Settle(obj *infrav1.Terraform) {
 	calls := c.part.elsewhere
 	if len(calls) == 0 {
 		return
 	}
 	why := ""
 	if c.part.digest != "" {
-		c.settled = c.digest
-		if why = unsettled(obj, obj.Status.Modules, c.settled); why == "" {
+		c.Settled = c.Digest
+		if why = unsettled(obj, obj.Status.Modules, c.Settled); why == "" {
 			c.part.world = slices.Concat(c.part.world, obj.Status.Modules.World)
 			c.part.loose = obj.Status.Modules.Moves != ""
 			return
 		}
-		c.digest, c.whole = c.whole, ""
+		c.Digest, c.Whole = c.Whole, ""
 		c.part.unsettled = c.part.digest
 		c.part.digest, c.part.why = "", fmt.Sprintf("%s: the module %q is not in the source: %s", calls[0].Pos, calls[0].Name, why)
 	}
@@ -49,10 +49,10 @@ func (c *configuration) settle(obj *infrav1.Terraform) {
 	}
 }
 
-// onlyModules reports whether nothing can be different from what was planned last but where modules from elsewhere lead.
-func (c *configuration) onlyModules(obj *infrav1.Terraform) bool {
+// OnlyModules reports whether nothing can be different from what was planned last but where modules from elsewhere lead.
+func (c *Configuration) OnlyModules(obj *infrav1.Terraform) bool {
 	m := obj.Status.Modules
-	return c.settled != "" && m != nil && m.ConfigDigest == c.settled && m.Whole == "" && m.Moves != "" && m.Placed != "" && inOrder(obj)
+	return c.Settled != "" && m != nil && m.ConfigDigest == c.Settled && m.Whole == "" && m.Moves != "" && m.Placed != "" && inOrder(obj)
 }
 
 // inOrder says that the last run came to its end and nothing has gone wrong since. That a dependency is not ready yet is nothing
@@ -77,9 +77,9 @@ func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) 
 	return ""
 }
 
-// learnModules keeps what a run found out about modules from elsewhere. If they are settled, the configuration that was planned
+// LearnModules keeps what a run found out about modules from elsewhere. If they are settled, the configuration that was planned
 // is that of the part: another commit may have come meanwhile, and must not count.
-func learnModules(obj *infrav1.Terraform, rec run.Record) {
+func LearnModules(obj *infrav1.Terraform, rec run.Record) {
 	if rec.UsedKept {
 		return
 	}

@@ -1,13 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,25 +20,25 @@ import (
 const fromElsewhere = "module \"far\" {\n  source = \"git::https://example.com/far.git?ref=main\"\n}\n"
 
 // calling is the configuration of the stack in stacks/a that calls a module from elsewhere.
-func calling(t *testing.T, obj *infrav1.Terraform, files map[string]string, archive string) *configuration {
+func calling(t *testing.T, obj *infrav1.Terraform, files map[string]string, archive string) *Configuration {
 	t.Helper()
 	files["stacks/a/far.tf"] = fromElsewhere
-	c := &configuration{variables: map[string]run.Variable{}, program: &program{artifact: run.Artifact{Digest: archive},
+	c := &Configuration{variables: map[string]run.Variable{}, program: &Program{artifact: run.Artifact{Digest: archive},
 		readModule: &readModule{module: &module.Module{}, part: partOf(t, files)}}}
 	if err := c.setPart(obj, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.digest = c.sum(obj)
+	c.Digest = c.sum(obj)
 	if c.part.digest != "" {
-		c.whole = c.sumWith(obj, archive)
+		c.Whole = c.sumWith(obj, archive)
 	}
-	c.settle(obj)
+	c.Settle(obj)
 	return c
 }
 
 // plannedWith is the record of a run that planned a configuration without changes.
-func plannedWith(c *configuration, found *run.Modules) run.Record {
-	return run.Record{Config: c.digest, WholeConfig: c.whole, SettledConfig: c.settled,
+func plannedWith(c *Configuration, found *run.Modules) run.Record {
+	return run.Record{Config: c.Digest, WholeConfig: c.Whole, SettledConfig: c.Settled,
 		Result: &run.Result{Outcome: run.OutcomeSucceeded, Finished: finished, Plan: &run.PlanResult{}, Modules: found}}
 }
 
@@ -47,24 +46,24 @@ func TestACommitBesideAModuleFromElsewhereCountsUntilItIsSettled(t *testing.T) {
 	obj := stackObject()
 	beside := withFile("stacks/b/main.tf", "# changed")
 	first := calling(t, obj, aTree(), "sha256:one")
-	if second := calling(t, obj, beside, "sha256:two"); first.digest == second.digest || first.part.digest != "" || first.settled != second.settled || first.settled == first.digest {
+	if second := calling(t, obj, beside, "sha256:two"); first.Digest == second.Digest || first.part.digest != "" || first.Settled != second.Settled || first.Settled == first.Digest {
 		t.Fatalf("%+v, %+v", first.part, second.part)
 	}
-	if want := "remote module.far at stacks/a/far.tf:1"; first.reading() != want {
-		t.Errorf("%q is read", first.reading())
+	if want := "remote module.far at stacks/a/far.tf:1"; first.Reading() != want {
+		t.Errorf("%q is read", first.Reading())
 	}
-	record(obj, outcome{rec: plannedWith(first, &run.Modules{World: []string{"data.http.ip"}})})
+	record(obj, plannedWith(first, &run.Modules{World: []string{"data.http.ip"}}))
 	then, after := calling(t, obj, aTree(), "sha256:one"), calling(t, obj, beside, "sha256:two")
-	if then.digest != obj.Status.ConfigDigest || after.digest != obj.Status.ConfigDigest || after.part.loose || after.reading() != "data.http.ip" {
+	if then.Digest != obj.Status.ConfigDigest || after.Digest != obj.Status.ConfigDigest || after.part.loose || after.Reading() != "data.http.ip" {
 		t.Errorf("planned %s, then %+v, after the commit %+v", obj.Status.ConfigDigest, then, after)
 	}
 	var s run.Spec
-	after.into(&s)
+	after.Into(&s)
 	if s.Part == nil || !slices.Equal(s.Part.Paths, []string{"modules/m", "stacks/a"}) {
 		t.Errorf("%+v", s.Part)
 	}
 	for sentence, files := range map[string]map[string]string{"its own file": withFile("stacks/a/more.tf", ""), "its module's": withFile("modules/m/t.txt", "other")} {
-		if c := calling(t, obj, files, "sha256:three"); c.digest == obj.Status.ConfigDigest || c.part.digest != "" {
+		if c := calling(t, obj, files, "sha256:three"); c.Digest == obj.Status.ConfigDigest || c.part.digest != "" {
 			t.Errorf("%s changes nothing: %+v", sentence, c)
 		}
 	}
@@ -95,17 +94,17 @@ func TestModulesThatAreNotSettled(t *testing.T) {
 			test.change(obj)
 		}
 		first := calling(t, obj, aTree(), "sha256:one")
-		record(obj, outcome{rec: plannedWith(first, test.found)})
+		record(obj, plannedWith(first, test.found))
 		c := calling(t, obj, aTree(), "sha256:one")
-		if c.digest != obj.Status.ConfigDigest {
+		if c.Digest != obj.Status.ConfigDigest {
 			t.Errorf("%s: planned again at once", sentence)
 		}
 		after := calling(t, obj, withFile("README.md", "other"), "sha256:two")
-		if (after.digest == obj.Status.ConfigDigest) != test.settled || !strings.Contains(after.part.why, test.why) || (after.part.why == "") != test.settled {
+		if (after.Digest == obj.Status.ConfigDigest) != test.settled || !strings.Contains(after.part.why, test.why) || (after.part.why == "") != test.settled {
 			t.Errorf("%s: after a commit beside it %+v", sentence, after.part)
 		}
 		var s run.Spec
-		if after.into(&s); (s.Part != nil) != (test.settled && test.found.Moves == "") {
+		if after.Into(&s); (s.Part != nil) != (test.settled && test.found.Moves == "") {
 			t.Errorf("%s: runs get %+v", sentence, s.Part)
 		}
 	}
@@ -114,12 +113,12 @@ func TestModulesThatAreNotSettled(t *testing.T) {
 // A commit beside modules that follow a branch is planned only if they have moved, as long as the stack is in order.
 func TestACommitBesideModulesThatMayMove(t *testing.T) {
 	obj := stackObject()
-	record(obj, outcome{rec: plannedWith(calling(t, obj, aTree(), "sha256:one"), &run.Modules{Moves: "far", Placed: "p"})})
+	record(obj, plannedWith(calling(t, obj, aTree(), "sha256:one"), &run.Modules{Moves: "far", Placed: "p"}))
 	after := calling(t, obj, withFile("README.md", "other"), "sha256:two")
-	if after.digest == obj.Status.ConfigDigest || !after.onlyModules(obj) {
+	if after.Digest == obj.Status.ConfigDigest || !after.OnlyModules(obj) {
 		t.Fatalf("a commit beside them: %+v", obj.Status)
 	}
-	if calling(t, obj, withFile("stacks/a/more.tf", ""), "sha256:two").onlyModules(obj) {
+	if calling(t, obj, withFile("stacks/a/more.tf", ""), "sha256:two").OnlyModules(obj) {
 		t.Error("a file of its own is nothing")
 	}
 	for sentence, change := range map[string]func(*infrav1.Terraform){
@@ -128,38 +127,22 @@ func TestACommitBesideModulesThatMayMove(t *testing.T) {
 		"they stay where they are":    func(o *infrav1.Terraform) { o.Status.Modules.Moves = "" },
 		"nothing is known":            func(o *infrav1.Terraform) { o.Status.Modules = nil },
 		"its last run failed": func(o *infrav1.Terraform) {
-			setReady(o, metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "")
+			setReady(o, metav1.ConditionFalse, infrav1.ReasonDependencyNotReady)
 			o.Status.LastRun.Status = string(run.OutcomeFailed)
 		},
-		"the stack is not in order":       func(o *infrav1.Terraform) { setReady(o, metav1.ConditionFalse, infrav1.ReasonApplyFailed, "") },
-		"what became of it was not told ": func(o *infrav1.Terraform) { setReady(o, metav1.ConditionUnknown, infrav1.ReasonProgressing, "") },
+		"the stack is not in order":       func(o *infrav1.Terraform) { setReady(o, metav1.ConditionFalse, infrav1.ReasonApplyFailed) },
+		"what became of it was not told ": func(o *infrav1.Terraform) { setReady(o, metav1.ConditionUnknown, infrav1.ReasonProgressing) },
 	} {
 		other := obj.DeepCopy()
-		if change(other); after.onlyModules(other) {
+		if change(other); after.OnlyModules(other) {
 			t.Errorf("%s, and it is not planned", sentence)
 		}
 	}
 
 	waits := obj.DeepCopy()
-	setReady(waits, metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "")
-	if !after.onlyModules(waits) {
+	setReady(waits, metav1.ConditionFalse, infrav1.ReasonDependencyNotReady)
+	if !after.OnlyModules(waits) {
 		t.Error("a stack that waited for its dependency is planned")
-	}
-
-	// They have not moved: the revision is taken note of, and all else stays as it was told.
-	before := obj.DeepCopy()
-	rec := run.Record{Config: after.digest, SettledConfig: after.settled, Result: &run.Result{Outcome: run.OutcomeSucceeded, Finished: finished, SameModules: true}}
-	rec.Spec.Artifact.Revision = "main@sha1:two"
-	if !worthRecording(obj, rec) {
-		t.Error("nobody takes note of the revision")
-	}
-	record(obj, outcome{rec: rec})
-	if obj.Status.ConfigDigest != after.digest || obj.Status.LastPlannedRevision != "main@sha1:two" || obj.Status.LastAttemptedRevision != "main@sha1:two" {
-		t.Errorf("%+v", obj.Status)
-	}
-	setReady(before, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, "Plan no changes: main@sha1:two")
-	if diff := cmp.Diff(before.Status.Conditions, obj.Status.Conditions); diff != "" || !cmp.Equal(before.Status.LastPlanAt, obj.Status.LastPlanAt) || !cmp.Equal(before.Status.Modules, obj.Status.Modules) {
-		t.Errorf("it tells of a plan: %s, %+v", diff, obj.Status)
 	}
 }
 
@@ -168,10 +151,10 @@ func TestAnApplyTeachesNoOtherModulesThanItsPlan(t *testing.T) {
 	for placed, want := range map[string]string{"p": "p", "q": ""} {
 		obj := stackObject()
 		first := calling(t, obj, aTree(), "sha256:one")
-		record(obj, outcome{rec: plannedWith(first, &run.Modules{Moves: "far", Placed: "p"})})
+		record(obj, plannedWith(first, &run.Modules{Moves: "far", Placed: "p"}))
 		rec := plannedWith(first, &run.Modules{Moves: "far", Placed: placed})
 		rec.Spec.Operation = run.OperationApply
-		learnModules(obj, rec)
+		LearnModules(obj, rec)
 		if got := obj.Status.Modules.Placed; got != want {
 			t.Errorf("applied with %s: %q is known, want %q", placed, got, want)
 		}
@@ -200,43 +183,9 @@ func TestWhatIsLearnedOfModules(t *testing.T) {
 	} {
 		obj := stackObject()
 		obj.Status.Modules, obj.Status.ConfigDigest = test.had, test.rec.Config
-		learnModules(obj, test.rec)
+		LearnModules(obj, test.rec)
 		if diff := cmp.Diff(test.want, obj.Status.Modules); diff != "" || obj.Status.ConfigDigest != test.digest {
 			t.Errorf("%s: %s, (-want +got):\n%s", sentence, obj.Status.ConfigDigest, diff)
 		}
-	}
-}
-
-// A stack of before that is at rest learns what it calls from its next drift check, without being planned for it.
-func TestAQuietPassTellsOfModules(t *testing.T) {
-	obj := stackObject()
-	first := calling(t, obj, aTree(), "sha256:one")
-	obj.Status.ConfigDigest = first.digest
-	at := metav1.NewTime(finished.Add(-time.Minute))
-	obj.Status.LastDriftCheckAt = &at
-	setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, "")
-	rec := plannedWith(first, &run.Modules{})
-	if worthRecording(obj, rec) {
-		t.Error("a pass that found nothing is recorded")
-	}
-	leaveTrace(obj, rec)
-	if c := calling(t, obj, withFile("README.md", "other"), "sha256:two"); c.digest != obj.Status.ConfigDigest || obj.Status.LastPlanAt != nil {
-		t.Errorf("%+v, %+v", c.part, obj.Status)
-	}
-	// One that finds that newer modules read more has them planned with all they read.
-	leaveTrace(obj, run.Record{Config: first.settled, SettledConfig: first.settled,
-		Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}, Modules: &run.Modules{Moves: "far", Whole: "x"}}})
-	if c := calling(t, obj, aTree(), "sha256:one"); c.digest == obj.Status.ConfigDigest || c.part.digest != "" {
-		t.Errorf("%+v", c.part)
-	}
-}
-
-func TestACommitBesideSettledModulesTouchesNothing(t *testing.T) {
-	was, is := known{inputs: run.Inputs{Unsettled: "sha256:p"}, artifact: run.Artifact{Digest: "a"}, spec: &run.Spec{}}, known{inputs: run.Inputs{Part: "sha256:p"}, artifact: run.Artifact{Digest: "b"}, spec: &run.Spec{}}
-	if changes := changedInputs(was, is); len(changes) != 1 || !changes[0].Untouched {
-		t.Errorf("%+v", changes)
-	}
-	if changes := changedInputs(was, was); len(changes) != 0 {
-		t.Errorf("%+v", changes)
 	}
 }

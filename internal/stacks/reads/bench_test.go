@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"bytes"
@@ -130,20 +130,20 @@ func prove(t testing.TB, sources *Sources, objects []*infrav1.Terraform, digest 
 	t.Helper()
 	var configs []string
 	for _, obj := range objects {
-		key := moduleKey{digest: digest, dir: cleanDir(obj.Spec.Path)}
+		key := moduleKey{digest: digest, dir: CleanDir(obj.Spec.Path)}
 		m, err := sources.readModule(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := &inputs.Inputs{Variables: map[string]inputs.Variable{"size": {JSON: json.RawMessage(`3`)}}}
-		c, err := configure(obj, &program{artifact: run.Artifact{Digest: digest, Revision: "r"}, readModule: m}, in)
+		c, err := Configure(obj, &Program{artifact: run.Artifact{Digest: digest, Revision: "r"}, readModule: m}, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.part.digest == "" {
 			t.Fatal(c.part.why)
 		}
-		configs = append(configs, c.digest)
+		configs = append(configs, c.Digest)
 	}
 	return configs
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package plans
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +24,16 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
+
+const planID = "plan-main-0123456789"
+
+func stackObject(change ...func(*infrav1.Terraform)) *infrav1.Terraform {
+	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc", UID: "uid-1"}}
+	for _, c := range change {
+		c(obj)
+	}
+	return obj
+}
 
 func owners() []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "infra.contrib.fluxcd.io/v1alpha2", Kind: "Terraform", Name: "vpc", UID: "uid-1"}}
@@ -31,7 +43,7 @@ func hashOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) 
 
 func TestAReadablePlanIsMarkedAsToolsExpect(t *testing.T) {
 	text := []byte("\nChanges to Outputs:\n  + hello_world = \"Hello, World!\"\n")
-	human := readableObjects(stackObject(), readableHuman, planID, text)
+	human := objects(stackObject(), infrav1.ReadablePlanHuman, planID, text)
 	want := []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "tfplan-default-vpc",
 		Labels: map[string]string{"infra.contrib.fluxcd.io/plan-name": "vpc", "infra.contrib.fluxcd.io/plan-workspace": "default"},
 		Annotations: map[string]string{"savedPlan": planID, "infra.contrib.fluxcd.io/plan-full-name": "vpc",
@@ -43,7 +55,7 @@ func TestAReadablePlanIsMarkedAsToolsExpect(t *testing.T) {
 
 	document := []byte(`{"format_version":"1.2"}`)
 	inBlue := stackObject(func(t *infrav1.Terraform) { t.Spec.Workspace = "blue" })
-	secret := readableObjects(inBlue, readableJSON, planID, document)
+	secret := objects(inBlue, infrav1.ReadablePlanJSON, planID, document)
 	want = []client.Object{&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "tfplan-blue-vpc.json",
 		Labels: map[string]string{"infra.contrib.fluxcd.io/plan-name": "vpc.json", "infra.contrib.fluxcd.io/plan-workspace": "blue"},
 		Annotations: map[string]string{"savedPlan": planID, "encoding": "gzip", "infra.contrib.fluxcd.io/plan-full-name": "vpc.json",
@@ -58,10 +70,10 @@ func TestAReadablePlanIsMarkedAsToolsExpect(t *testing.T) {
 }
 
 // unpacked puts the pieces of a document together again.
-func unpacked(t *testing.T, objects []client.Object) []byte {
+func unpacked(t *testing.T, list []client.Object) []byte {
 	t.Helper()
 	var packed bytes.Buffer
-	for _, o := range objects {
+	for _, o := range list {
 		packed.Write(o.(*corev1.Secret).Data["tfplan"])
 	}
 	r, err := gzip.NewReader(&packed)
@@ -78,9 +90,9 @@ func unpacked(t *testing.T, objects []client.Object) []byte {
 func TestLongPlansAreSplit(t *testing.T) {
 	text := []byte(strings.Repeat("ä", maxChunk)) // of two bytes each, so that no piece ends at the limit but by chance
 	text = append([]byte("x"), text...)
-	objects := readableObjects(stackObject(), readableHuman, planID, text)
+	list := objects(stackObject(), infrav1.ReadablePlanHuman, planID, text)
 	var whole []byte
-	for i, o := range objects {
+	for i, o := range list {
 		m := o.(*corev1.ConfigMap)
 		piece := m.Data["tfplan"]
 		if m.Name != fmt.Sprintf("tfplan-default-vpc-%d", i) || m.Annotations["infra.contrib.fluxcd.io/plan-chunk"] != fmt.Sprint(i) ||
@@ -89,14 +101,14 @@ func TestLongPlansAreSplit(t *testing.T) {
 		}
 		whole = append(whole, piece...)
 	}
-	if len(objects) != 3 || !bytes.Equal(whole, text) {
-		t.Errorf("%d pieces, %d bytes of %d", len(objects), len(whole), len(text))
+	if len(list) != 3 || !bytes.Equal(whole, text) {
+		t.Errorf("%d pieces, %d bytes of %d", len(list), len(whole), len(text))
 	}
 
 	noise := make([]byte, 3*maxChunk)
 	rand.Read(noise)
 	document, _ := json.Marshal(noise) //nolint:errcheck // bytes
-	secrets := readableObjects(stackObject(), readableJSON, planID, document)
+	secrets := objects(stackObject(), infrav1.ReadablePlanJSON, planID, document)
 	if len(secrets) < 3 || secrets[2].GetName() != "tfplan-default-vpc.json-2" || !bytes.Equal(unpacked(t, secrets), document) {
 		t.Errorf("%d pieces", len(secrets))
 	}
@@ -105,23 +117,23 @@ func TestLongPlansAreSplit(t *testing.T) {
 func TestPlansThatAreTooLargeSayWhereTheyAre(t *testing.T) {
 	const see = "`yuba plan vpc -n team`"
 	text := bytes.Repeat([]byte("a line of a plan\n"), 64<<20/17)
-	objects := readableObjects(stackObject(), readableHuman, planID, text)
-	if len(objects) > maxChunks {
-		t.Fatalf("%d pieces", len(objects))
+	list := objects(stackObject(), infrav1.ReadablePlanHuman, planID, text)
+	if len(list) > maxChunks {
+		t.Fatalf("%d pieces", len(list))
 	}
-	last := objects[len(objects)-1].(*corev1.ConfigMap).Data["tfplan"]
+	last := list[len(list)-1].(*corev1.ConfigMap).Data["tfplan"]
 	if !strings.HasSuffix(last, "a line of a plan\n\n(truncated: the plan is too large to store here; see "+see+")\n") {
 		t.Errorf("it ends with %q", last[max(0, len(last)-120):])
 	}
 	noise := make([]byte, 20<<20)
 	rand.Read(noise)
 	for sentence, document := range map[string][]byte{"too large": noise, "left out by the runner": nil} {
-		secrets := readableObjects(stackObject(), readableJSON, planID, document)
+		secrets := objects(stackObject(), infrav1.ReadablePlanJSON, planID, document)
 		if got := string(unpacked(t, secrets)); len(secrets) != 1 || got != `{"message":"The plan is too large to store here; see `+see+`"}` {
 			t.Errorf("%s: %d pieces, %s", sentence, len(secrets), got)
 		}
 	}
-	if last := readableObjects(stackObject(), readableHuman, planID, []byte("bad \xff text"))[0].(*corev1.ConfigMap).Data["tfplan"]; last != "bad \uFFFD text" {
+	if last := objects(stackObject(), infrav1.ReadablePlanHuman, planID, []byte("bad \xff text"))[0].(*corev1.ConfigMap).Data["tfplan"]; last != "bad \uFFFD text" {
 		t.Errorf("what is no text is %q", last)
 	}
 }
@@ -134,5 +146,16 @@ func TestLabelsOfLongNames(t *testing.T) {
 	}
 	if got := labelValue(long[:63]); got != long[:63] {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestThePlansOfATenantsStackHaveItsLabel(t *testing.T) {
+	ofAcme := func(t *infrav1.Terraform) { t.Labels = map[string]string{tenantv1.LabelUID: "acme"} }
+	for _, form := range []string{infrav1.ReadablePlanHuman, infrav1.ReadablePlanJSON} {
+		for _, o := range objects(stackObject(ofAcme), form, planID, []byte("{}")) {
+			if o.GetLabels()[tenantv1.LabelUID] != "acme" {
+				t.Errorf("%T %s has the labels %v", o, o.GetName(), o.GetLabels())
+			}
+		}
 	}
 }

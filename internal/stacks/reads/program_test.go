@@ -1,12 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -25,10 +24,8 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
-	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
-	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // secretsOf answers for the Secrets of one namespace. The one called outputs is written by another stack.
@@ -70,7 +67,7 @@ func newSources(t *testing.T) (*Sources, *blob.Store, string) {
 }
 
 // configured puts an inline program together with its inputs.
-func configured(t *testing.T, secrets secretsOf, files map[string]string, change func(*infrav1.TerraformSpec)) (*configuration, error) {
+func configured(t *testing.T, secrets secretsOf, files map[string]string, change func(*infrav1.TerraformSpec)) (*Configuration, error) {
 	t.Helper()
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc"}}
 	obj.Spec.Inline = files
@@ -84,7 +81,7 @@ func configured(t *testing.T, secrets secretsOf, files map[string]string, change
 	if err != nil {
 		t.Fatal(err)
 	}
-	return configure(obj, prog, in)
+	return Configure(obj, prog, in)
 }
 
 func varsFrom(secret string) func(*infrav1.TerraformSpec) {
@@ -127,7 +124,7 @@ func TestFilesOfValues(t *testing.T) {
 				return
 			}
 			var spec run.Spec
-			c.into(&spec)
+			c.Into(&spec)
 			if diff := cmp.Diff(test.want, spec.VarFiles); diff != "" || len(spec.Variables) > 0 {
 				t.Errorf("variables %v\n%s", spec.Variables, diff)
 			}
@@ -138,13 +135,13 @@ func TestFilesOfValues(t *testing.T) {
 // expectProblem compares reason and the beginning or a part of the message.
 func expectProblem(t *testing.T, err error, want string) {
 	t.Helper()
-	var problem *configProblem
+	var problem *Problem
 	switch {
 	case want == "" && err == nil:
 	case !errors.As(err, &problem):
 		t.Fatalf("got %v, want %q", err, want)
-	case !strings.Contains(problem.reason+" "+problem.message, want):
-		t.Errorf("got %s %s, want %q", problem.reason, problem.message, want)
+	case !strings.Contains(problem.Reason+" "+problem.Message, want):
+		t.Errorf("got %s %s, want %q", problem.Reason, problem.Message, want)
 	}
 	if err != nil && strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a secret is shown: %v", err)
@@ -219,7 +216,7 @@ func TestLockingOfAnOwnBackend(t *testing.T) {
 			continue
 		}
 		var spec run.Spec
-		if c.into(&spec); !spec.NoPlanLock || (timeout != "") != (spec.LockTimeout > 0) {
+		if c.Into(&spec); !spec.NoPlanLock || (timeout != "") != (spec.LockTimeout > 0) {
 			t.Errorf("%s: %+v", timeout, spec)
 		}
 	}
@@ -236,7 +233,7 @@ func TestSettingsAndTokensReachTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var spec run.Spec
-	c.into(&spec)
+	c.Into(&spec)
 	want := run.Spec{Artifact: spec.Artifact, Variables: spec.Variables, CLIConfig: []byte("credentials {}"), Secrets: []string{"AKIA-s3cr3t"},
 		Backend: run.Backend{Kind: run.BackendOwn, Override: "terraform {\nbackend \"s3\" {}\n}\n", Settings: map[string]string{"access_key": "AKIA-s3cr3t"}}}
 	if diff := cmp.Diff(want, spec); diff != "" {
@@ -287,7 +284,7 @@ func TestDamagedInlineProgramIsStoredAgain(t *testing.T) {
 	}
 	// The module is known by now; a run finds the damage.
 	damage()
-	setCondition(obj, infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonArtifactFailed, "the run could not unpack it")
+	setReady(obj, metav1.ConditionFalse, infrav1.ReasonArtifactFailed)
 	if _, err := fresh.Find(t.Context(), obj, false); err != nil || !whole() {
 		t.Errorf("%v", err)
 	}
@@ -301,62 +298,5 @@ func TestReadModulesAreBounded(t *testing.T) {
 	}
 	if len(sources.modules) > 4 || sources.kept > maxModuleFiles || sources.modules[moduleKey{digest: "h"}] == nil {
 		t.Errorf("%d modules of %d bytes", len(sources.modules), sources.kept)
-	}
-}
-
-func TestUpgradeOnInit(t *testing.T) {
-	for sentence, test := range map[string]struct {
-		change func(*infrav1.Terraform)
-		want   bool
-	}{
-		"another revision":   {func(o *infrav1.Terraform) { o.Status.LastPlannedRevision = "before" }, true},
-		"another generation": {func(o *infrav1.Terraform) { o.Status.LastPlannedGeneration = 1 }, true},
-		"nothing new":        {func(*infrav1.Terraform) {}, false},
-		"another revision, never upgrade": {func(o *infrav1.Terraform) {
-			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(false)
-		}, false},
-		"another revision, asked for": {func(o *infrav1.Terraform) {
-			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(true)
-		}, true},
-	} {
-		obj := stackObject(func(o *infrav1.Terraform) {
-			o.Generation, o.Status.LastPlannedGeneration, o.Status.LastPlannedRevision = 2, 2, "now"
-			test.change(o)
-		})
-		config := &configuration{program: &program{artifact: run.Artifact{Revision: "now"}, readModule: &readModule{module: &module.Module{}}}}
-		p := passOver(obj)
-		p.config = config
-		if got := (&Reconciler{}).spec(&p.gathered).Upgrade; got != test.want {
-			t.Errorf("%s: upgrades %v", sentence, got)
-		}
-	}
-}
-
-func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
-	for _, c := range []struct {
-		reason, lastRun string
-		want            bool
-	}{
-		{infrav1.ReasonTemplateGenerationFailed, "failed", true}, {infrav1.ReasonInitFailed, "succeeded", true}, {infrav1.ReasonNewFailed, "succeeded", true},
-		{infrav1.ReasonPlanFailed, "succeeded", true}, {infrav1.ReasonPlanFailed, "failed", false}, {infrav1.ReasonApplyFailed, "succeeded", false},
-	} {
-		obj := stackObject()
-		obj.Status.LastRun = &infrav1.RunReference{Status: c.lastRun}
-		setReady(obj, metav1.ConditionFalse, c.reason, "something is missing")
-		p := passOver(obj)
-		p.facts.Source.Revision = "main@sha1:1"
-		describeRest(&p.decided)
-		if mended := conditions.Of(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
-			t.Errorf("%s after a run that %s: mended %v", c.reason, c.lastRun, mended)
-		}
-	}
-}
-
-func TestRecordsShowNoneOfIt(t *testing.T) {
-	rec := run.Record{Spec: run.Spec{Secrets: []string{"s3cr3t"}, CLIConfig: []byte("s3cr3t"), Files: []run.File{{Content: []byte("s3cr3t")}},
-		Backend: run.Backend{Settings: map[string]string{"a": "s3cr3t"}}}}
-	public, err := json.Marshal(rec.Public())
-	if err != nil || bytes.Contains(public, []byte("s3cr3t")) || bytes.Contains(public, []byte("czNjcjN0")) {
-		t.Errorf("%s %v", public, err)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"context"
@@ -101,7 +101,7 @@ func (s *Sources) moduleFiles(ctx context.Context, t *tree, key moduleKey) (map[
 		return nil, err
 	}
 	if !found {
-		return nil, &sourceError{lasting: true, message: fmt.Sprintf("the source has no directory %q. Check spec.path", key.dir)}
+		return nil, &SourceError{Lasting: true, Message: fmt.Sprintf("the source has no directory %q. Check spec.path", key.dir)}
 	}
 	return files, nil
 }

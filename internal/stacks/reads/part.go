@@ -1,25 +1,18 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"path"
 	"slices"
-	"strings"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -190,136 +183,4 @@ func setOf(names []string) map[string]bool {
 		set[name] = true
 	}
 	return set
-}
-
-// setPart says which part of the source counts for this very stack: what it is given may lead elsewhere, too.
-func (c *configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
-	c.part = c.program.part
-	if c.part.digest != "" {
-		if elsewhere := c.leadsElsewhere(); elsewhere != "" {
-			c.part.digest, c.part.why = "", elsewhere
-		}
-	}
-	return nil
-}
-
-// leadsElsewhere says what of the values that a stack gives may be a path out of its part; empty when nothing is.
-func (c *configuration) leadsElsewhere() string {
-	for _, name := range c.part.variables {
-		value, given := c.variables[name]
-		_, inFile := c.fromVarFiles[name]
-		_, beside := c.program.module.Assigned[name]
-		var text string
-		if !given || inFile || beside || json.Unmarshal(value.Value, &text) != nil || !plainName(text) {
-			return fmt.Sprintf("which files are read depends on var.%s", name)
-		}
-	}
-	for name, v := range c.variables {
-		if module.LeavesDirectory(string(v.Value)) {
-			return fmt.Sprintf("the value of var.%s may be a path out of its directory", name)
-		}
-	}
-	for _, e := range c.env {
-		if module.LeavesDirectory(e.Value) || strings.HasPrefix(e.Name, "TF_VAR_") && slices.Contains(c.part.variables, strings.TrimPrefix(e.Name, "TF_VAR_")) {
-			return fmt.Sprintf("the environment variable %s may be a path out of its directory", e.Name)
-		}
-	}
-	for _, f := range c.files {
-		if f.Location == run.FileInModule || module.LeavesDirectory(string(f.Content)) {
-			return fmt.Sprintf("the file %s is written into its directory, or may contain a path out of it", f.Path)
-		}
-	}
-	for name, value := range c.backend.Settings {
-		if module.LeavesDirectory(value) {
-			return fmt.Sprintf("the backend setting %s may be a path out of its directory", name)
-		}
-	}
-	if module.LeavesDirectory(c.backend.Override) || module.LeavesDirectory(string(c.cliConfig)) {
-		return "the backend or the CLI configuration may contain a path out of its directory"
-	}
-	return ""
-}
-
-// plainName: a name of one part that neither begins a path nor is one.
-func plainName(text string) bool {
-	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
-}
-
-// reading is what a program reads of the world while planning, in words; empty for nothing.
-func (c *configuration) reading() string {
-	world := slices.Concat(c.part.world, c.joined)
-	switch len(world) {
-	case 0:
-		return ""
-	case 1:
-		return world[0]
-	}
-	return fmt.Sprintf("%s and %d more", world[0], len(world)-1)
-}
-
-// recognize takes a digest over the whole archive for what it is, as earlier versions kept it: the archive is the same,
-// and so is the part of it that counts.
-func (p *gathered) recognize() {
-	if p.config == nil || p.config.whole == "" {
-		return
-	}
-	same := []*string{&p.facts.Stack.PlannedConfig}
-	if p.facts.Pending != nil {
-		same = append(same, &p.facts.Pending.Config)
-	}
-	if p.facts.Current != nil {
-		same = append(same, &p.facts.Current.Config)
-	}
-	if p.facts.Last != nil {
-		same = append(same, &p.facts.Last.Config)
-	}
-	for _, digest := range same {
-		if *digest == p.config.whole {
-			*digest = p.config.digest
-		}
-	}
-}
-
-// planned says whether the configuration as it is now is that of the last conclusive pass.
-func (p *gathered) planned() bool {
-	last := p.obj.Status.ConfigDigest
-	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.whole)
-}
-
-// about reports whether a run was about the configuration that a digest of the status stands for.
-func about(rec run.Record, digest string) bool {
-	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
-}
-
-// asPlanned has a plan applied with the very archive it was made of, which may be an older one than that of now.
-func (r *Reconciler) asPlanned(ctx context.Context, p *gathered, s *run.Spec) error {
-	if p.config == nil || p.config.part.digest == "" {
-		return nil // the archive is the same, or the plan would not fit
-	}
-	rec, err := r.Runs.Record(ctx, p.stack, s.Plan.RunID)
-	switch {
-	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
-		return nil // whether the plan itself is there is for the run to find out
-	case err != nil:
-		return fmt.Errorf("read the run that made plan %s of %s: %w", s.Plan.ID, p.stack, err)
-	}
-	s.Artifact, s.Part = rec.Spec.Artifact, rec.Spec.Part
-	return nil
-}
-
-// inputsOnRecord is what a run's record says of the configuration beside the run's spec.
-func (p *gathered) inputsOnRecord() *run.Inputs {
-	part := p.config.part
-	in := &run.Inputs{Part: part.digest, Dirs: part.dirs, Whole: part.why, Unsettled: part.unsettled}
-	if in.MayBe() == "" {
-		in.Dirs = nil
-	}
-	for _, outputs := range p.dependencyOutputs {
-		if in.Outputs == nil {
-			in.Outputs = map[string]string{}
-		}
-		name, digest, _ := strings.Cut(outputs, "=")
-		in.Outputs[name] = digest
-	}
-	return in
 }

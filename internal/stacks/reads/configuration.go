@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"cmp"
@@ -20,9 +20,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// configuration is everything that decides what a plan says, apart from the world.
-type configuration struct {
-	program   *program
+// Configuration is everything that decides what a plan says, apart from the world.
+type Configuration struct {
+	// Digest covers all of this. Whole is the same with the whole archive instead of the part that the
+	// stack reads, as earlier versions recorded it; empty when the stack reads all of the archive.
+	Digest, Whole string
+	// Settled is what Digest is, or would be, once the remote modules of the program are settled; empty
+	// when it calls none, or when the whole archive counts in any case.
+	Settled  string
+	Warnings []string
+	// Origins say where values come from.
+	Origins map[string]string
+
+	program   *Program
 	variables map[string]run.Variable
 	env       []run.EnvVar
 	backend   run.Backend
@@ -33,42 +43,42 @@ type configuration struct {
 	cliConfig    []byte
 	// secrets are texts to mask beside the values marked as secret.
 	secrets []string
-	// open are the variables, and "env " with the names of the environment, that come from Secrets and are known to be no secrets.
-	// For the digest they are secrets as ever, so that nothing is planned anew when that becomes known.
+	// open are the variables, and "env " with the names of the environment, that come from Secrets and
+	// are known not to be secret. The digest ignores that, so that learning it causes no plan.
 	open map[string]bool
 	// planLock and lockTimeout say how the tool treats the lock of an own backend. They change no plan.
 	planLock    bool
 	lockTimeout time.Duration
-	warnings    []string
-	// part is what of the source counts, joined what the files that join the root module read of the world.
+	// part is the part of the source that counts; joined is what the files that join the root module
+	// read of the world.
 	part   part
 	joined []string
-	// origins say where values come from.
-	origins map[string]string
-	// lent are the names that went from varsFrom into the environment, with what says their types.
+	// lent are the names that went from varsFrom into the environment, with the names of their types.
 	lent []string
-	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
-	// it, and empty when there is no difference.
-	digest, whole string
-	// settled is what the digest is, or would be, if the modules from elsewhere that the program calls are settled; empty
-	// when it calls none, or the whole archive counts in any case.
-	settled string
+	// outputs are the digests of the outputs of the stacks that this one depends on, as "name=digest".
+	outputs []string
 }
 
-// into writes the configuration into a run's spec.
-func (c *configuration) into(s *run.Spec) {
+// Into writes the configuration into a run's spec.
+func (c *Configuration) Into(s *run.Spec) {
 	s.Artifact, s.Backend = c.program.artifact, c.backend
 	s.Variables, s.Env = c.opened()
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
 	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
-	// Modules that stay as long as the working directory may read more of the source once it is lost.
+	// A lost working directory may be made anew with modules that read more of the source.
 	if s.Part = nil; c.part.digest != "" && !c.part.loose {
 		s.Part = &run.Part{Paths: slices.Concat(c.part.dirs, c.part.files), Digest: c.part.digest}
 	}
 }
 
-// opened are variables and environment as runs get them: what is known to be no secret is not marked as one.
-func (c *configuration) opened() (map[string]run.Variable, []run.EnvVar) {
+// Encrypts reports whether tofu encrypts the state: then only tofu can read its outputs.
+func (c *Configuration) Encrypts() bool {
+	return c.program.module.Encrypted ||
+		slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == "TF_ENCRYPTION" && e.Value != "" })
+}
+
+// opened are variables and environment as runs get them: values known not to be secret are not marked.
+func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	if len(c.open) == 0 {
 		return c.variables, c.env
 	}
@@ -85,21 +95,21 @@ func (c *configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	return variables, env
 }
 
-// configProblem says what is wrong with a stack's inputs or program, for people. It is passing when a controller may mend it: that of an
+// Problem says what is wrong with a stack's inputs or program, for people. It is passing when a controller may mend it: that of an
 // object which the inputs come from. Otherwise a person must change something.
-type configProblem struct {
-	reason, message string
-	passing         bool
+type Problem struct {
+	Reason, Message string
+	Passing         bool
 }
 
-func (p *configProblem) Error() string { return p.message }
+func (p *Problem) Error() string { return p.Message }
 
-// configure puts program and inputs together and checks that they fit. A *configProblem is the user's to solve.
-func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*configuration, error) {
+// configure puts program and inputs together and checks that they fit. A *Problem is the user's to solve.
+func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Configuration, error) {
 	if refused := refusedFields(&obj.Spec); refused != "" {
-		return nil, &configProblem{reason: infrav1.ReasonFieldNotSupported, message: refused}
+		return nil, &Problem{Reason: infrav1.ReasonFieldNotSupported, Message: refused}
 	}
-	c := &configuration{program: prog, variables: map[string]run.Variable{}, open: map[string]bool{}, warnings: in.Warnings, origins: in.Origins}
+	c := &Configuration{program: prog, variables: map[string]run.Variable{}, open: map[string]bool{}, Warnings: in.Warnings, Origins: in.Origins}
 	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
 		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setLent, c.setVariables, c.setPart,
 	} {
@@ -107,17 +117,17 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 			return nil, err
 		}
 	}
-	c.digest = c.sum(obj)
+	c.Digest = c.sum(obj)
 	if c.part.digest != "" {
-		c.whole = c.sumWith(obj, c.program.artifact.Digest)
+		c.Whole = c.sumWith(obj, c.program.artifact.Digest)
 	}
 	return c, nil
 }
 
-func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	backend, err := inputs.Backend(obj, in)
 	if err != nil {
-		return &configProblem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
+		return &Problem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
 	}
 	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
 	for _, s := range in.Settings {
@@ -139,19 +149,19 @@ func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 }
 
 // setLocking reads what the stack says about the lock of a backend of its own. Plans on the managed backend take none.
-func (c *configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
+func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
 	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
 		timeout, err := time.ParseDuration(t.LockTimeout)
 		if err != nil || timeout < 0 {
-			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf("spec.tfstate.lockTimeout: %q is not a duration such as 30s", t.LockTimeout)}
+			return &Problem{Reason: infrav1.ReasonPlanFailed, Message: fmt.Sprintf("spec.tfstate.lockTimeout: %q is not a duration such as 30s", t.LockTimeout)}
 		}
 		c.lockTimeout = timeout
 	}
 	return nil
 }
 
-func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	values := in.Values()
 	for name := range values {
 		// The tool takes the value of the last file of values, and the one here with its type does not count.
@@ -170,7 +180,7 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 	}
 	converted, problems, warnings := module.CheckVariables(m, values, append(in.EnvNames(), c.lent...)...)
 	if len(problems) > 0 {
-		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error(), othersMayMend(problems, values, in)}
+		return &Problem{infrav1.ReasonVarsGenerationFailed, problems.Error(), othersMayMend(problems, values, in)}
 	}
 	for name, value := range converted {
 		sensitive := m.Variables[name] != nil && m.Variables[name].Sensitive
@@ -178,7 +188,7 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 		c.open[name] = in.Variables[name].Open && !sensitive
 	}
 	if c.program.template == nil { // a template may use what the module does not declare
-		c.warnings = append(c.warnings, warnings...)
+		c.Warnings = append(c.Warnings, warnings...)
 	}
 	for _, text := range in.Inserted {
 		c.secrets = append(c.secrets, text.Reveal())
@@ -198,16 +208,16 @@ func othersMayMend(problems module.Problems, values map[string]json.RawMessage, 
 
 // sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
 // the object's UID to tell nobody whether two stacks share a password.
-func (c *configuration) sum(obj *infrav1.Terraform) string {
+func (c *Configuration) sum(obj *infrav1.Terraform) string {
 	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
 }
 
 // sumWith is the digest with what counts of the source: its archive, or the part of it that can be read.
-func (c *configuration) sumWith(obj *infrav1.Terraform, source string) string {
+func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, part := range []any{
-		"yuba configuration 1", obj.UID, source, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
+		"yuba configuration 1", obj.UID, source, CleanDir(obj.Spec.Path), obj.WorkspaceName(),
 		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
 	} {
 		encode(enc, part)
@@ -217,8 +227,8 @@ func (c *configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
 		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
 	}
-	// Who is to be asked about plans, and in which form they are to be kept, is found out with a plan.
-	if hooks, form := activeWebhooks(obj), readableForm(obj); len(hooks) > 0 || form != "" {
+	// Webhooks are asked about a new plan, and its readable form is kept when it is made.
+	if hooks, form := obj.ActiveWebhooks(), obj.ReadablePlanForm(); len(hooks) > 0 || form != "" {
 		encode(enc, []any{"plans", obj.Spec.Webhooks, form})
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
@@ -249,8 +259,8 @@ func refusal(names []string) string {
 	return fmt.Sprintf("This version does not support %s, and ignoring it could do harm. No runs start", sentence(names))
 }
 
-// ignoredFields says which fields have no effect and do no harm by it.
-func ignoredFields(s *infrav1.TerraformSpec) []string {
+// IgnoredFields says which fields have no effect and do no harm by it.
+func IgnoredFields(s *infrav1.TerraformSpec) []string {
 	var warnings []string
 	for _, name := range fieldNames(s, infrav1.SupportIgnored) {
 		warnings = append(warnings, name+" has no effect yet")

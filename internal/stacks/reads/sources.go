@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"bytes"
@@ -106,31 +106,34 @@ type varFile struct {
 	diags    diagnostic.List
 }
 
-// program is a stack's source as it is now.
-type program struct {
+// Program is a stack's source as it is now.
+type Program struct {
 	artifact run.Artifact
 	*readModule
 }
 
-// sourceError says why there is no program, for people.
-type sourceError struct {
-	message string
-	denied  bool
-	// lasting is true when the stack or its source must change first, and both are watched.
-	lasting bool
-	// revision is that of the artifact that cannot be used; empty when there is none.
-	revision string
+// Revision is the revision of the source.
+func (p *Program) Revision() string { return p.artifact.Revision }
+
+// SourceError says why there is no program, for people.
+type SourceError struct {
+	Message string
+	Denied  bool
+	// Lasting is true when the stack or its source must change first, and both are watched.
+	Lasting bool
+	// Revision is that of the artifact that cannot be used; empty when there is none.
+	Revision string
 }
 
-func (e *sourceError) Error() string { return e.message }
+func (e *SourceError) Error() string { return e.Message }
 
-// Find returns the stack's program. A *sourceError is the user's to solve; other errors are transient.
-func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*program, error) {
+// Find returns the stack's program. A *SourceError is the user's to solve; other errors are transient.
+func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*Program, error) {
 	a, err := s.artifact(ctx, obj, crossNamespace)
 	if err != nil {
 		return nil, ofRevision(err, a.Revision)
 	}
-	key := moduleKey{digest: a.Digest, dir: cleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
+	key := moduleKey{digest: a.Digest, dir: CleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
 	m, err := s.readModule(ctx, key)
 	if files, inline := obj.InlineProgram(); err != nil && inline {
 		// What is stored may be damaged, and the program is at hand: storing it again repairs it.
@@ -142,17 +145,17 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	if err != nil {
 		return nil, ofRevision(err, a.Revision)
 	}
-	return &program{artifact: a, readModule: m}, nil
+	return &Program{artifact: a, readModule: m}, nil
 }
 
 // ofRevision says of which artifact the error tells.
 func ofRevision(err error, revision string) error {
-	var missing *sourceError
+	var missing *SourceError
 	if !errors.As(err, &missing) {
 		return err
 	}
 	told := *missing
-	told.revision = revision
+	told.Revision = revision
 	return &told
 }
 
@@ -166,7 +169,7 @@ func joinsModule(spec *infrav1.TerraformSpec) bool {
 	return false
 }
 
-func cleanDir(dir string) string {
+func CleanDir(dir string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir), "/")
 }
 
@@ -177,12 +180,12 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 	}
 	ref := obj.Spec.SourceRef
 	if ref == nil {
-		return run.Artifact{}, &sourceError{lasting: true, message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
+		return run.Artifact{}, &SourceError{Lasting: true, Message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
 	}
 	namespace := obj.SourceNamespace()
 	if namespace != obj.Namespace && !crossNamespace {
-		return run.Artifact{}, &sourceError{denied: true,
-			message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
+		return run.Artifact{}, &SourceError{Denied: true,
+			Message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
 	}
 	name := types.NamespacedName{Namespace: namespace, Name: ref.Name}
 	if atRest(obj) {
@@ -198,7 +201,7 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)
 	if err != nil {
-		return run.Artifact{}, &sourceError{lasting: true, message: err.Error()}
+		return run.Artifact{}, &SourceError{Lasting: true, Message: err.Error()}
 	}
 	size := int64(packed.Len())
 	ok, err := s.Store.HasArtifact(ctx, digest)
@@ -237,22 +240,22 @@ func newSource(kind string) sourceObject {
 func (s *Sources) referenced(ctx context.Context, kind string, name types.NamespacedName) (run.Artifact, error) {
 	obj := newSource(kind)
 	if obj == nil {
-		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
+		return run.Artifact{}, &SourceError{Lasting: true, Message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
 	}
 	err := s.Reader.Get(ctx, name, obj)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return run.Artifact{}, &sourceError{message: fmt.Sprintf(
+		return run.Artifact{}, &SourceError{Message: fmt.Sprintf(
 			"could not get Source object: this API does not serve the kind %s; `yuba push` creates an ExternalArtifact", kind)}
 	case apierrors.IsNotFound(err):
-		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
+		return run.Artifact{}, &SourceError{Lasting: true, Message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
 	case err != nil:
 		return run.Artifact{}, fmt.Errorf("get source %s %s: %w", kind, name, err)
 	}
 	a := obj.GetArtifact()
 	s.seen.note(kind, name, obj, a)
 	if a == nil || a.Digest == "" {
-		return run.Artifact{}, &sourceError{message: notReady(kind, name, obj)}
+		return run.Artifact{}, &SourceError{Message: notReady(kind, name, obj)}
 	}
 	return s.stored(ctx, kind, name, a)
 }
@@ -285,18 +288,18 @@ func (s *Sources) stored(ctx context.Context, kind string, name types.Namespaced
 		out.Size = *a.Size
 	}
 	if _, err := blob.ArtifactKey(a.Digest); err != nil {
-		return out, &sourceError{message: fmt.Sprintf("%s %s: %s", kind, name, err)}
+		return out, &SourceError{Message: fmt.Sprintf("%s %s: %s", kind, name, err)}
 	}
 	ok, err := s.Store.HasArtifact(ctx, a.Digest)
 	if err != nil {
 		return out, err
 	}
 	if !ok && s.Ours != nil && s.Ours(a.URL) {
-		return out, &sourceError{message: fmt.Sprintf("the archive of %s %s, revision %s, is not in the store. %s", kind, name, a.Revision, bringBack(kind, name))}
+		return out, &SourceError{Message: fmt.Sprintf("the archive of %s %s, revision %s, is not in the store. %s", kind, name, a.Revision, bringBack(kind, name))}
 	}
 	if !ok {
 		if out.Size, err = s.fetch(ctx, a); err != nil {
-			return out, &sourceError{message: fmt.Sprintf("fetch the artifact of %s %s from %s: %s", kind, name, a.URL, err)}
+			return out, &SourceError{Message: fmt.Sprintf("fetch the artifact of %s %s from %s: %s", kind, name, a.URL, err)}
 		}
 	}
 	return out, nil

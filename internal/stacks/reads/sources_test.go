@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"errors"
@@ -60,8 +60,8 @@ func TestALostArchiveOfThisServerIsNotAskedOfItself(t *testing.T) {
 	} {
 		asked = false
 		_, err := sources.stored(t.Context(), test.kind, name, artifact(test.path))
-		var told *sourceError
-		if !errors.As(err, &told) || !strings.Contains(told.message, test.want) {
+		var told *SourceError
+		if !errors.As(err, &told) || !strings.Contains(told.Message, test.want) {
 			t.Errorf("%s %s: %v", test.kind, test.path, err)
 		}
 		if asked != (test.path == "/theirs/x") {

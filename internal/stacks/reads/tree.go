@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"context"
@@ -120,7 +120,7 @@ func (s *Sources) readTree(ctx context.Context, digest string) (*tree, error) {
 }
 
 func unreadable(digest string, err error) error {
-	return &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
+	return &SourceError{Message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
 }
 
 // selectFiles reads files of an archive: from what is known of it, or, when that is too much, from the archive itself.

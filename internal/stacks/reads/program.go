@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -21,28 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// inputReasons are the reasons that tofu-controller gives when one of these is missing or wrong.
-var inputReasons = map[inputs.Part]string{
-	inputs.PartAccess: infrav1.ReasonAccessDenied, inputs.PartTool: infrav1.ReasonNewFailed, inputs.PartFiles: infrav1.ReasonInitFailed,
-	inputs.PartVariables: infrav1.ReasonVarsGenerationFailed, inputs.PartTemplate: infrav1.ReasonTemplateGenerationFailed,
-	inputs.PartBackend: infrav1.ReasonInitFailed,
-}
-
-// toldOfInputs says whether Ready tells that inputs were missing, which some of its reasons do that runs have as well:
-// those count when the last run did not fail.
-func toldOfInputs(obj *infrav1.Terraform) bool {
-	last := obj.Status.LastRun
-	switch conditions.Of(obj, infrav1.ConditionReady).Reason {
-	case infrav1.ReasonTemplateGenerationFailed:
-		return true
-	case infrav1.ReasonInitFailed, infrav1.ReasonNewFailed, infrav1.ReasonPlanFailed:
-		return last != nil && last.Status == string(run.OutcomeSucceeded)
-	}
-	return false
-}
-
 // setFiles takes over the files that are written for the tool.
-func (c *configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	for _, f := range in.Files {
 		c.files = append(c.files, run.File{Location: run.FileLocation(f.Location), Path: f.Path, Content: []byte(f.Content.Reveal()), Secret: true})
 	}
@@ -52,7 +31,7 @@ func (c *configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error 
 
 // setModule makes the root module what the tool will find: with files that are not the source's, main.tf rendered, and
 // the files of values that the stack names.
-func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	joining, secret := c.joining(), map[string]bool{}
 	for name := range joining {
 		secret[name] = true
@@ -74,8 +53,8 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 		maps.Copy(files, joining)
 		with := *c.program.readModule
 		with.module, with.diags = module.Parse(files)
-		c.joined = module.NewReader(func(string) map[string][]byte { return nil }).With(cmp.Or(cleanDir(obj.Spec.Path), "."), files).World
-		c.program = &program{artifact: c.program.artifact, readModule: &with}
+		c.joined = module.NewReader(func(string) map[string][]byte { return nil }).With(cmp.Or(CleanDir(obj.Spec.Path), "."), files).World
+		c.program = &Program{artifact: c.program.artifact, readModule: &with}
 	}
 	for _, f := range c.files {
 		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) != "." {
@@ -83,13 +62,13 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 		}
 	}
 	if err := c.program.diags.AsError(); err != nil {
-		return &configProblem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in), in.MayChange}
+		return &Problem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in), in.MayChange}
 	}
 	return c.setVarFiles(obj, in)
 }
 
 // joining are the files that come from Secrets into the root module itself.
-func (c *configuration) joining() map[string][]byte {
+func (c *Configuration) joining() map[string][]byte {
 	files := map[string][]byte{}
 	for _, f := range c.files {
 		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) == "." {
@@ -115,12 +94,12 @@ func shown(diags diagnostic.List, secret map[string]bool, in *inputs.Inputs) str
 func render(text []byte, in *inputs.Inputs) ([]byte, error) {
 	data, err := in.TemplateData()
 	if err != nil {
-		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, err.Error(), in.MayChange}
+		return nil, &Problem{infrav1.ReasonVarsGenerationFailed, err.Error(), in.MayChange}
 	}
 	rendered, err := template.File(templateName, text, data)
 	var wrong *template.Error
 	if errors.As(err, &wrong) {
-		return nil, &configProblem{infrav1.ReasonTemplateGenerationFailed, in.Hide(err.Error()), in.MayChange}
+		return nil, &Problem{infrav1.ReasonTemplateGenerationFailed, in.Hide(err.Error()), in.MayChange}
 	}
 	return rendered, err
 }
@@ -134,52 +113,53 @@ func secretTexts(in *inputs.Inputs) []string {
 		}
 		var value any
 		if json.Unmarshal(v.JSON, &value) == nil {
-			texts = append(texts, stringsIn(value)...)
+			texts = append(texts, StringsIn(value)...)
 		}
 	}
 	return texts
 }
 
-func stringsIn(value any) []string {
+// StringsIn lists the strings in a decoded JSON value.
+func StringsIn(value any) []string {
 	var found []string
 	switch v := value.(type) {
 	case string:
 		found = append(found, v)
 	case []any:
 		for _, item := range v {
-			found = append(found, stringsIn(item)...)
+			found = append(found, StringsIn(item)...)
 		}
 	case map[string]any:
 		for _, item := range v {
-			found = append(found, stringsIn(item)...)
+			found = append(found, StringsIn(item)...)
 		}
 	}
 	return found
 }
 
 // setVarFiles finds the files of values in the source, or among the files that are written into the root module.
-func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	c.fromVarFiles = map[string]module.Position{}
 	for i, name := range varFilesOf(&obj.Spec) {
 		given := obj.Spec.TfVarsFiles[i]
 		if name == ".." || strings.HasPrefix(name, "../") {
-			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
+			return &Problem{Reason: infrav1.ReasonPlanFailed, Message: fmt.Sprintf(
 				"spec.tfVarsFiles[%d]: %q is outside of the source. Paths are relative to the source's root", i, given)}
 		}
 		file, ok := c.program.varFiles[name]
-		if content, placed := c.placed(name, cleanDir(obj.Spec.Path)); placed {
+		if content, placed := c.placed(name, CleanDir(obj.Spec.Path)); placed {
 			assigned, diags := module.Assignments(name, content)
 			if err := diags.AsError(); err != nil {
-				return &configProblem{infrav1.ReasonPlanFailed, shown(diags, map[string]bool{name: true}, in), in.MayChange}
+				return &Problem{infrav1.ReasonPlanFailed, shown(diags, map[string]bool{name: true}, in), in.MayChange}
 			}
 			file, ok = varFile{assigned: assigned}, true
 		}
 		if !ok {
-			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
+			return &Problem{Reason: infrav1.ReasonPlanFailed, Message: fmt.Sprintf(
 				"tfvars file's path does not exist: %s (spec.tfVarsFiles[%d]; paths are relative to the source's root, not to spec.path)", given, i)}
 		}
 		if err := file.diags.AsError(); err != nil {
-			return &configProblem{infrav1.ReasonPlanFailed, in.Hide(err.Error()), in.MayChange}
+			return &Problem{infrav1.ReasonPlanFailed, in.Hide(err.Error()), in.MayChange}
 		}
 		maps.Copy(c.fromVarFiles, file.assigned)
 		c.varFiles = append(c.varFiles, name)
@@ -188,7 +168,7 @@ func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) e
 }
 
 // placed returns the content of a file that is written to that path of the source.
-func (c *configuration) placed(name, dir string) (content []byte, ok bool) {
+func (c *Configuration) placed(name, dir string) (content []byte, ok bool) {
 	for _, f := range c.files {
 		if f.Location == run.FileInModule && path.Join(dir, f.Path) == name {
 			content, ok = f.Content, true

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package reads
 
 import (
 	"bytes"
@@ -16,10 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -193,118 +191,56 @@ func TestWhatIsReadOfTheWorldIsSeenAlsoWhereTheWholeSourceCounts(t *testing.T) {
 		}
 	}
 	obj := stackObject()
-	c := &configuration{program: &program{readModule: &readModule{module: &module.Module{}}},
+	c := &Configuration{program: &Program{readModule: &readModule{module: &module.Module{}}},
 		files: []run.File{{Location: run.FileInModule, Path: "m/main.tf"}, {Location: run.FileInModule, Path: "m/x.json"}, {Location: run.FileInHome, Path: "m/main.tf"}}}
-	if err := c.setModule(obj, &inputs.Inputs{}); err != nil || c.reading() != "the file m/main.tf, which is written into a module" {
-		t.Errorf("%v, %q", err, c.reading())
+	if err := c.setModule(obj, &inputs.Inputs{}); err != nil || c.Reading() != "the file m/main.tf, which is written into a module" {
+		t.Errorf("%v, %q", err, c.Reading())
 	}
 }
 
 func TestValuesThatMayBePathsMakeEverythingCount(t *testing.T) {
 	for sentence, test := range map[string]struct {
-		change func(*configuration)
+		change func(*Configuration)
 		narrow bool
 	}{
-		"none":            {func(*configuration) {}, true},
-		"harmless":        {func(c *configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`"a..b/c"`)} }, true},
-		"a variable":      {func(c *configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`{"p":"../x"}`)} }, false},
-		"an escape":       {func(c *configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`"\u002e\u002e/x"`)} }, false},
-		"the environment": {func(c *configuration) { c.env = []run.EnvVar{{Name: "P", Value: "../x"}} }, false},
-		"a file":          {func(c *configuration) { c.files = []run.File{{Location: run.FileInHome, Content: []byte("../x")}} }, false},
-		"a file in it":    {func(c *configuration) { c.files = []run.File{{Location: run.FileInModule}} }, false},
-		"a file at home":  {func(c *configuration) { c.files = []run.File{{Location: run.FileInHome}} }, true},
-		"the backend":     {func(c *configuration) { c.backend.Override = `path = "../x"` }, false},
-		"a setting":       {func(c *configuration) { c.backend.Settings = map[string]string{"path": "../x"} }, false},
-		"the tool's own":  {func(c *configuration) { c.cliConfig = []byte("../x") }, false},
-		"a name": {func(c *configuration) {
+		"none":            {func(*Configuration) {}, true},
+		"harmless":        {func(c *Configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`"a..b/c"`)} }, true},
+		"a variable":      {func(c *Configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`{"p":"../x"}`)} }, false},
+		"an escape":       {func(c *Configuration) { c.variables["v"] = run.Variable{Value: json.RawMessage(`"\u002e\u002e/x"`)} }, false},
+		"the environment": {func(c *Configuration) { c.env = []run.EnvVar{{Name: "P", Value: "../x"}} }, false},
+		"a file":          {func(c *Configuration) { c.files = []run.File{{Location: run.FileInHome, Content: []byte("../x")}} }, false},
+		"a file in it":    {func(c *Configuration) { c.files = []run.File{{Location: run.FileInModule}} }, false},
+		"a file at home":  {func(c *Configuration) { c.files = []run.File{{Location: run.FileInHome}} }, true},
+		"the backend":     {func(c *Configuration) { c.backend.Override = `path = "../x"` }, false},
+		"a setting":       {func(c *Configuration) { c.backend.Settings = map[string]string{"path": "../x"} }, false},
+		"the tool's own":  {func(c *Configuration) { c.cliConfig = []byte("../x") }, false},
+		"a name": {func(c *Configuration) {
 			c.part.variables = []string{"e"}
 			c.variables["e"] = run.Variable{Value: json.RawMessage(`"prod"`)}
 		}, true},
-		"a name's default": {func(c *configuration) { c.program.part.variables = []string{"e"} }, false},
-		"a path for a name": {func(c *configuration) {
+		"a name's default": {func(c *Configuration) { c.program.part.variables = []string{"e"} }, false},
+		"a path for a name": {func(c *Configuration) {
 			c.program.part.variables = []string{"e"}
 			c.variables["e"] = run.Variable{Value: json.RawMessage(`"a/b"`)}
 		}, false},
-		"a name in a file of values": {func(c *configuration) {
+		"a name in a file of values": {func(c *Configuration) {
 			c.program.part.variables = []string{"e"}
 			c.variables["e"] = run.Variable{Value: json.RawMessage(`"prod"`)}
 			c.fromVarFiles = map[string]module.Position{"e": {}}
 		}, false},
-		"a name in the environment": {func(c *configuration) {
+		"a name in the environment": {func(c *Configuration) {
 			c.program.part.variables = []string{"e"}
 			c.variables["e"] = run.Variable{Value: json.RawMessage(`"prod"`)}
 			c.env = []run.EnvVar{{Name: "TF_VAR_e", Value: "x"}}
 		}, false},
 	} {
-		c := &configuration{variables: map[string]run.Variable{}, program: &program{artifact: run.Artifact{Digest: "sha256:a"},
+		c := &Configuration{variables: map[string]run.Variable{}, program: &Program{artifact: run.Artifact{Digest: "sha256:a"},
 			readModule: &readModule{module: &module.Module{}, part: part{digest: "sha256:part"}}}}
 		test.change(c)
 		if err := c.setPart(stackObject(), nil); err != nil || (c.part.digest != "") != test.narrow {
 			t.Errorf("%s: %v, %+v", sentence, err, c.part)
 		}
 	}
-}
-
-// What earlier versions kept of a stack is a digest over its whole archive. It must count for what it is.
-func TestDigestsOfEarlierVersionsAreRecognized(t *testing.T) {
-	before := &configuration{variables: map[string]run.Variable{}, program: &program{artifact: run.Artifact{Digest: "sha256:a"}, readModule: &readModule{module: &module.Module{}}}}
-	obj := stackObject()
-	old := before.sum(obj)
-	now := *before
-	now.part.digest = "sha256:part"
-	now.digest, now.whole = now.sum(obj), now.sumWith(obj, "sha256:a")
-	if now.whole != old || now.digest == old {
-		t.Fatalf("before %s, now %s and %s", old, now.digest, now.whole)
-	}
-	p := passOver(obj)
-	p.config = &now
-	p.facts = decide.Facts{Config: now.digest, Stack: decide.Stack{PlannedConfig: old}, Pending: &decide.Plan{Config: old},
-		Current: &decide.Run{Config: old}, Last: &decide.Run{Config: "sha256:another"}}
-	p.recognize()
-	f := p.facts
-	if f.Stack.PlannedConfig != f.Config || f.Pending.Config != f.Config || f.Current.Config != f.Config || f.Last.Config != "sha256:another" {
-		t.Errorf("%+v", f)
-	}
-	obj.Status.ConfigDigest = old
-	rec := run.Record{Config: now.digest, WholeConfig: now.whole, Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}}}
-	setReady(obj, "True", infrav1.ReasonApplied, "")
-	if worthRecording(obj, rec) {
-		t.Error("a pass that finds nothing writes the new digest only to have it written")
-	}
-	obj.Status.ConfigDigest, rec.WholeConfig = "", ""
-	if !worthRecording(obj, rec) {
-		t.Error("the first plan after all was forgotten is not recorded")
-	}
-}
-
-func TestARevisionThatDoesNotTouchAStackIsNotWritten(t *testing.T) {
-	for sentence, test := range map[string]struct {
-		part       string
-		dependants []infrav1.Terraform
-		want       string
-	}{
-		"one that the stack is no part of":           {"sha256:part", nil, "old"},
-		"one of which a dependant waits to hear":     {"sha256:part", []infrav1.Terraform{sourced("live")}, revision},
-		"one that a dependant of another source has": {"sha256:part", []infrav1.Terraform{sourced("other")}, "old"},
-		"one with the very same archive":             {"", nil, revision},
-	} {
-		obj := sourced("live")
-		obj.Status.ConfigDigest, obj.Status.LastPlannedRevision = "sha256:c", "old"
-		p := passOver(&obj)
-		p.dependants = test.dependants
-		p.config = &configuration{part: part{digest: test.part}}
-		p.facts = decide.Facts{Config: "sha256:c", Source: decide.Source{Ready: true, Revision: revision}}
-		p.describeAs(decide.Decision{Verb: decide.VerbRest})
-		if got := obj.Status.LastPlannedRevision; got != test.want {
-			t.Errorf("%s: planned %q, want %q", sentence, got, test.want)
-		}
-	}
-}
-
-func sourced(name string) infrav1.Terraform {
-	return *stackObject(func(t *infrav1.Terraform) {
-		t.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: name}
-	})
 }
 
 // TestWhatTofuReadsCounts is the law behind all this, held against the real tofu: when a file changes and the plan says
@@ -402,4 +338,15 @@ func toldByTofu(t *testing.T, tofu string, files map[string]string) string {
 		}
 	}
 	return strings.ReplaceAll(text.String(), dir, "")
+}
+
+// Earlier versions recorded a digest over the whole archive; Whole must stay what that was.
+func TestTheDigestOfTheWholeArchiveStaysWhatItWas(t *testing.T) {
+	before := &Configuration{variables: map[string]run.Variable{}, program: &Program{artifact: run.Artifact{Digest: "sha256:a"}, readModule: &readModule{module: &module.Module{}}}}
+	obj := stackObject()
+	now := *before
+	now.part.digest = "sha256:part"
+	if old := before.sum(obj); now.sumWith(obj, "sha256:a") != old || now.sum(obj) == old {
+		t.Errorf("before %s, now %s and %s", old, now.sum(obj), now.sumWith(obj, "sha256:a"))
+	}
 }

@@ -1,0 +1,139 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reads
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// setPart says which part of the source counts for this very stack: what it is given may lead elsewhere, too.
+func (c *Configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
+	c.part = c.program.part
+	if c.part.digest != "" {
+		if elsewhere := c.leadsElsewhere(); elsewhere != "" {
+			c.part.digest, c.part.why = "", elsewhere
+		}
+	}
+	return nil
+}
+
+// leadsElsewhere says what of the values that a stack gives may be a path out of its part; empty when nothing is.
+func (c *Configuration) leadsElsewhere() string {
+	for _, name := range c.part.variables {
+		value, given := c.variables[name]
+		_, inFile := c.fromVarFiles[name]
+		_, beside := c.program.module.Assigned[name]
+		var text string
+		if !given || inFile || beside || json.Unmarshal(value.Value, &text) != nil || !plainName(text) {
+			return fmt.Sprintf("which files are read depends on var.%s", name)
+		}
+	}
+	for name, v := range c.variables {
+		if module.LeavesDirectory(string(v.Value)) {
+			return fmt.Sprintf("the value of var.%s may be a path out of its directory", name)
+		}
+	}
+	for _, e := range c.env {
+		if module.LeavesDirectory(e.Value) || strings.HasPrefix(e.Name, "TF_VAR_") && slices.Contains(c.part.variables, strings.TrimPrefix(e.Name, "TF_VAR_")) {
+			return fmt.Sprintf("the environment variable %s may be a path out of its directory", e.Name)
+		}
+	}
+	for _, f := range c.files {
+		if f.Location == run.FileInModule || module.LeavesDirectory(string(f.Content)) {
+			return fmt.Sprintf("the file %s is written into its directory, or may contain a path out of it", f.Path)
+		}
+	}
+	for name, value := range c.backend.Settings {
+		if module.LeavesDirectory(value) {
+			return fmt.Sprintf("the backend setting %s may be a path out of its directory", name)
+		}
+	}
+	if module.LeavesDirectory(c.backend.Override) || module.LeavesDirectory(string(c.cliConfig)) {
+		return "the backend or the CLI configuration may contain a path out of its directory"
+	}
+	return ""
+}
+
+// plainName: a name of one part that neither begins a path nor is one.
+func plainName(text string) bool {
+	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
+}
+
+// Reading is what a program reads of the world while planning, in words; empty for nothing.
+func (c *Configuration) Reading() string {
+	world := slices.Concat(c.part.world, c.joined)
+	switch len(world) {
+	case 0:
+		return ""
+	case 1:
+		return world[0]
+	}
+	return fmt.Sprintf("%s and %d more", world[0], len(world)-1)
+}
+
+// DependOn makes the outputs of the stacks that this one depends on, each as "name=digest", part of the
+// configuration: a stack may read them in ways that Yuba does not see, such as from the other's state.
+func (c *Configuration) DependOn(outputs []string) {
+	c.outputs = outputs
+	c.Digest = withOutputs(c.Digest, outputs)
+	if c.Whole != "" {
+		c.Whole = withOutputs(c.Whole, outputs)
+	}
+}
+
+func withOutputs(digest string, outputs []string) string {
+	if len(outputs) == 0 {
+		return digest
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, digest)
+	for _, output := range outputs {
+		fmt.Fprintln(h, output)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Inputs is what a run's record says of the configuration beside the run's spec.
+func (c *Configuration) Inputs() *run.Inputs {
+	in := &run.Inputs{Part: c.part.digest, Dirs: c.part.dirs, Whole: c.part.why, Unsettled: c.part.unsettled}
+	if in.MayBe() == "" {
+		in.Dirs = nil
+	}
+	for _, output := range c.outputs {
+		if in.Outputs == nil {
+			in.Outputs = map[string]string{}
+		}
+		name, digest, _ := strings.Cut(output, "=")
+		in.Outputs[name] = digest
+	}
+	return in
+}
+
+// Proof says what the configuration depends on.
+func (c *Configuration) Proof() *run.Proof {
+	if c.part.digest == "" {
+		return &run.Proof{Whole: c.part.why, World: c.Reading()}
+	}
+	return &run.Proof{Dirs: slices.Concat(c.part.dirs, c.part.files), World: c.Reading()}
+}
+
+// RequiredProviders are the sources of the providers that the root module names.
+func (c *Configuration) RequiredProviders() []string {
+	var sources []string
+	for name, required := range c.program.module.RequiredProviders {
+		sources = append(sources, cmp.Or(required.Source, "hashicorp/"+name))
+	}
+	return sources
+}
