@@ -20,14 +20,13 @@ import (
 // addCircuits adds circuit breakers. Call it before adding the stack controller, whose first
 // reconciliations must know which are open.
 func (e *engine) addCircuits(ctx context.Context, direct client.Reader, r *stacks.Reconciler) error {
-	_, err := e.manager.GetRESTMapper().RESTMapping(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind).GroupKind(), yubav1.GroupVersion.Version)
-	if isNoMatch(err) {
-		e.opts.Log.Warn("this API does not serve the kind CircuitBreaker, so outages are not detected. Install it from a clone of the repository:\n" +
-			"    kubectl apply --server-side -f config/crd")
-		return nil
-	}
+	served, err := serves(e.manager, yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind))
 	if err != nil {
-		return fmt.Errorf("ask the API for the kind %s: %w", yubav1.CircuitBreakerKind, err)
+		return err
+	}
+	if !served {
+		e.opts.Log.Warn("this API does not serve the kind CircuitBreaker, so outages are not detected. " + installMissing)
+		return nil
 	}
 	e.circuits = &breakers.Keeper{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Options: e.opts.Circuits, Now: time.Now, Log: e.opts.Log,
 		Wake: func(s book.Stack) { e.announce(run.Stack(s)) }}

@@ -22,7 +22,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 	"github.com/yuba-dev/yuba/internal/home/integrity"
 	"github.com/yuba-dev/yuba/internal/home/pki"
-	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
 // ControllerOptions configure controllers on an existing API.
@@ -50,14 +49,7 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 		return err
 	}
 	newNarrator(&opts.Common).say("Starting Yuba's controllers on %s", opts.DataDir)
-	dir, err := datadir.Open(opts.DataDir)
-	if err != nil {
-		return err
-	}
-	if opts.Connections, err = listener.NewBudget(); err != nil {
-		return err
-	}
-	lock, err := dir.Lock()
+	dir, lock, err := opts.open()
 	if err != nil {
 		return err
 	}
@@ -65,11 +57,8 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
 		return err
 	}
-	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
+	t, err := confinedTool(ctx, &opts.Common, dir)
 	if err != nil {
-		return err
-	}
-	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
 		return err
 	}
 	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})

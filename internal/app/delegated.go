@@ -32,9 +32,9 @@ import (
 // client authority or by token review, and authorises them, by access reviews for the same
 // resources that the embedded API server would check.
 func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs *certificates) (url string, stop func(), err error) {
-	inner, err := net.Listen("tcp", opts.ContentAddress)
+	inner, err := listen("--content-address", opts.ContentAddress)
 	if err != nil {
-		return "", nil, fmt.Errorf("cannot listen on %s: %w. Choose another with --content-address", opts.ContentAddress, err)
+		return "", nil, err
 	}
 	connections := listener.New(inner, opts.Connections.Share(50))
 	secured, err := delegate(ctx, opts.Config, listener.Knowing(connections, e.content.ServeMux()))

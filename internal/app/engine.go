@@ -11,14 +11,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/yuba-dev/yuba/internal/stacks/reads"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
@@ -59,6 +56,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/stacks/review"
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -407,26 +405,17 @@ func (e *engine) addCollectors(direct client.Client, kinds []string) error {
 // resume takes over the runs of an earlier server before any runner connects: only then is a run
 // that this server does not know really unwanted.
 func (e *engine) resume(ctx context.Context, direct client.Reader) error {
-	next := ""
-	for {
-		var stacks infrav1.TerraformList
-		if err := direct.List(ctx, &stacks, client.Limit(500), client.Continue(next)); err != nil {
-			return fmt.Errorf("list the current runs: %w", err)
-		}
-		for _, s := range stacks.Items {
-			if s.Status.CurrentRun == nil {
-				continue
-			}
-			stack := run.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}
-			// One unreadable record must not stop the others; the stack's controller handles it.
-			if _, err := e.executor.Resume(ctx, stack, s.Status.CurrentRun.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
-				e.opts.Log.Error("resuming a run failed", "stack", stack.String(), "run", s.Status.CurrentRun.ID, "error", err)
-			}
-		}
-		if next = stacks.Continue; next == "" {
+	return reads.EachStack(ctx, direct, func(s *infrav1.Terraform) error {
+		if s.Status.CurrentRun == nil {
 			return nil
 		}
-	}
+		stack := run.StackOf(s)
+		// One unreadable record must not stop the others; the stack's controller handles it.
+		if _, err := e.executor.Resume(ctx, stack, s.Status.CurrentRun.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
+			e.opts.Log.Error("resuming a run failed", "stack", stack.String(), "run", s.Status.CurrentRun.ID, "error", err)
+		}
+		return nil
+	})
 }
 
 // announce tells the stack controller that a run has ended. The executor must not wait, so a
@@ -453,12 +442,12 @@ func (e *engine) info(ctx context.Context) content.ServerInfo {
 func servedSources(m ctrl.Manager) ([]string, error) {
 	var kinds []string
 	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
-		_, err := m.GetRESTMapper().RESTMapping(sourcev1.GroupVersion.WithKind(kind).GroupKind(), sourcev1.GroupVersion.Version)
-		switch {
-		case err == nil:
+		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))
+		if err != nil {
+			return nil, err
+		}
+		if served {
 			kinds = append(kinds, kind)
-		case !isNoMatch(err):
-			return nil, fmt.Errorf("ask the API for the kind %s: %w", kind, err)
 		}
 	}
 	return kinds, nil
@@ -470,9 +459,5 @@ func holder() string {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return name + "@" + strings.ToLower(host)
+	return name + "@" + strings.ToLower(hostname())
 }

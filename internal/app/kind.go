@@ -10,8 +10,10 @@ import (
 	"log/slog"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -26,6 +28,18 @@ const (
 
 // install says how to install Yuba's version of the kinds.
 const install = "Install Yuba's version, which has all its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+
+// installMissing says how to install a kind that the API does not serve.
+const installMissing = "Install it from a clone of the repository:\n    kubectl apply --server-side -f config/crd"
+
+// serves reports whether the API serves a kind.
+func serves(m ctrl.Manager, kind schema.GroupVersionKind) (bool, error) {
+	_, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil && !apimeta.IsNoMatchError(err) {
+		return false, fmt.Errorf("ask the API for the kind %s: %w", kind.Kind, err)
+	}
+	return err == nil, nil
+}
 
 // definitionOf reads the CRD of a kind.
 func definitionOf(ctx context.Context, c client.Client, name string) (*unstructured.Unstructured, error) {

@@ -132,7 +132,7 @@ func appliedWord(rec run.Record) string {
 }
 
 func summaryOf(c run.Counts) string {
-	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
+	return plan.Counts(c).Summary()
 }
 
 // stopping prints that the server stops, and which runs continue without it.

@@ -7,11 +7,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -138,12 +135,9 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	if err := checkAddress("--metrics-address", address, allowNonLoopback, e.opts.Log); err != nil {
 		return err
 	}
-	inner, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s: address already in use. Choose another with --metrics-address", address)
-	}
+	inner, err := listen("--metrics-address", address)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", address, err)
+		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", e.metrics.Handler())

@@ -25,14 +25,13 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 		return nil
 	}
 	for _, kind := range []string{tenantv1.TenantRegistryKind, tenantv1.TenantTemplateKind, tenantv1.TenantKind} {
-		_, err := e.manager.GetRESTMapper().RESTMapping(tenantv1.GroupVersion.WithKind(kind).GroupKind(), tenantv1.GroupVersion.Version)
-		if isNoMatch(err) {
-			e.opts.Log.Warn("this API does not serve the kind " + kind + ", so tenants are not reconciled. Install it from a clone of the repository:\n" +
-				"    kubectl apply --server-side -f config/crd")
-			return nil
-		}
+		served, err := serves(e.manager, tenantv1.GroupVersion.WithKind(kind))
 		if err != nil {
-			return fmt.Errorf("ask the API for the kind %s: %w", kind, err)
+			return err
+		}
+		if !served {
+			e.opts.Log.Warn("this API does not serve the kind " + kind + ", so tenants are not reconciled. " + installMissing)
+			return nil
 		}
 	}
 	r := &tenants.Tenants{

@@ -14,8 +14,7 @@ import (
 	"runtime"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-
+	"github.com/yuba-dev/yuba/internal/home/datadir"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner"
@@ -29,6 +28,15 @@ type tool struct {
 	sandbox, runner string
 	// walls are the walls of confinement on this machine.
 	walls confinement.Walls
+}
+
+// confinedTool finds tofu and how this machine can confine it.
+func confinedTool(ctx context.Context, o *Common, dir datadir.Dir) (tool, error) {
+	t, err := findTool(ctx, o, o.toolDir(dir.Tools()))
+	if err != nil {
+		return t, err
+	}
+	return t, t.findWalls(ctx, dir.Work(), o)
 }
 
 // findTool finds tofu: the configured one, beside this program, or on PATH; then terraform on PATH,
@@ -146,8 +154,6 @@ func (e *engine) concurrency() int {
 	}
 	return max(2, runtime.NumCPU())
 }
-
-func isNoMatch(err error) bool { return apimeta.IsNoMatchError(err) }
 
 // missingWalls describes the missing walls.
 func (t *tool) missingWalls() []string {

@@ -67,25 +67,15 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	newNarrator(&opts.Common).say("Starting Yuba on %s. Ctrl-C stops it", opts.DataDir)
-	dir, err := datadir.Open(opts.DataDir)
-	if err != nil {
-		return err
-	}
-	if opts.Connections, err = listener.NewBudget(); err != nil {
-		return err
-	}
 	footprint.KeepSmall()
-	lock, err := dir.Lock()
+	dir, lock, err := opts.open()
 	if err != nil {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
 	opts.AllowBreakTheGlass, opts.GitOps = true, true
-	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
+	t, err := confinedTool(ctx, &opts.Common, dir)
 	if err != nil {
-		return err
-	}
-	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
 		return err
 	}
 	for {
@@ -95,6 +85,19 @@ func Up(ctx context.Context, opts UpOptions) error {
 		}
 		opts.Log.Info("restarting with the restored data")
 	}
+}
+
+// open opens and locks the data directory, and counts the connections that the process may have.
+func (o *Common) open() (datadir.Dir, *datadir.Lock, error) {
+	dir, err := datadir.Open(o.DataDir)
+	if err != nil {
+		return dir, nil, err
+	}
+	if o.Connections, err = listener.NewBudget(); err != nil {
+		return dir, nil, err
+	}
+	lock, err := dir.Lock()
+	return dir, lock, err
 }
 
 // life is one embedded home from its start to its stop or restore.

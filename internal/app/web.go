@@ -38,15 +38,24 @@ yuba help                        everything else
 </html>
 `
 
+// listen listens on the address that a flag names.
+func listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("cannot listen on %s: address already in use. Another Yuba or program uses it: choose another with %s", address, flag)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
 // serveWeb serves browsers, probes and webhooks: /livez responds if the process does, /readyz says
 // whether it works or why not, and receivers are below /hook/.
 func serveWeb(address string, limits listener.Limits, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
-	inner, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, nil, fmt.Errorf("cannot listen on %s: address already in use. Another Yuba or program uses it: choose another with --http-address", address)
-	}
+	inner, err := listen("--http-address", address)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+		return nil, nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 )
 

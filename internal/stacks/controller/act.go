@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// act does what comes before the status is written: it writes what follows plans and states, and describes the run to start.
+// act writes outputs and other results of runs, and describes the run to start.
 func (r *Reconciler) act(ctx context.Context, d *decided) (*acted, error) {
 	p := &acted{decided: *d}
 	if err := r.follow(ctx, p); err != nil {
@@ -83,14 +83,14 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		s.Operation = run.OperationPlanAndApply
 	case decide.VerbApply:
 		s.Operation = run.OperationApply
-		// What was planned is applied with the very providers it was planned with.
+		// Apply with the providers that the plan was made with.
 		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
 		if err := w.asPlanned(ctx, &p.gathered, s); err != nil {
 			return nil, err
 		}
 	}
-	// A look on the interval leaves no trace unless it finds something.
+	// A drift check leaves no trace unless it finds something.
 	rec.Quiet, rec.HeldBy = d.Reason == decide.ReasonDriftDue, d.Hold
 	rec.Announced = !rec.Quiet
 	rec.Urgency = urgencyOf(d)
@@ -100,7 +100,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	}
 	askFor(s, p.obj, rec.Announced)
 	s.Direct = direct(p.obj, s)
-	// What was planned is applied without a second look at the lock.
+	// An apply does not break locks.
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {
 		s.ForceUnlock = ""
 	}
@@ -109,13 +109,14 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	return rec, err
 }
 
-// direct tells whether a run may plan and apply in one go: nothing was ever applied, and nobody looks at the plan.
+// direct reports whether a run may plan and apply at once: nothing was ever applied, and nobody
+// reviews the plan.
 func direct(obj *infrav1.Terraform, s *run.Spec) bool {
 	return s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy && !s.Describe && !s.Review &&
 		s.Backend.Kind == run.BackendManaged && obj.Status.LastAppliedRevision == "" && obj.Status.LastAppliedRun == ""
 }
 
-// urgencyOf says who waits for the run that a decision asks for.
+// urgencyOf says who waits for the run.
 func urgencyOf(d decide.Decision) run.Urgency {
 	switch {
 	case d.Purpose == decide.PurposeDelete:

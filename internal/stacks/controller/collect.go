@@ -53,8 +53,8 @@ func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error
 	return p, nil
 }
 
-// takeDamaged gives up a run whose record is lost: what it did is in the state, and a fresh plan will tell. Its lock is its
-// own id's, so nobody else's is released, and held until what the run may have left is on record.
+// takeDamaged gives up a run whose record is lost: a fresh plan finds what it did. The lock has the
+// run's id, so nobody else's is released; it is held until what the run may have left is recorded.
 func (h runHistory) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
 	known := p.known(ref)
 	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
@@ -75,8 +75,8 @@ func (h runHistory) takeDamaged(ctx context.Context, p *collected, ref *infrav1.
 	return nil
 }
 
-// worthRecording: a pass that found what is known already says nothing new, be it no changes on a stack that has none
-// or the very changes that a pending plan makes.
+// worthRecording reports whether a run found anything new: neither no changes on a stack that has
+// none, nor the changes of the pending plan.
 func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	status, result := &obj.Status, rec.Result
 	if result.Outcome == run.OutcomeCanceled {
@@ -117,7 +117,7 @@ func (h runHistory) take(ctx context.Context, p *collected, rec run.Record) {
 	}
 }
 
-// repaired tells of drift that was repaired without anybody being asked: no condition ever says so.
+// repaired describes drift that was repaired automatically: no condition ever says so.
 func repaired(p *run.PlanResult) string {
 	if p == nil || len(p.Drift) == 0 {
 		return "Drift was repaired"
@@ -125,7 +125,7 @@ func repaired(p *run.PlanResult) string {
 	return "Drift was repaired. Changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
 }
 
-// planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.
+// planText renders the readable plan, or says that it cannot be read: the run matters more.
 func (h runHistory) planText(ctx context.Context, stack run.Stack, rec run.Record) string {
 	data, err := h.runs.ReadPlan(ctx, stack, rec.Spec.ID)
 	if err == nil {

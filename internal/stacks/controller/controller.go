@@ -32,53 +32,53 @@ import (
 
 // Runs is what the controller needs of the executor.
 type Runs interface {
-	// Prepare stores a run's record; Start queues a run whose record is stored, once.
+	// Prepare stores a run's record; Start queues it, once.
 	Prepare(ctx context.Context, rec run.Record) error
 	Start(ctx context.Context, rec run.Record) error
-	// Hold takes the stack's place for a run that a person asked for, LetGo gives it back, Begin puts the run on record and
-	// lets it begin. run.ErrBusy says that another run is in hand.
+	// Hold reserves the stack for a run that a person requested, LetGo releases it, Begin records
+	// the run and lets it begin. run.ErrBusy says that the stack has another run.
 	Hold(rec run.Record) error
 	LetGo(stack run.Stack, id string)
 	Begin(ctx context.Context, rec run.Record) (run.Record, error)
-	// Resume takes up a run that is on record and not in hand; a record with a result is over. A run that is not on
-	// record is run.ErrNotFound.
+	// Resume continues a recorded run that an earlier server left; a record with a result has
+	// ended. run.ErrNotFound says that there is no record.
 	Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error)
-	// InHand returns the stack's run in hand and whether it was told to stop.
+	// InHand returns the stack's current run and whether it was told to stop.
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
-	// Working tells whether a run is in hand, whichever stack's it is.
+	// Working reports whether a run of any stack is in progress.
 	Working(id string) bool
 	// Record reads a run; ReadPlan its readable plan.
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	// List returns the newest runs, newest first.
 	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
-	// ReadPart reads another of the blobs that a run left; run.ErrNotFound when it left none.
+	// ReadPart reads another blob of a run; run.ErrNotFound when there is none.
 	ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error)
-	// TakeEnded returns the quiet pass that ended last until Recorded says that it may be forgotten, as it says of every
-	// run; LastQuiet says when one last found nothing.
+	// TakeEnded returns the last quiet run until Recorded says that it may be forgotten, as it does
+	// for every run. LastQuiet is when one last found nothing.
 	TakeEnded(stack run.Stack) (run.Record, bool)
 	Recorded(stack run.Stack, id string)
 	LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error)
-	// Salvage puts on record what is known of a run whose record is damaged, and what it may have done.
+	// Salvage replaces a damaged record with what is known of the run, and what it may have done.
 	Salvage(ctx context.Context, rec run.Record) (run.Record, error)
 	// LockFile reads the stack's recorded dependency lock file; nil when there is none.
 	LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
-	// Cancel calls a run back that has not begun to change anything.
+	// Cancel stops a run that has not begun to change anything.
 	Cancel(ctx context.Context, id string) error
-	// Forget drops what is remembered of a stack that is gone.
+	// Forget drops what is remembered of a deleted stack.
 	Forget(stack run.Stack)
 }
 
 // States is what the controller needs of the state store.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
-	// Holder says who holds a lock, as the watch last told it; HolderNow asks the API.
+	// Holder returns the holder of a lock as the watch last reported it; HolderNow asks the API.
 	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
 	HolderNow(ctx context.Context, key state.Key) (*state.LockInfo, error)
 	Unlock(ctx context.Context, key state.Key, id string) error
-	// Discard deletes a state that says nothing any more; its versions stay.
+	// Discard deletes an empty state; its versions stay.
 	Discard(ctx context.Context, key state.Key) error
-	// Claim makes the stack an owner of the state, Leave records that the stack was deleted and leaves the state behind.
+	// Claim makes the stack an owner of the state; Leave records that the stack was deleted.
 	Claim(ctx context.Context, key state.Key) error
 	Leave(ctx context.Context, key state.Key, at time.Time, emptied bool) error
 }
@@ -98,28 +98,30 @@ type Reconciler struct {
 	Webhooks Webhooks
 	// Limits bound each run.
 	Limits run.Limits
-	// Circuits sees outages; nil when nobody looks for them.
+	// Circuits detects outages; nil when nothing does.
 	Circuits Circuits
-	// Observe gets what each pass decided, which is often, and whether a run has just ended; nil for nobody. It must not block.
+	// Observe receives the decision of each pass, and whether a run has just ended; may be nil. It
+	// must not block.
 	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	health health.Book
 	stuck  stuckBook
-	// looks are what was decided last.
+	// looks are the last decisions.
 	looks lookBook
-	// applying are stacks whose apply takes its time.
+	// applying are stacks whose apply takes long.
 	applying chan run.Stack
-	// stacks is the cache of stacks, for what one has to know of others, and of the metadata of Secrets.
+	// stacks is the cache of stacks and of the metadata of Secrets.
 	stacks client.Reader
 }
 
-// Reconcile takes a stack through the stages of a pass. The stack itself reports an error that lasts.
+// Reconcile takes a stack through the stages of a pass. Errors that last are reported in its
+// status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req.NamespacedName)
 	if errors.Is(err, run.ErrBusy) {
-		// A person's request took the stack's place a moment ago: decide anew when that is over.
+		// A person's request reserved the stack a moment ago: decide again when it has begun.
 		result, err = ctrl.Result{RequeueAfter: busyPause}, nil
 	} else if err != nil {
 		result, err = reconciling.Again(err)
@@ -128,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// busyPause is how soon a stack is reconciled again whose place a person's request has taken for a moment.
+// busyPause is how soon a reserved stack is reconciled again.
 const busyPause = 100 * time.Millisecond
 
 func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (ctrl.Result, error) {
@@ -207,7 +209,7 @@ func (r *Reconciler) record(ctx context.Context, p *acted) (*recorded, error) {
 	return &recorded{*p}, nil
 }
 
-// begin does what only a recorded decision allows, and says when to look again if nothing happens.
+// begin does what only a recorded decision allows, and returns the next check.
 func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error) {
 	switch p.decision.Verb {
 	case decide.VerbCancel:
@@ -221,7 +223,7 @@ func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error
 	if p.run == nil {
 		return p.next(), nil
 	}
-	// The status named the run before it is on record: a name without a record is a run that never began.
+	// A name in the status without a record is a run that never began.
 	if err := r.Runs.Prepare(ctx, *p.run); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -243,7 +245,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terra
 	return nil
 }
 
-// next says when to look again if nothing happens.
+// next is the next check if nothing happens.
 func (p *recorded) next() ctrl.Result {
 	d := p.decision
 	if d.Verb.StartsRun() {

@@ -22,9 +22,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
-// letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
-// what a mistake is repaired with. Only the empty state of a tenant's stack is deleted: otherwise there would be one for every
-// tenant that ever was.
+// letGo removes Yuba's finalizers from a deleted stack. The state, its versions and the records of
+// runs stay, to repair mistakes. Only the empty state of a tenant's stack is deleted, or there
+// would be one for every former tenant.
 func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
@@ -56,7 +56,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// tellWhatStays says that a deletion with targets destroyed nothing else.
+// tellWhatStays reports that a deletion with targets destroyed nothing else.
 func (p *pass) tellWhatStays() {
 	if !p.obj.Spec.DestroyResourcesOnDeletion || len(p.obj.Spec.Targets) == 0 || p.obj.Status.LastRun == nil {
 		return
@@ -74,7 +74,8 @@ func stateOf(obj *infrav1.Terraform) string {
 	return "Secret " + obj.StateSecretName()
 }
 
-// discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
+// discardState deletes the state of a tenant's destroyed stack. Missing permission does not block
+// the deletion.
 func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
@@ -87,8 +88,8 @@ func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	return err
 }
 
-// deleteOwned deletes outputs and plans that the stack owns. A garbage collector would do so later, where there is one;
-// whoever waits for the stack to be gone relies on its outputs being gone, too.
+// deleteOwned deletes the outputs and plans that the stack owns. A garbage collector may come later
+// or not exist; clients that wait for the deletion rely on both being gone.
 func (r *Reconciler) deleteOwned(ctx context.Context, obj *infrav1.Terraform) error {
 	var names []string
 	if want := obj.Spec.WriteOutputsToSecret; want != nil {
@@ -119,7 +120,7 @@ func (o outputsWriter) deleteOutputs(ctx context.Context, obj *infrav1.Terraform
 	return wrapUnlessGone("delete the outputs Secret %s: %w", name, o.client.Delete(ctx, secret, exactly))
 }
 
-// wrapUnlessGone says which object an error is about. An object that is not there is no error.
+// wrapUnlessGone adds the object to an error, and ignores a missing object.
 func wrapUnlessGone(format string, name types.NamespacedName, err error) error {
 	if client.IgnoreNotFound(err) == nil {
 		return nil

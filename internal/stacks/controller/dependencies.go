@@ -49,8 +49,8 @@ func dependencyNames(t *infrav1.Terraform) []string {
 	return names
 }
 
-// usable says whether one stack may depend on another: those of other namespaces have to be allowed, lest a tenant keep
-// another's stack from being deleted.
+// usable reports whether one stack may depend on another. Across namespaces that must be allowed,
+// or a tenant could block the deletion of another's stack.
 func (f relatives) usable(from string, to types.NamespacedName) bool {
 	return f.crossNamespace || from == to.Namespace
 }
@@ -94,7 +94,7 @@ func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 		p.facts.Dependants = namesOf(p.dependants, own.Namespace, nil)
 		return nil
 	}
-	// Only who depends and is depended on can be in a circle.
+	// Only a stack with dependencies and dependants can be on a cycle.
 	ways := ways{}
 	if len(p.dependants) > 0 || slices.Contains(dependenciesOf(p.obj), own) {
 		var err error
@@ -107,8 +107,7 @@ func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// namesOf names stacks as they are called from a namespace, without those that are depended on themselves: of a circle
-// that is deleted, somebody has to go first.
+// namesOf names stacks without those on a cycle: when a cycle is deleted, one has to go first.
 func namesOf(stacks []infrav1.Terraform, namespace string, but ways) []string {
 	var names []string
 	for i := range stacks {
@@ -160,7 +159,8 @@ func sourceOf(t *infrav1.Terraform) string {
 	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.Spec.SourceRef.Name
 }
 
-// missingOutputs names, with its namespace, the outputs Secret of a stack when it is not there although there are outputs to write.
+// missingOutputs names the outputs Secret of a stack when it is missing although there are outputs
+// to write.
 func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
 	out := t.Spec.WriteOutputsToSecret
 	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {
@@ -179,10 +179,10 @@ func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (st
 	return "", nil
 }
 
-// ways say for each stack that is reached along dependsOn by which stack it was reached.
+// ways maps each stack reached along dependsOn to the one it was reached from.
 type ways map[types.NamespacedName]types.NamespacedName
 
-// explore follows dependsOn from a stack, nearest first, until it is back there or at the end.
+// explore follows dependsOn, nearest first, until it is back at the stack or at the end.
 func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
 	own := client.ObjectKeyFromObject(obj)
 	reached := ways{}
@@ -208,7 +208,7 @@ func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, e
 	return reached, nil
 }
 
-// cycle is the way from a stack back to itself, told alike by all that are on it: "a -> b -> a".
+// cycle describes the cycle through a stack, alike for all stacks on it: "a -> b -> a".
 func (w ways) cycle(own types.NamespacedName) string {
 	if _, ok := w[own]; !ok {
 		return ""
@@ -234,9 +234,9 @@ func (w ways) cycle(own types.NamespacedName) string {
 	return strings.Join(names, " -> ")
 }
 
-// dependencyFinalizer is what a stack carries as long as another depends on it, so that everybody sees it. Of the same
-// namespace it is tofu-controller's. Of another one it has the namespace, too, for names repeat. A name that is too long
-// for a finalizer is hashed. It decides nothing: what keeps a stack from going are the stacks that depend on it now.
+// dependencyFinalizer shows that another stack depends on this one. Within a namespace it is
+// tofu-controller's; otherwise it contains the namespace. A name that is too long is hashed. The
+// decision to release a stack uses dependsOn instead.
 func dependencyFinalizer(dependant types.NamespacedName, namespace string) string {
 	name := infrav1.DependencyFinalizerPrefix + dependant.Name
 	if dependant.Namespace != namespace {
@@ -249,15 +249,14 @@ func dependencyFinalizer(dependant types.NamespacedName, namespace string) strin
 	return infrav1.DependencyFinalizerPrefix + hex.EncodeToString(sum[:16])
 }
 
-// finalizersFor are the finalizers that a stack should have: those of others as they are, Yuba's own and one for each
-// stack that depends on it.
+// finalizersFor are Yuba's finalizer, one for each dependant, and those of others as they are.
 func finalizersFor(obj *infrav1.Terraform, dependants []infrav1.Terraform) []string {
 	wanted := []string{infrav1.Finalizer}
 	for i := range dependants {
 		wanted = append(wanted, dependencyFinalizer(client.ObjectKeyFromObject(&dependants[i]), obj.Namespace))
 	}
 	slices.Sort(wanted[1:])
-	// In the order they are in, so that nothing is written where nothing changes.
+	// Keep the order, so that nothing is written when nothing changes.
 	kept := slices.DeleteFunc(slices.Clone(obj.Finalizers), func(f string) bool {
 		return strings.HasPrefix(f, infrav1.DependencyFinalizerPrefix) && !slices.Contains(wanted, f)
 	})

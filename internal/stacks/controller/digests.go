@@ -11,8 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// recognize takes a digest over the whole archive for what it is, as earlier versions kept it: the archive is the same,
-// and so is the part of it that counts.
+// recognize replaces digests over the whole archive, as earlier versions recorded them, with the
+// present digest: the same archive has the same part.
 func (p *gathered) recognize() {
 	if p.config == nil || p.config.Whole == "" {
 		return
@@ -34,18 +34,18 @@ func (p *gathered) recognize() {
 	}
 }
 
-// planned says whether the configuration as it is now is that of the last conclusive pass.
+// planned reports whether the last conclusive pass had the present configuration.
 func (p *gathered) planned() bool {
 	last := p.obj.Status.ConfigDigest
 	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.Whole)
 }
 
-// about reports whether a run was about the configuration that a digest of the status stands for.
+// about reports whether a run had the configuration that a digest of the status stands for.
 func about(rec run.Record, digest string) bool {
 	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
 }
 
-// asPlanned has a plan applied with the very archive it was made of, which may be an older one than that of now.
+// asPlanned applies a plan with the archive it was made with, which may be an older one.
 func (w runDrafts) asPlanned(ctx context.Context, p *gathered, s *run.Spec) error {
 	if p.config == nil || p.config.Whole == "" {
 		return nil // the archive is the same, or the plan would not fit

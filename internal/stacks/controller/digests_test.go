@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"

@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -56,8 +55,8 @@ func inTurn[P any](ctx context.Context, p P, steps ...func(context.Context, P) e
 	return nil
 }
 
-// untouched tells whether a stack was created suspended and never reconciled since. Yuba fetches and packs no program for it and
-// reads no inputs: a thousand stacks may be created suspended at once.
+// untouched reports whether a stack was created suspended and never reconciled since. Yuba reads
+// nothing for it: a thousand stacks may be created at once.
 func (p *gathered) untouched() bool {
 	s := &p.obj.Status
 	return p.obj.Spec.Suspend && p.obj.DeletionTimestamp.IsZero() && p.inHand == nil && p.over == nil && s.CurrentRun == nil && s.LastRun == nil &&
@@ -114,7 +113,8 @@ func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
 		Generation: status.ObservedGeneration, Revision: status.LastAttemptedRevision}
 }
 
-// heldByHand: the annotation is what tofu-controller's CLI sets for as long as somebody works by hand.
+// heldByHand reports whether somebody works on the stack manually; tofu-controller's CLI sets the
+// annotation.
 func heldByHand(obj *infrav1.Terraform) bool {
 	_, annotated := obj.Annotations[infrav1.AnnotationBreakTheGlass]
 	return obj.Spec.BreakTheGlass || annotated
@@ -163,7 +163,7 @@ func currentFacts(rec run.Record, canceled bool) *decide.Run {
 		Canceled: canceled, UsedKept: rec.UsedKept}
 }
 
-// lastFacts looks at the record only of a run that went wrong: for the others the status says enough.
+// lastFacts reads the record of a failed run only: for others the status says enough.
 func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
 	last := &decide.Run{ID: ref.ID, Finished: moment.Of(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
 	deleting := !p.obj.DeletionTimestamp.IsZero()
@@ -224,7 +224,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error
 	return p.conclude(config, err)
 }
 
-// conclude tells apart what the user must mend from what may pass.
+// conclude separates problems that the user must solve from transient errors.
 func (p *gathered) conclude(config *reads.Configuration, err error) error {
 	var missing *inputs.Error
 	var problem *reads.Problem
@@ -252,7 +252,7 @@ var inputReasons = map[inputs.Part]string{
 	inputs.PartBackend: infrav1.ReasonInitFailed,
 }
 
-// gatherState reads the state only when a decision hangs on it: the runs themselves meet it later in any case.
+// gatherState reads the state only when a decision depends on it.
 func (a stateAccess) gatherState(ctx context.Context, p *gathered) error {
 	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
 		return nil
@@ -290,7 +290,8 @@ func stateKeyOf(obj *infrav1.Terraform) state.Key {
 	return key
 }
 
-// expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.
+// expectState makes a missing state of an applied stack an error: it must not look like a fresh
+// start.
 func expectState(obj *infrav1.Terraform) []state.ReadOption {
 	if obj.Status.LastAppliedRevision == "" {
 		return nil
@@ -298,7 +299,7 @@ func expectState(obj *infrav1.Terraform) []state.ReadOption {
 	return []state.ReadOption{state.ExpectExisting()}
 }
 
-// getter reads the ConfigMaps and Secrets that a stack names, past the cache, which holds only their metadata.
+// getter reads ConfigMaps and Secrets past the cache, which holds only their metadata.
 type getter struct {
 	reader client.Reader
 	// stacks reads stacks, up to what was written here.

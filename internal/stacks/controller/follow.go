@@ -7,11 +7,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/stacks/plans"
-
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
 // follow keeps what is made of plans and states in step with them: outputs, readable plans, the inventory and the look

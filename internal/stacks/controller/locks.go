@@ -25,8 +25,8 @@ import (
 // indexState finds the stacks that keep their state behind a Lease: "namespace/lease".
 const indexState = "yuba.state"
 
-// decide says what to do. Before a run begins it asks the API who holds the lock: the watch may lag, and a Lease that another
-// program made may lack the labels that are watched for.
+// decide decides. Before a run begins it asks the API who holds the lock: the watch may lag, and a
+// Lease of another program may lack the watched labels.
 func (r *Reconciler) decide(ctx context.Context, g *gathered) (*decided, error) {
 	p := &decided{gathered: *g, decision: decide.Decide(g.facts)}
 	if p.decision.Verb.StartsRun() && !p.obj.KeepsOwnState() && p.noState == nil {
@@ -55,7 +55,7 @@ func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(contex
 	if err != nil {
 		return err
 	}
-	// Our own run's lock is not in our way; a run that is over gives its lock back before anybody hears of it.
+	// Ignore our own run's lock. An ended run releases its lock before anybody learns of its end.
 	if holder == nil || p.facts.Current != nil && holder.ID == p.facts.Current.ID {
 		return nil
 	}
@@ -72,10 +72,9 @@ func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(contex
 // infoOfRun is how the lock of a run describes itself.
 const infoOfRun = "yuba run "
 
-// isOver says whether a lock was left by a run of this stack that is not in hand: by its record it has ended, or had not
-// been allowed to change anything. That is how it is when a server died between taking a lock and saying so, and when
-// what the API knows is older than the records, as after a restored backup. Of a run that may have changed something, of
-// which only the record says that it began, nothing is known here: its lock is a person's to break.
+// isOver reports whether a run of this stack left the lock: by its record it has ended, or was not
+// yet permitted to change anything. That happens when a server dies after taking a lock, and after
+// a restored backup. The lock of a permitted run without a result is for a person to break.
 func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.LockInfo) (bool, error) {
 	if holder.Info != infoOfRun+holder.ID || strings.Contains(holder.ID, "/") {
 		return false, nil
@@ -90,7 +89,8 @@ func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.L
 	return rec.Result != nil || !rec.Permitted && !rec.Spec.Operation.ByHand(), nil
 }
 
-// unlock breaks exactly the lock that was decided about. When somebody else has it by now, the next look tells.
+// unlock breaks the lock that was decided about. If somebody else has it by now, the next pass
+// finds out.
 func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	d := p.decision
 	err := k.states.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
@@ -146,10 +146,11 @@ func lockGone(obj *infrav1.Terraform) {
 	conditions.Remove(obj, infrav1.ConditionStateLocked)
 }
 
-// recordLock writes into the status what a run's end says about the lock of an own backend, which only the tool sees.
+// recordLock records what a run found out about the lock of an own backend, which only the tool
+// sees.
 func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	result, broke := rec.Result, rec.Spec.ForceUnlock
-	// The tool breaks the lock before it plans: what got as far as a plan has done so.
+	// The tool breaks the lock before it plans.
 	planned := result.Outcome == run.OutcomeSucceeded || result.Plan != nil
 	if met := result.Lock; met != nil && result.Class == run.FailureLocked {
 		if broke != "" && broke != met.ID {
@@ -166,7 +167,7 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
-// lockAdvice says how the lock of an own backend is broken that was in the way of a run.
+// lockAdvice says how to break the lock of an own backend.
 func lockAdvice(r *run.Result) string {
 	if r.Class != run.FailureLocked || r.Lock == nil {
 		return ""
@@ -201,11 +202,11 @@ func stateLease(t *infrav1.Terraform) []string {
 	return []string{t.Namespace + "/" + t.LeaseName()}
 }
 
-// annotationLock is where OpenTofu's backend and Yuba keep who holds a lock.
+// annotationLock is where OpenTofu's backend and Yuba record the holder of a lock.
 const annotationLock = "app.terraform.io/lock-info"
 
-// released has the stacks looked at whose state was unlocked. The lock that a stack's own run gives back is no news to
-// it: the run's end is.
+// released reconciles the stacks whose state was unlocked, except by their own run: its end does
+// that.
 func (f relatives) released() handler.EventHandler {
 	enqueueStacks := func(ctx context.Context, lease client.Object, holder string, q requests) {
 		var list infrav1.TerraformList

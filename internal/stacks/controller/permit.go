@@ -20,8 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/review"
 )
 
-// Permit is asked before an apply begins, while the run holds the state's lock: is this still wanted? It answers from
-// the object as it is in the API now, and puts the run on the object's status if it was not there.
+// Permit decides whether an apply that holds the state's lock is still wanted. It reads the object
+// from the API, and names the run in its status.
 func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.PlanResult) (bool, string, error) {
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
@@ -34,7 +34,7 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover); no != "" {
 		return false, no, nil
 	}
-	// A run that looked where modules are, and found that some have moved, has left Ready alone until now.
+	// A run that checks where modules are has not changed Ready so far.
 	told := rec.Spec.Unless == "" || conditions.Of(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
 	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
 		if planned != nil || !rec.Spec.Direct { // else it plans first, and tells when it begins to change something
@@ -51,11 +51,11 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	return true, "", nil
 }
 
-// applyTakes is how long an apply goes on before the status says so: most are over by then, and their end says more.
+// applyTakes is the duration after which the status reports an apply: most have ended by then.
 const applyTakes = time.Second
 
-// Changing is told that a run which the stack's status names begins to change something. It has the stack looked at when
-// that takes its time.
+// Changing learns that a run begins to change something, and has the stack reconciled if that takes
+// long.
 func (r *Reconciler) Changing(rec run.Record) {
 	time.AfterFunc(applyTakes, func() {
 		if !r.Runs.Working(rec.Spec.ID) {
@@ -84,8 +84,8 @@ func describeApply(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
-// rejected says whether a run applies a plan that a person rejected: that very plan, or, in a run that plans for itself,
-// whatever comes while a rejected one is pending.
+// rejected reports whether a run applies a rejected plan: that plan, or, if the run plans itself,
+// any while a rejected plan is pending.
 func rejected(obj *infrav1.Terraform, rec run.Record) bool {
 	no := obj.Annotations[infrav1.AnnotationRejected]
 	if rec.Spec.Plan != nil {
@@ -128,7 +128,7 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 	return "its approval was withdrawn"
 }
 
-// stackOf reads the stack of a run as the API has it; without one it says why the run must end.
+// stackOf reads the stack of a run from the API, or says why the run must end.
 func (r *Reconciler) stackOf(ctx context.Context, rec run.Record) (*infrav1.Terraform, string, error) {
 	var obj infrav1.Terraform
 	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: rec.Spec.Stack.Namespace, Name: rec.Spec.Stack.Name}, &obj)
@@ -149,8 +149,8 @@ type Webhooks interface {
 	Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error
 }
 
-// Review is asked about each plan with changes of a stack that has webhooks, before the plan is kept or applied. They are
-// asked one after the other; the first that refuses, or that does not answer, ends the run.
+// Review asks the stack's webhooks about a plan, one after the other, before it is kept or applied.
+// The first refusal, or missing answer, ends the run.
 func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {

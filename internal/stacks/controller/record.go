@@ -86,7 +86,7 @@ func planned(obj *infrav1.Terraform, o outcome) {
 }
 
 func summary(c run.Counts) string {
-	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
+	return plan.Counts(c).Summary()
 }
 
 // recordSameModules: the program at another revision is, modules included, the one that was planned before.

@@ -21,7 +21,7 @@ import (
 // requests is the controller's workqueue.
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// relations have a stack looked at when something changed about one that it depends on, or that depends on it.
+// relations reconciles a stack when one that it depends on, or that depends on it, has changed.
 func (f relatives) relations() handler.EventHandler {
 	both := func(ctx context.Context, o client.Object, q requests) {
 		t := o.(*infrav1.Terraform) //nolint:forcetypeassert // of the kind that is watched
@@ -61,8 +61,8 @@ func enqueue(q requests, names ...types.NamespacedName) {
 	}
 }
 
-// tellsDependants says whether a change of a stack matters to those that wait for it: that it became ready, or is so with
-// another revision or other outputs, that it goes, or is in a circle or out of it. That it works on something does not.
+// tellsDependants reports whether a change matters to dependants: the stack became ready, or is
+// ready with another revision or other outputs, is being deleted, or joined or left a cycle.
 func tellsDependants(was, is *infrav1.Terraform) bool {
 	if was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() {
 		return true

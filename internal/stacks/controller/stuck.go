@@ -15,7 +15,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// stuckAfter is how long passes over a stack fail before its object says so. An API that is restarted answers again by then.
+// stuckAfter is how long passes fail before the object says so. A restarted API answers again by
+// then.
 const stuckAfter = 10 * time.Second
 
 // stuckBook remembers since when the passes over a stack have failed.
@@ -24,7 +25,7 @@ type stuckBook struct {
 	since map[types.NamespacedName]time.Time
 }
 
-// note takes the end of a pass, and says whether its failure has lasted.
+// note records the end of a pass, and reports whether its failure has lasted.
 func (b *stuckBook) note(name types.NamespacedName, err error, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,8 +44,8 @@ func (b *stuckBook) note(name types.NamespacedName, err error, now time.Time) bo
 	return now.Sub(since) >= stuckAfter
 }
 
-// tellStuck says in the stack's conditions that its passes fail, and why: a pass that ends with an error writes no status of
-// its own, and whoever waits for the stack would never hear of it. When the API does not take it, the next pass tries again.
+// tellStuck reports failing passes in the conditions: such a pass writes no status of its own. If
+// the API does not take it, the next pass tries again.
 func (r *Reconciler) tellStuck(ctx context.Context, name types.NamespacedName, cause error) {
 	if !r.stuck.note(name, cause, r.Now()) || ctx.Err() != nil {
 		return

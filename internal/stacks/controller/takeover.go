@@ -21,9 +21,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the cache with the API, because
-// the state may have become this stack's own a moment ago. Permit finds what the cache misses; after a run that was not
-// permitted we ask the API at once, or runs would follow each other until the watch catches up.
+// gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the
+// cache with the API: the state may just have become the stack's own. After a canceled run it asks
+// the API at once, or runs would follow each other until the watch catches up.
 func (a stateAccess) gatherTakeover(ctx context.Context, p *gathered) error {
 	readers := []client.Reader{a.readsStacks(), a.reader}
 	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
@@ -68,8 +68,9 @@ func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terra
 	return secret, nil
 }
 
-// takeover returns the deleted stack whose resources the state holds; nil when the state is the stack's own, nobody's, or
-// meant to go on: shared with a stack that is alive, adopted by name, or of the same stack of the same tenant.
+// takeover returns the deleted stack whose resources the state holds. It is nil when the state is
+// the stack's own or nobody's, is shared with a living stack, was adopted, or belongs to the same
+// stack of the same tenant.
 func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
 	if len(o.Owners) == 0 || o.Has(string(obj.UID)) {
 		return nil, nil
@@ -96,13 +97,13 @@ func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o sta
 	return t, nil
 }
 
-// adopts tells whether a person has said that the stack is to go on with the state: of this deleted stack, or of any.
+// adopts reports whether a person let the stack adopt the state of this deleted stack, or any.
 func adopts(obj *infrav1.Terraform, o state.Ownership) bool {
 	said := obj.Annotations[infrav1.AnnotationAdoptState]
 	return said == infrav1.AdoptAnyState || said != "" && o.Has(said)
 }
 
-// settleTakeover makes the state the stack's own once a plan of all of it has found nothing to change.
+// settleTakeover claims the state once a plan of all of it has found no changes.
 func (a stateAccess) settleTakeover(ctx context.Context, p *gathered) error {
 	if p.takeover == nil || p.over == nil || !foundNothing(*p.over) {
 		return nil
@@ -114,7 +115,7 @@ func (a stateAccess) settleTakeover(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// describeTakeover says whose state the stack took over, and once in an event.
+// describeTakeover reports whose state the stack took over, and sends one event.
 func describeTakeover(p *gathered) {
 	if p.takeover != nil && p.obj.Status.TakenOver == nil {
 		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonStateTakenOver, action: "TakeOver",
@@ -123,8 +124,8 @@ func describeTakeover(p *gathered) {
 	p.obj.Status.TakenOver = p.takeover
 }
 
-// leaveState records in the state of a stack that goes that its owner is gone, or that it holds nothing any more. Who may
-// not write it is not kept from letting the stack go.
+// leaveState records in the state that its stack is deleted, or that it is empty. Missing
+// permission does not block the deletion.
 func (a stateAccess) leaveState(ctx context.Context, p *gathered) error {
 	if p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
@@ -137,7 +138,7 @@ func (a stateAccess) leaveState(ctx context.Context, p *gathered) error {
 	return err
 }
 
-// emptied tells whether everything that the state held was destroyed.
+// emptied reports whether everything in the state was destroyed.
 func emptied(p *gathered) bool {
 	last := p.facts.Last
 	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled
@@ -145,14 +146,14 @@ func emptied(p *gathered) bool {
 	return (deleted || destroyed) && len(p.obj.Spec.Targets) == 0
 }
 
-// foundNothing tells whether a run compared the whole stack with the world and found nothing to do.
+// foundNothing reports whether a run compared the whole stack with the world and found no changes.
 func foundNothing(rec run.Record) bool {
 	result, spec := rec.Result, rec.Spec
 	return result.Outcome == run.OutcomeSucceeded && result.Plan != nil && !result.Plan.Changes && !result.Applied && !spec.Operation.ByHand() &&
 		spec.Backend.Kind == run.BackendManaged && len(spec.Targets) == 0
 }
 
-// takeoverObjection says why a run must not apply to the state that it was given; empty when it may.
+// takeoverObjection says why a run must not apply to its state; empty when it may.
 func (a stateAccess) takeoverObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) (string, error) {
 	if rec.Spec.Operation.ByHand() || rec.Spec.Backend.Kind != run.BackendManaged {
 		return "", nil

@@ -20,9 +20,9 @@ func (a stateAccess) readsStacks() client.Reader {
 	return a.cache
 }
 
-// refusedState says why a stack may not have the state that it names. It may be another tenant's: workspace and suffix are the
-// stack's to choose, and even its name may be one that another tenant's stack had. A state without a label is the stack's,
-// for it was there before. What the watch has not told yet, the store refuses.
+// refusedState says why a stack may not use the state that it names: workspace and suffix are the
+// stack's to choose, and a former stack of its name may have been another tenant's. An unlabelled
+// state is older than tenants, and allowed. The store refuses what the cache has missed.
 func (a stateAccess) refusedState(ctx context.Context, obj *infrav1.Terraform) (*reads.Problem, error) {
 	if obj.KeepsOwnState() {
 		return nil, nil

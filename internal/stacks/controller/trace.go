@@ -16,12 +16,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// tracePause is how long a stack's status may lag behind its drift checks. A thousand stacks that are checked each minute
-// would write a thousand times a minute; this way it is a thousand times an hour, at most.
+// tracePause is how far a status may lag behind drift checks: a thousand stacks that are checked
+// each minute must not write a thousand times a minute.
 const tracePause = time.Hour
 
-// leaveTrace notes in the status that a pass on the interval found what is known already. The first clean drift check after
-// anything else is told, so that Ready says NoDrift; after that, as with drift that stays, one an hour.
+// leaveTrace records that a drift check found nothing new: the first clean one, so that Ready says
+// NoDrift, and then one an hour.
 func leaveTrace(obj *infrav1.Terraform, rec run.Record) {
 	result, status := rec.Result, &obj.Status
 	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil {
@@ -53,7 +53,7 @@ func traceDue(obj *infrav1.Terraform, last *metav1.Time, now metav1.Time) bool {
 	return last == nil || now.Sub(last.Time) >= tracePause+spread(obj.UID)
 }
 
-// spread is up to a quarter of the pause, by the object's UID: stacks that were applied together do not write together.
+// spread is up to a quarter of the pause, by UID: stacks applied together must not write together.
 func spread(uid types.UID) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(uid)) //nolint:errcheck // a hash takes everything

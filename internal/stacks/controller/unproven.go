@@ -13,13 +13,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 

@@ -15,14 +15,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 const planID = "plan-main-0123456789"

@@ -95,8 +95,8 @@ func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	return variables, env
 }
 
-// Problem says what is wrong with a stack's inputs or program, for people. It is passing when a controller may mend it: that of an
-// object which the inputs come from. Otherwise a person must change something.
+// Problem is an error in a stack's inputs or program. It is passing when a controller may correct
+// it, because the inputs come from its object; otherwise a person must.
 type Problem struct {
 	Reason, Message string
 	Passing         bool
@@ -104,7 +104,8 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// configure puts program and inputs together and checks that they fit. A *Problem is the user's to solve.
+// Configure combines program and inputs and checks that they fit. A *Problem is for the user to
+// solve.
 func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Configuration, error) {
 	if refused := refusedFields(&obj.Spec); refused != "" {
 		return nil, &Problem{Reason: infrav1.ReasonFieldNotSupported, Message: refused}
@@ -142,13 +143,14 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	for _, e := range append(slices.Clone(in.Env), backend.Env...) {
 		env := run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret}
 		c.open["env "+e.Name] = e.Open
-		// What the backend needs wins over a name that the stack sets itself.
+		// The backend's own variables win.
 		c.env = append(slices.DeleteFunc(c.env, func(have run.EnvVar) bool { return have.Name == env.Name }), env)
 	}
 	return nil
 }
 
-// setLocking reads what the stack says about the lock of a backend of its own. Plans on the managed backend take none.
+// setLocking reads the settings for the lock of an own backend. Plans on the managed backend take
+// none.
 func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
 	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
@@ -164,7 +166,7 @@ func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) err
 func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	values := in.Values()
 	for name := range values {
-		// The tool takes the value of the last file of values, and the one here with its type does not count.
+		// The tool takes the value of the file, whatever the type of the one here.
 		if _, inFile := c.fromVarFiles[name]; inFile {
 			delete(values, name)
 		}
@@ -196,7 +198,7 @@ func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 	return nil
 }
 
-// othersMayMend tells whether another controller can mend all that is wrong with the values of variables.
+// othersMayMend reports whether another controller can correct all of the problems.
 func othersMayMend(problems module.Problems, values map[string]json.RawMessage, in *inputs.Inputs) bool {
 	return !slices.ContainsFunc(problems, func(p module.Problem) bool {
 		if _, given := values[p.Variable]; given {
@@ -206,13 +208,13 @@ func othersMayMend(problems module.Problems, values map[string]json.RawMessage, 
 	})
 }
 
-// sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
-// the object's UID to tell nobody whether two stacks share a password.
+// sum is the configuration's digest. The status shows it, so the object's UID salts it: nobody
+// learns whether two stacks share a password.
 func (c *Configuration) sum(obj *infrav1.Terraform) string {
 	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
 }
 
-// sumWith is the digest with what counts of the source: its archive, or the part of it that can be read.
+// sumWith is the digest with an archive, or a part of one, as the source.
 func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -222,8 +224,7 @@ func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	} {
 		encode(enc, part)
 	}
-	// Only what is there goes in: the digests of stacks without it stay what they were in earlier versions, and so do
-	// their pending plans.
+	// Fields that are unset are left out: digests and pending plans of earlier versions stay valid.
 	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
 		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
 	}
@@ -246,8 +247,8 @@ func sortedEnv(env []run.EnvVar) []run.EnvVar {
 	return sorted
 }
 
-// refusedFields names the fields that this version does not honour although ignoring them could do harm: they say where
-// the state is, what goes into the program or what must happen first. [infrav1.SupportOf] knows which these are.
+// refusedFields names the fields that this version does not support although ignoring them could do
+// harm: they concern the state, the program or the order. See [infrav1.SupportOf].
 func refusedFields(s *infrav1.TerraformSpec) string {
 	return refusal(fieldNames(s, infrav1.SupportRefused))
 }
@@ -259,7 +260,7 @@ func refusal(names []string) string {
 	return fmt.Sprintf("This version does not support %s, and ignoring it could do harm. No runs start", sentence(names))
 }
 
-// IgnoredFields says which fields have no effect and do no harm by it.
+// IgnoredFields says which fields are ignored without harm.
 func IgnoredFields(s *infrav1.TerraformSpec) []string {
 	var warnings []string
 	for _, name := range fieldNames(s, infrav1.SupportIgnored) {

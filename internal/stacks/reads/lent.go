@@ -9,12 +9,10 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"

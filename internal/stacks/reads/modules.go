@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// maxModules bounds the cache of read modules; a thousand stacks of one library share far fewer programs.
+	// maxModules bounds the cache of modules; a thousand stacks share far fewer programs.
 	maxModules = 4096
-	// maxModuleFiles bounds the bytes of files that the cache keeps for modules that others join.
+	// maxModuleFiles bounds the bytes in the cache.
 	maxModuleFiles = 64 << 20
-	// maxModuleBytes is what is read of one module's own files: more than any real one has.
+	// maxModuleBytes bounds one module's own files: more than any real one has.
 	maxModuleBytes = 8 << 20
 )
 
-// templateName is the file that is rendered into main.tf, as tofu-controller does it.
+// templateName is rendered into main.tf, as tofu-controller does it.
 const (
 	templateName   = "main.tf.tpl"
 	templateResult = "main.tf"
 )
 
-// varFilesOf are the files of values that a stack names, from the source's root, clean. Some may leave it.
+// varFilesOf are the stack's files of values, as clean paths from the source's root. Some may leave
+// it.
 func varFilesOf(spec *infrav1.TerraformSpec) []string {
 	var names []string
 	for _, name := range spec.TfVarsFiles {
@@ -85,13 +86,13 @@ func (s *Sources) readModule(ctx context.Context, key moduleKey) (*readModule, e
 	return m, nil
 }
 
-// moduleFiles reads what counts of the archive: the module's files, and the named files of values.
+// moduleFiles reads the module's files and the named files of values.
 func (s *Sources) moduleFiles(ctx context.Context, t *tree, key moduleKey) (map[string][]byte, error) {
 	found := key.dir == ""
 	varFiles := strings.Split(key.varFiles, "\n")
 	files, err := s.selectFiles(ctx, t, key, func(name string) bool {
 		found = found || name == key.dir || strings.HasPrefix(name, key.dir+"/")
-		// A link among the files of values may lead to any of its kind.
+		// A link among the files of values may lead to any other.
 		if key.varFiles != "" && (slices.Contains(varFiles, name) || isVarFile(name)) {
 			return true
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// setPart says which part of the source counts for this very stack: what it is given may lead elsewhere, too.
+// setPart finds the part that counts for this stack: its inputs may lead out of the module's part.
 func (c *Configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.part = c.program.part
 	if c.part.digest != "" {
@@ -29,7 +29,7 @@ func (c *Configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
 	return nil
 }
 
-// leadsElsewhere says what of the values that a stack gives may be a path out of its part; empty when nothing is.
+// leadsElsewhere names an input that may be a path out of the part; empty when there is none.
 func (c *Configuration) leadsElsewhere() string {
 	for _, name := range c.part.variables {
 		value, given := c.variables[name]
@@ -66,12 +66,12 @@ func (c *Configuration) leadsElsewhere() string {
 	return ""
 }
 
-// plainName: a name of one part that neither begins a path nor is one.
+// plainName reports whether a text is a single path element.
 func plainName(text string) bool {
 	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
 }
 
-// Reading is what a program reads of the world while planning, in words; empty for nothing.
+// Reading says what a program reads of the world while planning; empty for nothing.
 func (c *Configuration) Reading() string {
 	world := slices.Concat(c.part.world, c.joined)
 	switch len(world) {

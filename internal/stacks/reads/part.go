@@ -16,14 +16,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// A source with many stacks has a new revision with every commit, and most commits touch few of the stacks. So a stack's
-// configuration does not count the archive but the part of it that the root module can read, where that part is plain to
-// see: its own directory, those of its local modules, and the files of values that the stack names. Where it is not, the
-// whole archive counts. Runs get that part and nothing else, so that what does not count cannot change a plan.
+// Most commits touch few of the stacks of a source. So a stack's configuration does not count the
+// archive but the part of it that the root module can read: its directory, those of its local
+// modules, and the named files of values. Where that part is not plain to see, the whole archive
+// counts. Runs get that part only, so that the rest cannot change a plan.
 
 // part is the part of a source that counts for a stack.
 type part struct {
-	// digest changes with every file of the part; empty when the whole source counts, why says why then.
+	// digest changes with every file of the part. If it is empty, the whole source counts, and why
+	// says why.
 	digest, why string
 	// dirs and files are what the part consists of.
 	dirs, files []string
@@ -31,26 +32,26 @@ type part struct {
 	world []string
 	// variables are those that paths are made of.
 	variables []string
-	// elsewhere are the calls of modules from elsewhere, whose files are not the source's.
+	// elsewhere are the calls of remote modules, whose files are not in the source.
 	elsewhere []module.RemoteCall
-	// unsettled is what the digest would be if these were known to be settled; loose is true when they may change all the
-	// same, though nobody looks for newer ones.
+	// unsettled is what the digest would be if these were known to be settled. loose is true when
+	// they may change although init does not look for newer ones.
 	unsettled string
 	loose     bool
 }
 
 // Marks of text files.
 const (
-	// markLeaves: it has a path that leads up.
+	// markLeaves: it contains a path that leads up.
 	markLeaves uint8 = 1 << iota
-	// markReads and markWorld: rendered as a template, it would read files, or the world.
+	// markReads and markWorld: as a template, it would read files, or the world.
 	markReads
 	markWorld
-	// markOpaque: it is too large to be looked at.
+	// markOpaque: it is too large to analyze.
 	markOpaque
 )
 
-// mark looks at a text for what it would do as a template, or as a document that a provider understands.
+// mark analyzes a text as a template, and as a document that a provider may follow.
 func mark(text []byte) uint8 {
 	var m uint8
 	reads := module.ReadText(text)
@@ -89,7 +90,7 @@ func newTree(x *archive.Index) *tree {
 	})}
 }
 
-// part says what of the source counts for a root module with the files of values that a stack names.
+// part finds the part of the source that counts for a root module with these files of values.
 func (t *tree) part(dir string, varFiles []string) part {
 	if t.why != "" {
 		return part{why: t.why}
@@ -152,7 +153,7 @@ type counting struct {
 	anyTemplate        bool
 }
 
-// count takes a file of the part into its digest, after a look whether it leads out of the part.
+// count adds a file of the part to its digest and checks whether it leads out of the part.
 func (c *counting) count(f *archive.IndexedFile) {
 	p := c.part
 	hashEntry(c.hash, f)

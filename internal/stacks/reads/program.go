@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// setFiles takes over the files that are written for the tool.
+// setFiles adds the files that are written for the tool.
 func (c *Configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	for _, f := range in.Files {
 		c.files = append(c.files, run.File{Location: run.FileLocation(f.Location), Path: f.Path, Content: []byte(f.Content.Reveal()), Secret: true})
@@ -29,8 +29,8 @@ func (c *Configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error 
 	return nil
 }
 
-// setModule makes the root module what the tool will find: with files that are not the source's, main.tf rendered, and
-// the files of values that the stack names.
+// setModule completes the root module as the tool will find it: with files from Secrets, main.tf
+// rendered, and the files of values.
 func (c *Configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	joining, secret := c.joining(), map[string]bool{}
 	for name := range joining {
@@ -67,7 +67,7 @@ func (c *Configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 	return c.setVarFiles(obj, in)
 }
 
-// joining are the files that come from Secrets into the root module itself.
+// joining are the files from Secrets that become part of the root module.
 func (c *Configuration) joining() map[string][]byte {
 	files := map[string][]byte{}
 	for _, f := range c.files {
@@ -78,8 +78,7 @@ func (c *Configuration) joining() map[string][]byte {
 	return files
 }
 
-// shown are diagnostics for people: without the lines of files that are secret as a whole, and without secrets that a
-// template has put among others.
+// shown renders diagnostics without the lines of secret files and without secrets in templates.
 func shown(diags diagnostic.List, secret map[string]bool, in *inputs.Inputs) string {
 	var list diagnostic.List
 	for _, d := range diags {
@@ -104,7 +103,8 @@ func render(text []byte, in *inputs.Inputs) ([]byte, error) {
 	return rendered, err
 }
 
-// secretTexts are the texts in variables from Secrets, declared or not: a template can use them all.
+// secretTexts are the texts in variables from Secrets, declared or not: a template can use them
+// all.
 func secretTexts(in *inputs.Inputs) []string {
 	var texts []string
 	for _, v := range in.Variables {
@@ -137,7 +137,8 @@ func StringsIn(value any) []string {
 	return found
 }
 
-// setVarFiles finds the files of values in the source, or among the files that are written into the root module.
+// setVarFiles finds the files of values in the source, or among the files written into the root
+// module.
 func (c *Configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	c.fromVarFiles = map[string]module.Position{}
 	for i, name := range varFilesOf(&obj.Spec) {
@@ -167,7 +168,7 @@ func (c *Configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) e
 	return nil
 }
 
-// placed returns the content of a file that is written to that path of the source.
+// placed returns the content of the file that is written to a path of the source.
 func (c *Configuration) placed(name, dir string) (content []byte, ok bool) {
 	for _, f := range c.files {
 		if f.Location == run.FileInModule && path.Join(dir, f.Path) == name {

@@ -24,7 +24,8 @@ func References(t *infrav1.Terraform) []string {
 	if spec.SourceRef != nil {
 		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
 	}
-	// The outputs Secret is written and not read, but somebody else's of its name is in the way until it goes.
+	// The outputs Secret is only written, but a foreign Secret of its name is in the way until it
+	// goes.
 	if spec.WriteOutputsToSecret != nil {
 		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
 	}

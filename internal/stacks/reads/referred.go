@@ -23,14 +23,19 @@ type Records interface {
 
 // Referred calls refer with the digest of each archive that a stack needs besides those of sources.
 func Referred(ctx context.Context, reader client.Reader, records Records, refer func(digest string)) error {
+	return EachStack(ctx, reader, func(obj *infrav1.Terraform) error { return referredBy(ctx, records, obj, refer) })
+}
+
+// EachStack calls do with every stack, and reads a page of them at a time.
+func EachStack(ctx context.Context, reader client.Reader, do func(*infrav1.Terraform) error) error {
 	next := ""
 	for {
 		var page infrav1.TerraformList
 		if err := reader.List(ctx, &page, client.Limit(500), client.Continue(next)); err != nil {
-			return fmt.Errorf("list the stacks for the archives that they refer to: %w", err)
+			return fmt.Errorf("list the stacks: %w", err)
 		}
 		for i := range page.Items {
-			if err := referredBy(ctx, records, &page.Items[i], refer); err != nil {
+			if err := do(&page.Items[i]); err != nil {
 				return err
 			}
 		}

@@ -15,17 +15,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// What a program's modules from elsewhere read is for its runner to see, which has them. Until a run has said that they cannot
-// change, and read nothing else of the source, the whole archive counts. What it said is true of the very configuration that
-// it planned: the calls are in its part of the source, and what decides where they lead is in its digest.
+// Only the runner has a program's remote modules. Until a run has said that they cannot change, and
+// that they read nothing else of the source, the whole archive counts. The answer holds for the
+// configuration that the run planned: the calls are in its part, and what decides where they lead
+// is in its digest.
 
-// What is kept of what a run says about modules.
+// Bounds for the status.
 const (
 	maxModulesWorld = 10
 	maxModulesText  = 300
 )
 
-// Settle has the part of the source count for a program with modules from elsewhere if these are settled.
+// Settle makes the part of the source count for a program with settled remote modules.
 func (c *Configuration) Settle(obj *infrav1.Terraform) {
 	calls := c.part.elsewhere
 	if len(calls) == 0 {
@@ -49,22 +50,22 @@ func (c *Configuration) Settle(obj *infrav1.Terraform) {
 	}
 }
 
-// OnlyModules reports whether nothing can be different from what was planned last but where modules from elsewhere lead.
+// OnlyModules reports whether only the targets of remote modules can differ from the last plan.
 func (c *Configuration) OnlyModules(obj *infrav1.Terraform) bool {
 	m := obj.Status.Modules
 	return c.Settled != "" && m != nil && m.ConfigDigest == c.Settled && m.Whole == "" && m.Moves != "" && m.Placed != "" && inOrder(obj)
 }
 
-// inOrder says that the last run came to its end and nothing has gone wrong since. That a dependency is not ready yet is nothing
-// wrong: after a commit most of a chain of stacks waits so.
+// inOrder reports whether nothing has failed since the last run. A dependency that is not ready is
+// no failure: after a commit, most of a chain of stacks waits for one.
 func inOrder(obj *infrav1.Terraform) bool {
 	ready, last := conditions.Of(obj, infrav1.ConditionReady), obj.Status.LastRun
 	return ready.Status == metav1.ConditionTrue ||
 		ready.Reason == infrav1.ReasonDependencyNotReady && last != nil && last.Status == string(run.OutcomeSucceeded)
 }
 
-// unsettled says why modules from elsewhere may change what is planned, though the configuration of a digest stays as it is;
-// empty when they may not.
+// unsettled says why remote modules may change a plan of an unchanged configuration; empty when
+// they may not.
 func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) string {
 	switch {
 	case m == nil || m.ConfigDigest != config:
@@ -77,8 +78,8 @@ func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) 
 	return ""
 }
 
-// LearnModules keeps what a run found out about modules from elsewhere. If they are settled, the configuration that was planned
-// is that of the part: another commit may have come meanwhile, and must not count.
+// LearnModules records what a run found out about remote modules. If they are settled, what was
+// planned is the part's configuration, whatever was committed beside it meanwhile.
 func LearnModules(obj *infrav1.Terraform, rec run.Record) {
 	if rec.UsedKept {
 		return
@@ -92,7 +93,7 @@ func LearnModules(obj *infrav1.Terraform, rec run.Record) {
 		status.Modules = &infrav1.ModulesStatus{ConfigDigest: rec.SettledConfig, Moves: toldInShort(found.Moves), Whole: toldInShort(found.Whole),
 			Placed: toldInShort(found.Placed)}
 		if known != nil && rec.Spec.Operation == run.OperationApply && found.Placed != known.Placed {
-			// The plan was of those before, and so is what was applied.
+			// The plan was made with the earlier modules, and so was the apply.
 			status.Modules.Placed = ""
 		}
 		for _, what := range found.World[:min(len(found.World), maxModulesWorld)] {

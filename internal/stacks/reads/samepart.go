@@ -12,8 +12,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// hashDirs, hashEntry and hashValues write what a part's digest is made of. Statuses have that digest: what they write stays
-// as it is.
+// hashDirs, hashEntry and hashValues write the input of a part's digest. Statuses contain digests,
+// so the format must not change.
 func hashDirs(h io.Writer, dirs []string) { fmt.Fprintf(h, "yuba part 1 %q\n", dirs) }
 
 func hashEntry(h io.Writer, f *archive.IndexedFile) {
@@ -22,8 +22,8 @@ func hashEntry(h io.Writer, f *archive.IndexedFile) {
 
 func hashValues(h io.Writer, f *archive.IndexedFile) { fmt.Fprintf(h, "values %q %x\n", f.Name, f.Sum) }
 
-// has reports whether a part that was found in another archive is in this one, too, bit by bit. What is made of a part
-// depends on nothing else, so that then nothing has to be read again.
+// has reports whether the same part, bit by bit, is in this archive, too. Then nothing has to be
+// read again.
 func (t *tree) has(p *part) bool {
 	if t.why != "" || p.digest == "" {
 		return false
@@ -52,7 +52,7 @@ func (k moduleKey) place() moduleKey {
 	return k
 }
 
-// asBefore returns the module as it was read last at the same place of another archive, if nothing of its part has changed.
+// asBefore returns the module as last read at this place, if its part has not changed.
 func (s *Sources) asBefore(t *tree, key moduleKey) *readModule {
 	s.mu.Lock()
 	before := s.modules[s.latest[key.place()]]

@@ -40,18 +40,18 @@ type ArtifactStore interface {
 	HasArtifact(ctx context.Context, digest string) (bool, error)
 }
 
-// Sources finds the program of a stack: an archive in the blob store and what its root module declares. Archives that
-// other controllers serve are fetched once and verified.
+// Sources finds the programs of stacks: archives in the blob store, and what their root modules
+// declare. Archives that other controllers serve are fetched once and verified.
 type Sources struct {
 	Reader client.Reader
 	Store  ArtifactStore
 	HTTP   *http.Client
 	// MaxArchive bounds what is fetched, in bytes.
 	MaxArchive int64
-	// Ours tells whether a URL is where this server itself gives out what is in the store: what is not there cannot be
-	// fetched from it. Nil when none is.
+	// Ours reports whether this server itself serves a URL from its store, so that fetching cannot
+	// help; may be nil.
 	Ours func(url string) bool
-	// Seen is the cache that has the metadata of sources of the kinds Watched; nil when there is none.
+	// Seen caches the metadata of sources of the kinds Watched; nil when there is no cache.
 	Seen    client.Reader
 	Watched []string
 
@@ -59,11 +59,11 @@ type Sources struct {
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
 	order   []moduleKey
-	// latest says which of the modules was read last at each place, whatever archive it was in.
+	// latest is the module last read at each place, in any archive.
 	latest map[moduleKey]moduleKey
 	// kept is the size of all modules.
 	kept int
-	// trees are the archives that were looked into last.
+	// trees are the indexes of the latest archives.
 	trees trees
 }
 
@@ -79,13 +79,13 @@ type moduleKey struct {
 type readModule struct {
 	module *module.Module
 	diags  diagnostic.List
-	// template is the content of main.tf.tpl, from which main.tf is to be rendered; nil when there is none.
+	// template is the content of main.tf.tpl; nil when there is none.
 	template []byte
 	// files are the module's own files by name, kept when others are to join them.
 	files map[string][]byte
 	// varFiles are the files of values that the stack names, as far as the source has them.
 	varFiles map[string]varFile
-	// part is what of the source counts.
+	// part is the part of the source that counts.
 	part part
 	// declared is how many bytes its configuration has.
 	declared int
@@ -119,7 +119,7 @@ func (p *Program) Revision() string { return p.artifact.Revision }
 type SourceError struct {
 	Message string
 	Denied  bool
-	// Lasting is true when the stack or its source must change first, and both are watched.
+	// Lasting is true when the stack or its source must change first; both are watched.
 	Lasting bool
 	// Revision is that of the artifact that cannot be used; empty when there is none.
 	Revision string
@@ -127,7 +127,8 @@ type SourceError struct {
 
 func (e *SourceError) Error() string { return e.Message }
 
-// Find returns the stack's program. A *SourceError is the user's to solve; other errors are transient.
+// Find returns the stack's program. A *SourceError is for the user to solve; other errors are
+// transient.
 func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*Program, error) {
 	a, err := s.artifact(ctx, obj, crossNamespace)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	key := moduleKey{digest: a.Digest, dir: CleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
 	m, err := s.readModule(ctx, key)
 	if files, inline := obj.InlineProgram(); err != nil && inline {
-		// What is stored may be damaged, and the program is at hand: storing it again repairs it.
+		// Storing the inline program again repairs a damaged archive.
 		if _, err = s.inline(ctx, files, true); err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	return &Program{artifact: a, readModule: m}, nil
 }
 
-// ofRevision says of which artifact the error tells.
+// ofRevision adds the revision of the artifact to the error.
 func ofRevision(err error, revision string) error {
 	var missing *SourceError
 	if !errors.As(err, &missing) {
@@ -159,7 +160,7 @@ func ofRevision(err error, revision string) error {
 	return &told
 }
 
-// joinsModule says whether files that are not the source's join the root module.
+// joinsModule reports whether files from Secrets join the root module.
 func joinsModule(spec *infrav1.TerraformSpec) bool {
 	for _, m := range spec.FileMappings {
 		if m.Location == infrav1.FileLocationWorkspace {
@@ -175,7 +176,7 @@ func CleanDir(dir string) string {
 
 func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (run.Artifact, error) {
 	if files, ok := obj.InlineProgram(); ok {
-		// A run could not use the archive: it may be damaged.
+		// A run failed on the archive: it may be damaged.
 		return s.inline(ctx, files, conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
 	}
 	ref := obj.Spec.SourceRef
@@ -196,7 +197,8 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 	return s.referenced(ctx, ref.Kind, name)
 }
 
-// inline stores a program that stands in the object. One that is there already is only looked at when it is suspect.
+// inline stores the program of the object. It stores an archive that exists again only if that is
+// suspect.
 func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)
@@ -216,7 +218,7 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
 }
 
-// sourceObject is the part that all of Flux's sources have in common.
+// sourceObject is what all of Flux's sources have in common.
 type sourceObject interface {
 	client.Object
 	GetArtifact() *meta.Artifact
@@ -260,10 +262,10 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 	return s.stored(ctx, kind, name, a)
 }
 
-// maxTold is how much of what a source says is told.
+// maxTold bounds the quoted message of a source, in characters.
 const maxTold = 1000
 
-// notReady says why a source has no artifact, as far as the source itself does.
+// notReady says why a source has no artifact, as far as its condition does.
 func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	ready := apimeta.FindStatusCondition(obj.GetConditions(), meta.ReadyCondition)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
@@ -272,7 +274,7 @@ func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, brief.Cut(ready.Message, maxTold))
 }
 
-// bringBack says how an archive comes back that got lost.
+// bringBack says how to restore a lost archive.
 func bringBack(kind string, name types.NamespacedName) string {
 	word := map[string]string{infrav1.SourceKindGitRepository: "git", infrav1.SourceKindOCIRepository: "oci", infrav1.SourceKindBucket: "bucket"}[kind]
 	if word == "" {
@@ -305,7 +307,7 @@ func (s *Sources) stored(ctx context.Context, kind string, name types.Namespaced
 	return out, nil
 }
 
-// FetchTimeout bounds one download. A source that needs longer than this is out of order.
+// FetchTimeout bounds one download.
 const FetchTimeout = 5 * time.Minute
 
 func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
@@ -327,7 +329,7 @@ func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// What was stored is named by its own digest: a wrong one is never found by the name it pretended to have.
+	// The store names content by its digest, so a wrong archive is never found.
 	if digest != a.Digest {
 		return 0, fmt.Errorf("its digest is %s instead of %s", digest, a.Digest)
 	}

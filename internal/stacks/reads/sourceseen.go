@@ -17,8 +17,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// seenSources remembers the artifacts of sources as they were read last: when a commit has a thousand stacks looked at,
-// their one source is not read a thousand times.
+// seenSources remembers the artifacts of sources as last read: a commit that triggers a thousand
+// stacks must not read their one source a thousand times.
 type seenSources struct {
 	mu   sync.Mutex
 	last map[sourceName]seenSource
@@ -35,7 +35,7 @@ type seenSource struct {
 	artifact meta.Artifact
 }
 
-// maxSeen is more sources than anybody has; when it is reached, all are read anew.
+// maxSeen is more than anybody has; at this size, all are forgotten.
 const maxSeen = 10_000
 
 func (s *seenSources) note(kind string, name types.NamespacedName, obj client.Object, a *meta.Artifact) {
@@ -59,13 +59,13 @@ func (s *seenSources) of(kind string, name types.NamespacedName) (seenSource, bo
 	return seen, ok
 }
 
-// atRest: nobody has changed the stack or asked for a look. Whoever did may have changed the source just before, and
-// means the source as it is now; for all others the source's own event comes when it has changed.
+// atRest reports whether nobody has changed the stack or requested a reconcile. Otherwise the
+// source may have changed just before, and its event may still come.
 func atRest(obj *infrav1.Terraform) bool {
 	return obj.Status.ObservedGeneration == obj.Generation && obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt
 }
 
-// unchanged returns the artifact of a source that is, by its metadata, as it was when it was read last.
+// unchanged returns the artifact of a source whose metadata is as last read.
 func (s *Sources) unchanged(ctx context.Context, kind string, name types.NamespacedName) (meta.Artifact, bool) {
 	seen, ok := s.seen.of(kind, name)
 	if !ok || s.Seen == nil || !slices.Contains(s.Watched, kind) {

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// maxTreeFiles and maxTreeKept bound what is looked into of one archive; one with more counts as a whole. A source of
-	// a thousand root modules has some ten thousand files, and some MiB of configuration.
+	// maxTreeFiles and maxTreeKept bound the index of an archive; a larger one counts as a whole. A
+	// source of a thousand root modules has some ten thousand files and some MiB of configuration.
 	maxTreeFiles = 50_000
 	maxTreeKept  = 16 << 20
-	// maxTrees bounds what is kept of archives that were looked into. The stacks of one source are looked at together;
-	// what was found for each is kept with its module.
+	// maxTrees bounds the kept indexes. What was found for each stack is kept with its module.
 	maxTrees = 32 << 20
 )
 
-// trees are archives that were looked into, the latest ones. Each of those known stands in order once, the oldest first.
+// trees are the indexes of the latest archives. Each known one is once in order, the oldest first.
 type trees struct {
 	mu    sync.Mutex
 	known map[string]*sharedTree
@@ -32,7 +31,7 @@ type trees struct {
 	kept  int
 }
 
-// sharedTree is read once by whoever asks first.
+// sharedTree is read by the first caller; the others wait.
 type sharedTree struct {
 	once sync.Once
 	tree *tree
@@ -40,7 +39,7 @@ type sharedTree struct {
 	size int
 }
 
-// tree looks into an archive once, however many ask at the same time.
+// tree reads the index of an archive once for all concurrent callers.
 func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 	s.trees.mu.Lock()
 	shared := s.trees.known[digest]
@@ -54,10 +53,10 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 	}
 	s.trees.mu.Unlock()
 	shared.once.Do(func() {
-		// Others wait for the answer: it is not given up with whoever asked first, but some time it is.
+		// Others wait for the answer, so the first caller's cancellation must not end it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
 		defer cancel()
-		// A panic must not leave an empty answer for everybody who comes later.
+		// A panic must not leave an empty answer for later callers.
 		shared.err = fmt.Errorf("look into the source archive %s: it ended in a panic. This is a bug in Yuba", digest)
 		defer s.trees.settle(digest, shared)
 		shared.tree, shared.err = s.readTree(ctx, digest)
@@ -65,7 +64,7 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 	return shared.tree, shared.err
 }
 
-// settle keeps what was read within bounds. What could not be read is read anew the next time.
+// settle drops the oldest indexes, and one that could not be read.
 func (t *trees) settle(digest string, shared *sharedTree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +89,7 @@ func (t *trees) settle(digest string, shared *sharedTree) {
 	}
 }
 
-// drop forgets an archive by its place. The lock is held.
+// drop forgets an archive. The lock is held.
 func (t *trees) drop(at int) {
 	digest := t.order[at]
 	t.order = slices.Delete(t.order, at, at+1)
@@ -123,7 +122,7 @@ func unreadable(digest string, err error) error {
 	return &SourceError{Message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
 }
 
-// selectFiles reads files of an archive: from what is known of it, or, when that is too much, from the archive itself.
+// selectFiles reads files from the index, or from the archive if that is too large for one.
 func (s *Sources) selectFiles(ctx context.Context, t *tree, key moduleKey, keep func(name string) bool) (files map[string][]byte, err error) {
 	if t.index != nil {
 		dir := "."
