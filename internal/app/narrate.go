@@ -115,11 +115,11 @@ func runInWords(rec run.Record) string {
 	case result.SameModules:
 		return "not planned, its modules are unchanged"
 	case result.Applied && result.AppliedCounts != nil:
-		return appliedWord(rec) + " " + summaryOf(*result.AppliedCounts)
+		return appliedWord(rec) + " " + plan.Counts(*result.AppliedCounts).Summary()
 	case result.Applied:
 		return appliedWord(rec)
 	case result.Plan != nil && result.Plan.Changes:
-		return "planned " + summaryOf(result.Plan.Counts)
+		return "planned " + plan.Counts(result.Plan.Counts).Summary()
 	}
 	return "planned, no changes"
 }
@@ -129,10 +129,6 @@ func appliedWord(rec run.Record) string {
 		return "destroyed"
 	}
 	return "applied"
-}
-
-func summaryOf(c run.Counts) string {
-	return plan.Counts(c).Summary()
 }
 
 // stopping prints that the server stops, and which runs continue without it.

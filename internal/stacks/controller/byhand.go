@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,12 +106,7 @@ func backendKind(obj *infrav1.Terraform) run.BackendKind {
 	return run.BackendManaged
 }
 
-func orUnknown(name string) string {
-	if name == "" {
-		return "an unknown user"
-	}
-	return name
-}
+func orUnknown(name string) string { return cmp.Or(name, "an unknown user") }
 
 // mayOperate says why the request cannot be met now.
 func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) error {
@@ -197,7 +193,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 		}
 		spec = kept.Spec
 	default:
-		return spec, &run.RefusedError{Message: fmt.Sprintf("cannot prepare %s: %s", p.stack, problemOf(p))}
+		return spec, &run.RefusedError{Message: fmt.Sprintf("cannot prepare %s: %s", p.stack, cmp.Or(p.facts.Source.Problem, p.facts.Inputs.Problem))}
 	}
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	if err != nil {
@@ -207,13 +203,6 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 	spec.Plan, spec.Unless, spec.Destroy, spec.Upgrade, spec.ForceUnlock = nil, "", false, false, ""
 	spec.Describe, spec.Review, spec.PlanText, spec.ReadOutputs, spec.ReadResources = false, false, false, false, false
 	return spec, nil
-}
-
-func problemOf(p *gathered) string {
-	if p.facts.Source.Problem != "" {
-		return p.facts.Source.Problem
-	}
-	return p.facts.Inputs.Problem
 }
 
 // holdByHand takes the stack's place and names the run in its status, on the very version that was looked at.
@@ -243,7 +232,7 @@ func takeByHand(p *collected, rec run.Record) {
 		status.Plan.Digest, status.Plan.RunID = "", ""
 	}
 	p.notes = append(p.notes, note{warning: result.Outcome != run.OutcomeSucceeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
-		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstSentence(result)), " ")})
+		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, result.Text))), " ")})
 }
 
 // mayHaveMoved says whether the state may be another one than before the run.
@@ -252,13 +241,4 @@ func mayHaveMoved(rec run.Record) bool {
 		return rec.StatesStored > 0
 	}
 	return rec.Result.ApplyStarted
-}
-
-func firstSentence(r *run.Result) string {
-	text := r.Error
-	if text == "" {
-		text = r.Text
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }

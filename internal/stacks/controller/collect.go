@@ -135,5 +135,5 @@ func (h runHistory) planText(ctx context.Context, stack run.Stack, rec run.Recor
 		}
 	}
 	h.log.Warn("the readable plan cannot be read", "stack", stack.String(), "run", rec.Spec.ID, "error", err)
-	return fmt.Sprintf("Plan: %s. See `yuba plan %s -n %s`.", summary(rec.Result.Plan.Counts), stack.Name, stack.Namespace)
+	return fmt.Sprintf("Plan: %s. See `yuba plan %s -n %s`.", plan.Counts(rec.Result.Plan.Counts).Summary(), stack.Name, stack.Namespace)
 }

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -182,11 +183,7 @@ func lockAdvice(r *run.Result) string {
 // lockMessage says who holds the lock, since when, and how to release it.
 func lockMessage(p *gathered) string {
 	l := p.facts.Lock
-	by := l.Who
-	if by == "" {
-		by = "an unknown holder"
-	}
-	since := ""
+	by, since := cmp.Or(l.Who, "an unknown holder"), ""
 	if !l.Since.IsZero() {
 		since = " since " + sinceText(l.Since)
 	}

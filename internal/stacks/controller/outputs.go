@@ -214,44 +214,34 @@ func (o outputsWriter) writeOutputs(ctx context.Context, p *collected, data map[
 	secret, labels := &corev1.Secret{}, merged(want.Labels, scope.Of(obj.Labels).Labels())
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
 	err := o.reader.Get(ctx, name, secret)
-	if apierrors.IsNotFound(err) {
-		if len(data) == 0 {
-			return false, nil
-		}
-		annotations, err := o.outputAnnotations(ctx, p, secret, data, candidates)
-		if err != nil {
-			return false, err
-		}
-		if err := o.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
-			return false, err
-		}
-		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name, Labels: labels, Annotations: annotations}, Data: data}
-		if err := controllerutil.SetControllerReference(obj, secret, o.client.Scheme()); err != nil {
-			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
-		}
-		if err := o.client.Create(ctx, secret); err != nil {
-			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
-		}
-		return true, nil
-	}
-	if err != nil {
+	missing := apierrors.IsNotFound(err)
+	switch {
+	case missing && len(data) == 0:
+		return false, nil
+	case missing:
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name}}
+	case err != nil:
 		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
-	}
-	if !metav1.IsControlledBy(secret, obj) {
+	case !metav1.IsControlledBy(secret, obj):
 		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
 	}
 	annotations, err := o.outputAnnotations(ctx, p, secret, data, candidates)
 	if err != nil {
 		return false, err
 	}
-	same := maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
+	same := !missing && maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
 	written := same && contains(secret.Annotations, annotations)
 	if err := o.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
 		return false, err
 	}
 	secret.Data = data
 	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, annotations)
-	if err := o.client.Update(ctx, secret); err != nil {
+	if !missing {
+		err = o.client.Update(ctx, secret)
+	} else if err = controllerutil.SetControllerReference(obj, secret, o.client.Scheme()); err == nil {
+		err = o.client.Create(ctx, secret)
+	}
+	if err != nil {
 		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 	}
 	return !same, nil

@@ -77,16 +77,12 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	reads.LearnModules(obj, o.rec)
 	status.ReconciliationFailures = 0
 	if p := o.rec.Result.Plan; p != nil {
-		status.Plan.Summary = summary(p.Counts)
+		status.Plan.Summary = plan.Counts(p.Counts).Summary()
 	}
 	if m := o.rec.StateMark; m != nil {
 		serial := int64(m.Serial) //nolint:gosec // serials count writes
 		status.StateSerial = &serial
 	}
-}
-
-func summary(c run.Counts) string {
-	return plan.Counts(c).Summary()
 }
 
 // recordSameModules: the program at another revision is, modules included, the one that was planned before.
@@ -263,25 +259,24 @@ func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
 }
 
+// failureReasons are the reasons for failures that have a class.
+var failureReasons = map[run.Failure]string{
+	run.FailureCanceled:  infrav1.ReasonRunCanceled,
+	run.FailureTool:      infrav1.ReasonNewFailed,
+	run.FailureSource:    infrav1.ReasonArtifactFailed,
+	run.FailureWorkspace: infrav1.ReasonSelectWorkspaceFailed,
+	run.FailureRefused:   infrav1.ReasonPostPlanningWebhookFailed,
+	run.FailureLocked:    infrav1.ReasonLockHeld,
+	run.FailureStalePlan: infrav1.ReasonStateMoved,
+}
+
 func failureReason(rec *run.Record) string {
 	r := rec.Result
-	switch {
-	case r.Outcome == run.OutcomeInterrupted:
+	if r.Outcome == run.OutcomeInterrupted {
 		return infrav1.ReasonRunInterrupted
-	case r.Class == run.FailureCanceled:
-		return infrav1.ReasonRunCanceled
-	case r.Class == run.FailureTool:
-		return infrav1.ReasonNewFailed
-	case r.Class == run.FailureSource:
-		return infrav1.ReasonArtifactFailed
-	case r.Class == run.FailureWorkspace:
-		return infrav1.ReasonSelectWorkspaceFailed
-	case r.Class == run.FailureRefused:
-		return infrav1.ReasonPostPlanningWebhookFailed
-	case r.Class == run.FailureLocked:
-		return infrav1.ReasonLockHeld
-	case r.Class == run.FailureStalePlan:
-		return infrav1.ReasonStateMoved
+	}
+	if reason := failureReasons[r.Class]; reason != "" {
+		return reason
 	}
 	switch r.FailedStep {
 	case run.StepInit, run.StepPrepare:

@@ -37,13 +37,9 @@ const workers = 8
 // SetupWithManager starts the controller with the manager. ended tells which stacks' runs have ended. sourceKinds are
 // the kinds of sources that this API serves.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ended <-chan run.Stack, sourceKinds []string) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, indexReferences, func(o client.Object) []string {
-		return reads.References(o.(*infrav1.Terraform))
-	})
-	if err != nil {
-		return err
-	}
-	for index, names := range map[string]func(*infrav1.Terraform) []string{indexDependencies: dependencyNames, indexState: stateLease} {
+	for index, names := range map[string]func(*infrav1.Terraform) []string{
+		indexReferences: reads.References, indexDependencies: dependencyNames, indexState: stateLease,
+	} {
 		err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, index, func(o client.Object) []string {
 			return names(o.(*infrav1.Terraform))
 		})

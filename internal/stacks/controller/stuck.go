@@ -19,29 +19,17 @@ import (
 // then.
 const stuckAfter = 10 * time.Second
 
-// stuckBook remembers since when the passes over a stack have failed.
-type stuckBook struct {
-	mu    sync.Mutex
-	since map[types.NamespacedName]time.Time
-}
+// stuckBook remembers since when the passes over a stack have failed, by its name.
+type stuckBook struct{ since sync.Map }
 
 // note records the end of a pass, and reports whether its failure has lasted.
 func (b *stuckBook) note(name types.NamespacedName, err error, now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if err == nil {
-		delete(b.since, name)
+		b.since.Delete(name)
 		return false
 	}
-	since, failing := b.since[name]
-	if !failing {
-		if b.since == nil {
-			b.since = map[types.NamespacedName]time.Time{}
-		}
-		b.since[name] = now
-		return false
-	}
-	return now.Sub(since) >= stuckAfter
+	since, failing := b.since.LoadOrStore(name, now)
+	return failing && now.Sub(since.(time.Time)) >= stuckAfter //nolint:forcetypeassert // only times are stored
 }
 
 // tellStuck reports failing passes in the conditions: such a pass writes no status of its own. If

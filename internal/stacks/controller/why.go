@@ -18,39 +18,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// lookBook remembers what was decided about each stack last, for those who ask.
-type lookBook struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]run.Looked
-}
+// lookBook remembers the last decision about each stack, by its name.
+type lookBook struct{ last sync.Map }
 
 func (l *lookBook) note(stack run.Stack, d decide.Decision, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last == nil {
-		l.last = map[types.NamespacedName]run.Looked{}
-	}
 	name := types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}
 	look := run.Looked{At: now, Verb: string(d.Verb), Reason: d.Reason, Since: now}
-	if before := l.last[name]; before.Verb == look.Verb && before.Reason == look.Reason {
+	if before := l.of(name); before != nil && before.Verb == look.Verb && before.Reason == look.Reason {
 		look.Since = before.Since
 	}
-	l.last[name] = look
+	l.last.Store(name, look)
 }
 
-func (l *lookBook) forget(name types.NamespacedName) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.last, name)
-}
+func (l *lookBook) forget(name types.NamespacedName) { l.last.Delete(name) }
 
 func (l *lookBook) of(name types.NamespacedName) *run.Looked {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if look, ok := l.last[name]; ok {
+	if look, ok := l.last.Load(name); ok {
+		look := look.(run.Looked) //nolint:forcetypeassert // only note stores
 		return &look
 	}
 	return nil
@@ -163,9 +151,9 @@ func inShortOf(rec *run.Record) *run.RunInShort {
 	s.Tool = strings.TrimSpace(result.ToolName + " " + result.ToolVersion)
 	switch {
 	case result.AppliedCounts != nil:
-		s.Plan = "applied " + summary(*result.AppliedCounts)
+		s.Plan = "applied " + plan.Counts(*result.AppliedCounts).Summary()
 	case result.Plan != nil && result.Plan.Changes:
-		s.Plan = summary(result.Plan.Counts)
+		s.Plan = plan.Counts(result.Plan.Counts).Summary()
 	case result.Plan != nil:
 		s.Plan = "no changes"
 	}
