@@ -19,29 +19,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// What people do by hand with a stack's state is a run like any other: it has a record and a log, the stack's status names
-// it, nothing else of the stack runs beside it, and it holds the state's lock while it changes something. It differs in
-// what it means: neither its end nor its failure says anything about what the stack is declared to be. A suspended stack
-// is no obstacle, for that is when people do such things.
+// A manual operation on a state is a run like any other: it has a record and a log, the status
+// names it, no other run of the stack runs beside it, and it holds the lock. But its result says
+// nothing about the declared stack, and it may run on a suspended one.
 
-// attemptsByHand bounds how often a request that met another change of the object is looked at anew.
+// attemptsByHand bounds retries after concurrent changes of the object.
 const attemptsByHand = 5
 
-// recordingPatience is how long a request waits for the end of the run before it to be recorded: people, and programs even
-// more so, ask for one thing after another.
+// recordingPatience is how long a request waits until the end of the previous run is recorded:
+// programs request one operation after another.
 const (
 	recordingPatience = 10 * time.Second
 	recordingPause    = 20 * time.Millisecond
 )
 
-// errBeingRecorded says that the run before is over and the stack's status does not say so yet.
+// errBeingRecorded says that the previous run has ended and the status does not say so yet.
 var errBeingRecorded = errors.New("the end of the previous run is being recorded")
 
-// maxPushed is the most that is pushed to a backend of the stack's own: it travels with the run's record.
+// maxPushed bounds a state pushed to an own backend: it travels in the run's record.
 const maxPushed = 16 << 20
 
-// Operate begins what a person asks for, and returns the run's record; what the server does itself is over by then. A
-// *run.RefusedError or a *state.LockedError says why it did not begin.
+// Operate begins a requested operation and returns its run; what the server does itself has ended
+// by then. A *run.RefusedError or *state.LockedError says why it did not begin.
 func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req run.Request) (run.Record, error) {
 	patience := time.NewTimer(recordingPatience)
 	defer patience.Stop()
@@ -156,7 +155,7 @@ func (r *Reconciler) mayBegin(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// checkExpected refuses a request whose state is not the one that the person has looked at.
+// checkExpected refuses a request if the state is not the one that the person read.
 func (r *Reconciler) checkExpected(ctx context.Context, p *pass, req run.Request) error {
 	if req.Expect == "" {
 		return nil
@@ -176,8 +175,7 @@ func busy(stack run.Stack, what string) error {
 		"Wait for it; suspend the stack to keep another from starting:\n    yuba logs %s -f\n    yuba suspend %s", what, stack, stack, stack)}
 }
 
-// specByHand is the stack's configuration as it is now, or, where no new variable is needed and the present one is not
-// usable, that of the last apply.
+// specByHand is the present configuration, or, if that is not usable, the one of the last apply.
 func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Request) (run.Spec, error) {
 	if err := r.gatherConfiguration(ctx, p); err != nil {
 		return run.Spec{}, err
@@ -205,7 +203,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 	return spec, nil
 }
 
-// holdByHand takes the stack's place and names the run in its status, on the very version that was looked at.
+// holdByHand reserves the stack and names the run in its status, on the version that was read.
 func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) error {
 	if err := r.Runs.Hold(rec); err != nil {
 		if errors.Is(err, run.ErrBusy) {
@@ -221,8 +219,8 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 	return err
 }
 
-// takeByHand records the end of a run that a person asked for: it is over, and a pending plan whose state it may have
-// moved is made again.
+// takeByHand records the end of a manual operation. If it may have changed the state, a pending
+// plan is made again.
 func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
@@ -235,7 +233,7 @@ func takeByHand(p *collected, rec run.Record) {
 		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, result.Text))), " ")})
 }
 
-// mayHaveMoved says whether the state may be another one than before the run.
+// mayHaveMoved reports whether the run may have changed the state.
 func mayHaveMoved(rec run.Record) bool {
 	if rec.Spec.Backend.Kind == run.BackendManaged && !rec.Spec.AtServer() && rec.Result.Outcome == run.OutcomeSucceeded {
 		return rec.StatesStored > 0

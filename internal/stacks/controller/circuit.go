@@ -18,29 +18,30 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// Circuits is what the controller needs of the circuit breakers. No method waits.
+// Circuits is what the controller needs of the circuit breakers. No method blocks.
 type Circuits interface {
-	// Observe takes in the end of a run, which may be told many times.
+	// Observe records the end of a run. The same end may come many times.
 	Observe(book.Ended)
 	// Any says whether there are any circuit breakers; without, Cover finds none.
 	Any() bool
 	// Knows says whether the stack's providers are known, Learn what they are.
 	Knows(book.Stack) bool
 	Learn(stack book.Stack, providers []string)
-	// Cover says which circuit breaker concerns a stack that uses these providers; nil stands for those that are known.
+	// Cover finds the circuit breaker for a stack with these providers; nil stands for the known
+	// ones.
 	Cover(stack book.Stack, providers []string) (book.Cover, bool)
-	// Decline says that the stack, which was to be probed, cannot be planned now.
+	// Decline says that the stack to probe cannot be planned now.
 	Decline(book.Stack)
 	// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
 	Forget(book.Stack)
 }
 
-// gatherCircuit tells the circuit breakers how the stack's runs end, and finds out which of them concerns it.
+// gatherCircuit reports ended runs of the stack, and finds its circuit breaker.
 func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 	if o.circuits == nil {
 		return nil
 	}
-	// One that failed under an earlier server is told again: what is open is known, but not who failed.
+	// Report a failure under an earlier server again: who failed is not stored.
 	for _, rec := range []*run.Record{p.over, p.failing} {
 		if rec != nil && rec.Result != nil && !rec.Spec.Operation.ByHand() {
 			o.observe(p, *rec, rec == p.over)
@@ -50,7 +51,7 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 		return nil
 	}
 	if !o.circuits.Knows(book.Stack(p.stack)) {
-		// Since the server was started, no run of the stack has ended that could have told.
+		// No run of the stack has ended since the server started.
 		lockFile, err := o.runs.LockFile(ctx, p.stack)
 		if err != nil {
 			return err
@@ -66,8 +67,8 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// observe tells of a run's end. One that was stopped or interrupted says nothing about the world; if it was a probe, another
-// stack's turn has come.
+// observe reports a run's end. A stopped or interrupted run says nothing about the world; if it was
+// a probe, another stack is next.
 func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 	outcome := rec.Result.Outcome
 	switch {
@@ -96,7 +97,7 @@ func ended(p *gathered, rec run.Record) book.Ended {
 	return e
 }
 
-// failureOf is what the world may be to blame for; nil when a run failed for a reason of its own.
+// failureOf is a failure that an outage may have caused; nil for other reasons.
 func failureOf(result *run.Result) *book.Failure {
 	if result.Class != "" && result.Class != run.FailureWorkspace {
 		return nil
@@ -104,12 +105,12 @@ func failureOf(result *run.Result) *book.Failure {
 	if d := result.Diagnosis; d != nil {
 		return &book.Failure{Summary: d.Summary, Detail: d.Detail, Address: d.Address}
 	}
-	// What the tool itself did not say, or a runner of an earlier release does not tell apart.
+	// The tool did not say it, or an older runner does not separate it.
 	first, rest, _ := strings.Cut(strings.TrimPrefix(result.Error, "Error: "), "\n")
 	return &book.Failure{Summary: first, Detail: rest}
 }
 
-// recordedProviders are those of the dependency lock file that a run left or was given.
+// recordedProviders are those in the lock file that a run left or was given.
 func recordedProviders(rec run.Record) []string {
 	if len(rec.Result.LockFile) > 0 {
 		return book.ProvidersIn(rec.Result.LockFile)
@@ -130,14 +131,14 @@ func withRequired(p *gathered, providers []string) []string {
 	return slices.Compact(providers)
 }
 
-// decline passes the probe on when the stack cannot be planned now.
+// decline passes the probe on if the stack cannot be planned now.
 func (o outages) decline(p *decided) {
 	if c := p.facts.Circuit; c != nil && c.Probe && !p.decision.Verb.StartsRun() && p.facts.Current == nil {
 		o.circuits.Decline(book.Stack(p.stack))
 	}
 }
 
-// describeCircuit says that the stack is paused, once for the whole outage.
+// describeCircuit reports once for the whole outage that the stack is paused.
 func describeCircuit(p *decided) {
 	c := p.facts.Circuit
 	paused := c != nil && c.Failed && (c.Open || p.decision.Reason == decide.ReasonCircuitOpen)
@@ -151,7 +152,7 @@ func describeCircuit(p *decided) {
 	setCondition(p.obj, infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonCircuitOpen, decide.CircuitMessage(c.Name, c.What, p.facts.Stack.Call))
 }
 
-// outageObjection says why a run must not apply because of an outage that it may know nothing of; empty when it may.
+// outageObjection says why an outage forbids an apply; empty when none does.
 func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string {
 	if o.circuits == nil || rec.Spec.Operation.ByHand() || rec.Spec.Purpose == run.PurposeDelete {
 		return ""
@@ -162,8 +163,8 @@ func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string 
 	if p := &obj.Status.Plan; p.HeldBy != "" && p.IsDriftDetectionPlan {
 		return "plan " + p.Pending + " is held for approval by circuit breaker " + p.HeldBy
 	}
-	// Of a stack of which anything is known, what is known counts, as it does for decisions: were the two of different minds, a
-	// run that may not apply would be followed by one that may not either, and so on.
+	// Use known providers, as decisions do. If both disagreed, forbidden runs would follow each
+	// other.
 	stack, providers := book.Stack(rec.Spec.Stack), []string(nil)
 	if !o.circuits.Knows(stack) {
 		providers = nonEmpty(book.ProvidersIn(rec.Spec.LockFile))
@@ -180,7 +181,7 @@ func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string 
 	return ""
 }
 
-// nonEmpty is nil for no providers, which is what stands for not known.
+// nonEmpty turns no providers into nil, which stands for unknown.
 func nonEmpty(providers []string) []string {
 	if len(providers) == 0 {
 		return nil
@@ -188,7 +189,7 @@ func nonEmpty(providers []string) []string {
 	return providers
 }
 
-// approvedByName is the plan that a person approved of a stack that applies its plans by itself.
+// approvedByName is the plan that a person approved although the stack applies automatically.
 func approvedByName(obj *infrav1.Terraform) string {
 	if !obj.AutoApproves() && !obj.Spec.Force {
 		return ""

@@ -25,8 +25,8 @@ func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, mes
 	setCondition(obj, infrav1.ConditionReady, status, reason, message)
 }
 
-// describe writes a decision into the status: what is waited for, what is wrong, what is under way. What a run came to
-// was written by record and stays until something else is true.
+// describe writes a decision into the status: what it waits for, what is wrong, what is in
+// progress. The result of a run, which record wrote, stays until something else is true.
 func describe(p *acted) {
 	obj, d := p.obj, p.decision
 	obj.Status.ObservedGeneration = obj.Generation
@@ -65,7 +65,7 @@ func describe(p *acted) {
 	describeStall(obj, d)
 }
 
-// describeWait says what is waited for, unless Ready tells already what came before the wait.
+// describeWait says what the stack waits for, unless Ready already says what came before.
 func describeWait(p *decided) {
 	obj, d := p.obj, p.decision
 	if d.Reason != decide.ReasonDependencyNotReady {
@@ -73,7 +73,7 @@ func describeWait(p *decided) {
 	}
 	switch d.Reason {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
-		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
+		// A missing Secret that came back left its message; the failure before it is what counts.
 		if p.failing != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
 			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(p.failing.Result))
 		}
@@ -85,14 +85,14 @@ func describeWait(p *decided) {
 	case decide.ReasonSuspended, decide.ReasonStateTakenOver:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 	case decide.ReasonBreakTheGlass:
-		// What is done by hand is not seen here, so nothing that was known counts any more.
+		// Manual changes are not seen here, so nothing known counts any more.
 		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
 		forgetPlanned(obj)
 	}
 }
 
-// describeStall says that nothing happens before somebody changes something. A suspended or held stack stalls not: it was
-// told to stand still, and its own conditions say so.
+// describeStall reports that nothing happens before somebody changes something. A suspended or held
+// stack is not stalled: its own conditions say why it rests.
 func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 	switch {
 	case d.Spent:
@@ -109,7 +109,7 @@ func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 	}
 }
 
-// describeAttempt says which revision was tried and counts the failure, where a limit or a growing wait depends on that.
+// describeAttempt records the attempted revision, and counts the failure for limits and backoff.
 func describeAttempt(p *decided) {
 	status, d := &p.obj.Status, p.decision
 	if revision := p.facts.Source.Revision; revision != "" && p.obj.DeletionTimestamp.IsZero() {
@@ -121,15 +121,15 @@ func describeAttempt(p *decided) {
 	}
 }
 
-// forgive begins the count of failures anew once source and inputs are usable again.
+// forgive resets the count of failures once source and inputs are usable again.
 func forgive(p *gathered) {
 	if p.facts.Config != "" && p.obj.Status.LastFailedAttemptAt != nil {
 		p.obj.Status.LastFailedAttemptAt, p.obj.Status.ReconciliationFailures = nil, 0
 	}
 }
 
-// answerRequest says that a request was seen although no run can begin now, so that nobody waits for an answer. The plan
-// that was asked for is made as soon as one can be.
+// answerRequest marks a request as handled although no run can begin now. The requested plan is
+// made as soon as possible.
 func answerRequest(obj *infrav1.Terraform) {
 	if obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt {
 		return
@@ -140,12 +140,12 @@ func answerRequest(obj *infrav1.Terraform) {
 	}
 }
 
-// forgetPlanned makes the next pass that can plan do so, and no plan be applied before.
+// forgetPlanned makes the next possible pass plan, and apply nothing before.
 func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 
-// sameAtRevision: a revision that is the same in all that counts was planned with the one before. Who depends on the stack
-// and has the same source waits to hear that. One that does not touch the stack is not written for anybody else: a commit
-// would cost a write for each of a thousand stacks that have nothing to do with it.
+// sameAtRevision follows a revision that changes nothing for the stack. If the revision does not
+// touch the stack's part, it writes that only when a dependant of the same source waits for it:
+// otherwise a commit would cost a write for each of a thousand stacks.
 func sameAtRevision(p *gathered) {
 	status, revision := &p.obj.Status, p.facts.Source.Revision
 	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
@@ -160,7 +160,8 @@ func sameAtRevision(p *gathered) {
 	}
 }
 
-// followRevision says that what was planned is the same at another revision. Ready names it, unless it tells of an apply.
+// followRevision records that another revision has the same plan. Ready names it, unless it reports
+// an apply.
 func followRevision(obj *infrav1.Terraform, revision string) {
 	obj.Status.LastPlannedRevision = revision
 	ready := conditions.Of(obj, infrav1.ConditionReady)
@@ -171,8 +172,8 @@ func followRevision(obj *infrav1.Terraform, revision string) {
 	}
 }
 
-// sameAtGeneration: a change of the object that leaves the configuration as it was planned needs no other plan. Whoever
-// compares the generations sees that the plan is not stale.
+// sameAtGeneration follows a change of the object that leaves the configuration as planned, so that
+// its plan does not look stale.
 func sameAtGeneration(p *gathered) {
 	if !p.facts.Stack.Suspended && p.planned() {
 		p.obj.Status.LastPlannedGeneration = p.obj.Generation
@@ -185,8 +186,8 @@ func (p *held) awaitedAtRevision() bool {
 	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
 }
 
-// confirm says of what Ready told already that it is true of the object as it is now: a change of the object that calls
-// for no run, such as spent approval, must not leave those waiting who wait for a condition of the new generation.
+// confirm repeats Ready for a new generation that needs no run, such as a spent approval: clients
+// wait for its observed generation.
 func confirm(p *decided) {
 	if d := p.decision; d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
 		return
@@ -200,7 +201,8 @@ func confirm(p *decided) {
 	}
 }
 
-// describeStart says that a run begins. A pass on the interval says nothing: what was true stays true until it finds otherwise.
+// describeStart reports that a run begins, except for a drift check: what was true stays true until
+// it finds otherwise.
 func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
 	switch d.Reason {
@@ -226,7 +228,7 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 }
 
-// describeAwaited says what a run waits for that has not begun or cannot end, and takes that back when it does not any more.
+// describeAwaited says what a run waits for, and takes that back afterwards.
 func describeAwaited(p *gathered) {
 	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
@@ -250,7 +252,7 @@ func describeAwaited(p *gathered) {
 	}
 }
 
-// describeApproval keeps the words up to date that tell how to approve: which id is named may change without a run.
+// describeApproval updates how to approve: the id may change without a run.
 func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 	conditions.Remove(obj, infrav1.ConditionReconciling)
 	if d.Reason == decide.ReasonRejected {
@@ -263,8 +265,8 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 	}
 }
 
-// describeRest mends a Ready condition that told of something that is over: a source or variable that was missing and
-// came back as it was, a lock that was released, before any run had a reason to begin.
+// describeRest corrects a Ready condition about something that is over, such as a missing source
+// that came back unchanged before any run had a reason to begin.
 func describeRest(p *decided) {
 	obj := p.obj
 	if p.facts.Stack.Suspended {
@@ -283,7 +285,8 @@ func describeRest(p *decided) {
 	}
 }
 
-// isOver tells whether Ready speaks of what cannot be true any more once a stack rests, or only waits for another attempt.
+// isOver reports whether Ready is about something that cannot be true once a stack rests or only
+// waits for a retry.
 func isOver(ready metav1.Condition) bool {
 	switch ready.Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
@@ -295,8 +298,8 @@ func isOver(ready metav1.Condition) bool {
 	return false
 }
 
-// toldOfInputs says whether Ready tells that inputs were missing, which some of its reasons do that runs have as well:
-// those count when the last run did not fail.
+// toldOfInputs reports whether Ready is about missing inputs. Runs share some of its reasons; those
+// count if the last run did not fail.
 func toldOfInputs(obj *infrav1.Terraform) bool {
 	last := obj.Status.LastRun
 	switch conditions.Of(obj, infrav1.ConditionReady).Reason {
@@ -313,7 +316,7 @@ func describeWarnings(p *acted) {
 	if p.config != nil {
 		warnings = append(warnings, p.config.Warnings...)
 	} else if p.facts.Source.Ready {
-		// Inputs that do not resolve say nothing about what the module declares.
+		// Without inputs, what the module declares is unknown.
 		warnings = append(warnings, keptWarnings(p.obj)...)
 	}
 	warnings = append(warnings, p.inventoryWarnings()...)

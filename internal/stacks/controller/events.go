@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// announce sends the events: one for each condition that says something else than before, and the pass's notes.
+// announce sends an event for each changed condition, and the notes of the pass.
 func (r *Reconciler) announce(p *acted) {
 	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionStateLocked, infrav1.ConditionOutput} {
 		if n, ok := p.news(kind, conditions.Of(p.before, kind)); ok {
@@ -24,8 +24,8 @@ func (r *Reconciler) announce(p *acted) {
 	}
 }
 
-// news is the event that tells what a condition says now; false when it says nothing new. Reasons and messages are
-// tofu-controller's, which has other words for some events than for the conditions that they come from.
+// news is the event for a changed condition. Reasons and messages are tofu-controller's, and some
+// differ from those of the condition.
 func (p *collected) news(kind string, was metav1.Condition) (note, bool) {
 	is := conditions.Of(p.obj, kind)
 	if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
@@ -57,7 +57,7 @@ func (p *collected) applied() bool {
 	return p.ended != nil && p.ended.Result != nil && p.ended.Result.Applied
 }
 
-// tellOfSuccess tells of an apply, which Ready does not when it tells of what came after.
+// tellOfSuccess reports an apply when Ready is about what came after.
 func (p *collected) tellOfSuccess() note {
 	apply, reason := conditions.Of(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
 	if p.ended.Spec.Destroy {
@@ -74,8 +74,8 @@ func (r *Reconciler) event(p *gathered, n note) {
 	reconciling.Event(r.Events, subject(p), severity, n.reason, n.action, n.message)
 }
 
-// subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is
-// about, unless a run of an earlier one has just ended.
+// subject is the object of events. Its revision is the one of this pass, unless a run of an earlier
+// one has just ended.
 func subject(p *gathered) *infrav1.Terraform {
 	revision := p.facts.Source.Revision
 	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {

@@ -14,11 +14,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// maxInventory bounds the inventory in the status, in bytes: the API takes objects of 1.5 MiB, and every write of the
-// status carries it.
+// maxInventory bounds the inventory in bytes: the API takes objects of 1.5 MiB, and every write of
+// the status carries it.
 const maxInventory = 256 << 10
 
-// ensureInventory keeps the list of resources as the state has them: after whatever changed it, and when there is none.
+// ensureInventory lists the resources of the state after each change of it, and when there is no
+// list.
 func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	obj := p.obj
 	if !obj.Spec.EnableInventory {
@@ -36,7 +37,7 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	}
 	snapshot, err := r.States.Read(ctx, stateKeyOf(obj))
 	if state.Lasting(err) {
-		// The outputs tell of it, and the next run; what was listed before is all that is known.
+		// The outputs and the next run report it; the last list stays.
 		return nil
 	}
 	if err != nil {
@@ -57,7 +58,7 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// movedState tells whether the run that was recorded in this pass may have changed the state.
+// movedState reports whether the run recorded in this pass may have changed the state.
 func (p *collected) movedState() bool {
 	return p.moved || p.ended != nil && p.ended.Result.ApplyStarted
 }
@@ -93,7 +94,8 @@ func (p *acted) setInventory(resources []run.Resource) {
 	p.inventoryKnown = true
 }
 
-// inventoryWarnings is the warning about a list that is not whole: this pass's, or while it made none, the one before.
+// inventoryWarnings is the warning about an incomplete list: this pass's, or, if it made none, the
+// last one.
 func (p *acted) inventoryWarnings() []string {
 	switch {
 	case p.obj.Status.Inventory == nil:

@@ -25,8 +25,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// openCandidates are the keys that outputs have in their Secret whose values the program does not declare as sensitive, sorted. A key
-// that several outputs are written to is none of them: the last one wins.
+// openCandidates are the sorted keys of outputs that the program does not declare as sensitive,
+// except keys that several outputs are written to: the last one wins.
 func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []string {
 	if len(wanted) == 0 {
 		wanted = slices.Collect(maps.Keys(outputs))
@@ -42,8 +42,8 @@ func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []s
 	return slices.Sorted(maps.Keys(open))
 }
 
-// outputAnnotations are those that the Secret with the outputs is to have: what the stack asks for, and which outputs are open. What Yuba
-// noted there about that stays until the next apply, as long as the values do.
+// outputAnnotations are the wanted annotations of the outputs Secret: those of the stack, and the
+// note about open outputs. That note stays until the next apply, as long as the values do.
 func (o outputsWriter) outputAnnotations(ctx context.Context, p *collected, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
 	note := secret.Annotations[infrav1.OpenOutputsAnnotation]
 	known, ok := inputs.OpenOutputsOf(secret)
@@ -63,9 +63,10 @@ func sameKeys(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// openOutputs parts the keys that the program does not declare as sensitive: a value with a secret of the stack in it stays closed. A
-// program takes passwords from variables that it does not declare as sensitive, and puts them into a URL. Without a record of the run that
-// made the outputs nothing is open, nor is anything of a state that no run made: somebody else's run may have had other secrets.
+// openOutputs divides the candidates: a value that contains a secret of the stack stays closed,
+// because programs put passwords from plain variables into URLs. Without the record of the run that
+// made the outputs, or if another run made the state, nothing is open: that run may have had other
+// secrets.
 func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
 	rec, err := o.applied(ctx, p)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
@@ -88,7 +89,7 @@ func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[s
 	return open, nil
 }
 
-// madeState tells whether the state is the one that a run ended with, as far as Yuba keeps it and the run wrote one.
+// madeState reports whether the state is the one that a run ended with, as far as Yuba knows.
 func (o outputsWriter) madeState(ctx context.Context, obj *infrav1.Terraform, rec *run.Record) (bool, error) {
 	if obj.KeepsOwnState() || rec.Result == nil || rec.Result.StateDigest == "" {
 		return true, nil
@@ -112,14 +113,14 @@ func (o outputsWriter) applied(ctx context.Context, p *collected) (run.Record, e
 	return o.runs.Record(ctx, p.stack, id)
 }
 
-// sealOf is the digest of a note about open outputs, which has a digest of their values, for the status of the stack that writes them.
+// sealOf is the digest of a note about open outputs, for the status of the stack that writes it.
 func sealOf(obj *infrav1.Terraform, note string) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", obj.UID, note))
 	return "sha256:" + hex.EncodeToString(h[:])
 }
 
-// seal puts the digest of a note into the status. When the note is about to be written it is there first: who hears of the Secret reads
-// the status.
+// seal records the digest of a note in the status. A new note's digest is written first: readers of
+// the Secret compare both.
 func (o outputsWriter) seal(ctx context.Context, p *pass, note string, writing bool) error {
 	digest := sealOf(p.obj, note)
 	if p.obj.Status.OpenOutputsDigest == digest {
@@ -139,8 +140,8 @@ func (o outputsWriter) seal(ctx context.Context, p *pass, note string, writing b
 	return nil
 }
 
-// distrust takes the note about open outputs off a Secret, unless it is the one that a stack writes and the note is what the stack's
-// status says: Secrets are written by many, the status of a stack by Yuba.
+// distrust removes a note about open outputs unless the status of the stack that owns the Secret
+// confirms it: many write Secrets, but only Yuba writes a stack's status.
 func (g getter) distrust(ctx context.Context, secret *corev1.Secret) error {
 	if secret.Annotations[infrav1.OpenOutputsAnnotation] == "" {
 		return nil

@@ -29,7 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
+// ensureOutputs updates the outputs Secret after a run, and when it was changed or removed.
 func (o outputsWriter) ensureOutputs(ctx context.Context, p *acted) error {
 	obj := p.obj
 	if err := o.retireOutputs(ctx, obj); err != nil {
@@ -72,7 +72,7 @@ func (o outputsWriter) ensureOutputs(ctx context.Context, p *acted) error {
 	if len(data) > 0 {
 		obj.Status.OutputsSecret = want.Name
 	}
-	// Nobody wrote anything when there was no drift, and NoDrift is what Ready tells then.
+	// Without drift nothing was written, and Ready says NoDrift.
 	drift := conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
 	if changed || p.ended != nil && drift || outputsHadFailed(obj) {
 		outputsWritten(obj, changed)
@@ -84,7 +84,7 @@ func (o outputsWriter) ensureOutputs(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// retireOutputs deletes the Secret that outputs were written to when another one, or none, is wanted by now.
+// retireOutputs deletes the former outputs Secret when another one, or none, is wanted.
 func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
 	had := obj.Status.OutputsSecret
 	if obj.Spec.WriteOutputsToSecret == nil {
@@ -100,8 +100,8 @@ func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform
 	return nil
 }
 
-// outputsDigest changes with any output. The object's UID salts it, so that it tells nobody whether two stacks put out
-// the same password.
+// outputsDigest changes with any output. The object's UID salts it: nobody learns whether two
+// stacks have the same password.
 func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.UID)
@@ -112,14 +112,14 @@ func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutpu
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// hasOutputs tells whether there may be outputs: something was applied, or a plan found nothing to do, as where a state was there
-// before the object.
+// hasOutputs reports whether there may be outputs: something was applied, or a plan found no
+// changes to a state that was there before the object.
 func hasOutputs(obj *infrav1.Terraform) bool {
 	plan := conditions.Of(obj, infrav1.ConditionPlan)
 	return obj.Status.LastAppliedRevision != "" || plan.Status == metav1.ConditionFalse && plan.Reason == infrav1.ReasonPlannedNoChanges
 }
 
-// outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
+// outputsMatter reports whether to read the outputs: after an apply, and to check the Secret.
 func outputsMatter(p *decided) bool {
 	obj, d := p.obj, p.decision
 	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.noState != nil {
@@ -129,8 +129,8 @@ func outputsMatter(p *decided) bool {
 	return p.movedState() || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
 }
 
-// readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
-// printed then. They are not known when tofu was not asked yet.
+// readOutputs reads the outputs from the state, or, if only tofu can read it, what tofu printed
+// after the last apply. They are unknown if tofu was not asked.
 func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
 	if !p.obj.KeepsOwnState() {
 		snapshot, err := o.states.Read(ctx, stateKeyOf(p.obj))
@@ -163,7 +163,7 @@ func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[st
 	return outputs, err == nil, err
 }
 
-// splitAlias takes apart what spec.writeOutputsToSecret.outputs says of one output: `name`, or `name:alias`.
+// splitAlias splits an entry of spec.writeOutputsToSecret.outputs: `name`, or `name:alias`.
 func splitAlias(wanted string) (name, alias string) {
 	name, alias, _ = strings.Cut(wanted, ":")
 	if alias == "" {
@@ -172,8 +172,8 @@ func splitAlias(wanted string) (name, alias string) {
 	return name, alias
 }
 
-// outputData chooses outputs as spec.writeOutputsToSecret.outputs says: all when it is empty, otherwise by name, with
-// `name:alias` under another one. Values that are no strings bring their type along, as tofu-controller writes it.
+// outputData selects outputs as spec.writeOutputsToSecret.outputs says; all when it is empty. As
+// with tofu-controller, values other than strings come with their type.
 func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[string][]byte, error) {
 	if len(wanted) == 0 {
 		wanted = slices.Sorted(maps.Keys(outputs))
@@ -199,7 +199,7 @@ func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[st
 	return data, nil
 }
 
-// foreignSecretError says that the Secret belongs to somebody else.
+// foreignSecretError says that the Secret is not the stack's.
 type foreignSecretError struct{ namespace, name, owner string }
 
 func (e *foreignSecretError) Error() string {
@@ -207,8 +207,8 @@ func (e *foreignSecretError) Error() string {
 		"Nothing was overwritten. Choose another name in spec.writeOutputsToSecret, or delete that Secret", e.namespace, e.name, e.owner)
 }
 
-// writeOutputs makes the Secret exactly what it should be and tells whether its data had to be changed. Candidates are the keys that
-// may be noted as open.
+// writeOutputs creates or updates the Secret, and reports whether its data had to change.
+// Candidates are the keys that may be noted as open.
 func (o outputsWriter) writeOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (bool, error) {
 	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
 	secret, labels := &corev1.Secret{}, merged(want.Labels, scope.Of(obj.Labels).Labels())
@@ -283,7 +283,7 @@ func outputsAvailable(obj *infrav1.Terraform) {
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
 }
 
-// revisionOfOutputs is what the outputs are of: what was applied, or what there was nothing to apply of.
+// revisionOfOutputs is the revision that was applied, or planned without changes.
 func revisionOfOutputs(obj *infrav1.Terraform) string {
 	return cmp.Or(obj.Status.LastAppliedRevision, obj.Status.LastPlannedRevision)
 }
@@ -299,13 +299,13 @@ func outputsWritten(obj *infrav1.Terraform, changed bool) {
 	}
 }
 
-// outputsHadFailed says that the outputs, and nothing else, kept the stack from being ready.
+// outputsHadFailed reports whether only the outputs keep the stack from being ready.
 func outputsHadFailed(obj *infrav1.Terraform) bool {
 	reason := conditions.Of(obj, infrav1.ConditionReady).Reason
 	return reason == infrav1.ReasonOutputsWritingFailed || reason == infrav1.ReasonOutputFailed
 }
 
-// outputsFailed says so on the object. The stack itself goes on: what is applied is applied.
+// outputsFailed reports the error in the conditions. What is applied stays applied.
 func outputsFailed(obj *infrav1.Terraform, reason string, err error) error {
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
 	setReady(obj, metav1.ConditionFalse, reason, err.Error())

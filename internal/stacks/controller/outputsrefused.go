@@ -17,13 +17,14 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// maxOutputs is what the data of an outputs Secret may take: the API's limit for a Secret.
+// maxOutputs is the API's limit for the data of a Secret.
 const maxOutputs = corev1.MaxSecretSize
 
 // largestNamed is how many of the largest outputs a message names.
 const largestNamed = 3
 
-// fitsIntoSecret says which outputs are too large for their Secret. The API would refuse it without a word on which.
+// fitsIntoSecret names the largest outputs when they do not fit. The API would refuse them without
+// naming any.
 func fitsIntoSecret(obj *infrav1.Terraform, data map[string][]byte) error {
 	total := 0
 	names := make([]string, 0, len(data))
@@ -47,8 +48,8 @@ func fitsIntoSecret(obj *infrav1.Terraform, data map[string][]byte) error {
 		strings.Join(largest, ", "), obj.Name, obj.Namespace)
 }
 
-// mayPass tells an outage of the API, or a race, from a refusal that stays until somebody changes something. No answer from
-// the API counts as an outage.
+// mayPass reports whether an error is an outage of the API or a race, which no change of objects
+// has to end. No answer counts as an outage.
 func mayPass(err error) bool {
 	var foreign *foreignSecretError
 	var status apierrors.APIStatus

@@ -18,14 +18,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// outcome is a run that ended and what is known about it beside its record.
+// outcome is an ended run and what is known besides its record.
 type outcome struct {
 	rec run.Record
 	// planText is the readable plan, for the message that reports drift.
 	planText string
 }
 
-// record writes what a run's result means into the status. It changes nothing else and asks nobody.
+// record writes the meaning of a run's result into the status. It changes nothing else.
 func record(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	finished := metav1.NewTime(result.Finished)
@@ -61,17 +61,17 @@ func startedAt(rec run.Record) *metav1.Time {
 	return &t
 }
 
-// drifted says that nothing on this side had changed: what the run found is drift.
+// drifted reports whether nothing had changed on this side: what the run found is drift.
 func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift }
 
-// planned remembers what a plan that came to a conclusion was made for.
+// planned records what a conclusive plan was made for.
 func planned(obj *infrav1.Terraform, o outcome) {
 	status := &obj.Status
 	finished := metav1.NewTime(o.rec.Result.Finished)
 	status.LastPlanAt = &finished
 	status.LastDriftCheckAt = &finished
 	status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
-	// The object may have been changed since the run was asked for.
+	// The object may have changed since the run was requested.
 	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
 	status.ConfigDigest = o.rec.Config
 	reads.LearnModules(obj, o.rec)
@@ -85,7 +85,7 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	}
 }
 
-// recordSameModules: the program at another revision is, modules included, the one that was planned before.
+// recordSameModules: another revision has the program and modules that were planned before.
 func recordSameModules(obj *infrav1.Terraform, o outcome) {
 	obj.Status.ConfigDigest = o.rec.Config
 	followRevision(obj, o.rec.Spec.Artifact.Revision)
@@ -103,11 +103,11 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
 		Named: cmp.Or(approvedByName(obj), obj.Spec.ApprovePlan), PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
 	if status.Plan.Rejected == history.PendingID {
-		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
+		// A plan requested after a rejection is for a new decision, even if it says the same.
 		history.PendingID = ""
 	}
 	if strings.HasPrefix(obj.Spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix) && history.Base != decide.BasePlanID(o.rec.Spec.Artifact.Revision) {
-		// The pending plan was to go with its revision, and its id with it.
+		// The pending plan and its id end with its revision.
 		history.PendingID = ""
 	}
 	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
@@ -143,8 +143,7 @@ func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	neverApplied(obj)
 	succeeded(obj, o)
-	// A stack that was applied by another controller, or by a stack before this one, is known from now on: its inputs are kept, and
-	// its outputs were read.
+	// Another controller, or an earlier stack, applied this one. From now on its inputs are kept.
 	found := o.rec.StateMark != nil && o.rec.StateMark.Digest != "" || len(o.rec.Result.Outputs) > 0
 	if obj.Status.LastAppliedRun == "" && (found || obj.Status.LastAppliedRevision != "") && !o.rec.Spec.Destroy && !o.rec.Quiet {
 		obj.Status.LastAppliedRun = o.rec.Spec.ID
@@ -169,10 +168,10 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 	planned(obj, o)
 	var id string
 	if spec.Plan != nil {
-		// The summary is that of the plan, which this run did not make.
+		// Keep the summary of the plan, which another run made.
 		id, status.Plan.Summary = spec.Plan.ID, planSummary
 	} else {
-		// An automatic apply names its plan, too, so that events and history speak of it.
+		// Automatic applies name their plan for events and history.
 		var history decide.PlanHistory
 		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
 		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
@@ -206,14 +205,14 @@ func succeeded(obj *infrav1.Terraform, o outcome) {
 	conditions.Remove(obj, infrav1.ConditionStalled)
 }
 
-// recordCanceled: the run changed nothing and says nothing; what was true before is still true. An approved plan that
-// was not permitted after all stays pending.
+// recordCanceled: the run changed nothing, and all stays true. An approved plan that was not
+// permitted stays pending.
 func recordCanceled(obj *infrav1.Terraform) {
 	conditions.Remove(obj, infrav1.ConditionReconciling)
 	neverApplied(obj)
 }
 
-// neverApplied takes back what was said when a run began that was to apply a plan and did not get there.
+// neverApplied takes back what the start of an apply announced.
 func neverApplied(obj *infrav1.Terraform) {
 	obj.Status.Plan.Approved = false
 	if conditions.Of(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
@@ -221,8 +220,8 @@ func neverApplied(obj *infrav1.Terraform) {
 	}
 }
 
-// recordFailure: a plan whose apply began is spent. One whose apply never began keeps its id and approval for the fresh
-// plan that means the same; its bytes are not used again.
+// recordFailure: a plan whose apply began is spent. Otherwise its id and approval wait for a fresh
+// plan with the same changes; its bytes are not used again.
 func recordFailure(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	status.ReconciliationFailures++
@@ -241,7 +240,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	if result.ApplyStarted {
 		status.LastFailedApply = status.LastRun.DeepCopy()
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
-		// What was applied in part is worth keeping for a deletion, if nothing better is.
+		// A deletion uses a partial apply if there is nothing better.
 		if status.LastAppliedRun == "" {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
@@ -249,7 +248,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
 }
 
-// recordRefusal: a plan that a webhook refused was made, and is not offered for approval, nor is one before it.
+// recordRefusal: a plan that a webhook refused is not offered for approval, nor is one before it.
 func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	finished := metav1.NewTime(o.rec.Result.Finished)

@@ -22,7 +22,7 @@ const (
 	roomForSummary = 26
 )
 
-// situation is all that a summary depends on: the status, and what the decision says that no field of it has.
+// situation is what a summary depends on: the status, and details of the decision.
 type situation struct {
 	obj   *infrav1.Terraform
 	ready metav1.Condition
@@ -38,7 +38,7 @@ var summaries = []func(situation) string{
 	func(s situation) string { return whenever(s.obj.Spec.Suspend, "Suspended") },
 	summaryOfProgress,
 	summaryOfPlan,
-	// What pauses a stack says more than how it failed.
+	// A pause says more than the last failure.
 	summaryOfPause,
 	summaryOfSuccess,
 	summaryOfFailure,
@@ -108,7 +108,8 @@ func summaryOfProgress(s situation) string {
 	return "In progress"
 }
 
-// summaryOfPlan tells of a plan that waits, or that nothing applies. "Failed" is the last apply: Ready's message says it in full.
+// summaryOfPlan describes a pending or unapplied plan. "Failed" is the last apply: Ready's message
+// has the details.
 func summaryOfPlan(s situation) string {
 	p, changes := &s.obj.Status.Plan, cmp.Or(s.obj.Status.Plan.Summary, "changes")
 	failed := s.obj.Status.LastFailedApply != nil
@@ -145,7 +146,7 @@ func summaryOfPause(s situation) string {
 	return ""
 }
 
-// blockerInShort leaves out a namespace that is the stack's own where there is no room for it.
+// blockerInShort omits the stack's own namespace if there is no room.
 func (s situation) blockerInShort() string {
 	short := strings.TrimPrefix(s.blocker, s.obj.Namespace+"/")
 	if len("Waiting for ")+len(s.blocker) <= roomForSummary {

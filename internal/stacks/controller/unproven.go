@@ -22,16 +22,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// The record of an interrupted run lists what its apply may have left. The status names the first of these resources, over
-// all further runs, until a state proves them, as after an import, or a person acknowledges them. A later run that creates
-// a resource again proves nothing: there may be two.
+// The record of an interrupted run lists what its apply may have left. The status names the first
+// of these resources until a state proves them, as after an import, or a person acknowledges them.
+// A later run that creates a resource again proves nothing: there may be two.
 
 // listsUnproven tells whether a run's record lists anything.
 func listsUnproven(r *run.Result) bool {
 	return len(r.Unproven)+r.UnprovenMore > 0 || r.UnprovenNote != ""
 }
 
-// recordUnproven takes over what a run's record lists.
+// recordUnproven copies the list of a run's record.
 func recordUnproven(obj *infrav1.Terraform, rec run.Record) {
 	result := rec.Result
 	if !listsUnproven(result) {
@@ -59,8 +59,8 @@ func recordUnproven(obj *infrav1.Terraform, rec run.Record) {
 	boundRuns(u)
 }
 
-// What the status says of unproven resources is bounded, in bytes: every write of the status carries it, and addresses and
-// ids are as long as programs and providers make them.
+// Bounds in bytes: every write of the status carries this, and programs and providers choose the
+// lengths.
 const (
 	maxUnprovenBytes = 128 << 10
 	maxUnprovenText  = 400
@@ -75,8 +75,8 @@ func sizeOf(resources ...infrav1.UnprovenResource) int {
 	return len(text)
 }
 
-// briefly is what the status says of a resource. One whose address is too long is known by its digest, and an id that is
-// too long is like one that is not known.
+// briefly is the entry of a resource in the status. A digest replaces an address that is too long,
+// and an id that is too long counts as unknown.
 func briefly(one run.Unproven, id string) infrav1.UnprovenResource {
 	r := infrav1.UnprovenResource{Address: one.Address, Match: one.Match, Type: shortened(one.Type()), Object: shortened(one.Called()), Run: id,
 		MayExist: one.MayExist, MayBeGone: one.MayBeGone, Certain: one.Certain, Many: one.Many, StateUnread: one.StateUnread,
@@ -92,7 +92,7 @@ func briefly(one run.Unproven, id string) infrav1.UnprovenResource {
 
 func shortened(text string) string { return brief.CutBytes(text, maxUnprovenText) }
 
-// workedOn stands for the state that a run worked on: what is true of one state says nothing of another.
+// workedOn identifies the state of a run: what is true of one state says nothing about another.
 func workedOn(rec run.Record) string {
 	parts := []string{string(rec.Spec.Backend.Kind), rec.State.Workspace, rec.State.Suffix}
 	if rec.Spec.Backend.Kind != run.BackendManaged {
@@ -107,11 +107,11 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// severalStates stands for the states of older runs that are not all the same: then none proves anything.
+// severalStates stands for different states of merged runs: then no state proves anything.
 const severalStates = "several"
 
-// boundRuns merges the oldest runs into one entry: an apply that is always killed is retried for ever. For merged runs, only
-// resources that the status names can still be proven; the others stay until somebody acknowledges them.
+// boundRuns merges the oldest runs: an apply that is always killed is retried for ever. Of merged
+// runs only named resources can be proven; a person acknowledges the rest.
 func boundRuns(u *infrav1.UnprovenStatus) {
 	for len(u.Runs) > infrav1.MaxUnprovenRuns {
 		oldest, next := u.Runs[0], &u.Runs[1]
@@ -137,7 +137,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	return rec
 }
 
-// weighUnproven takes out of the status what was acknowledged, and what the run that has just ended proves.
+// weighUnproven removes what was acknowledged and what the last run proves.
 func (d leftovers) weighUnproven(ctx context.Context, p *acted) error {
 	u, word, fresh := p.obj.Status.Unproven, p.obj.Annotations[infrav1.AnnotationAcknowledged], p.newWord()
 	if u == nil {
@@ -167,7 +167,7 @@ func (d leftovers) weighUnproven(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// settledMessage says what is listed no more; empty when all of it is still listed.
+// settledMessage says what is no longer listed; empty when nothing changed.
 func settledMessage(listed, acknowledged, settled int, notes string) string {
 	var parts []string
 	if acknowledged+settled > 0 {
@@ -179,8 +179,8 @@ func settledMessage(listed, acknowledged, settled int, notes string) string {
 	return strings.Join(parts, ". ")
 }
 
-// newWord says whether the stack is acknowledged anew, and remembers that. A value counts once: what is recorded later may
-// have an id that sorts before it.
+// newWord reports a new acknowledgement and remembers it. Each value counts once: the id of a later
+// run may sort before it.
 func (p *pass) newWord() bool {
 	mark := ""
 	if word := strings.TrimSpace(p.obj.Annotations[infrav1.AnnotationAcknowledged]); word != "" {
@@ -191,8 +191,8 @@ func (p *pass) newWord() bool {
 	return fresh
 }
 
-// acknowledge takes out what a person has looked at, and says which notes that were. Of runs after the one that is named
-// nothing was seen, nor of one that has just ended, unless it is named itself.
+// acknowledge removes what a person has checked, and returns the notes among it. Runs after the
+// named one were not seen, nor was one that has just ended unless it is named.
 func acknowledge(u *infrav1.UnprovenStatus, word, ended string) (notes string) {
 	upTo, rest, some := strings.Cut(strings.TrimSpace(word), "\n")
 	if upTo = strings.TrimSpace(upTo); upTo == "" {

@@ -14,18 +14,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// proof is what a run that ended tells about what earlier ones may have left.
+// proof is what an ended run shows about what earlier runs may have left.
 type proof struct {
 	// run is its id, on what the state that it worked on.
 	run, on string
-	// state is what the state has; nil when that cannot be read.
+	// state is the content of the state; nil when it cannot be read.
 	state *unproven.State
-	// made are the resources that the run has made, by their matches; all is true when nobody knows which.
+	// made are the resources that the run created, by their matches; all is true when that is
+	// unknown.
 	made map[string]bool
 	all  bool
-	// tried are those that a failed run has begun to make: what the provider had made in part is in the state, too.
+	// tried are those that a failed run began to create: the state may contain them, too.
 	tried map[string]bool
-	// looked is true when the run has compared the whole state with the world.
+	// looked is true when the run compared the whole state with the world.
 	looked bool
 }
 
@@ -54,7 +55,8 @@ func (d leftovers) proofOf(ctx context.Context, stack run.Stack, rec *run.Record
 	return pr, nil
 }
 
-// weighMore counts anew what the status does not name. Only then the records of earlier runs are read, one at a time.
+// weighMore counts again what the status does not name. Only then it reads the records of earlier
+// runs, one at a time.
 func (d leftovers) weighMore(ctx context.Context, p *pass, pr *proof) error {
 	u := p.obj.Status.Unproven
 	for i := range u.Runs {
@@ -73,7 +75,7 @@ func (d leftovers) weighMore(ctx context.Context, p *pass, pr *proof) error {
 	return nil
 }
 
-// planOf is what a run applied: its own plan, or the one that another run had made; nil when nobody knows any more.
+// planOf is the applied plan: the run's own or that of another run; nil when it is gone.
 func (d leftovers) planOf(ctx context.Context, stack run.Stack, rec *run.Record) (*run.PlanResult, error) {
 	if rec.Spec.Plan == nil {
 		return rec.Result.Plan, nil
@@ -90,7 +92,7 @@ func (d leftovers) planOf(ctx context.Context, stack run.Stack, rec *run.Record)
 	return planned.Result.Plan, nil
 }
 
-// takeMade notes what a run has made: by its plan when it succeeded, by its log when it did not.
+// takeMade records what a run created: by its plan if it succeeded, else by its log.
 func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
 	if result.Outcome != run.OutcomeSucceeded && result.Trace != nil && result.Trace.Whole {
 		for _, step := range result.Trace.Steps {
@@ -115,7 +117,7 @@ func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
 	}
 }
 
-// presentState says what a run's state has as it is now; nil when it cannot be read.
+// presentState reads the run's state as it is now; nil when it cannot be read.
 func (d leftovers) presentState(ctx context.Context, of run.StateRef) (*unproven.State, error) {
 	snapshot, err := d.states.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Scope: of.Scope})
 	switch {
@@ -133,7 +135,7 @@ func (d leftovers) presentState(ctx context.Context, of run.StateRef) (*unproven
 	return now, nil
 }
 
-// weigh takes out what is proven, and notes what was made once more.
+// weigh removes what is proven, and marks what was created again.
 func (pr *proof) weigh(u *infrav1.UnprovenStatus) {
 	u.Resources = slices.DeleteFunc(u.Resources, func(one infrav1.UnprovenResource) bool { return pr.about(u, one.Run) && pr.proves(&one) })
 	for i := range u.Resources {
@@ -162,7 +164,7 @@ func doubtOf(one *infrav1.UnprovenResource) string {
 	return doubt
 }
 
-// about says whether the run tells anything of what an earlier one has left: it worked on the same state.
+// about reports whether the run worked on the state of an earlier one.
 func (pr *proof) about(u *infrav1.UnprovenStatus, id string) bool {
 	return id != pr.run && pr.sameState(u.Runs[u.Entry(id)])
 }
@@ -178,8 +180,8 @@ func (pr *proof) proves(one *infrav1.UnprovenResource) bool {
 	return !exists && !(one.MayBeGone && pr.mayBeGone(matchOf(one)))
 }
 
-// mayBeGone says whether an object may still be gone though the state has it: no plan has looked at it since, and it was
-// not taken out of the state either.
+// mayBeGone reports whether an object may be gone although the state has it: no plan has checked it
+// since, and nobody removed it from the state.
 func (pr *proof) mayBeGone(match string) bool {
 	return !pr.looked && (pr.state == nil || pr.state.Has(match))
 }
@@ -189,8 +191,8 @@ func (pr *proof) provesIt(match string, replaces bool, replacedID string) bool {
 	return !pr.hasMade(match) && pr.state.Proves(match, replaces, replacedID)
 }
 
-// hasMade says whether the run has made such an object, too. One that it failed to make counts if the state has it, or may
-// have it.
+// hasMade reports whether the run created such an object, too. One that it failed to create counts
+// if the state may have it.
 func (pr *proof) hasMade(match string) bool {
 	return pr.all || pr.made[match] || pr.tried[match] && (pr.state == nil || pr.state.Has(match))
 }

@@ -44,10 +44,10 @@ func (l *lookBook) of(name types.NamespacedName) *run.Looked {
 	return nil
 }
 
-// whyRuns is how many runs are looked through for those that an explanation is about.
+// whyRuns is how many runs an explanation considers.
 const whyRuns = 10
 
-// Why explains what is done about a stack and why. It decides anew, from facts as they are now, and does nothing.
+// Why explains the decision about a stack. It decides again from present facts, and does nothing.
 func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Why, error) {
 	why := run.Why{Namespace: name.Namespace, Name: name.Name, Looked: r.looks.of(name)}
 	var obj infrav1.Terraform
@@ -103,8 +103,8 @@ func (p *gathered) proof() *run.Proof {
 	return proof
 }
 
-// explainRuns tells of the run in hand, or the one that ended last, and of the one before it. What led to an apply led to
-// the plan that it applies, so the run before that plan counts.
+// explainRuns compares the current or last run with the one before. Of an apply, the run before its
+// plan counts.
 func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *reads.Configuration) {
 	if len(records) == 0 {
 		return
@@ -179,7 +179,7 @@ func (r *Reconciler) now(ctx context.Context, p *gathered) known {
 	return is
 }
 
-// changedSince tells what changed, with the files of the source where both archives are still kept.
+// changedSince lists the changed inputs, with the files of the source if both archives exist.
 func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is known, kept bool) []run.InputChange {
 	if kept {
 		return nil // it worked on what was applied before, whatever the inputs were
@@ -199,7 +199,7 @@ func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is kno
 	return list
 }
 
-// countsIn says which files of a source count for a stack at one moment or the other.
+// countsIn reports which files of a source count at either moment.
 func countsIn(was, is known) func(name string) bool {
 	if was.inputs.MayBe() == "" || is.inputs.Part == "" {
 		return func(string) bool { return true }

@@ -25,7 +25,7 @@ type known struct {
 	inputs   run.Inputs
 	path     string
 	spec     *run.Spec
-	// tool is the version of the tool that carried it out; empty when nothing did.
+	// tool is the tool that ran; empty when none did.
 	tool string
 	// serial is the state's; nil when it is not known.
 	serial *uint64
@@ -48,7 +48,7 @@ func ofRecord(rec *run.Record) known {
 	return k
 }
 
-// changedInputs tells what of the inputs is not what it was. Values of secrets are not told.
+// changedInputs lists the inputs that differ, without values of secrets.
 func changedInputs(was, is known) []run.InputChange {
 	secrets := [2]*mask.Masker{knownSecrets(was.spec).Masker(inputs.Mask), knownSecrets(is.spec).Masker(inputs.Mask)}
 	hidden := func(text string) bool { return secrets[0].Hides(text) || secrets[1].Hides(text) }
@@ -120,7 +120,7 @@ func changedVariables(was, is known, hidden func(string) bool) []run.InputChange
 	return list
 }
 
-// sameJSON: numbers and white space may be written in several ways; what the digest tells apart is told apart here.
+// sameJSON ignores white space only: the digest separates other spellings, too.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
@@ -152,7 +152,7 @@ func envOf(s *run.Spec) map[string]run.EnvVar {
 	return env
 }
 
-// changedFiles tells of files that are written for the tool. They come from Secrets, or are rendered with some.
+// changedFiles lists files written for the tool. They come from Secrets, or contain some.
 func changedFiles(was, is *run.Spec) []run.InputChange {
 	of := func(s *run.Spec) map[string]string {
 		files := map[string]string{}
@@ -191,7 +191,7 @@ func changedBackend(was, is run.Backend) []run.InputChange {
 // maxShown is how much of a value is shown.
 const maxShown = 60
 
-// inShort is a value for people: short, and without what is secret elsewhere.
+// inShort shortens a value, and hides one that is secret elsewhere.
 func inShort(value string, hidden func(string) bool) string {
 	if hidden(value) {
 		return inputs.Mask
