@@ -14,31 +14,32 @@ type Ended struct {
 	Stack Stack
 	Run   string
 	At    time.Time
-	// Cost is how long the run took.
+	// Cost is the duration of the run.
 	Cost time.Duration
 	// Providers are those that the stack uses; nil when they are not known.
 	Providers []string
-	// Program is the source archive that it ran; Proven says that the stack's very configuration has worked before.
+	// Program is the source archive. Proven says that this configuration of the stack has worked
+	// before.
 	Program string
 	Proven  bool
-	// Succeeded says that it did what it was asked for. Failure is set when it did not and may not be to blame; neither is
-	// when it ended for a reason of its own.
+	// Succeeded says that the run did its task. Failure is set when something outside may be to
+	// blame; neither is when it ended for a reason of its own.
 	Succeeded bool
 	Failure   *Failure
 }
 
-// Book keeps what is known of all circuits. It is for one goroutine at a time.
+// Book records all circuits. It is for one goroutine at a time.
 type Book struct {
 	Options Options
 
 	circuits []*Circuit
 	stacks   map[Stack]*last
-	// evidence counts the stacks that fail now, by what they count as. Only where there is enough of it does anybody look at
-	// all stacks.
+	// evidence counts the failing stacks by kind and evidence. Only enough of it justifies looking
+	// at all stacks.
 	evidence map[Kind]map[string]int
 }
 
-// last is how a stack's last run ended.
+// last is the end of a stack's last run.
 type last struct {
 	run       string
 	at        time.Time
@@ -52,7 +53,7 @@ type last struct {
 	evidence string
 }
 
-// Circuits lists all circuits that are remembered, in no order. They are the book's own: look, do not keep or change.
+// Circuits lists all circuits, in no order. They belong to the book: do not keep or change them.
 func (b *Book) Circuits() []*Circuit { return b.circuits }
 
 // Find returns a circuit by its name, nil when there is none.
@@ -65,7 +66,8 @@ func (b *Book) Find(name string) *Circuit {
 	return nil
 }
 
-// Observe takes in the end of a run. The same end may be told many times. It says whether any circuit has changed.
+// Observe records the end of a run, which may come many times. It reports whether a circuit
+// changed.
 func (b *Book) Observe(e Ended, now time.Time) bool {
 	before := b.stacks[e.Stack]
 	if before != nil && (before.run == e.Run || before.at.After(e.At)) {
@@ -93,7 +95,7 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	return b.failed(e, k, now)
 }
 
-// put takes note of a stack's last run; nil for none.
+// put records a stack's last run; nil for none.
 func (b *Book) put(s Stack, is *last) {
 	if b.stacks == nil {
 		b.stacks, b.evidence = map[Stack]*last{}, map[Kind]map[string]int{}
@@ -122,25 +124,25 @@ func (b *Book) put(s Stack, is *last) {
 	}
 }
 
-// Knows says whether the stack's providers are known.
+// Knows reports whether the stack's providers are known.
 func (b *Book) Knows(s Stack) bool { return b.stacks[s] != nil }
 
-// Learn takes note of the providers of a stack of which no run has ended yet.
+// Learn records the providers of a stack without an ended run.
 func (b *Book) Learn(s Stack, providers []string) {
 	if b.stacks[s] == nil {
 		b.put(s, &last{providers: providers})
 	}
 }
 
-// alike: whatever the cause, failures of one provider or host are one row.
+// alike reports whether two failures are of one provider or host, whatever the cause.
 func alike(a, b Kind) bool { return (&Circuit{Kind: a}).like(b) }
 
-// overSince says whether an outage of a kind was over at some time after that.
+// overSince reports whether an outage of a kind ended after that time.
 func (b *Book) overSince(k Kind, at time.Time) bool {
 	return slices.ContainsFunc(b.circuits, func(c *Circuit) bool { return c.like(k) && c.over.After(at) })
 }
 
-// evidenceOf is what a failure counts as: two with the same count once.
+// evidenceOf identifies a failure: two with the same identity count once.
 func evidenceOf(e Ended, k Kind) string {
 	if e.Proven || worldly(k.Cause) || e.Program == "" {
 		return "stack " + e.Stack.Namespace + "/" + e.Stack.Name
@@ -173,39 +175,39 @@ func (b *Book) succeeded(e Ended, now time.Time) (changed bool) {
 	return changed
 }
 
-// inconclusive: a run that ended for a reason of its own says nothing about an outage, and the stack is none of its any more.
+// inconclusive: a run that ended for a reason of its own says nothing about an outage, so the stack
+// leaves it.
 func (b *Book) inconclusive(s Stack, now time.Time) (changed bool) {
 	for _, c := range b.circuits {
-		if c.members[s] == nil {
-			continue
-		}
-		changed = true
-		delete(c.members, s)
-		if c.endProbe(s) && c.IsOpen() {
-			c.ProbeAt = now
-		}
+		changed = c.leave(s, now) || changed
 	}
 	return changed
+}
+
+// leave ends a stack's membership and its probe; another stack is probed at once then.
+func (c *Circuit) leave(s Stack, now time.Time) bool {
+	if c.members[s] == nil {
+		return false
+	}
+	delete(c.members, s)
+	if c.endProbe(s) && c.IsOpen() {
+		c.ProbeAt = now
+	}
+	return true
 }
 
 func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 	for _, c := range b.circuits {
 		if !c.like(k) {
-			// What it fails with now is something else.
-			if c.members[e.Stack] != nil {
-				delete(c.members, e.Stack)
-				if c.endProbe(e.Stack) && c.IsOpen() {
-					c.ProbeAt = now
-				}
-				changed = true
-			}
+			// It fails with something else now.
+			changed = c.leave(e.Stack, now) || changed
 			continue
 		}
 		switch {
 		case c.IsOpen() && c.about(e.Stack.Namespace):
 			changed = b.joins(c, e, now) || changed
 		case !c.IsOpen() && !e.At.After(c.ClosedAt) && e.At.After(c.OpenedAt.Add(-b.Options.Window)):
-			// It failed during the outage, which nobody told before now.
+			// It failed during the outage, and nobody reported it until now.
 			c.join(e)
 			changed = true
 		case !c.IsOpen() && c.members[e.Stack] != nil:
@@ -216,7 +218,7 @@ func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 	return b.widen(e, k, now) || changed
 }
 
-// joins makes a stack a member of an open circuit, or takes note that a probe failed.
+// joins makes a stack a member of an open circuit, or records that a probe failed.
 func (b *Book) joins(c *Circuit, e Ended, now time.Time) bool {
 	joined := c.members[e.Stack] == nil
 	if e.At.After(c.failedAt) {
@@ -255,7 +257,7 @@ func (c *Circuit) join(e Ended) {
 	}
 }
 
-// maxSample is how much of one failure is shown.
+// maxSample bounds the shown text of a failure.
 const maxSample = 500
 
 func sampleOf(f *Failure) string {
@@ -266,7 +268,7 @@ func sampleOf(f *Failure) string {
 	return cut(strings.Join(strings.Fields(text), " "), maxSample)
 }
 
-// endProbe says whether it was that stack's probe that ended.
+// endProbe ends the probe if it was that stack's, and reports whether it was.
 func (c *Circuit) endProbe(s Stack) bool {
 	if !c.probing || c.probe != s {
 		return false
@@ -275,7 +277,8 @@ func (c *Circuit) endProbe(s Stack) bool {
 	return true
 }
 
-// widen opens a circuit, or makes one wider, when failures of a kind are an outage of more than is open.
+// widen opens a circuit, or extends one, when failures of a kind are an outage of more than is
+// open.
 func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	var known *Circuit
 	for _, c := range b.circuits {
@@ -287,7 +290,7 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 			known = c
 		}
 	}
-	// Where it is known already nobody looks again: what fails there is no evidence that more is out.
+	// Failures where the outage is known are no evidence that it is larger.
 	if b.Options.Stacks <= 0 || len(b.evidence[k]) < b.Options.Stacks || known != nil && known.about(e.Stack.Namespace) {
 		return false
 	}
@@ -316,10 +319,11 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	return true
 }
 
-// maxCircuits bounds how many are remembered. What failures have in common is up to programs, which can say ever new words.
+// maxCircuits bounds the circuits: programs can fail with ever new texts.
 const maxCircuits = 200
 
-// makeRoom forgets the circuit that has been closed for the longest, where there are too many. It says whether there is room.
+// makeRoom forgets the circuit that has been closed for longest when there are too many, and
+// reports whether there is room.
 func (b *Book) makeRoom() bool {
 	if len(b.circuits) < maxCircuits {
 		return true
@@ -336,7 +340,7 @@ func (b *Book) makeRoom() bool {
 	return oldest >= 0
 }
 
-// open begins a circuit of its own, or takes up the one of the same name that was closed; nil when there are too many.
+// open creates a circuit, or reopens the closed one of the same name; nil when there are too many.
 func (b *Book) open(k Kind, now time.Time) *Circuit {
 	c := b.Find(k.Name())
 	if c == nil {
@@ -346,7 +350,7 @@ func (b *Book) open(k Kind, now time.Time) *Circuit {
 		c = &Circuit{Name: k.Name()}
 		b.circuits = append(b.circuits, c)
 	}
-	// An outage that comes back soon is not asked about as often.
+	// Probe an outage that comes back soon less often.
 	pause := b.Options.FirstPause
 	if c.pause > 0 && now.Before(c.ClosedAt.Add(b.Options.Window)) {
 		pause = min(2*c.pause, b.Options.MaxPause)
@@ -356,7 +360,7 @@ func (b *Book) open(k Kind, now time.Time) *Circuit {
 	return c
 }
 
-// gather makes members of all that fail alike where the circuit is.
+// gather makes all stacks that fail alike where the circuit is its members.
 func (b *Book) gather(c *Circuit, e Ended, now time.Time) {
 	for s, l := range b.stacks {
 		if l.failing == nil || !c.like(*l.failing) || !c.about(s.Namespace) || l.at.Before(now.Add(-b.Options.Window)) || c.members[s] != nil {
@@ -371,7 +375,7 @@ func (b *Book) gather(c *Circuit, e Ended, now time.Time) {
 	c.join(e)
 }
 
-// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
+// Forget drops a deleted stack; without a UID, all stacks of that name.
 func (b *Book) Forget(s Stack, now time.Time) (changed bool) {
 	if s.UID != "" {
 		b.put(s, nil)

@@ -32,7 +32,7 @@ type Keeper struct {
 	Client client.Client
 	Reader client.Reader
 	Events events.EventRecorder
-	// Wake has a stack looked at. It must not wait.
+	// Wake has a stack reconciled. It must not block.
 	Wake func(book.Stack)
 	// Options say what an outage is.
 	Options book.Options
@@ -42,15 +42,14 @@ type Keeper struct {
 	mu   sync.Mutex
 	book book.Book
 	news chan struct{}
-	// objects are those that are known to be there, as last written or read. Only the loop and what runs before it use them
-	// with objectsMu held.
+	// objects are the known objects, as last written or read. Their users hold objectsMu.
 	objectsMu sync.Mutex
 	objects   map[string]*yubav1.CircuitBreaker
-	// told is what was told of each: whether it is open, and to which namespaces.
+	// told is what was reported of each: whether it is open, and in which namespaces.
 	told map[string]*telling
 }
 
-// telling is what people were told of a circuit breaker.
+// telling is what was reported of a circuit breaker.
 type telling struct {
 	open       bool
 	namespaces map[string]bool
@@ -59,7 +58,7 @@ type telling struct {
 // pace is the time between two rounds of writes.
 const pace = 500 * time.Millisecond
 
-// SetupWithManager takes over the objects that are there, and starts keeping them with the manager.
+// SetupWithManager loads the existing objects, and starts keeping them with the manager.
 func (k *Keeper) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	k.news = make(chan struct{}, 1)
 	k.objects, k.told = map[string]*yubav1.CircuitBreaker{}, map[string]*telling{}
@@ -75,7 +74,7 @@ func (k *Keeper) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 		WithOptions(reconciling.Options(1)).Complete(k)
 }
 
-// load takes over what an earlier server has left.
+// load takes over the objects of an earlier server.
 func (k *Keeper) load(ctx context.Context) error {
 	var list yubav1.CircuitBreakerList
 	if err := k.Reader.List(ctx, &list); err != nil {
@@ -94,7 +93,7 @@ func (k *Keeper) load(ctx context.Context) error {
 	return nil
 }
 
-// direct does what an object's spec says.
+// direct applies an object's spec.
 func (k *Keeper) direct(obj *yubav1.CircuitBreaker, now time.Time) bool {
 	mode := book.Mode(obj.Spec.Mode)
 	if mode == "" {
@@ -103,7 +102,7 @@ func (k *Keeper) direct(obj *yubav1.CircuitBreaker, now time.Time) bool {
 	return k.book.Direct(obj.Name, mode, obj.Spec.Provider, obj.Spec.Namespaces, now)
 }
 
-// Reconcile takes in what people want of an object.
+// Reconcile applies changes of an object's spec.
 func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj yubav1.CircuitBreaker
 	err := k.Client.Get(ctx, req.NamespacedName, &obj)
@@ -135,32 +134,32 @@ func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// Observe takes in the end of a run.
+// Observe records the end of a run.
 func (k *Keeper) Observe(e book.Ended) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed := k.book.Observe(e, k.Now())
-	// Runs that succeed may show that an outage is smaller than it was taken for.
+	// Successful runs may show that an outage is smaller than assumed.
 	if changed || len(k.book.Circuits()) > 0 {
 		k.poke()
 	}
 }
 
-// Any says whether there are any circuit breakers.
+// Any reports whether there are any circuit breakers.
 func (k *Keeper) Any() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.book.Circuits()) > 0
 }
 
-// Knows says whether a stack's providers are known.
+// Knows reports whether a stack's providers are known.
 func (k *Keeper) Knows(s book.Stack) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.book.Knows(s)
 }
 
-// Learn takes note of a stack's providers.
+// Learn records a stack's providers.
 func (k *Keeper) Learn(s book.Stack, providers []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -183,7 +182,7 @@ func (k *Keeper) Decline(s book.Stack) {
 	}
 }
 
-// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
+// Forget drops a deleted stack; without a UID, all stacks of that name.
 func (k *Keeper) Forget(s book.Stack) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -192,8 +191,8 @@ func (k *Keeper) Forget(s book.Stack) {
 	}
 }
 
-// Counts are how many circuit breakers were opened because of what was seen, how many people keep open, and how many
-// stacks fail because of what those stand for.
+// Counts are the circuit breakers that opened by themselves, those that people hold open, and the
+// stacks that fail because of their outages.
 type Counts struct{ Open, Kept, Failing int }
 
 // Counts counts the circuit breakers that are open.
@@ -234,7 +233,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		case <-k.news:
 		}
 		k.round(ctx)
-		// What comes in bursts is written in rounds.
+		// Write bursts of news in rounds.
 		select {
 		case <-ctx.Done():
 			return nil
@@ -244,7 +243,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// retryWrites is how soon writes are tried again that the API did not take.
+// retryWrites is the wait after writes that the API refused.
 const retryWrites = 5 * time.Second
 
 func (k *Keeper) untilNext() time.Duration {
@@ -256,9 +255,10 @@ func (k *Keeper) untilNext() time.Duration {
 	return time.Hour
 }
 
-// round does what is due, and brings objects, events and stacks in step.
+// round does what is due, and updates objects, events and stacks.
 func (k *Keeper) round(ctx context.Context) {
-	// Before the circuits are looked at: the object of one that a person closes meanwhile, by deleting it, is not made anew.
+	// Lock this before reading circuits, or the object of one that a person deletes meanwhile would
+	// come back.
 	k.objectsMu.Lock()
 	defer k.objectsMu.Unlock()
 	k.mu.Lock()
@@ -284,7 +284,7 @@ func (k *Keeper) round(ctx context.Context) {
 	}
 }
 
-// drop deletes the objects of circuits that are forgotten.
+// drop deletes the objects of forgotten circuits.
 func (k *Keeper) drop(ctx context.Context, seen []view) {
 	kept := map[string]bool{}
 	for _, v := range seen {
@@ -303,8 +303,8 @@ func (k *Keeper) drop(ctx context.Context, seen []view) {
 	maps.DeleteFunc(k.told, func(name string, _ *telling) bool { return !kept[name] })
 }
 
-// wakePaused has those looked at again whom a circuit breaker that has closed, or opened, concerns: the paused ones and those
-// whose plans wait. All others find out when they have something to do.
+// wakePaused wakes paused stacks and those with a pending plan. All others find out when they have
+// something to do.
 func (k *Keeper) wakePaused(ctx context.Context) error {
 	var stacks infrav1.TerraformList
 	if err := k.Client.List(ctx, &stacks); err != nil {

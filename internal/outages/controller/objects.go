@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/book"
 )
 
-// What a status names at most.
+// Bounds for a status.
 const (
 	maxStacks     = 20
 	maxNamespaces = 1000
@@ -58,7 +58,7 @@ func viewOf(c *book.Circuit) view {
 	return v
 }
 
-// stamp is a time as the API keeps it, so that what was read back is equal.
+// stamp is a time as the API keeps it, so that it equals what is read back.
 func stamp(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
@@ -66,7 +66,7 @@ func stamp(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Truncate(time.Second).Local()}
 }
 
-// circuitOf is what an object remembers.
+// circuitOf is the circuit that an object records.
 func circuitOf(obj *yubav1.CircuitBreaker) book.Circuit {
 	s := &obj.Status
 	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: moment.Of(s.OpenedAt),
@@ -82,11 +82,11 @@ func toldOf(obj *yubav1.CircuitBreaker) *telling {
 	return t
 }
 
-// keep brings an object in step with its circuit, tells of what has changed and wakes whom it concerns.
+// keep updates the object of a circuit, sends events about changes, and wakes the stacks concerned.
 func (k *Keeper) keep(ctx context.Context, v view) error {
 	obj := k.objects[v.name]
 	if obj == nil && !v.open {
-		// It was deleted by a person, and is over. Who rests because of it goes on.
+		// A person deleted it, and the outage is over: let resting stacks go on.
 		before := k.told[v.name]
 		if before == nil || !before.open {
 			return nil
@@ -119,7 +119,7 @@ func (k *Keeper) keep(ctx context.Context, v view) error {
 	return nil
 }
 
-// wakeConcerned: when it opens, members learn that they rest; when it closes, all that wait go on.
+// wakeConcerned wakes the members when it opens, and all waiting stacks when it closes.
 func (k *Keeper) wakeConcerned(ctx context.Context, v view) error {
 	for _, s := range v.members {
 		k.Wake(s)
@@ -142,7 +142,7 @@ func (k *Keeper) create(ctx context.Context, name string) (*yubav1.CircuitBreake
 	return obj, nil
 }
 
-// write brings the status up to date, when it is not.
+// write updates the status if it differs.
 func (k *Keeper) write(ctx context.Context, obj *yubav1.CircuitBreaker, v view) error {
 	status := v.status
 	status.ObservedGeneration, status.Conditions = obj.Generation, slices.Clone(obj.Status.Conditions)
@@ -165,12 +165,12 @@ func (k *Keeper) write(ctx context.Context, obj *yubav1.CircuitBreaker, v view) 
 		return fmt.Errorf("write the status of circuit breaker %s: %w", obj.Name, err)
 	}
 	*obj = *patched
-	// As it was written, whatever the API's clock or rounding makes of it.
+	// Keep what was written, whatever the API's clock or rounding makes of it.
 	obj.Status = status
 	return nil
 }
 
-// describe says in words how a circuit breaker stands. It names no stack.
+// describe describes a circuit breaker without naming stacks.
 func describe(v view) (reason, message string) {
 	affected := count(int(v.status.Affected))
 	switch {
@@ -200,7 +200,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d stacks", n)
 }
 
-// telling is what people are to know of a circuit by now.
+// telling is what is to be reported of a circuit by now.
 func (k *Keeper) telling(v view) *telling {
 	now := &telling{open: v.open, namespaces: map[string]bool{}}
 	if before := k.told[v.name]; before != nil && (before.open || !v.open) {
@@ -217,7 +217,7 @@ func (k *Keeper) telling(v view) *telling {
 	return now
 }
 
-// tell records the events of what has changed.
+// tell sends the events about changes.
 func (k *Keeper) tell(obj *yubav1.CircuitBreaker, v view, before, now *telling) {
 	_, message := describe(v)
 	switch {
@@ -240,7 +240,7 @@ func (k *Keeper) tell(obj *yubav1.CircuitBreaker, v view, before, now *telling) 
 	}
 }
 
-// event records an event that alerts of these namespaces are told.
+// event sends an event for alerts of these namespaces.
 func (k *Keeper) event(obj *yubav1.CircuitBreaker, namespaces map[string]bool, severity, reason, action, message string) {
 	about := obj.DeepCopy()
 	metav1.SetMetaDataAnnotation(&about.ObjectMeta, yubav1.AnnotationConcerns, strings.Join(slices.Sorted(maps.Keys(namespaces)), ","))
