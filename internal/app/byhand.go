@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 
@@ -28,21 +29,11 @@ func (e *engine) grant(rec run.Record) run.ShellGrant {
 
 func (e *engine) shellDir() string { return filepath.Join(e.dir.Runner(), run.ShellDir) }
 
-func (e *engine) providerMirror() string {
-	if e.opts.ProviderMirror != "" {
-		return e.opts.ProviderMirror
-	}
-	return e.dir.Providers()
-}
+func (e *engine) providerMirror() string { return cmp.Or(e.opts.ProviderMirror, e.dir.Providers()) }
 
 func (e *engine) toolDir() string { return e.opts.toolDir(e.dir.Tools()) }
 
-func (o Common) toolDir(standard string) string {
-	if o.Tools != "" {
-		return o.Tools
-	}
-	return standard
-}
+func (o Common) toolDir(standard string) string { return cmp.Or(o.Tools, standard) }
 
 func hostname() string {
 	host, err := os.Hostname()

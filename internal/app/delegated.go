@@ -49,11 +49,7 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 		return "", nil, fmt.Errorf("read the address %q: %w", connections.Addr(), err)
 	}
 	e.content.ArchiveURL = "https://" + net.JoinHostPort(reachableHost(opts.ContentAddress), port)
-	go func() {
-		if err := server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			opts.Log.Error("serving content failed", "error", err)
-		}
-	}()
+	go serve("content", opts.Log, func() error { return server.ServeTLS(connections, "", "") })
 	return e.content.ArchiveURL, func() { server.Close() }, nil //nolint:errcheck // the process ends
 }
 

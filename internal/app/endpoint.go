@@ -6,7 +6,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -38,11 +37,7 @@ func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log
 	connections := listener.New(inner, limits)
 	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: cert}
 	e := &endpoint{listener: connections, server: listener.NewServer(listener.Knowing(connections, h), 0, config, log)}
-	go func() {
-		if err := e.server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("serving runners failed", "error", err)
-		}
-	}()
+	go serve("runners", log, func() error { return e.server.ServeTLS(connections, "", "") })
 	return e, nil
 }
 

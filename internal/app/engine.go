@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -265,11 +266,7 @@ func openBlobs(ctx context.Context, opts Common, dir datadir.Dir) (*blob.Store, 
 	if err != nil {
 		return nil, err
 	}
-	url := opts.BlobURL
-	if url == "" {
-		url = "file://" + dir.Blobs()
-	}
-	return blob.Open(ctx, url, key)
+	return blob.Open(ctx, cmp.Or(opts.BlobURL, "file://"+dir.Blobs()), key)
 }
 
 // limits returns the limits of one run on this server.

@@ -6,7 +6,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -144,11 +143,7 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	connections := listener.New(inner, e.opts.Connections.Share(5))
 	server := listener.NewServer(mux, listener.ShortBody, nil, e.opts.Log)
 	server.WriteTimeout = answerTime
-	go func() {
-		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			e.opts.Log.Error("serving metrics failed", "error", err)
-		}
-	}()
+	go serve("metrics", e.opts.Log, func() error { return server.Serve(connections) })
 	context.AfterFunc(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMetrics)
 		defer cancel()

@@ -50,6 +50,13 @@ func listen(flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
+// serve serves until the server is closed, and logs why it cannot.
+func serve(what string, log *slog.Logger, until func() error) {
+	if err := until(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		log.Error("serving "+what+" failed", "error", err)
+	}
+}
+
 // serveWeb serves browsers, probes and webhooks: /livez responds if the process does, /readyz says
 // whether it works or why not, and receivers are below /hook/.
 func serveWeb(address string, limits listener.Limits, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
@@ -74,10 +81,6 @@ func serveWeb(address string, limits listener.Limits, unready func() string, hoo
 	connections := listener.New(inner, limits)
 	server := listener.NewServer(mux, listener.ShortBody, nil, log)
 	server.WriteTimeout = answerTime
-	go func() {
-		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("serving HTTP failed", "error", err)
-		}
-	}()
+	go serve("HTTP", log, func() error { return server.Serve(connections) })
 	return server, connections, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
@@ -28,10 +29,9 @@ type outcome struct {
 // record writes the meaning of a run's result into the status. It changes nothing else.
 func record(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
-	finished := metav1.NewTime(result.Finished)
 	status.CurrentRun = nil
 	status.LastRun = &infrav1.RunReference{ID: o.rec.Spec.ID, Operation: string(o.rec.Spec.Operation),
-		Status: string(result.Outcome), StartedAt: startedAt(o.rec), FinishedAt: &finished}
+		Status: string(result.Outcome), StartedAt: startedAt(o.rec), FinishedAt: finishedAt(o.rec)}
 	status.LastAttemptedRevision = o.rec.Spec.Artifact.Revision
 	if result.SameModules {
 		recordSameModules(obj, o)
@@ -54,12 +54,10 @@ func record(obj *infrav1.Terraform, o outcome) {
 }
 
 func startedAt(rec run.Record) *metav1.Time {
-	t := metav1.NewTime(rec.Created)
-	if rec.Started != nil {
-		t = metav1.NewTime(*rec.Started)
-	}
-	return &t
+	return &metav1.Time{Time: ptr.Deref(rec.Started, rec.Created)}
 }
+
+func finishedAt(rec run.Record) *metav1.Time { return &metav1.Time{Time: rec.Result.Finished} }
 
 // drifted reports whether nothing had changed on this side: what the run found is drift.
 func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift }
@@ -67,9 +65,7 @@ func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift 
 // planned records what a conclusive plan was made for.
 func planned(obj *infrav1.Terraform, o outcome) {
 	status := &obj.Status
-	finished := metav1.NewTime(o.rec.Result.Finished)
-	status.LastPlanAt = &finished
-	status.LastDriftCheckAt = &finished
+	status.LastPlanAt, status.LastDriftCheckAt = finishedAt(o.rec), finishedAt(o.rec)
 	status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
 	// The object may have changed since the run was requested.
 	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
@@ -97,8 +93,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status, p := &obj.Status, o.rec.Result.Plan
 	planned(obj, o)
 	if drifted(o.rec) {
-		at := metav1.NewTime(o.rec.Result.Finished)
-		status.LastDriftDetectedAt = &at
+		status.LastDriftDetectedAt = finishedAt(o.rec)
 	}
 	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
 		Named: cmp.Or(approvedByName(obj), obj.Spec.ApprovePlan), PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
@@ -184,8 +179,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 	status.LastAppliedArtifact = &infrav1.ArtifactReference{Digest: spec.Artifact.Digest, Revision: spec.Artifact.Revision, Path: spec.Path}
 	status.LastAppliedRun = spec.ID
 	if drifted(o.rec) {
-		finished := metav1.NewTime(o.rec.Result.Finished)
-		status.LastAppliedByDriftDetectionAt, status.LastDriftDetectedAt = &finished, &finished
+		status.LastAppliedByDriftDetectionAt, status.LastDriftDetectedAt = finishedAt(o.rec), finishedAt(o.rec)
 	}
 	succeeded(obj, o)
 	message := infrav1.MessageApplied
@@ -198,8 +192,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 }
 
 func succeeded(obj *infrav1.Terraform, o outcome) {
-	finished := metav1.NewTime(o.rec.Result.Finished)
-	obj.Status.LastSuccessfulReconcileAt = &finished
+	obj.Status.LastSuccessfulReconcileAt = finishedAt(o.rec)
 	obj.Status.ReconciliationFailures, obj.Status.LastFailedApply = 0, nil
 	conditions.Remove(obj, infrav1.ConditionReconciling)
 	conditions.Remove(obj, infrav1.ConditionStalled)
@@ -251,8 +244,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 // recordRefusal: a plan that a webhook refused is not offered for approval, nor is one before it.
 func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
-	finished := metav1.NewTime(o.rec.Result.Finished)
-	obj.Status.LastPlanAt = &finished
+	obj.Status.LastPlanAt = finishedAt(o.rec)
 	obj.Status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
 	obj.Status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)

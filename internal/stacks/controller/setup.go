@@ -53,9 +53,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 		For(&infrav1.Terraform{}, builder.WithPredicates(reconciling.Triggers(otherScope))).
 		Watches(&infrav1.Terraform{}, relativesOf(r).relations()).
 		Watches(&coordinationv1.Lease{}, relativesOf(r).released()).
-		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.Ended()), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(stackEvents(ctx, r.applying), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(enqueued(ended)).
+		WatchesRawSource(enqueued(r.health.Ended())).
+		WatchesRawSource(enqueued(r.applying)).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
@@ -80,23 +80,19 @@ func (r *Reconciler) readers(kind string) handler.EventHandler {
 	})
 }
 
-// stackEvents turns the executor's news into events of the workqueue.
-func stackEvents(ctx context.Context, ended <-chan run.Stack) <-chan event.GenericEvent {
-	out := make(chan event.GenericEvent)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case s := <-ended:
-				obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}}
+// enqueued reconciles the stacks that a channel names.
+func enqueued(stacks <-chan run.Stack) source.Source {
+	return source.Func(func(ctx context.Context, q requests) error {
+		go func() {
+			for {
 				select {
-				case out <- event.GenericEvent{Object: obj}:
 				case <-ctx.Done():
 					return
+				case s := <-stacks:
+					enqueue(q, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
 				}
 			}
-		}
-	}()
-	return out
+		}()
+		return nil
+	})
 }
