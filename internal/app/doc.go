@@ -8,20 +8,20 @@
 //
 //	up.go, web.go        `yuba up`: the embedded API, and the address for browsers and probes
 //	controller.go        `yuba controller`: the same controllers on any API
-//	delegated.go         content on an existing API server; publish.go publishes its address
+//	delegated.go         content on an existing API server, and its published address
 //	company.go, kind.go  other controllers of the same objects, and the installed version of the kind
 //
 // Shared by both:
 //
 //	engine.go            stores, executor, stack controller, content
 //	endpoint.go          the address for runners
-//	sources.go           sources; gitops.go and kustomizations.go what is built from them
+//	gitops.go            sources, and what is built from them
 //	tenants.go           tenants; tenantothers.go other operators of tenants
 //	notifications.go     incoming webhooks, outgoing alerts
 //	circuits.go          outages that affect many stacks
 //	telemetry.go         metrics and traces
-//	queue.go, why.go     content about runs and decisions; byhand.go manual operations
+//	queue.go             content about runs and decisions; byhand.go manual operations
 //	collect.go           deletes unused blobs; retention.go old runs and state versions; providers.go providers
-//	tool.go              finds tofu and yuba-sandbox
+//	tool.go              finds or downloads tofu, and finds yuba-sandbox
 //	quieter.go           filters controller-runtime's log
 package app

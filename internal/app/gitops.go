@@ -5,8 +5,20 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
+	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
+	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
 )
 
 // addGitOps adds the controllers that replace Flux.
@@ -18,4 +30,69 @@ func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 		return err
 	}
 	return e.addReceivers(ctx)
+}
+
+// buildKustomization runs builds that may need much memory in a separate process.
+func (e *engine) buildKustomization(ctx context.Context, in build.Input) (*build.Result, error) {
+	in.Programs = beside
+	return build.Build(ctx, in)
+}
+
+// addKustomizations adds the controller that applies Kustomizations.
+func (e *engine) addKustomizations(ctx context.Context, direct client.Client) error {
+	// Builds of an earlier server are useless.
+	scratch := filepath.Join(e.dir.Sources(), "builds")
+	if err := os.RemoveAll(scratch); err != nil {
+		return fmt.Errorf("clear the directory for builds: %w", err)
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return fmt.Errorf("make the directory for builds: %w", err)
+	}
+	r := &kustomizations.Reconciler{
+		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Archives: e.blobs,
+		Limits: archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults(), Build: e.buildKustomization, Scratch: scratch,
+		DefaultServiceAccount: e.opts.DefaultServiceAccount, AllowCrossNamespace: e.opts.AllowCrossNamespace, Now: time.Now, Log: e.opts.Log,
+		Observe: e.observeAttempt,
+	}
+	if err := r.SetupWithManager(ctx, e.manager); err != nil {
+		return fmt.Errorf("set up the Kustomization controller: %w", err)
+	}
+	return nil
+}
+
+const (
+	// mirrorIdle is how long an unused mirror is kept: a deleted branch may come back.
+	mirrorIdle = 7 * 24 * time.Hour
+	// mirrorBytes limits all mirrors on disk.
+	mirrorBytes = 50 << 30
+)
+
+// ownArchive reports whether this server, at any address, created the URL of an archive.
+func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
+
+// addSources adds the source controllers.
+func (e *engine) addSources(ctx context.Context, direct client.Client) error {
+	limits := archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
+	s := &sources.Sources{
+		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log, Observe: e.observeLook,
+		Dir: filepath.Join(e.dir.Sources(), "trees"),
+		ArchiveURL: func(plural string, name types.NamespacedName, digest string) string {
+			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest, e.blobs.ID())
+		},
+	}
+	mirrors, err := git.Open(filepath.Join(e.dir.Sources(), "git"), git.Options{FileDirs: e.opts.FileSources, MaxPack: limits.MaxPacked,
+		MaxTree: limits.MaxUnpacked, MaxEntries: limits.MaxEntries, News: s.GitNews})
+	if err != nil {
+		return err
+	}
+	e.collects = append(e.collects, func(ctx context.Context) error {
+		_, err := mirrors.Collect(ctx, mirrorIdle, mirrorBytes)
+		return err
+	})
+	s.Git, s.OCI = sources.NewGit(direct, mirrors), sources.NewOCI(direct, limits)
+	s.Bucket = sources.NewBucket(direct, limits)
+	if err := s.SetupWithManager(ctx, e.manager); err != nil {
+		return fmt.Errorf("set up the sources: %w", err)
+	}
+	return nil
 }

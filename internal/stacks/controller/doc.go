@@ -5,13 +5,13 @@
 // that ended, gathers the facts, lets the package decide decide, acts, and records the result in the
 // object's status.
 //
-//	controller.go, pass.go  the stages of a pass; parts.go the parts that carry them out
+//	controller.go, pass.go  the stages of a pass, and the parts that carry them out
 //	facts.go                the object, its inputs, state, lock and runs as they are now
-//	dependencies.go         the stacks that it depends on; relations.go follows their changes
-//	digests.go              compares digests of configurations with those on record
+//	dependencies.go         the stacks that it depends on, and what their changes cause
 //	act.go                  describes the run to start
-//	permit.go               lets runs apply; locks.go, takeover.go, tenant.go decide on states
-//	record.go               what a run's result means for the status, pure; trace.go for runs without news
+//	permit.go               lets runs apply
+//	stateaccess.go          which state a stack may use; takeover.go whose it is, locks.go its lock
+//	record.go               what a run's result means for the status, pure
 //	conditions.go           what a decision means for the conditions; events.go which events follow
 //	summary.go              the short status for tables, pure
 //	follow.go               what follows plans and applies: outputs.go, inventory.go, health.go
@@ -20,7 +20,6 @@
 //	circuit.go              the circuit breakers' view of a stack
 //	deletion.go             releases a deleted object
 //	unproven.go             what interrupted applies may have left, until a state or a person settles it
-//	nameproblem.go          names that cannot exist
 //	stuck.go                reports passes that keep failing
 //
 // The packages beside it: reads finds program and inputs, decide decides, plans keeps readable plans,

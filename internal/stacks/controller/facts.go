@@ -17,12 +17,10 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/moment"
-	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // gather reads everything that a decision depends on.
@@ -252,53 +250,6 @@ var inputReasons = map[inputs.Part]string{
 	inputs.PartBackend: infrav1.ReasonInitFailed,
 }
 
-// gatherState reads the state only when a decision depends on it.
-func (a stateAccess) gatherState(ctx context.Context, p *gathered) error {
-	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
-		return nil
-	}
-	snapshot, err := a.states.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
-	var corrupt *state.CorruptError
-	var vanished *state.VanishedError
-	var owned *state.OwnedError
-	switch {
-	case errors.As(err, &owned):
-		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonAccessDenied
-		return nil
-	case errors.As(err, &corrupt):
-		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateUnreadable
-		return nil
-	case errors.As(err, &vanished):
-		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateMissing
-		if p.facts.Stack.Deleting {
-			p.facts.StateProblem = vanished.Destroying(fmt.Sprintf(
-				`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"destroyResourcesOnDeletion":false}}'`, p.obj.Namespace, p.obj.Name))
-		}
-		return nil
-	case err != nil:
-		return err
-	}
-	p.facts.StateKnown = true
-	p.facts.StateExists = snapshot.Data != nil
-	p.facts.StateSerial = snapshot.Serial
-	return nil
-}
-
-func stateKeyOf(obj *infrav1.Terraform) state.Key {
-	key := state.KeyOfStack(obj)
-	key.UID, key.Scope = string(obj.UID), scope.Of(obj.Labels)
-	return key
-}
-
-// expectState makes a missing state of an applied stack an error: it must not look like a fresh
-// start.
-func expectState(obj *infrav1.Terraform) []state.ReadOption {
-	if obj.Status.LastAppliedRevision == "" {
-		return nil
-	}
-	return []state.ReadOption{state.ExpectExisting()}
-}
-
 // getter reads ConfigMaps and Secrets past the cache, which holds only their metadata.
 type getter struct {
 	reader client.Reader
@@ -322,3 +273,53 @@ func (g getter) Secret(ctx context.Context, namespace, name string) (*corev1.Sec
 }
 
 func sinceText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// recognize replaces digests over the whole archive, as earlier versions recorded them, with the
+// present digest: the same archive has the same part.
+func (p *gathered) recognize() {
+	if p.config == nil || p.config.Whole == "" {
+		return
+	}
+	same := []*string{&p.facts.Stack.PlannedConfig}
+	if p.facts.Pending != nil {
+		same = append(same, &p.facts.Pending.Config)
+	}
+	if p.facts.Current != nil {
+		same = append(same, &p.facts.Current.Config)
+	}
+	if p.facts.Last != nil {
+		same = append(same, &p.facts.Last.Config)
+	}
+	for _, digest := range same {
+		if *digest == p.config.Whole {
+			*digest = p.config.Digest
+		}
+	}
+}
+
+// planned reports whether the last conclusive pass had the present configuration.
+func (p *gathered) planned() bool {
+	last := p.obj.Status.ConfigDigest
+	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.Whole)
+}
+
+// about reports whether a run had the configuration that a digest of the status stands for.
+func about(rec run.Record, digest string) bool {
+	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
+}
+
+// asPlanned applies a plan with the archive it was made with, which may be an older one.
+func (w runDrafts) asPlanned(ctx context.Context, p *gathered, s *run.Spec) error {
+	if p.config == nil || p.config.Whole == "" {
+		return nil // the archive is the same, or the plan would not fit
+	}
+	rec, err := w.runs.Record(ctx, p.stack, s.Plan.RunID)
+	switch {
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+		return nil // whether the plan itself is there is for the run to find out
+	case err != nil:
+		return fmt.Errorf("read the run that made plan %s of %s: %w", s.Plan.ID, p.stack, err)
+	}
+	s.Artifact, s.Part = rec.Spec.Artifact, rec.Spec.Part
+	return nil
+}

@@ -17,10 +17,10 @@
 // The files:
 //
 //	sources.go, sourceseen.go   archives of sources; modules.go the modules in them
-//	tree.go, part.go            the index of an archive and a root module's part of it; samepart.go compares
-//	configuration.go            program and inputs in one; program.go, lent.go, narrow.go fill it
+//	tree.go, part.go            the index of an archive, and a root module's part of it
+//	configuration.go            program and inputs in one; program.go and narrow.go fill it
 //	remotemodules.go            what runs found out about remote modules
-//	references.go, referred.go  which objects a stack reads, and which archives it needs
+//	references.go               which objects a stack reads, and which archives it needs
 //	changed.go                  the files that differ between two archives
 //
 // # Invariants

@@ -5,11 +5,18 @@ package reads
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // References lists what a stack reads, for the index.
@@ -73,4 +80,66 @@ func addValueFrom(add func(kind, namespace, name string), namespace string, from
 	case from.ConfigMapKeyRef != nil:
 		add("ConfigMap", namespace, from.ConfigMapKeyRef.Name)
 	}
+}
+
+// Records reads runs.
+type Records interface {
+	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
+}
+
+// Referred calls refer with the digest of each archive that a stack needs besides those of sources.
+func Referred(ctx context.Context, reader client.Reader, records Records, refer func(digest string)) error {
+	return EachStack(ctx, reader, func(obj *infrav1.Terraform) error { return referredBy(ctx, records, obj, refer) })
+}
+
+// EachStack calls do with every stack, and reads a page of them at a time.
+func EachStack(ctx context.Context, reader client.Reader, do func(*infrav1.Terraform) error) error {
+	next := ""
+	for {
+		var page infrav1.TerraformList
+		if err := reader.List(ctx, &page, client.Limit(500), client.Continue(next)); err != nil {
+			return fmt.Errorf("list the stacks: %w", err)
+		}
+		for i := range page.Items {
+			if err := do(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// referredBy finds a stack's inline program, what was applied last, which it is destroyed with if its
+// source is gone, and what its current run and its pending plan were made of.
+func referredBy(ctx context.Context, records Records, obj *infrav1.Terraform, refer func(digest string)) error {
+	if files, ok := obj.InlineProgram(); ok {
+		// A program that cannot be packed is in no store.
+		if digest, err := archive.PackInline(files, io.Discard); err == nil {
+			refer(digest)
+		}
+	}
+	status := &obj.Status
+	if a := status.LastAppliedArtifact; a != nil {
+		refer(a.Digest)
+	}
+	ids := []string{status.LastAppliedRun, status.Plan.RunID}
+	if status.CurrentRun != nil {
+		ids = append(ids, status.CurrentRun.ID)
+	}
+	for _, id := range ids {
+		if id == "" {
+			continue
+		}
+		rec, err := records.Record(ctx, run.StackOf(obj), id)
+		switch {
+		case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+			continue // such a run is never used again
+		case err != nil:
+			return fmt.Errorf("read run %s of %s/%s for the archive it was made of: %w", id, obj.Namespace, obj.Name, err)
+		}
+		refer(rec.Spec.Artifact.Digest)
+	}
+	return nil
 }
