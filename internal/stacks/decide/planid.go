@@ -29,12 +29,7 @@ func BasePlanID(revision string) string {
 	return "plan-" + firstTen(revision)
 }
 
-func firstTen(s string) string {
-	if len(s) > 10 {
-		return s[:10]
-	}
-	return s
-}
+func firstTen(s string) string { return s[:min(10, len(s))] }
 
 // PlanHistory is what is remembered about a stack's plans to name the next one.
 type PlanHistory struct {
