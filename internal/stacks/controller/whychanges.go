@@ -161,11 +161,15 @@ func changedFiles(was, is *run.Spec) []run.InputChange {
 		}
 		return files
 	}
-	before, after := of(was), of(is)
+	return changedNames("file", of(was), of(is))
+}
+
+// changedNames names the values that differ, without showing them.
+func changedNames(part string, was, is map[string]string) []run.InputChange {
 	var list []run.InputChange
-	for _, name := range union(before, after) {
-		if before[name] != after[name] {
-			list = append(list, run.InputChange{Part: "file", Name: name, Secret: true})
+	for _, name := range union(was, is) {
+		if was[name] != is[name] {
+			list = append(list, run.InputChange{Part: part, Name: name, Secret: true})
 		}
 	}
 	return list
@@ -180,12 +184,7 @@ func changedBackend(was, is run.Backend) []run.InputChange {
 	if was.Override != is.Override {
 		list = append(list, run.InputChange{Part: "backend", Name: "configuration", Secret: true})
 	}
-	for _, name := range union(was.Settings, is.Settings) {
-		if was.Settings[name] != is.Settings[name] {
-			list = append(list, run.InputChange{Part: "backend", Name: name, Secret: true})
-		}
-	}
-	return list
+	return append(list, changedNames("backend", was.Settings, is.Settings)...)
 }
 
 // maxShown is how much of a value is shown.
