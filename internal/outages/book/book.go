@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ended is the end of a run, as far as it tells of an outage.
+// Ended is the end of a run as evidence about outages.
 type Ended struct {
 	Stack Stack
 	Run   string

@@ -37,7 +37,7 @@ func DefaultOptions() Options {
 		ProbeTimeout: 15 * time.Minute, SpreadEach: time.Second, MaxSpread: 5 * time.Minute, Keep: 7 * 24 * time.Hour}
 }
 
-// Stack names a stack. The UID tells it from an earlier one of its name.
+// Stack names a stack. The UID distinguishes it from earlier ones of its name.
 type Stack struct{ Namespace, Name, UID string }
 
 func (s Stack) String() string { return s.Namespace + "/" + s.Name }
@@ -58,7 +58,7 @@ const (
 type Mode string
 
 const (
-	// Automatic: whoever sees the outage and its end.
+	// Automatic: it opens and closes by what runs show.
 	Automatic Mode = "Automatic"
 	// HeldOpen: a person keeps it open.
 	HeldOpen Mode = "Open"
@@ -93,7 +93,7 @@ type Circuit struct {
 	failedAt time.Time
 	// over is when it was seen or said to be over: who fails after that begins a new row of failures.
 	over time.Time
-	// loaded is when it was taken over from an earlier life, which tells of its members only bit by bit.
+	// loaded is when it was loaded from an earlier server, whose members become known bit by bit.
 	loaded time.Time
 }
 

@@ -10,7 +10,8 @@ type Cover struct {
 	Name string
 	// Open: nothing of the stack is applied without a person.
 	Open bool
-	// Failed: the stack failed alike, and rests until Probe tells it to be planned, or until ResumeAt once it has closed.
+	// Failed: the stack failed alike, and rests until Probe selects it, or until ResumeAt once the
+	// circuit has closed.
 	Failed   bool
 	Probe    bool
 	ResumeAt time.Time

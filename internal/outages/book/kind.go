@@ -67,7 +67,7 @@ func worldly(cause string) bool {
 	return cause == CauseUnavailable || cause == CauseThrottled || cause == CauseCertificate
 }
 
-// What is looked at of a failure's texts, and kept of them.
+// Bounds for what is read of a failure's texts, and kept of them.
 const (
 	maxRead    = 4096
 	maxSummary = 120
@@ -137,7 +137,7 @@ var (
 	hostNames     = regexp.MustCompile(`https?://(?:[^/@\s]*@)?([a-z0-9._-]+)|lookup ([a-z0-9._-]+)|could not connect to ([a-z0-9._-]+)|dial tcp ([a-z0-9._-]+):\d`)
 )
 
-// maxProviders is how many providers of a stack are looked at.
+// maxProviders bounds the considered providers of a stack.
 const maxProviders = 100
 
 // ProvidersIn lists the providers that a dependency lock file names, sorted.

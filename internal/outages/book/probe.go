@@ -29,7 +29,7 @@ func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 			if c.loaded.IsZero() || !now.Before(c.loaded.Add(b.Options.MaxPause)) {
 				c.close(now, true)
 			} else {
-				// Those who failed tell so when they are looked at after the start.
+				// Stacks that failed report that in their first passes after the start.
 				c.ProbeAt = now.Add(b.Options.FirstPause)
 			}
 			continue
@@ -88,7 +88,7 @@ func (b *Book) Decline(s Stack, now time.Time) (changed bool) {
 		}
 		changed = true
 		c.ProbeAt = now
-		// When all have been asked, nobody can be: they are asked again after the pause.
+		// When all have been probed, they are probed again after the pause.
 		if m := c.members[c.candidateOr(s)]; m == nil || !m.probed.Before(c.probedAt.Add(-c.pause)) {
 			c.ProbeAt = now.Add(max(c.pause, b.Options.FirstPause))
 		}

@@ -27,7 +27,7 @@ type pass struct {
 	obj, before *infrav1.Terraform
 	stack       run.Stack
 	now         time.Time
-	// notes are events beside those that conditions tell.
+	// notes are events besides those of conditions.
 	notes []note
 }
 
@@ -44,10 +44,10 @@ type note struct {
 // collected is a pass that took over the runs that ended.
 type collected struct {
 	pass
-	// over is the run that was taken over, taken its id; ended is the same run if it was worth recording.
+	// over is the ended run, taken its id; ended is the same run if it was worth recording.
 	over, ended *run.Record
 	taken       string
-	// moved is true when a run that a person asked for may have changed the state.
+	// moved is true when a manual operation may have changed the state.
 	moved bool
 }
 
@@ -64,15 +64,16 @@ type gathered struct {
 	facts decide.Facts
 	// config is nil when source or inputs are not usable.
 	config *reads.Configuration
-	// noState says why the stack cannot have the state that it names; nil when it can.
+	// noState says why the stack cannot have the state that it names; may be nil.
 	noState *reads.Problem
-	// takeover is the deleted stack whose state this one found; nil when there is none, or its state is this one's by now.
+	// takeover is the deleted stack whose state this one found; nil when there is none, or when
+	// this stack owns the state by now.
 	takeover *infrav1.StateTakeover
-	// inHand is the run in hand, if there is one.
+	// inHand is the run in progress, if there is one.
 	inHand *run.Record
 	// failing is the last run if it failed.
 	failing *run.Record
-	// dependencyOutputs says what the stacks put out that this one depends on.
+	// dependencyOutputs are the outputs of the dependencies, as "name=digest".
 	dependencyOutputs []string
 }
 
@@ -82,17 +83,18 @@ type decided struct {
 	decision decide.Decision
 }
 
-// acted is a pass that did what comes before the status is written.
+// acted is a pass that did what comes before writing the status.
 type acted struct {
 	decided
 	// run is the run to start; nil for none.
 	run *run.Record
-	// unlocked is true when this pass broke the lock that was in the way.
+	// unlocked is true when this pass broke the lock.
 	unlocked bool
-	// inventoryKnown is true when this pass read the inventory, inventoryWarning then says what is wrong with it.
+	// inventoryKnown is true when this pass listed the resources; inventoryWarning then says what
+	// is wrong with the list.
 	inventoryKnown   bool
 	inventoryWarning string
-	// lookAgain is when the health checks are due again; zero while they go on.
+	// lookAgain is when the health checks are due again; zero while they run.
 	lookAgain time.Time
 }
 

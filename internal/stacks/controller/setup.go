@@ -34,8 +34,8 @@ const indexReferences = "yuba.references"
 // workers is how many passes are made at a time. A pass is short: it never waits for a run.
 const workers = 8
 
-// SetupWithManager starts the controller with the manager. ended tells which stacks' runs have ended. sourceKinds are
-// the kinds of sources that this API serves.
+// SetupWithManager starts the controller with the manager. ended sends the stacks whose runs have
+// ended. sourceKinds are the kinds of sources that this API serves.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ended <-chan run.Stack, sourceKinds []string) error {
 	for index, names := range map[string]func(*infrav1.Terraform) []string{
 		indexReferences: reads.References, indexDependencies: dependencyNames, indexState: stateLease,

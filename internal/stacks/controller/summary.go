@@ -33,7 +33,7 @@ type situation struct {
 // summaries are evaluated in order; the first that says something wins.
 var summaries = []func(situation) string{
 	summaryOfDeletion,
-	// A run that is in hand goes on when the stack is suspended.
+	// A run in progress continues when the stack is suspended.
 	func(s situation) string { return whenever(s.obj.Status.CurrentRun != nil, summaryOfProgress(s)) },
 	func(s situation) string { return whenever(s.obj.Spec.Suspend, "Suspended") },
 	summaryOfProgress,

@@ -26,7 +26,7 @@ import (
 // of these resources until a state proves them, as after an import, or a person acknowledges them.
 // A later run that creates a resource again proves nothing: there may be two.
 
-// listsUnproven tells whether a run's record lists anything.
+// listsUnproven reports whether a run's record lists anything.
 func listsUnproven(r *run.Result) bool {
 	return len(r.Unproven)+r.UnprovenMore > 0 || r.UnprovenNote != ""
 }
@@ -275,7 +275,7 @@ func unprovenMessage(obj *infrav1.Terraform) string {
 	return text + fmt.Sprintf(". See `yuba status %s`; after checking: `yuba acknowledge %s --run %s`", call, call, u.Runs[len(u.Runs)-1].ID)
 }
 
-// unprovenAdvice tells in a failure's message what the run may have left.
+// unprovenAdvice says in a failure's message what the run may have left.
 func unprovenAdvice(r *run.Result) string {
 	if len(r.Unproven)+r.UnprovenMore == 0 {
 		if r.UnprovenNote != "" {

@@ -48,7 +48,7 @@ func appliesAsApproved(f Facts) bool {
 	return applies && named(f)
 }
 
-// CircuitMessage tells why a stack rests. It does not change while the outage goes on.
+// CircuitMessage says why a stack is paused. It stays the same during the outage.
 func CircuitMessage(name, what, call string) string {
 	return CircuitPrefix(name) + fmt.Sprintf("%s. Yuba retries when the outage is over; to retry now: yuba reconcile %s", what, call)
 }
@@ -76,7 +76,8 @@ func canceled(f Facts) bool { return lastFailedSameConfig(f) && f.Last.Stopped }
 
 func resumesLater(f Facts) bool { return resumes(f) && f.Now.Before(f.Circuit.ResumeAt) }
 
-// recovering: the world was not looked at since the outage, and an outage often looks like drift.
+// recovering reports whether drift was not checked since the outage: an outage often looks like
+// drift.
 func recovering(f Facts) bool {
 	return f.Circuit != nil && !f.Circuit.Open && !f.LastDriftCheck.After(f.Circuit.ClosedAt)
 }
@@ -118,7 +119,7 @@ func outlived(f Facts) bool {
 	return f.Pending.HeldBy != "" && !f.Pending.Drift && !circuitOpen(f)
 }
 
-// HeldMessage tells why a plan waits although the stack applies by itself.
+// HeldMessage says why a plan waits although the stack applies automatically.
 func HeldMessage(plan, by, call string) string {
 	return fmt.Sprintf("Plan %s is held for approval by circuit breaker %s although plans are applied automatically: the effects of an outage often look like drift. "+
 		"Review it, then: yuba approve %s", plan, by, call)

@@ -16,11 +16,12 @@ type rule struct {
 
 // liveRules are evaluated in order for a stack that is not being deleted; the first match wins.
 var liveRules = []rule{
-	// A run in hand comes before suspension: a suspended stack's run is still watched and recorded.
+	// A run in progress comes before suspension: a suspended stack's run is still watched and
+	// recorded.
 	{"a run is in hand", runInHand},
 	// Suspension stops everything that has not begun.
 	{"suspended", suspended},
-	// So does a person who works on it by hand.
+	// So does manual work.
 	{"held for work by hand", held},
 	// Report errors that only a spec change can fix first.
 	{"it depends on itself", dependencyCycle},
@@ -99,7 +100,7 @@ func runInHand(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: progress(c)}, true
 }
 
-// givesUp says why the plan in hand is not wanted any more.
+// givesUp says why the running plan is no longer wanted.
 func givesUp(f Facts) (Decision, bool) {
 	d := Decision{Verb: VerbCancel, Subject: f.Current.ID}
 	switch {
@@ -245,7 +246,7 @@ func named(f Facts) bool {
 	return id != "" && id != s.LastAppliedPlan && (s.Approved == id || s.Allowed == id)
 }
 
-// unasked: the pending plan needs nobody's approval.
+// unasked reports whether the pending plan needs no approval.
 func unasked(f Facts) bool {
 	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }

@@ -14,11 +14,11 @@ type Verb string
 const (
 	// VerbRest: all is as it should be.
 	VerbRest Verb = "rest"
-	// VerbAwaitRun: a run is in hand.
+	// VerbAwaitRun: a run is in progress.
 	VerbAwaitRun Verb = "await-run"
 	// VerbAwaitApproval: a plan is pending and a person decides.
 	VerbAwaitApproval Verb = "await-approval"
-	// VerbWait: something outside must happen first; it is watched or looked at again at NextCheck.
+	// VerbWait: something outside must happen first; it is watched, or checked again at NextCheck.
 	VerbWait Verb = "wait"
 	// VerbFail: the stack cannot go on as it is declared.
 	VerbFail Verb = "fail"
@@ -36,7 +36,7 @@ const (
 	VerbUnlock Verb = "unlock"
 )
 
-// StartsRun tells whether acting on the verb starts a run.
+// StartsRun reports whether acting on the verb starts a run.
 func (v Verb) StartsRun() bool {
 	return v == VerbPlan || v == VerbPlanAndApply || v == VerbApply
 }
@@ -64,7 +64,7 @@ type Decision struct {
 	// The rest describes the run to start.
 	Purpose string
 	Destroy bool
-	// UseKept tells to use the artifact and inputs of the last apply.
+	// UseKept says to use the artifact and inputs of the last apply.
 	UseKept bool
 	// Describe asks for the readable plan.
 	Describe bool

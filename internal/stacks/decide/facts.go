@@ -53,7 +53,8 @@ type Facts struct {
 	// with plan-only and disable, is only shown). It is dropped when an apply of it starts or another conclusive plan
 	// takes its place, not when one fails.
 	Pending *Plan
-	// Current is the run in hand, Last the one that ended last, passes on the interval that found nothing left out.
+	// Current is the run in progress; Last the one that ended last, without drift checks that found
+	// nothing.
 	Current *Run
 	Last    *Run
 	// Refused is the last attempt that ended before a run could begin.
@@ -114,7 +115,7 @@ type Stack struct {
 	// BreakLock is the id of a lock that may be broken, BreakAnyLock says that every one may, as spec.tfstate has it.
 	BreakLock    string
 	BreakAnyLock bool
-	// Held is true while a person works on the stack by hand (spec.breakTheGlass); Call is how commands name the stack.
+	// Held is true during manual work (spec.breakTheGlass); Call is how commands name the stack.
 	Held bool
 	Call string
 	// ReplanOnRevision is true when a pending plan is not to outlive its revision, whatever the new one contains.
@@ -172,7 +173,7 @@ type Plan struct {
 	HeldBy string
 }
 
-// Run is a run in hand or one that ended.
+// Run is a run in progress or one that ended.
 type Run struct {
 	ID      string
 	Purpose string // deploy, drift, delete
@@ -208,7 +209,8 @@ type Run struct {
 type Lock struct {
 	ID, Who, Operation string
 	Since              time.Time
-	// Alive is true when a run in hand has it, Over when it was left by a run of this stack that is known to be over.
+	// Alive is true when a run in progress has it; Over when a run of this stack left it that has
+	// certainly ended.
 	Alive, Over bool
 }
 

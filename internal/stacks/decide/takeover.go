@@ -22,7 +22,7 @@ func (t Takeover) String() string {
 	return fmt.Sprintf("the state of %s (deleted %s)", t.From, t.Deleted.UTC().Format(time.RFC3339))
 }
 
-// takeoverMessage tells why a plan waits although the stack applies by itself.
+// takeoverMessage says why a plan waits although the stack applies automatically.
 func takeoverMessage(f Facts) string {
 	return fmt.Sprintf("Plan %s waits for approval although plans are applied automatically: the stack took over %s, and the plan changes it. "+
 		"Review it, then: yuba approve %s. To start with an empty state instead: yuba state drop %s",

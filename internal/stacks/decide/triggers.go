@@ -13,7 +13,7 @@ type trigger struct {
 	holds  func(Facts) (message string, ok bool)
 }
 
-// triggers are looked at in order; the first that holds is the run's reason.
+// triggers are evaluated in order; the first that holds is the run's reason.
 var triggers = []trigger{
 	{ReasonRequested, func(f Facts) (string, bool) {
 		return "Reconciliation was requested", requested(f)
@@ -22,7 +22,7 @@ var triggers = []trigger{
 	{ReasonCircuitClosed, func(f Facts) (string, bool) {
 		return "The outage in which the last run failed is over", resumes(f) && !resumesLater(f)
 	}},
-	// Somebody allowed to break the lock that was in the way: no need to wait for the next attempt.
+	// Somebody allowed breaking the lock: do not wait for the next attempt.
 	{ReasonForceUnlock, func(f Facts) (string, bool) {
 		return "The lock that blocked the last run may now be broken",
 			lastFailedSameConfig(f) && mayBreak(f.Stack, f.Last.Lock) && f.Last.Generation != 0 && f.Last.Generation != f.Stack.Generation
@@ -54,7 +54,8 @@ var triggers = []trigger{
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
 	}},
-	// Somebody wrote the state since, or the plan's bytes are lost: what people would approve is not what would happen.
+	// The state has changed, or the plan's bytes are lost: the approved plan would not be the
+	// applied one.
 	{ReasonPlanStale, func(f Facts) (string, bool) {
 		if f.Pending == nil || lastFailedSameConfig(f) {
 			return "", false
@@ -66,7 +67,8 @@ var triggers = []trigger{
 		return "The source has a new revision, and approvePlan asks for a new plan",
 			f.Stack.ReplanOnRevision && f.Pending != nil && f.Source.Revision != f.Stack.PlannedRevision && !lastFailedSameConfig(f)
 	}},
-	// Whoever switches force on, or changes a forced stack, wants it applied now and not on the interval.
+	// A person who sets force, or changes a forced stack, expects an apply now, not on the
+	// interval.
 	{ReasonForced, func(f Facts) (string, bool) {
 		return "The stack has changed, and spec.force applies changes", f.Stack.Force && appliesByItself(f.Stack) &&
 			f.Stack.Generation != f.Stack.PlannedGeneration && !lastFailedSameConfig(f)
@@ -76,17 +78,18 @@ var triggers = []trigger{
 
 func requested(f Facts) bool { return f.Stack.Requested != "" && f.Stack.Requested != f.Stack.Handled }
 
-// sameConfig says whether the last run was about the configuration as it is now.
+// sameConfig reports whether the last run had the present configuration.
 func sameConfig(f Facts) bool { return f.Last != nil && f.Last.Config == f.Config }
 
-// configMoved: a configuration that was concluded before, but left again by a run that did not succeed, counts as
-// moved too; what that run did or voided belongs to neither.
+// configMoved reports a change since the last conclusive plan. A configuration that a failed run
+// left again counts as changed, too.
 func configMoved(f Facts) bool {
 	left := f.Last != nil && !sameConfig(f) && (unsuccessful(f.Last) || f.Last.Canceled)
 	return f.Stack.PlannedConfig != f.Config || left
 }
 
-// modulesMayMove says whether a plan is due only if modules have moved. Whatever else calls for one makes it in any case.
+// modulesMayMove reports whether a plan is due only if modules have moved. Any other reason plans
+// in any case.
 func modulesMayMove(f Facts) bool {
 	if !f.OnlyModules || !configMoved(f) || f.Stack.PlannedConfig == "" || f.Pending != nil || f.Takeover != nil ||
 		f.Stack.Generation != f.Stack.PlannedGeneration || f.Last != nil && unsuccessful(f.Last) {
@@ -100,19 +103,19 @@ func unsuccessful(r *Run) bool { return r.Failed || r.Interrupted }
 
 func lastFailedSameConfig(f Facts) bool { return sameConfig(f) && unsuccessful(f.Last) }
 
-// retries says whether time alone brings another attempt after the last run. An interruption says nothing about the
-// configuration, a stack that says how often to try gets its attempts, and what a person canceled gets none.
+// retries reports whether time alone brings another attempt. An interruption says nothing about the
+// configuration; a stack with a number of attempts gets them; a canceled run gets none.
 func retries(f Facts) bool {
 	return !usedUp(f) && !f.Last.Stopped && (f.Last.Interrupted || !f.Last.Waits || f.Stack.MaxFailures > 0)
 }
 
-// attemptsSpent says whether as many runs in a row failed as the stack allows, usedUp that nothing changed since then that
-// would begin the count anew.
+// attemptsSpent reports whether as many runs in a row failed as the stack allows; usedUp also that
+// nothing has changed since.
 func attemptsSpent(f Facts) bool {
 	return outOfAttempts(f, failures(f))
 }
 
-// failures counts the runs that failed in a row. Inputs that were missing since and came back are a change.
+// failures counts failed runs in a row. Inputs that were missing and came back are a change.
 func failures(f Facts) int {
 	if !f.Refused.At.IsZero() {
 		return 0
@@ -122,8 +125,8 @@ func failures(f Facts) int {
 
 func usedUp(f Facts) bool { return attemptsSpent(f) && !changedSinceLast(f) }
 
-// changedSinceLast says whether the object or its source has changed since the last run was started, be it in a way that
-// the configuration does not show.
+// changedSinceLast reports whether the object or its source changed since the last run began, even
+// if the configuration did not.
 func changedSinceLast(f Facts) bool {
 	l := f.Last
 	return l.Generation != 0 && l.Generation != f.Stack.Generation || l.Revision != "" && l.Revision != f.Source.Revision
@@ -133,7 +136,7 @@ func retryDue(f Facts) bool { return !f.Now.Before(retryAt(f)) }
 
 func retryAt(f Facts) time.Time { return f.Last.Finished.Add(retryWait(f.Stack, failures(f))) }
 
-// retryWait is how long the next attempt waits after so many failures in a row.
+// retryWait is the wait after so many failures in a row.
 func retryWait(s Stack, failures int) time.Duration {
 	wait, longest := retryInterval(s), s.MaxRetryInterval
 	if longest <= 0 {
@@ -148,7 +151,7 @@ func retryWait(s Stack, failures int) time.Duration {
 	return max(min(wait, longest), minRetryInterval)
 }
 
-// lookAgain is when to look at something that is watched, in case its event was lost.
+// lookAgain is the next check of something that is watched, in case its event was lost.
 func lookAgain(f Facts) time.Time { return f.Now.Add(retryInterval(f.Stack)) }
 
 // minRetryInterval keeps `retryInterval: 0s` from starting one run right after another.
@@ -163,8 +166,8 @@ func driftDue(f Facts) (string, bool) {
 	return lookMessage(f), !f.Now.Before(f.LastDriftCheck.Add(lookInterval(f)))
 }
 
-// watchesDrift: a stack that was told to be destroyed has nothing to drift; a forced one is planned on its interval
-// even when drift detection is off.
+// watchesDrift reports whether drift is checked. A destroyed stack cannot drift; a forced one is
+// planned on its interval even without drift detection.
 func watchesDrift(f Facts) bool {
 	if f.Stack.Destroy || f.Stack.Interval <= 0 {
 		return false
@@ -193,9 +196,9 @@ func reasonToPlan(f Facts) (Decision, bool) {
 	return Decision{}, false
 }
 
-// looksForDrift says whether a plan made for the reason compares a stack with the world of which nothing on this side has
-// changed, so that what it finds is drift. Looking again at a plan that waits is not drift detection, unless drift is what
-// that plan is about. Nor is another attempt at what failed, unless that was a look for drift which changed nothing.
+// looksForDrift reports whether a plan for the reason compares an unchanged stack with the world,
+// so that what it finds is drift. Checking a pending plan again is no drift detection unless the
+// plan is about drift, nor is a retry unless a drift check failed without changing anything.
 func looksForDrift(f Facts, reason string) bool {
 	if !f.Stack.DetectDrift || f.Stack.Destroy || f.Stack.PlannedConfig != f.Config || f.Pending != nil && !f.Pending.Drift {
 		return false
@@ -212,12 +215,12 @@ func looksForDrift(f Facts, reason string) bool {
 	return false
 }
 
-// isRetry: what failed before another change is not held against what is tried now.
+// isRetry reports whether the failures so far count: a change begins anew.
 func isRetry(f Facts, reason string) bool {
 	return (reason == ReasonRetry || reason == ReasonInterrupted) && unsuccessful(f.Last) && !changedSinceLast(f)
 }
 
-// nextLook is when time alone will change the decision; zero when it never does.
+// nextLook is when time alone changes the decision; zero for never.
 func nextLook(f Facts) time.Time {
 	if lastFailedSameConfig(f) {
 		if retries(f) {

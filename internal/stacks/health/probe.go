@@ -39,7 +39,7 @@ type Probe struct {
 // hidden stands where a sensitive value would be.
 const hidden = "(sensitive)"
 
-// Uses tells whether any of the checks needs outputs.
+// Uses reports whether any check needs outputs.
 func Uses(checks []infrav1.HealthCheck) bool {
 	for i := range checks {
 		if strings.Contains(place(&checks[i]), "${{") {

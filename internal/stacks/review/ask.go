@@ -41,8 +41,8 @@ type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }
 
-// Ask asks one service, which is the stack's i-th webhook. Nil means that the plan passes, a *RefusedError that it does
-// not; any other error that nobody knows.
+// Ask asks one service, which is the stack's i-th webhook. Nil means that the plan passes, a
+// *RefusedError that it does not; with any other error that is unknown.
 func (c *Client) Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error {
 	reply, err := c.send(ctx, hook.URL, payload)
 	if err != nil {

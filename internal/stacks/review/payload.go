@@ -10,7 +10,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// NeedsPlan tells whether a type of payload has the plan in it.
+// NeedsPlan reports whether a type of payload contains the plan.
 func NeedsPlan(kind string) bool { return kind != infrav1.WebhookPayloadSpecOnly }
 
 // Payload is what a service gets about a stack's plan. The plan may be nil where NeedsPlan says so.
