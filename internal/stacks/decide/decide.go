@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 )
 
@@ -161,7 +160,7 @@ func inputsNotReady(f Facts) (Decision, bool) {
 	if f.Inputs.Ready {
 		return Decision{}, false
 	}
-	d := Decision{Verb: VerbFail, Reason: cmp.Or(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem}
+	d := Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem}
 	if !f.Inputs.Lasting {
 		d.NextCheck = lookAgain(f)
 	}
@@ -172,7 +171,7 @@ func stateUnusable(f Facts) (Decision, bool) {
 	if f.StateProblem == "" {
 		return Decision{}, false
 	}
-	return Decision{Verb: VerbFail, Reason: cmp.Or(f.StateReason, ReasonStateUnreadable), Message: f.StateProblem,
+	return Decision{Verb: VerbFail, Reason: orDefault(f.StateReason, ReasonStateUnreadable), Message: f.StateProblem,
 		NextCheck: lookAgain(f)}, true
 }
 
@@ -309,3 +308,10 @@ func rest(f Facts) (Decision, bool) {
 
 // StoppedMessage says what follows when a person has canceled a run.
 const StoppedMessage = "The last run was canceled; change the stack or run `yuba replan` to start another"
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}

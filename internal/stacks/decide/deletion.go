@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 )
@@ -92,7 +91,7 @@ func deletionImpossible(f Facts) (Decision, bool) {
 	}
 	reason, problem := ReasonArtifactFailed, f.Source.Problem
 	if f.Source.Ready {
-		reason, problem = cmp.Or(f.Inputs.Reason, ReasonVarsGeneration), f.Inputs.Problem
+		reason, problem = orDefault(f.Inputs.Reason, ReasonVarsGeneration), f.Inputs.Problem
 	}
 	return Decision{Verb: VerbFail, Reason: reason,
 		Message: fmt.Sprintf("Cannot destroy: %s. The source and inputs of the last apply are gone, too. "+

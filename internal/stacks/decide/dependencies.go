@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func dependencyNotReady(f Facts) (Decision, bool) {
 	first := ""
 	for _, d := range f.Dependencies {
 		if problem := lacking(d, f.Source.Revision); problem != "" {
-			lacks, first = append(lacks, problem), cmp.Or(first, d.Name)
+			lacks, first = append(lacks, problem), orDefault(first, d.Name)
 		}
 	}
 	if len(lacks) == 0 {
