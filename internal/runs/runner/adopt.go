@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -156,9 +155,9 @@ func (a *adoption) adopt(ctx context.Context) {
 		if f.Step == "" {
 			f.Step = run.StepApply
 		}
-		a.job.fail(f)
+		a.job.task.fail(f)
 	}
-	a.job.applying.lookAround(ctx)
+	a.job.steps.lookAround(ctx)
 	a.job.site.unclaim()
 	a.job.conclude(ctx)
 }
@@ -217,16 +216,16 @@ func (a *adoption) followed() bool {
 // discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.
 func (a *adoption) discardUnknown() {
 	if a.job.task.Dir.LastState() > 0 {
-		a.job.task.orphan()
+		a.job.orphan()
 		return
 	}
-	a.job.task.discard()
+	a.job.discard()
 }
 
 // mayHaveApplied reports whether the state in the working directory may be of an apply. When only the journal is lost
 // it may be the one put in place before.
 func (a *adoption) mayHaveApplied() bool {
-	if a.job.site.space == nil || a.job.applying.nothingDone || a.job.task.spec.Backend.Kind != run.BackendManaged {
+	if a.job.site.space == nil || a.job.steps.nothingDone() || a.job.task.spec.Backend.Kind != run.BackendManaged {
 		return false
 	}
 	_, err := os.Stat(a.job.task.Dir.Path(string(run.StepApply) + spool.OutEnd))
@@ -272,7 +271,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 		return err
 	}
 	if err == nil && space.Tool.Path != "" { // the tool is still there
-		a.job.runSteps(ctx, a.job.stepsAfterApply())
+		a.job.task.runSteps(ctx, a.job.steps.afterApply())
 		return nil
 	}
 	a.job.task.result.Outcome = run.OutcomeSucceeded
@@ -382,41 +381,10 @@ func (a *adoption) awaitApply(p *process.Process) error {
 	if _, err := os.Stat(a.job.task.Dir.Path(string(run.StepApply) + spool.OutEnd)); err != nil {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before the apply began")}
 	}
-	a.job.task.processes.Add(1)
-	defer a.job.task.processes.Add(-1)
-	if p != nil && a.job.program.direct { // before a wish to stop can reach it
-		p.Begun = a.job.program.beginning()
-		a.job.program.begun.Store(a.job.program.hadBegun())
-	}
-	a.job.task.stop.attach(p)
-	f, err := a.job.program.follow(run.StepApply, a.job.task.spec.Backend.Kind == run.BackendManaged, false)
+	stream, e, err := a.job.program.followLeft(p)
 	if err != nil {
-		if p != nil { // what it leaves is taken when it has ended
-			p.Wait()
-			a.job.task.stop.attach(nil)
-		}
 		return err
 	}
-	if a.job.task.Journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
-		f.out.known, f.errs.known = math.MaxInt, math.MaxInt
-	}
-	var e process.Exit
-	if p != nil {
-		p.WatchTime(a.job.task.Journal.Process.Age())
-		done := a.job.task.meter.Watch(a.job.program.measured(), p, a.job.site.measuredDirs())
-		e = p.Wait()
-		done()
-		a.job.task.stop.attach(nil)
-	}
-	stream := f.end()
-	a.job.program.orderly[run.StepApply] = gaveBack(run.StepApply, stream, e)
 	a.job.task.takeWarnings(stream)
-	if a.job.program.direct {
-		return a.job.applying.judgeDirect(command{step: run.StepApply}, stream, e)
-	}
-	a.job.applying.apply = stream
-	if a.job.task.spec.Operation == run.OperationState {
-		return a.job.changing.judgeChange(command{step: run.StepApply}, stream, e)
-	}
-	return a.job.applying.judgeApply(command{step: run.StepApply}, stream, e)
+	return a.job.steps.judgeLeft(stream, e)
 }

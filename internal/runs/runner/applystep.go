@@ -36,9 +36,9 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 		}
 	}
 	c := command{step: run.StepApply, states: s.task.spec.Backend.Kind == run.BackendManaged, reserve: outputReserve + 3*s.site.stateSize()}
-	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, s.task.parallelism()...)
+	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, parallelism(&s.task.spec)...)
 	if s.site.space.Own {
-		c.args = append(c.args, s.task.lockArgs(false)...)
+		c.args = append(c.args, lockArgs(&s.task.spec, false)...)
 	}
 	if s.site.space.Tool.ComparesVariables() {
 		varFiles, err := s.site.checkedVarFiles()
@@ -65,7 +65,6 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 	if err := s.site.space.UnchangedPlan(s.planning.held); err != nil {
 		s.task.warn("What was applied may not be what was approved: %v", err)
 	}
-	s.apply = stream
 	s.task.takeWarnings(stream)
 	return s.judgeApply(c, stream, e)
 }
@@ -97,7 +96,7 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 	if s.task.spec.Plan == nil {
 		return fault.New("", "apply a saved plan: the run names none. This is a bug in Yuba")
 	}
-	name, err := s.task.fetch(ctx, "plan", "plan", s.task.planLimit())
+	name, err := s.task.fetch(ctx, "plan", "plan", s.planLimit())
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 		return fmt.Errorf("read plan %s: %w", s.task.spec.Plan.ID, err)
 	}
 	defer file.Close()
-	if s.held, err = s.site.space.HoldPlan(file, workspace.GivenPlan, s.task.planLimit()); err != nil {
+	if s.held, err = s.site.space.HoldPlan(file, workspace.GivenPlan, s.planLimit()); err != nil {
 		return err
 	}
 	if s.held.Digest != s.task.spec.Plan.Digest {
@@ -156,7 +155,7 @@ func (s *applyStep) judgeApply(c command, stream *plan.Stream, e process.Exit) e
 	var f *fault.Failure
 	if len(s.keeper.rescuedState) > 0 && errors.As(err, &f) {
 		f.Class = run.FailureState
-		if s.site.noSpace() {
+		if s.noSpace() {
 			f.Class = run.FailureDisk
 		}
 	}
@@ -245,13 +244,13 @@ func (k *stateKeeper) withNextSerial(state []byte) []byte {
 }
 
 // noSpace tries whether a file of the state's size could be written in the working directory.
-func (s *site) noSpace() bool {
+func (s *applyStep) noSpace() bool {
 	const name = workspace.PlanDir + "/space"
-	file, err := s.space.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := s.site.space.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fault.DiskFull(err)
 	}
-	defer s.space.Root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
+	defer s.site.space.Root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
 	defer file.Close()
 	return fault.DiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
 }

@@ -31,7 +31,7 @@ func (s *planStep) compareWithWorld(ctx context.Context) error {
 	if err := s.program.verdict(c, stream, e, 0, 2); err != nil {
 		return err
 	}
-	second, err := s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenNow, s.task.planLimit())
+	second, err := s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenNow, s.planLimit())
 	if err != nil {
 		return err
 	}

@@ -68,12 +68,7 @@ func (e *UnconfinedError) Error() string {
 func (g *supervisor) cell() confinement.Cell {
 	w := g.site.space
 	executable := append([]string{w.Tool.Path}, fetch.SystemExecutable...)
-	if g.task.opts.ProviderMirror != "" {
-		executable = append(executable, g.task.opts.ProviderMirror)
-	}
-	if scope := g.downloads.providerScope(); scope != nil {
-		executable = append(executable, scope.Mirror())
-	}
+	executable = append(executable, g.mirrors()...)
 	home := filepath.Join(w.Base, workspace.HomeDir) // at its own path, too, which programs may reach from their working directory
 	return confinement.Cell{
 		User: w.Record.User, Dir: w.Dir, Home: home, Temp: w.Temp, Mark: confinement.Mark(g.task.id),
@@ -94,15 +89,15 @@ func (t *task) checkNetwork() error {
 }
 
 // sayConfinement warns where nothing keeps the program from files of others, and notes which other walls are missing.
-func (t *task) sayConfinement() {
-	if !t.walls.Hides() {
-		for _, m := range t.walls.Missing {
-			t.warn("tofu runs unconfined: %s", m)
+func (j *job) sayConfinement() {
+	if !j.task.walls.Hides() {
+		for _, m := range j.task.walls.Missing {
+			j.task.warn("tofu runs unconfined: %s", m)
 		}
 		return
 	}
-	for _, m := range t.walls.Missing {
-		t.log.Note("A wall around the program is missing: %s", m)
+	for _, m := range j.task.walls.Missing {
+		j.task.log.Note("A wall around the program is missing: %s", m)
 	}
 }
 

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (s *planStep) review(ctx context.Context) error {
 		return nil
 	}
 	reviewed := func(ctx context.Context) error { return s.ask(ctx, run.StepPlan, "review the plan") }
-	if err := s.turn.aside(ctx, reviewed); err != nil {
+	if err := s.aside(ctx, reviewed); err != nil {
 		return err
 	}
 	if s.task.spec.Operation == run.OperationPlan {
@@ -31,7 +32,7 @@ func (s *planStep) review(ctx context.Context) error {
 
 // mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
 func (s *planStep) mayApply(ctx context.Context) error {
-	if err := s.task.checkFree(); err != nil {
+	if err := s.checkFree(); err != nil {
 		return err
 	}
 	return s.ask(ctx, run.StepApply, "ask whether to apply")
@@ -63,5 +64,5 @@ func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) erro
 		s.task.log.Note("Not applied: %s", answer.Reason)
 		return errFinished
 	}
-	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(orText(answer.Reason, "the server said not to go on"))}
+	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(cmp.Or(answer.Reason, "the server said not to go on"))}
 }

@@ -62,7 +62,7 @@ func (s *applyStep) applyDirect(ctx context.Context) error {
 	for _, target := range s.task.spec.Targets {
 		c.args = append(c.args, "-target="+target)
 	}
-	c.args = slices.Concat(c.args, s.task.parallelism(), varFiles)
+	c.args = slices.Concat(c.args, parallelism(&s.task.spec), varFiles)
 	if err := s.program.beginApply(); err != nil {
 		return err
 	}
@@ -124,7 +124,6 @@ func (s *applyStep) judgeDirect(c command, stream *plan.Stream, e process.Exit) 
 		}
 		return err
 	}
-	s.apply = stream
 	return s.judgeApply(c, stream, e)
 }
 
@@ -149,8 +148,8 @@ func (g *supervisor) hadBegun() bool {
 }
 
 // whoseWish is the class of a failure that comes of a wish to stop.
-func (t *task) whoseWish() run.Failure {
-	if t.stop.byPerson() {
+func (g *supervisor) whoseWish() run.Failure {
+	if g.task.stop.byPerson() {
 		return run.FailureCanceled
 	}
 	return ""

@@ -13,31 +13,31 @@ import (
 
 // checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
 // only make it worse.
-func (t *task) checkReserve() error {
-	if t.spec.Operation == run.OperationShell { // a person may be here to make room
+func (s *prepareStep) checkReserve() error {
+	if s.task.spec.Operation == run.OperationShell { // a person may be here to make room
 		return nil
 	}
 	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
-	m := t.meter.Machine()
+	m := s.task.meter.Machine()
 	switch {
 	case m.Disk.Lacking() > 0:
-		return fault.New(run.FailureDisk, message, t.spec.Stack, meter.MiB(m.Disk.Free)+" are free", m.Disk.Dir, meter.MiB(m.Disk.Reserve))
+		return fault.New(run.FailureDisk, message, s.task.spec.Stack, meter.MiB(m.Disk.Free)+" are free", m.Disk.Dir, meter.MiB(m.Disk.Reserve))
 	case m.Files.Lacking() > 0:
-		return fault.New(run.FailureDisk, message, t.spec.Stack, meter.FileCount(m.Files.Free)+" can still be made", m.Files.Dir, meter.FileCount(m.Files.Reserve))
+		return fault.New(run.FailureDisk, message, s.task.spec.Stack, meter.FileCount(m.Files.Free)+" can still be made", m.Files.Dir, meter.FileCount(m.Files.Reserve))
 	}
 	return nil
 }
 
 // checkFree fails when too little is free to begin an apply: one that fails for want of space may lose its state.
-func (t *task) checkFree() error {
-	for _, dir := range []string{t.opts.WorkRoot, t.opts.Dir} {
+func (s *planStep) checkFree() error {
+	for _, dir := range []string{s.task.opts.WorkRoot, s.task.opts.Dir} {
 		var stat unix.Statfs_t
 		if err := unix.Statfs(dir, &stat); err != nil {
 			return fault.New("", "ask for the free space of %s: %w", dir, err)
 		}
-		if free := int64(stat.Bavail) * stat.Bsize; free < t.opts.MinFree {
+		if free := int64(stat.Bavail) * stat.Bsize; free < s.task.opts.MinFree {
 			return fault.New(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
-				t.spec.Stack, free>>20, dir, t.opts.MinFree>>20)
+				s.task.spec.Stack, free>>20, dir, s.task.opts.MinFree>>20)
 		}
 	}
 	return nil

@@ -13,14 +13,13 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
-	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // placeMapped writes the files that come with the run. Which they are is written down first, so that those of a run
 // whose end nobody saw are removed by the next one.
-func (s *site) placeMapped() error {
-	w := s.space
+func (s *prepareStep) placeMapped() error {
+	w := s.site.space
 	if err := w.RemovePlaced(); err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (s *site) placeMapped() error {
 }
 
 // checkFile refuses paths that leave their location, and those of files that the runner and the tool write themselves.
-func (s *site) checkFile(f run.File) error {
+func (s *prepareStep) checkFile(f run.File) error {
 	if f.Location != run.FileInHome && f.Location != run.FileInModule {
 		return fault.New(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
 	}
@@ -63,24 +62,6 @@ func (s *site) checkFile(f run.File) error {
 		return fault.New(run.FailureConfiguration, "write the file %s: Yuba and the tool keep their own there", f.Path)
 	}
 	return nil
-}
-
-// placeSettings writes the file that completes the backend's configuration, and returns the argument for init and what
-// to do with the file afterwards.
-func (s *site) placeSettings() (args []string, remove func(), err error) {
-	w := s.space
-	if len(s.task.spec.Backend.Settings) == 0 {
-		return nil, func() {}, nil
-	}
-	w.Record.Settings = true
-	if err := w.Save(); err != nil {
-		return nil, nil, err
-	}
-	if err := w.Write(workspace.SettingsName, fetch.SettingsHCL(s.task.spec.Backend.Settings)); err != nil {
-		return nil, nil, err
-	}
-	remove = func() { _ = w.Root.Remove(workspace.SettingsName) } // it goes with its directory at the latest
-	return []string{"-backend-config=" + filepath.Join(w.Base, workspace.SettingsName)}, remove, nil
 }
 
 // checkedVarFiles are the arguments that name the stack's files of values.

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -196,7 +197,7 @@ func (f *follower) noteCut() {
 }
 
 // doubts remembers why lines of the output may be missing, the first reason.
-func (f *follower) doubts(why string) { f.doubt = orText(f.doubt, why) }
+func (f *follower) doubts(why string) { f.doubt = cmp.Or(f.doubt, why) }
 
 // read takes in what was written since the last time.
 func (f *follower) read(last bool) {

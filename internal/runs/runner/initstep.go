@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -28,13 +29,13 @@ import (
 // init makes the working directory ready for the tool. What it does next is decided by package initflow.
 func (s *initStep) init(ctx context.Context) error {
 	w := s.site.space
-	intact, err := s.site.checkInit()
+	intact, err := s.checkInit()
 	if err != nil {
 		return err
 	}
 	same := intact && !s.task.spec.Upgrade && w.Record.Init == s.initDigest(s.task.spec.LockFile)
 	return s.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
-		Unchanged: same && (w.Record.Unproven == "" || s.task.planComes()), Unproven: w.Record.Unproven != ""})
+		Unchanged: same && (w.Record.Unproven == "" || s.planComes()), Unproven: w.Record.Unproven != ""})
 }
 
 // errLostInit is what init ends with when the machine has no next step for what happened.
@@ -97,8 +98,8 @@ func (s *initStep) actInit(ctx context.Context, action initflow.Action) (initflo
 func (s *initStep) reuseInit() error {
 	s.task.log.Note("Init: nothing has changed since the last one")
 	s.task.result.Init = run.InitUnchanged
-	s.site.tellModules()
-	return s.site.reportLockFile()
+	s.tellModules()
+	return s.reportLockFile()
 }
 
 // skipPlan ends a run that was to plan only if modules have moved.
@@ -117,7 +118,7 @@ func (s *initStep) prepareInit(ctx context.Context) (initflow.Event, error) {
 			return initflow.Event{}, err
 		}
 	}
-	if err := s.site.freshLockFile(); err != nil {
+	if err := s.freshLockFile(); err != nil {
 		return initflow.Event{}, err
 	}
 	if err := s.modules.placeModules(ctx); err != nil {
@@ -200,7 +201,7 @@ func (s *initStep) undoReplay(ctx context.Context) error {
 	w := s.site.space
 	s.task.inits.drop(w.Record.Unproven)
 	w.Record.Init = ""
-	if err := errors.Join(w.Save(), w.Remove(workspace.DataDirTF, workspace.StateName, workspace.StatesName), s.site.freshLockFile()); err != nil {
+	if err := errors.Join(w.Save(), w.Remove(workspace.DataDirTF, workspace.StateName, workspace.StatesName), s.freshLockFile()); err != nil {
 		return err
 	}
 	return s.providers.provide(ctx)
@@ -228,7 +229,7 @@ func (s *initStep) beforeInit(action initflow.Action) error {
 	}
 	s.task.result.Init, w.Record.Unproven = run.InitRan, ""
 	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
-	programs := w.Own || len(s.task.spec.CLIConfig) > 0 || fetch.StartsPrograms(s.task.spec.Env, s.task.homeFiles()) != "" || s.site.mayEncrypt()
+	programs := w.Own || len(s.task.spec.CLIConfig) > 0 || fetch.StartsPrograms(s.task.spec.Env, s.modules.homeFiles()) != "" || s.site.mayEncrypt()
 	if programs != w.Record.Programs {
 		if w.Record.Programs = programs; programs {
 			if err := w.Save(); err != nil {
@@ -264,7 +265,7 @@ func (s *initStep) runInit(ctx context.Context) (initflow.Event, error) {
 			args = append(args, "-get=false")
 		}
 	}
-	settings, removeSettings, err := s.site.placeSettings()
+	settings, removeSettings, err := s.placeSettings()
 	if err != nil {
 		return initflow.Event{}, err
 	}
@@ -371,7 +372,7 @@ func (s *initStep) recordInit() error {
 	w := s.site.space
 	defer w.ListInit()
 	lockFile := s.task.spec.LockFile
-	if !s.site.bringsLockFile() {
+	if !s.bringsLockFile() {
 		text, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New("", "read the dependency lock file: %w", err)
@@ -385,9 +386,27 @@ func (s *initStep) recordInit() error {
 	if w.Own {
 		w.Record.Selected = w.Selected()
 	}
-	s.site.tellModules()
+	s.tellModules()
 	if err := w.Save(); err != nil {
 		return err
 	}
-	return s.site.reportLockFile()
+	return s.reportLockFile()
+}
+
+// placeSettings writes the file that completes the backend's configuration, and returns the argument for init and what
+// to do with the file afterwards.
+func (s *initStep) placeSettings() (args []string, remove func(), err error) {
+	w := s.site.space
+	if len(s.task.spec.Backend.Settings) == 0 {
+		return nil, func() {}, nil
+	}
+	w.Record.Settings = true
+	if err := w.Save(); err != nil {
+		return nil, nil, err
+	}
+	if err := w.Write(workspace.SettingsName, fetch.SettingsHCL(s.task.spec.Backend.Settings)); err != nil {
+		return nil, nil, err
+	}
+	remove = func() { _ = w.Root.Remove(workspace.SettingsName) } // it goes with its directory at the latest
+	return []string{"-backend-config=" + filepath.Join(w.Base, workspace.SettingsName)}, remove, nil
 }

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,40 +25,26 @@ import (
 
 // job is one run in this runner's hands: its parts, and the order in which they work.
 type job struct {
-	task      *task
-	turn      *turn
-	site      *site
-	source    *source
-	keeper    *stateKeeper
-	downloads *downloads
-	program   *supervisor
-	locks     *lockKeeper
-	modules   *moduleStep
-	providers *providerStep
-	init      *initStep
-	planning  *planStep
-	applying  *applyStep
-	changing  *stateStep
-	shell     *shellStep
+	task    *task
+	turn    *turn
+	site    *site
+	keeper  *stateKeeper
+	program *supervisor
+	locks   *lockKeeper
+	init    *initStep
+	steps   *allSteps
+	shell   *shellStep
 }
 
 func (r *runner) newJob(id, token string) *job {
-	j := &job{task: &task{equipment: r.equipment, Book: spool.NewBook(r.spoolDir(id)), id: id, token: token}}
-	j.task.result.Confined = r.walls.Complete()
-	j.turn = &turn{task: j.task, r: r}
-	j.site = &site{task: j.task}
-	j.source = &source{task: j.task, site: j.site}
-	j.keeper = &stateKeeper{task: j.task, site: j.site}
-	j.downloads = &downloads{task: j.task, site: j.site}
-	j.program = &supervisor{task: j.task, site: j.site, keeper: j.keeper, downloads: j.downloads, orderly: map[run.Step]bool{}}
-	j.locks = &lockKeeper{task: j.task, site: j.site, program: j.program}
-	j.modules = &moduleStep{task: j.task, site: j.site, program: j.program, downloads: j.downloads}
-	j.providers = &providerStep{task: j.task, site: j.site, program: j.program, downloads: j.downloads, modules: j.modules}
-	j.init = &initStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, downloads: j.downloads, modules: j.modules, providers: j.providers}
-	j.planning = &planStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, locks: j.locks, init: j.init, turn: j.turn}
-	j.applying = &applyStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, locks: j.locks, init: j.init, planning: j.planning}
-	j.changing = &stateStep{task: j.task, site: j.site, keeper: j.keeper, program: j.program, planning: j.planning}
-	j.shell = &shellStep{task: j.task, site: j.site, program: j.program, planning: j.planning}
+	t := newTask(r.equipment, r.spoolDir(id), id, token)
+	j := &job{task: t, turn: &turn{task: t, r: r}, site: newSite(t)}
+	j.keeper = newStateKeeper(t, j.site)
+	j.program = newSupervisor(t, j.site, j.keeper)
+	j.locks = newLockKeeper(t, j.site, j.program)
+	j.init = newInitStep(t, j.site, j.keeper, j.program)
+	j.steps = newSteps(t, j.site, j.keeper, j.program, j.locks, j.init, j.turn.aside)
+	j.shell = newShellStep(t, j.site, j.program, j.steps.mayApply)
 	return j
 }
 
@@ -73,17 +60,22 @@ func (j *job) execute(ctx context.Context) {
 	if err := j.accept(ctx, needed); err != nil {
 		if link.Refused(err) != 0 {
 			j.task.opts.Log.Warn("the server took a run back", "run", j.task.id, "error", err)
-			j.task.discard()
+			j.discard()
 		}
 		return
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
+		j.task.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
 	} else {
-		j.runSteps(ctx, j.steps())
+		j.runSteps(ctx)
 	}
-	j.applying.lookAround(ctx)
+	j.steps.lookAround(ctx)
 	j.conclude(ctx)
+}
+
+// runSteps carries out the operation.
+func (j *job) runSteps(ctx context.Context) {
+	j.task.runSteps(ctx, j.steps.list(j.turn.awaitPlace, j.shell.shellSteps()))
 }
 
 // accept makes the job's directory and gets its spec. The state is asked for at once, as long as needed lasts.
@@ -115,7 +107,7 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 	j.task.log = log
 	j.task.logs = spool.ShipLog(ctx, log, fresh, j.program.begun.Load, j.task.persist)
 	j.keeper.states = spool.KeepStates(ctx, j.task.Book, j.task.stateLimit(), j.sendState, j.task.opts.Log.With("run", j.task.id))
-	j.task.sayConfinement()
+	j.sayConfinement()
 	return nil
 }
 
@@ -141,7 +133,7 @@ func (j *job) conclude(ctx context.Context) {
 	if j.task.logs != nil {
 		j.task.logs.Hurry() // while the rest is being tidied up
 	}
-	j.complete()
+	j.task.complete()
 	j.locks.noteLock()
 	if err := j.task.Dir.WriteJSON(spool.ResultFile, j.task.result); err != nil {
 		j.task.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.task.id, "error", err)
@@ -210,25 +202,25 @@ func (j *job) deliver(ctx context.Context) {
 		j.task.opts.Log.Warn("the server does not want a result any more", "run", j.task.id, "error", err)
 	}
 	if j.task.Unsent() {
-		j.task.orphan()
+		j.orphan()
 		return
 	}
-	j.task.discard()
+	j.discard()
 }
 
 // orphan keeps the states that no server took.
-func (t *task) orphan() {
-	target := t.orphanDir(t.id)
-	if err := os.Rename(t.Dir.Root, target); err != nil {
-		t.opts.Log.Error("states that the server does not want stay in the spool", "run", t.id, "error", err)
+func (j *job) orphan() {
+	target := j.task.orphanDir(j.task.id)
+	if err := os.Rename(j.task.Dir.Root, target); err != nil {
+		j.task.opts.Log.Error("states that the server does not want stay in the spool", "run", j.task.id, "error", err)
 		return
 	}
-	t.opts.Log.Error("kept states that the server did not take", "run", t.id, "stack", t.spec.Stack.String(), "directory", target)
+	j.task.opts.Log.Error("kept states that the server did not take", "run", j.task.id, "stack", j.task.spec.Stack.String(), "directory", target)
 }
 
-func (t *task) discard() {
-	if err := os.RemoveAll(t.Dir.Root); err != nil {
-		t.opts.Log.Error("remove a finished run's directory", "run", t.id, "error", err)
+func (j *job) discard() {
+	if err := os.RemoveAll(j.task.Dir.Root); err != nil {
+		j.task.opts.Log.Error("remove a finished run's directory", "run", j.task.id, "error", err)
 	}
 }
 
@@ -354,7 +346,7 @@ func (s *site) measuredDirs() []string { return append(s.space.Places(), s.task.
 
 // stateLimit is the size of the largest state that the server takes.
 func (t *task) stateLimit() int64 {
-	return orDefault(t.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
+	return cmp.Or(max(0, t.spec.Limits.StateBytes), run.DefaultLimits().StateBytes)
 }
 
 // sendState gives a state to the server.
@@ -365,6 +357,6 @@ func (j *job) sendState(ctx context.Context, sequence int, state []byte) error {
 }
 
 // planLimit is the size of the largest plan that the server takes.
-func (t *task) planLimit() int64 {
-	return orDefault(t.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes)
+func (s *planStep) planLimit() int64 {
+	return cmp.Or(max(0, s.task.spec.Limits.PlanBytes), run.DefaultLimits().PlanBytes)
 }

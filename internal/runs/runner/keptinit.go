@@ -16,10 +16,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
-	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // What init leaves follows from little: the tool, how it is configured, the lock file, which providers there are to
@@ -98,131 +96,53 @@ func (k *keptInits) dropLocked(key string) {
 	}
 }
 
-// planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
-func (t *task) planComes() bool {
-	return t.spec.Operation == run.OperationPlan || t.spec.Operation == run.OperationPlanAndApply
-}
-
-// keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
-// told, and why.
-func (s *initStep) keepKey() (key, why string) {
-	w := s.site.space
-	switch {
-	case !s.task.planComes():
-		return "", "no plan comes next"
-	case s.task.spec.Backend.Kind != run.BackendManaged:
-		return "", "the backend is the stack's own"
-	case len(s.task.spec.CLIConfig) > 0 || len(s.task.spec.Backend.Settings) > 0:
-		return "", "the tool is configured by the stack"
-	}
-	for _, e := range s.task.spec.Env {
-		// Any other setting may be one of init's.
-		if strings.HasPrefix(e.Name, "TF_") && !strings.HasPrefix(e.Name, "TF_VAR_") && !strings.HasPrefix(e.Name, "TF_LOG") {
-			return "", "the environment has " + e.Name
-		}
-	}
-	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
-	if err != nil {
-		return "", err.Error()
-	}
-	defer source.Close()
-	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
-	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: workspace.OverrideTF, Terraform: w.Tool.Name == "terraform"})
-	if err != nil {
-		return "", err.Error()
-	}
-	config, err := w.Root.ReadFile(workspace.CLIConfigName)
-	if err != nil {
-		return "", err.Error()
-	}
-	lockFile, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err.Error()
-	}
-	hash := sha256.New()
-	for _, part := range []any{required.Digest, w.Tool.Identity, s.task.spec.Backend.Override, w.Named, lockFile, s.task.spec.Upgrade && len(lockFile) > 0, config} {
-		text := mustJSON(part)
-		fmt.Fprintf(hash, "%d:%s", len(text), text)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), ""
-}
-
-// replay puts what an init of the same things left in place; false when there is none, or the mirror has changed since.
-func (s *initStep) replay(key string) (bool, error) {
-	w := s.site.space
-	kept := s.task.inits.get(key)
-	if kept == nil {
-		return false, nil
-	}
-	for dir, stamp := range kept.stamps {
+// current reports whether the mirror still has what it had.
+func (k *keptInit) current() bool {
+	for dir, stamp := range k.stamps {
 		if now, err := stampOf(dir); err != nil || now != stamp {
-			s.task.inits.drop(key)
-			return false, nil
+			return false
 		}
 	}
+	return true
+}
+
+// place puts what init left into a working directory.
+func (k *keptInit) place(w *workspace.Workspace) error {
 	if err := w.Remove(workspace.DataDirTF); err != nil {
-		return false, err
+		return err
 	}
-	for name, content := range kept.files {
-		if err := w.Root.MkdirAll(path.Dir(w.InModule(name)), 0o755); err != nil {
-			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
+	for name, content := range k.files {
+		if err := makeParent(w, name); err != nil {
+			return err
 		}
 		if err := w.Write(w.InModule(name), content); err != nil {
-			return false, err
+			return err
 		}
 	}
-	for name, target := range kept.links {
-		if err := w.Root.MkdirAll(path.Dir(w.InModule(name)), 0o755); err != nil {
-			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
+	for name, target := range k.links {
+		if err := makeParent(w, name); err != nil {
+			return err
 		}
 		if err := w.Root.Symlink(target, w.InModule(name)); err != nil {
-			return false, fault.New(fault.DiskClass(err), "link the provider %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "link the provider %s: %w", name, err)
 		}
 	}
-	if len(kept.files)+len(kept.links) == 0 { // its being there says that init was done
-		if err := w.Root.MkdirAll(w.InModule(workspace.DataDirTF), 0o755); err != nil {
-			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
+	if len(k.files)+len(k.links) == 0 { // its being there says that init was done
+		if err := makeParent(w, workspace.DataDirTF+"/any"); err != nil {
+			return err
 		}
 	}
-	for _, warning := range kept.warnings {
-		s.task.addWarning(warning)
+	if k.hasLockFile {
+		return w.Write(w.InModule(workspace.LockFileTF), k.lockFile)
 	}
-	if kept.hasLockFile {
-		return true, w.Write(w.InModule(workspace.LockFileTF), kept.lockFile)
-	}
-	return true, w.Remove(workspace.LockFileTF)
+	return w.Remove(workspace.LockFileTF)
 }
 
-// keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
-// empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
-// everybody.
-func (s *initStep) keep(key string) {
-	if !s.site.space.Unpacked {
-		return
+func makeParent(w *workspace.Workspace, name string) error {
+	if err := w.Root.MkdirAll(path.Dir(w.InModule(name)), 0o755); err != nil {
+		return fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 	}
-	var warnings []string
-	for _, d := range s.program.initSaid {
-		if d.Summary != lockFileSummary { // whatever else init has to say, each stack is to hear from init itself
-			return
-		}
-		warnings = append(warnings, d.String())
-	}
-	if kept := leftByInit(s.site.space, s.downloads.mirrors()); kept != nil {
-		kept.warnings = warnings
-		s.task.inits.put(key, kept)
-	}
-}
-
-// mirrors are the directories that providers are linked from.
-func (d *downloads) mirrors() []string {
-	var dirs []string
-	if d.task.opts.ProviderMirror != "" {
-		dirs = append(dirs, d.task.opts.ProviderMirror)
-	}
-	if scope := d.providerScope(); scope != nil {
-		dirs = append(dirs, scope.Mirror())
-	}
-	return dirs
+	return nil
 }
 
 // leftByInit reads what init left; nil when that is more than is understood here.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
@@ -69,7 +70,7 @@ func (l *lockKeeper) noteLock() {
 	var left *workspace.LeftLock
 	if l.task.result.Outcome != run.OutcomeSucceeded {
 		for _, step := range l.mayHold() {
-			if found := readLeftLock(l.task.Dir.Path(string(step)+spool.OutEnd), l.task.holderName()); found != nil {
+			if found := readLeftLock(l.task.Dir.Path(string(step)+spool.OutEnd), HolderName(&l.task.walls)); found != nil {
 				left, found.Operation = found, lockOperations[step]
 			}
 		}
@@ -112,13 +113,13 @@ func readLeftLock(path, holder string) *workspace.LeftLock {
 	return nil
 }
 
-// holderName is how the tool names itself in locks.
-func (q *equipment) holderName() string {
+// HolderName is how the tool names itself in locks.
+func HolderName(walls *confinement.Walls) string {
 	host, err := os.Hostname()
 	if err != nil {
 		return ""
 	}
-	if account := q.walls.Account(); account != "" {
+	if account := walls.Account(); account != "" {
 		return account + "@" + host
 	}
 	who, err := user.Current()

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (k *stateKeeper) keepLeftState(context.Context) error {
 	if w.Own {
 		return nil
 	}
-	module := orText(w.Record.Module, w.Module)
+	module := cmp.Or(w.Record.Module, w.Module)
 	for _, name := range []string{w.StateIn(), workspace.ErroredName} {
 		state, err := w.Read(path.Join(module, name), maxState)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !spool.Complete(state) {

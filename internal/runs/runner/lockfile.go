@@ -14,8 +14,8 @@ import (
 )
 
 // mappedLockFile is the dependency lock file that came with the run's files.
-func (t *task) mappedLockFile() ([]byte, bool) {
-	for _, f := range t.spec.Files {
+func (s *initStep) mappedLockFile() ([]byte, bool) {
+	for _, f := range s.task.spec.Files {
 		if isLockFile(f) {
 			return f.Content, true
 		}
@@ -28,16 +28,16 @@ func isLockFile(f run.File) bool {
 }
 
 // bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
-func (s *site) bringsLockFile() bool {
-	_, mapped := s.task.mappedLockFile()
-	return mapped || s.space.Record.HasLockFile
+func (s *initStep) bringsLockFile() bool {
+	_, mapped := s.mappedLockFile()
+	return mapped || s.site.space.Record.HasLockFile
 }
 
 // freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
 // source's own, else the recorded one.
-func (s *site) freshLockFile() error {
-	w := s.space
-	if text, mapped := s.task.mappedLockFile(); mapped {
+func (s *initStep) freshLockFile() error {
+	w := s.site.space
+	if text, mapped := s.mappedLockFile(); mapped {
 		if s.task.spec.Upgrade {
 			s.task.log.Note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", workspace.LockFileTF)
 		}
@@ -60,11 +60,11 @@ func (s *site) freshLockFile() error {
 }
 
 // reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
-func (s *site) reportLockFile() error {
+func (s *initStep) reportLockFile() error {
 	if s.bringsLockFile() {
 		return nil
 	}
-	text, err := s.space.Read(s.space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
+	text, err := s.site.space.Read(s.site.space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a module without providers has none
 	}

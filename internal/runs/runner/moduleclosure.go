@@ -203,12 +203,12 @@ func (r *foreignReader) settle(ctx context.Context, dir string, err error) error
 }
 
 // tellModules says in the result what is known of the modules from elsewhere, if they are still those that were looked into.
-func (s *site) tellModules() {
-	known := s.space.Record.Known
-	if known != nil && known.List != listedModules(s.space) {
+func (s *initStep) tellModules() {
+	known := s.site.space.Record.Known
+	if known != nil && known.List != listedModules(s.site.space) {
 		known = nil
 	}
-	s.space.Record.Known = known
+	s.site.space.Record.Known = known
 	if known == nil {
 		s.task.result.Modules = nil
 		return

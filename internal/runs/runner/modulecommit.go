@@ -21,7 +21,7 @@ const maxResolve = time.Minute
 
 // moduleResolver asks git repositories where nothing of the stack is but its credentials.
 func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
-	files := m.task.homeFiles()
+	files := m.homeFiles()
 	return func(ctx context.Context, dir string, a modules.Answer) (string, error) {
 		at, err := fetch.ParseGitSource(a.Source)
 		if err != nil {

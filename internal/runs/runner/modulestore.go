@@ -103,7 +103,7 @@ type moduleWalk struct {
 func (m *moduleStep) placeModules(ctx context.Context) error {
 	m.used = moduleUse{}
 	scope, fetcher, why := m.moduleScope()
-	if scope == nil && why == "" || !m.task.spec.Upgrade && m.site.listsModules() {
+	if scope == nil && why == "" || !m.task.spec.Upgrade && m.listsModules() {
 		return nil
 	}
 	source, err := os.OpenRoot(filepath.Join(m.site.space.Base, workspace.SourceDir))
@@ -144,8 +144,8 @@ func (m *moduleStep) moduleFailure(err error) error {
 }
 
 // listsModules tells whether the tool has made a list of modules before.
-func (s *site) listsModules() bool {
-	_, err := s.space.Root.Lstat(s.space.InModule(workspace.ManifestTF))
+func (m *moduleStep) listsModules() bool {
+	_, err := m.site.space.Root.Lstat(m.site.space.InModule(workspace.ManifestTF))
 	return err == nil
 }
 

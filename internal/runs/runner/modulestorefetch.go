@@ -23,7 +23,7 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 	if m.task.modules == nil || len(m.task.spec.CLIConfig) > fetch.MaxUnderstood {
 		return nil, nil, ""
 	}
-	files := m.task.homeFiles()
+	files := m.homeFiles()
 	if why := fetch.StartsPrograms(m.task.spec.Env, files); why != "" {
 		return nil, nil, why
 	}
@@ -58,9 +58,9 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 }
 
 // homeFiles are the files that come with the run for its home directory, where git and others look for credentials.
-func (t *task) homeFiles() []run.File {
+func (m *moduleStep) homeFiles() []run.File {
 	var files []run.File
-	for _, f := range t.spec.Files {
+	for _, f := range m.task.spec.Files {
 		if f.Location == run.FileInHome {
 			files = append(files, f)
 		}
@@ -72,7 +72,7 @@ func (t *task) homeFiles() []run.File {
 // moduleFetcher has the tool fetch a module. It goes on for other runs that wait for the same when the one that began it
 // has ended, so that it has nothing of that one's working directory.
 func (m *moduleStep) moduleFetcher(f *fetch.Fetcher, call modules.Call) modules.Fetcher {
-	files := m.task.homeFiles()
+	files := m.homeFiles()
 	return func(ctx context.Context, dir string) ([]modules.Found, error) {
 		return f.Module(ctx, dir, call, files)
 	}

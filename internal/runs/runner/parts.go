@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
-	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 // The parts of a job. Each knows the parts that it needs, and no part knows the job.
@@ -64,6 +64,12 @@ type task struct {
 	stop   stopper
 }
 
+func newTask(e *equipment, dir, id, token string) *task {
+	t := &task{equipment: e, Book: spool.NewBook(dir), id: id, token: token}
+	t.result.Confined = e.walls.Complete()
+	return t
+}
+
 // turn is the job's place among those that work.
 type turn struct {
 	task *task
@@ -86,10 +92,14 @@ type site struct {
 	claim func()
 }
 
-// source brings the run's source into the working directory.
-type source struct {
-	task *task
-	site *site
+func newSite(t *task) *site { return &site{task: t} }
+
+// prepareStep makes the working directory what the run's spec says.
+type prepareStep struct {
+	task    *task
+	site    *site
+	keeper  *stateKeeper
+	program *supervisor
 }
 
 // stateKeeper brings the state into the working directory, and every state that is written from there to the spool.
@@ -110,6 +120,8 @@ type stateKeeper struct {
 	rescuedState []byte
 }
 
+func newStateKeeper(t *task, at *site) *stateKeeper { return &stateKeeper{task: t, site: at} }
+
 // downloads are the parts of the stores that the run's downloads come from and go to.
 type downloads struct {
 	task   *task
@@ -119,10 +131,11 @@ type downloads struct {
 
 // supervisor runs tofu in the working directory and reads what it says.
 type supervisor struct {
-	task      *task
-	site      *site
-	keeper    *stateKeeper
-	downloads *downloads
+	task   *task
+	site   *site
+	keeper *stateKeeper
+	// mirrors are the directories that providers are linked from.
+	mirrors func() []string
 	// subject is the run as the meter knows it, nil before its first process.
 	subject *meter.Subject
 	// orderly are the steps whose last process ended in good order.
@@ -141,11 +154,19 @@ type supervisor struct {
 	reserve, secured int64
 }
 
+func newSupervisor(t *task, at *site, keeper *stateKeeper) *supervisor {
+	return &supervisor{task: t, site: at, keeper: keeper, orderly: map[run.Step]bool{}}
+}
+
 // lockKeeper knows which lock a run has left in a backend of the stack's own, and breaks locks.
 type lockKeeper struct {
 	task    *task
 	site    *site
 	program *supervisor
+}
+
+func newLockKeeper(t *task, at *site, program *supervisor) *lockKeeper {
+	return &lockKeeper{task: t, site: at, program: program}
 }
 
 // moduleStep puts modules of the module store in place.
@@ -166,6 +187,15 @@ type providerStep struct {
 	downloads *downloads
 	modules   *moduleStep
 	providing providing
+}
+
+// newInitStep makes the step, and has the supervisor let programs execute the providers that init links.
+func newInitStep(t *task, at *site, keeper *stateKeeper, program *supervisor) *initStep {
+	d := &downloads{task: t, site: at}
+	m := &moduleStep{task: t, site: at, program: program, downloads: d}
+	program.mirrors = d.mirrors
+	return &initStep{task: t, site: at, keeper: keeper, program: program, downloads: d, modules: m,
+		providers: &providerStep{task: t, site: at, program: program, downloads: d, modules: m}}
 }
 
 // initStep acts for the machine of package initflow.
@@ -190,7 +220,8 @@ type planStep struct {
 	program *supervisor
 	locks   *lockKeeper
 	init    *initStep
-	turn    *turn
+	// aside does what waits for others, and lets another run work meanwhile.
+	aside func(context.Context, func(context.Context) error) error
 	// held is the plan that is shown and applied.
 	held workspace.Plan
 }
@@ -206,8 +237,6 @@ type applyStep struct {
 	planning *planStep
 	// nothingDone is true when planning and applying in one go came to nothing.
 	nothingDone bool
-	// apply is what the apply process said; its counts and creations go to the result.
-	apply *plan.Stream
 }
 
 // stateStep changes the state and nothing else.
@@ -217,14 +246,4 @@ type stateStep struct {
 	keeper   *stateKeeper
 	program  *supervisor
 	planning *planStep
-}
-
-// shellStep lets a person work in the working directory.
-type shellStep struct {
-	task     *task
-	site     *site
-	program  *supervisor
-	planning *planStep
-	// terminal is the person's whose shell this is, nil for all other runs.
-	terminal *Terminal
 }

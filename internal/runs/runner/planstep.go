@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -31,7 +30,7 @@ func (s *planStep) planCommand(out string) (command, error) {
 	if s.task.spec.Backend.Kind == run.BackendManaged {
 		args = append(args, "-lock=false") // the state is a snapshot that nobody else writes to
 	} else {
-		args = append(args, s.task.lockArgs(s.task.spec.NoPlanLock)...)
+		args = append(args, lockArgs(&s.task.spec, s.task.spec.NoPlanLock)...)
 	}
 	if s.task.spec.Destroy {
 		args = append(args, "-destroy")
@@ -40,12 +39,12 @@ func (s *planStep) planCommand(out string) (command, error) {
 		args = append(args, "-target="+target)
 	}
 	varFiles, err := s.site.checkedVarFiles()
-	return command{step: run.StepPlan, args: slices.Concat(args, s.task.parallelism(), varFiles)}, err
+	return command{step: run.StepPlan, args: slices.Concat(args, parallelism(&s.task.spec), varFiles)}, err
 }
 
 // lockArgs say how to treat the lock of an own backend.
-func (t *task) lockArgs(without bool) []string {
-	switch timeout := time.Duration(t.spec.LockTimeout); {
+func lockArgs(spec *run.Spec, without bool) []string {
+	switch timeout := time.Duration(spec.LockTimeout); {
 	case without:
 		return []string{"-lock=false"}
 	case timeout > 0:
@@ -54,11 +53,11 @@ func (t *task) lockArgs(without bool) []string {
 	return nil
 }
 
-func (t *task) parallelism() []string {
-	if t.spec.Parallelism <= 0 {
+func parallelism(spec *run.Spec) []string {
+	if spec.Parallelism <= 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("-parallelism=%d", t.spec.Parallelism)}
+	return []string{fmt.Sprintf("-parallelism=%d", spec.Parallelism)}
 }
 
 // plan makes the plan and says what it would change.
@@ -85,7 +84,7 @@ func (s *planStep) plan(ctx context.Context) error {
 		s.setPlan(result)
 		return s.unchanged(ctx)
 	}
-	if s.held, err = s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenPlan, s.task.planLimit()); err != nil {
+	if s.held, err = s.site.space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenPlan, s.planLimit()); err != nil {
 		return err
 	}
 	result.Digest, result.Size = s.held.Digest, s.held.Size
@@ -155,7 +154,7 @@ func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", s.site.space.PlanFile(p)}, timeout: timeout}
 	var shown []byte
 	err := s.site.space.ByInitsProviders(func() (err error) {
-		shown, err = s.program.document(ctx, c, 4*s.task.planLimit())
+		shown, err = s.program.document(ctx, c, 4*s.planLimit())
 		return err
 	})
 	if err != nil {
@@ -181,13 +180,6 @@ func (g *supervisor) document(ctx context.Context, c command, limit int64) ([]by
 		return text, nil
 	}
 	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.space.Tool.Name, c.step)
-}
-
-func orText(text, standard string) string {
-	if strings.TrimSpace(text) == "" {
-		return standard
-	}
-	return text
 }
 
 // takeWarnings gathers the tool's warnings, each once.

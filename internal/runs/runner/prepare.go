@@ -26,33 +26,33 @@ import (
 )
 
 // prepare makes the working directory what the spec says, and nothing else.
-func (j *job) prepare(ctx context.Context) error {
-	if j.task.spec.Protocol > run.ProtocolVersion {
-		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", j.task.spec.Protocol, run.ProtocolVersion)
+func (s *prepareStep) prepare(ctx context.Context) error {
+	if s.task.spec.Protocol > run.ProtocolVersion {
+		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", s.task.spec.Protocol, run.ProtocolVersion)
 	}
-	if err := j.task.checkReserve(); err != nil {
+	if err := s.checkReserve(); err != nil {
 		return err
 	}
-	found, err := j.task.tools.Find(ctx, j.task.spec.Tool)
-	j.task.result.ToolVersion, j.task.result.ToolName = found.Version, found.Name
+	found, err := s.task.tools.Find(ctx, s.task.spec.Tool)
+	s.task.result.ToolVersion, s.task.result.ToolName = found.Version, found.Name
 	if err != nil {
 		return err
 	}
-	if j.site.space, err = j.task.area.Open(j.site.order(), j.site.takeClaim()); err != nil {
+	if s.site.space, err = s.task.area.Open(s.site.order(), s.site.takeClaim()); err != nil {
 		return err
 	}
-	j.site.space.Tool = found
-	for _, part := range []func(context.Context) error{j.keeper.keepLeftState, j.source.placeSource, j.site.placeFiles, j.site.makeTemp} {
+	s.site.space.Tool = found
+	for _, part := range []func(context.Context) error{s.keeper.keepLeftState, s.placeSource, s.placeFiles, s.makeTemp} {
 		if err := part(ctx); err != nil {
 			return err
 		}
 	}
-	j.site.space.Env = j.program.environment()
+	s.site.space.Env = s.program.environment()
 	return nil
 }
 
 // placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
-func (s *source) placeSource(ctx context.Context) error {
+func (s *prepareStep) placeSource(ctx context.Context) error {
 	w := s.site.space
 	if w.Record.UID != s.task.spec.Stack.UID { // a stack of the same name that is gone
 		for _, name := range []string{workspace.SourceDir, workspace.HomeDir, workspace.TempDir, workspace.PlanDir, workspace.GivenDir, workspace.RecordName, workspace.LockName, workspace.InitListName, workspace.MadeName} {
@@ -117,8 +117,8 @@ func (r rewindable) Reset() {
 }
 
 // placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
-func (s *site) placeFiles(context.Context) error {
-	w := s.space
+func (s *prepareStep) placeFiles(context.Context) error {
+	w := s.site.space
 	if err := w.ClearSecrets(); err != nil {
 		return err
 	}
@@ -244,23 +244,23 @@ func (s *site) mayEncrypt() bool {
 
 // makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
 // wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
-func (s *site) makeTemp(context.Context) error {
-	if err := s.space.Root.RemoveAll(workspace.TempDir); err != nil {
+func (s *prepareStep) makeTemp(context.Context) error {
+	if err := s.site.space.Root.RemoveAll(workspace.TempDir); err != nil {
 		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.task.spec.Stack, err)
 	}
 	if s.task.walls.Alone() {
-		if err := s.space.Root.MkdirAll(workspace.TempDir, 0o700); err != nil {
+		if err := s.site.space.Root.MkdirAll(workspace.TempDir, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 		}
-		s.useTemp(filepath.Join(s.space.Base, workspace.TempDir))
+		s.useTemp(filepath.Join(s.site.space.Base, workspace.TempDir))
 		return nil
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(workspace.TempPrefix), filepath.Base(workspace.TempPrefix))
 	if err != nil {
 		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 	}
-	if s.space.Record.User != 0 {
-		if err := os.Chown(temp, s.space.Record.User, s.space.Record.User); err != nil {
+	if s.site.space.Record.User != 0 {
+		if err := os.Chown(temp, s.site.space.Record.User, s.site.space.Record.User); err != nil {
 			return fault.New("", "make a directory for temporary files: %w", err)
 		}
 	}
@@ -268,8 +268,8 @@ func (s *site) makeTemp(context.Context) error {
 	return nil
 }
 
-func (s *site) useTemp(temp string) {
-	s.space.Temp = temp
+func (s *prepareStep) useTemp(temp string) {
+	s.site.space.Temp = temp
 	s.task.Lock()
 	s.task.Journal.TempDir = temp
 	s.task.SaveJournal()

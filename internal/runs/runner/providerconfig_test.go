@@ -65,10 +65,10 @@ func TestWhichStacksShareProviders(t *testing.T) {
 		"so many brackets that the parser starts": {config("a = " + strings.Repeat("(", fetch.MaxUnderstood-4)), alone},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			j := (&runner{equipment: &equipment{store: store, opts: Options{WorkRoot: "/data/work"}}}).newJob("one", "")
-			j.task.spec = c.spec
+			r := newTask(&equipment{store: store, opts: Options{WorkRoot: "/data/work"}}, "", "one", "")
+			r.spec = c.spec
 			got := ""
-			if scope := j.downloads.providerScope(); scope != nil {
+			if scope := (&downloads{task: r, site: newSite(r)}).providerScope(); scope != nil {
 				got = scope.Name
 			}
 			if c.want == alike && (!strings.HasPrefix(got, alike) || len(got) != len(alike)+16) || c.want != alike && got != c.want {
@@ -76,7 +76,8 @@ func TestWhichStacksShareProviders(t *testing.T) {
 			}
 		})
 	}
-	if scope := (&runner{equipment: &equipment{}}).newJob("one", "").downloads.providerScope(); scope != nil {
+	r := newTask(&equipment{}, "", "one", "")
+	if scope := (&downloads{task: r, site: newSite(r)}).providerScope(); scope != nil {
 		t.Errorf("without a store: %+v", scope)
 	}
 }

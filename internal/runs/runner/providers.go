@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (s *providerStep) readProviders() (module.ProviderNeeds, error) {
 	}
 	defer source.Close()
 	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
-	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}), nil
+	return module.ReadProviders(source.FS(), cmp.Or(dir, "."), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}), nil
 }
 
 // wish is what to ask the store for. Without an optional one init does as well.
@@ -439,9 +440,9 @@ func (q *equipment) openStore() (err error) {
 }
 
 // releaseProviders lets go of what the job held.
-func (s *providerStep) releaseProviders() {
-	for _, p := range s.providing.packages {
+func (s *initStep) releaseProviders() {
+	for _, p := range s.providers.providing.packages {
 		p.Release()
 	}
-	s.providing.packages = nil
+	s.providers.providing.packages = nil
 }

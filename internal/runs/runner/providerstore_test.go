@@ -12,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
@@ -404,19 +402,6 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 	b.server.notify()
 	if result := b.server.finished(r); result.Outcome != run.OutcomeCanceled {
 		t.Errorf("%+v", result)
-	}
-}
-
-// A download goes on for others when the run that began it is over, and may fail then.
-func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
-	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
-	j := r.newJob("one", "")
-	j.task.mask, j.site.space = j.task.spec.KnownSecrets().Masker(mask.Mark), &workspace.Workspace{Tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
-	fetch := j.downloads.fetcher().Provider
-	j.site.space = nil
-	err := fetch(t.Context(), t.TempDir(), "", providers.Address{Host: "example.com", Namespace: "acme", Type: "thing"})
-	if err == nil || !strings.Contains(err.Error(), "tofu init: ") {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -21,8 +21,12 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // runner is the process.
@@ -81,6 +85,18 @@ func Run(ctx context.Context, opts Options) error {
 		opts.Log.Warn("a wall around programs is missing", "wall", m.Wall, "why", m.Why, "means", m.Means)
 	}
 	return r.work(ctx)
+}
+
+// newRunner makes a runner that has nothing in hand.
+func newRunner(opts Options) *runner {
+	e := &equipment{
+		opts: opts, server: link.New(opts.Dir, opts.Version), tools: tools.NewBox(opts.Tofu, opts.Tools), inits: newKeptInits(),
+		artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
+		places: make(chan struct{}, opts.Capacity), users: workspace.NewUsers(opts.Dir, opts.WorkRoot), walls: confinement.Walls{Sandbox: opts.Sandbox},
+	}
+	e.area = workspace.NewArea(opts.WorkRoot, &e.walls, e.users)
+	e.meter = meter.New(&e.walls, e.disks, opts.Reserve)
+	return &runner{equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 
 // tryLock tries for a moment: a runner that was killed while it started tofu leaves a child that holds the lock until
@@ -330,7 +346,7 @@ func (r *runner) begin(j *job, do func()) {
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
-		j.providers.releaseProviders()
+		j.init.releaseProviders()
 		j.turn.leavePlace()
 		r.lock.Lock()
 		before := r.capacity()

@@ -47,14 +47,14 @@ func (f *follower) secure(last bool) {
 		f.doubts("its last line is not whole")
 	case t.known > 0:
 		f.doubts("lines are gone that were read before")
-	case f.of.secured == 0 && f.of.task.fullDisk():
+	case f.of.secured == 0 && f.of.fullDisk():
 		f.doubts("the disk was full while it was written")
 	}
 }
 
 // fullDisk reports whether the job has met a full disk.
-func (t *task) fullDisk() bool {
-	t.Lock()
-	defer t.Unlock()
-	return fault.DiskFull(t.DiskProblem) || t.log != nil && fault.DiskFull(t.log.Problem())
+func (g *supervisor) fullDisk() bool {
+	g.task.Lock()
+	defer g.task.Unlock()
+	return fault.DiskFull(g.task.DiskProblem) || g.task.log != nil && fault.DiskFull(g.task.log.Problem())
 }

@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -185,15 +187,14 @@ func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 	t.Cleanup(func() {
 		person.Process.Kill()
 		person.Wait()
-		for _, p := range startedFrom(r.spec.ID) { // of a test that failed
-			p.end(true)
-			p.process.Release()
+		for _, pid := range startedFrom(r.spec.ID) { // of a test that failed
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
 	b.atGate("killed", "gate")
 	// The shell dies with the person's process, what it waits for does not.
 	eventually(t, "the program that the shell waits for", func() bool {
-		for pid := range startedFrom(r.spec.ID) {
+		for _, pid := range startedFrom(r.spec.ID) {
 			if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); string(name) == "cat\n" {
 				return true
 			}
@@ -217,9 +218,21 @@ func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 	if result.Outcome != run.OutcomeInterrupted || !result.ApplyStarted || strings.Join(inState(t, r.lastState()), " ") != "a" {
 		t.Errorf("%+v, the state has %v", result, inState(t, r.lastState()))
 	}
-	for pid, p := range startedFrom(r.spec.ID) {
-		t.Errorf("process %d of the shell goes on: %+v", pid, p)
+	for _, pid := range startedFrom(r.spec.ID) {
+		t.Errorf("process %d of the shell goes on", pid)
 	}
+}
+
+// startedFrom finds the processes that were started from a shell.
+func startedFrom(id string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
+	for _, path := range paths {
+		env, _ := os.ReadFile(path) // a process that has ended has none
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && bytes.Contains(env, []byte("YUBA_RUN="+id+"\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func TestAShellThatNobodyIsAtIsOver(t *testing.T) {

@@ -51,13 +51,13 @@ func (s *shellStep) takeOverShell() error {
 // endLeftovers ends what was started from the shell and still runs: it must not work on a state whose lock is given back.
 // Everything gets SIGTERM, which tofu takes as a wish to stop in good order, and SIGKILL after the grace period.
 func (s *shellStep) endLeftovers() {
-	left := startedFrom(s.task.id)
+	left := processesOf(s.task.id)
 	if len(left) > 0 {
 		s.task.log.Warn("What was started from the shell still runs and is asked to stop")
 	}
 	deadline := time.Now().Add(time.Duration(s.task.spec.Limits.Grace))
 	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything
-	for ; len(left) > 0; left = startedFrom(s.task.id) {
+	for ; len(left) > 0; left = processesOf(s.task.id) {
 		late := time.Now().After(deadline)
 		for pid, p := range left {
 			if _, child := left[p.parent]; late || !child && !asked[pid] {
@@ -80,8 +80,8 @@ type leftover struct {
 	parent  int
 }
 
-// startedFrom finds the processes whose environment has the shell's mark, this one and the dead left out.
-func startedFrom(id string) map[int]leftover {
+// processesOf finds the processes whose environment has the shell's mark, this one and the dead left out.
+func processesOf(id string) map[int]leftover {
 	found := map[int]leftover{}
 	mark := append([]byte{0}, shellMark(id)...)
 	entries, _ := os.ReadDir("/proc") // without it nothing is found

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
+// shellStep lets a person work in the working directory.
+type shellStep struct {
+	task    *task
+	site    *site
+	program *supervisor
+	// mayApply asks the server whether the shell may begin.
+	mayApply func(context.Context) error
+	// terminal is the person's whose shell this is, nil for all other runs.
+	terminal *Terminal
+}
+
+func newShellStep(t *task, at *site, program *supervisor, mayApply func(context.Context) error) *shellStep {
+	return &shellStep{task: t, site: at, program: program, mayApply: mayApply}
+}
+
 // A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
 // any run's. So nothing that a stack's author may choose reaches the shell itself: its programs and its home are in a
 // directory that tofu cannot write to, and names of the environment that shells and loaders obey go to tofu alone.
 func (s *shellStep) shellSteps() []step {
-	return []step{{stepContinue, s.planning.mayApply}, {run.StepApply, s.handOver}}
+	return []step{{stepContinue, s.mayApply}, {run.StepApply, s.handOver}}
 }
 
 // handOver lets the person work and ships every state that is written meanwhile.
@@ -38,26 +54,14 @@ func (s *shellStep) handOver(context.Context) error {
 	if err := s.furnish(); err != nil {
 		return err
 	}
-	out, errs, err := s.program.outputFiles(command{step: run.StepApply})
-	if err != nil {
-		return err
-	}
-	out.Close()
-	errs.Close()
-	if err := s.program.beginApply(); err != nil {
-		return err
-	}
-	f, err := s.program.follow(run.StepApply, s.task.spec.Backend.Kind == run.BackendManaged, true)
-	if err != nil {
-		return err
-	}
-	s.task.log.Note("%s", s.described())
-	if t.Ready != nil {
-		t.Ready()
-	}
-	err = s.runTerminal()
-	s.endLeftovers()
-	f.end()
+	err := s.program.shipStates(func() error {
+		s.task.log.Note("%s", s.described())
+		if t.Ready != nil {
+			t.Ready()
+		}
+		defer s.endLeftovers()
+		return s.runTerminal()
+	})
 	if err != nil {
 		return err
 	}
@@ -125,7 +129,7 @@ func (s *shellStep) runTerminal() error {
 
 // shellCommand is the person's shell without the files by which a home directory could change it.
 func shellCommand(t *Terminal) []string {
-	shell := orText(t.Shell, "/bin/sh")
+	shell := cmp.Or(t.Shell, "/bin/sh")
 	if !t.Interactive {
 		return []string{shell}
 	}
@@ -227,7 +231,7 @@ func (s *shellStep) shellEnvironment() []string {
 	stack := s.task.spec.Stack.String()
 	env := []string{
 		"PATH=" + s.shellPath(), "HOME=" + filepath.Join(s.site.space.Base, workspace.ShellHome), "LANG=C.UTF-8",
-		"TERM=" + orText(s.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(s.task.id),
+		"TERM=" + cmp.Or(s.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(s.task.id),
 	}
 	for _, e := range s.site.space.Env {
 		if name, _, _ := strings.Cut(e, "="); inShell(name) && !forPeople[name] {

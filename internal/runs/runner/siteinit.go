@@ -13,8 +13,8 @@ import (
 )
 
 // checkInit says whether all is as init left it. What a program has changed is removed, so that init begins with nothing.
-func (s *site) checkInit() (intact bool, err error) {
-	w := s.space
+func (s *initStep) checkInit() (intact bool, err error) {
+	w := s.site.space
 	if w.Unpacked || w.Record.Module == "" { // nothing is there but providers that were as they had been
 		return false, nil
 	}

@@ -26,7 +26,7 @@ const (
 
 // syncTree makes the source tree the artifact's. A tree of the same artifact stays: what was added to it is removed,
 // and when something was changed or removed it is unpacked again.
-func (s *source) syncTree(ctx context.Context) error {
+func (s *prepareStep) syncTree(ctx context.Context) error {
 	w := s.site.space
 	if w.Record.Artifact == s.task.treeDigest() && w.Record.Module == w.Module && s.sameTree() {
 		return nil
@@ -39,7 +39,7 @@ func (s *source) syncTree(ctx context.Context) error {
 }
 
 // unpack brings the source, or the part of it that the run reads, into the new tree.
-func (s *source) unpack(ctx context.Context) (archive.Manifest, error) {
+func (s *prepareStep) unpack(ctx context.Context) (archive.Manifest, error) {
 	if p := s.task.part(); s.shares(p) {
 		return s.unpackPart(ctx, p)
 	}
@@ -72,7 +72,7 @@ func (t *task) treeDigest() string {
 }
 
 // belongs tells which entries of the source are unpacked; nil for all.
-func (s *source) belongs() func(name string) bool {
+func (s *prepareStep) belongs() func(name string) bool {
 	p := s.task.part()
 	if p == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *source) belongs() func(name string) bool {
 }
 
 // sameTree says whether the tree is what was unpacked, after removing what was added.
-func (s *source) sameTree() bool {
+func (s *prepareStep) sameTree() bool {
 	plan := ""
 	if s.task.spec.Operation == run.OperationApply && s.task.spec.Plan != nil {
 		plan = s.task.spec.Plan.Digest
@@ -97,7 +97,7 @@ func (s *source) sameTree() bool {
 	return same
 }
 
-func (s *source) extract(ctx context.Context, packed io.Reader) (archive.Manifest, error) {
+func (s *prepareStep) extract(ctx context.Context, packed io.Reader) (archive.Manifest, error) {
 	manifest, err := archive.ExtractPart(ctx, packed, filepath.Join(s.site.space.Base, workspace.NewSourceDir), s.sourceLimits(), s.task.spec.Artifact.Digest, s.belongs())
 	if err != nil {
 		return manifest, s.unpackFailure(err)
@@ -106,15 +106,8 @@ func (s *source) extract(ctx context.Context, packed io.Reader) (archive.Manifes
 	return manifest, nil
 }
 
-func orDefault[T ~int64](value, standard T) T {
-	if value > 0 {
-		return value
-	}
-	return standard
-}
-
 // sharedTree is the whole source, unpacked. The path is good until leave is called.
-func (s *source) sharedTree(ctx context.Context) (path string, leave func(), err error) {
+func (s *prepareStep) sharedTree(ctx context.Context) (path string, leave func(), err error) {
 	name := strings.TrimPrefix(s.task.spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
 	defer s.task.trees.Unpack.Lock(name)()
 	path, leave = s.task.trees.Use(name)
@@ -142,12 +135,12 @@ func (s *source) sharedTree(ctx context.Context) (path string, leave func(), err
 
 // shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
 // confined nothing keeps it from that tree.
-func (s *source) shares(p *run.Part) bool {
+func (s *prepareStep) shares(p *run.Part) bool {
 	return p != nil && s.task.walls.Hides() && s.task.spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.task.spec.Artifact.Digest) && process.BootID() != ""
 }
 
 // unpackPart brings the run's part of the source into the new tree.
-func (s *source) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
+func (s *prepareStep) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
 	tree, leave, err := s.sharedTree(ctx)
 	if err != nil {
 		return archive.Manifest{}, err
@@ -161,12 +154,12 @@ func (s *source) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest,
 	return manifest, nil
 }
 
-func (s *source) sourceLimits() archive.Limits {
+func (s *prepareStep) sourceLimits() archive.Limits {
 	return archive.Limits{MaxPacked: s.task.spec.Limits.ArchiveBytes, MaxUnpacked: s.task.spec.Limits.UnpackedBytes, MaxEntries: int64(s.task.spec.Limits.Entries)}
 }
 
 // unpackFailure says what kind of failure it was that the source could not be unpacked.
-func (s *source) unpackFailure(err error) error {
+func (s *prepareStep) unpackFailure(err error) error {
 	class := run.FailureSource
 	var limit *archive.LimitError
 	switch {
@@ -180,7 +173,7 @@ func (s *source) unpackFailure(err error) error {
 
 // artifact opens the archive of the run's source: the one that is kept, else the server's. Its content is held against
 // its digest when it is unpacked, in any case.
-func (s *source) artifact(ctx context.Context) (*os.File, error) {
+func (s *prepareStep) artifact(ctx context.Context) (*os.File, error) {
 	name := ""
 	if m := workspace.HexDigest.FindStringSubmatch(s.task.spec.Artifact.Digest); m != nil {
 		name = m[1]

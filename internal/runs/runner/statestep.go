@@ -82,7 +82,7 @@ func (s *stateStep) changeCommand(step run.Step) (command, error) {
 	c.args = append(c.args, change.Args...)
 	if !managed { // flags come before all else
 		first := slices.IndexFunc(c.args, func(a string) bool { return strings.HasPrefix(a, "-") })
-		c.args = slices.Insert(c.args, first, s.task.lockArgs(false)...)
+		c.args = slices.Insert(c.args, first, lockArgs(&s.task.spec, false)...)
 	}
 	return c, nil
 }

@@ -175,10 +175,11 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 		b.t.Fatal(err)
 	}
 	defer j.site.space.Close()
-	if err := errors.Join(j.site.space.Root.MkdirAll(j.site.space.Module, 0o700), j.site.space.Root.MkdirAll(workspace.HomeDir, 0o700), j.site.makeTemp(b.t.Context())); err != nil {
+	if err := errors.Join(j.site.space.Root.MkdirAll(j.site.space.Module, 0o700), j.site.space.Root.MkdirAll(workspace.HomeDir, 0o700), j.site.space.Root.MkdirAll(workspace.TempDir, 0o700)); err != nil {
 		b.t.Fatal(err)
 	}
 	j.site.space.Tool = tools.Tool{Name: "tofu", Path: j.task.opts.Tofu}
+	j.site.space.Temp = filepath.Join(j.site.space.Base, workspace.TempDir)
 	j.site.space.Env = j.program.environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")

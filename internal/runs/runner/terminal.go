@@ -14,18 +14,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/gofrs/flock"
 
-	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
-	"github.com/yuba-dev/yuba/internal/runs/runner/link"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
-	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
-	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // Terminal is where a person is: what their shell reads and writes, and what it runs.
@@ -119,9 +113,9 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 		return 0, j.task.result, fmt.Errorf("open a shell: %w", err)
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
+		j.task.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
 	} else {
-		j.runSteps(ctx, j.steps())
+		j.runSteps(ctx)
 	}
 	j.conclude(ctx)
 	return j.shell.terminal.exitCode, j.task.result, nil
@@ -171,16 +165,4 @@ func (j *job) heed(s os.Signal, wishes int) int {
 		j.shell.terminal.News("What the server does not have yet is left to the runner.")
 	}
 	return wishes + 1
-}
-
-// newRunner makes a runner that has nothing in hand.
-func newRunner(opts Options) *runner {
-	e := &equipment{
-		opts: opts, server: link.New(opts.Dir, opts.Version), tools: tools.NewBox(opts.Tofu, opts.Tools), inits: newKeptInits(),
-		artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
-		places: make(chan struct{}, opts.Capacity), users: workspace.NewUsers(opts.Dir, opts.WorkRoot), walls: confinement.Walls{Sandbox: opts.Sandbox},
-	}
-	e.area = workspace.NewArea(opts.WorkRoot, &e.walls, e.users)
-	e.meter = meter.New(&e.walls, e.disks, opts.Reserve)
-	return &runner{equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }

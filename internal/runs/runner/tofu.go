@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (g *supervisor) tofu(ctx context.Context, c command) (*plan.Stream, process
 	}
 	stream := f.end()
 	g.orderly[c.step] = gaveBack(c.step, stream, e)
-	g.task.addCPU(c.step, e.CPU)
+	g.addCPU(c.step, e.CPU)
 	return stream, e, nil
 }
 
@@ -132,19 +133,19 @@ func (g *supervisor) start(c command, out, errs *os.File) (*process.Process, err
 }
 
 // addCPU adds a process's time to the report of the running step.
-func (t *task) addCPU(step run.Step, cpu time.Duration) {
-	for i := range t.result.Steps {
-		if t.result.Steps[i].Step == step {
-			t.result.Steps[i].CPU += run.Duration(cpu)
+func (g *supervisor) addCPU(step run.Step, cpu time.Duration) {
+	for i := range g.task.result.Steps {
+		if g.task.result.Steps[i].Step == step {
+			g.task.result.Steps[i].CPU += run.Duration(cpu)
 			return
 		}
 	}
-	t.result.Steps = append(t.result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
+	g.task.result.Steps = append(g.task.result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
 }
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
 func (g *supervisor) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
-	name := g.site.space.Tool.Name + " " + orText(c.title, string(c.step))
+	name := g.site.space.Tool.Name + " " + cmp.Or(c.title, string(c.step))
 	for _, code := range good {
 		if code == 2 && !stream.PlanDone && g.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
 			continue
@@ -164,11 +165,11 @@ func (g *supervisor) verdict(c command, stream *plan.Stream, e process.Exit, goo
 	case e.Exceeded != "":
 		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
 	case e.TimedOut:
-		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(g.task.spec.Limits.Timeout)), detail(stream))}
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, cmp.Or(max(0, c.timeout), time.Duration(g.task.spec.Limits.Timeout)), detail(stream))}
 	case e.Interrupted != "" && c.step != run.StepApply:
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
 	case e.Interrupted != "":
-		return &fault.Failure{Class: g.task.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
+		return &fault.Failure{Class: g.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
 	case e.Signal != 0:
 		return &fault.Failure{Class: run.FailureKilled, Outcome: outcome, Err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
 	case len(stream.Errors()) > 0:

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,9 +18,9 @@ import (
 
 // trace is what the log of an apply tells that did not come to a good end. doubt says why the log may lack lines.
 func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
-	t := &run.Trace{Orderly: s.program.orderly[run.StepApply] && !s.site.stateLeft()}
+	t := &run.Trace{Orderly: s.program.orderly[run.StepApply] && !s.stateLeft()}
 	if stream.AppliedTotal > len(stream.Applied) {
-		doubt = orText(doubt, "it tells of more objects than are kept")
+		doubt = cmp.Or(doubt, "it tells of more objects than are kept")
 	}
 	t.Whole, t.Why = doubt == "", doubt
 	for _, a := range stream.Applied {
@@ -40,11 +41,11 @@ func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
 }
 
 // stateLeft reports whether the tool could not store its state in a backend of the stack's own.
-func (s *site) stateLeft() bool {
-	if s.space == nil || !s.space.Own {
+func (s *applyStep) stateLeft() bool {
+	if s.site.space == nil || !s.site.space.Own {
 		return false
 	}
-	_, err := s.space.Root.Lstat(s.space.InModule(workspace.ErroredName))
+	_, err := s.site.space.Root.Lstat(s.site.space.InModule(workspace.ErroredName))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
