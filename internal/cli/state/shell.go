@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/version"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner"
+	"github.com/yuba-dev/yuba/internal/runs/runner/shell"
 )
 
 // NewShellCommand is "yuba shell".
@@ -39,19 +40,19 @@ confined as in any run; the shell itself is not. No other run of the stack start
 			return ui.UsageErrorf(cmd, "put the command behind --, as in: yuba shell NAME -- tofu state list")
 		}
 		return a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
-			return shell(ctx, s, key, command)
+			return openShell(ctx, s, key, command)
 		})(cmd, args)
 	}
 	return cmd
 }
 
-// shell requests a shell and acts as its runner until it ends.
-func shell(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
+// openShell requests a shell and acts as its runner until it ends.
+func openShell(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
 	grant, err := s.Content.Shell(ctx, key.Namespace, key.Name)
 	if err != nil {
 		return s.StackError("open a shell for", key, err)
 	}
-	terminal := &runner.Terminal{In: s.In, Out: s.Out, Err: s.Err, Command: command, Shell: os.Getenv("SHELL"), Term: os.Getenv("TERM"),
+	terminal := &shell.Terminal{In: s.In, Out: s.Out, Err: s.Err, Command: command, Shell: os.Getenv("SHELL"), Term: os.Getenv("TERM"),
 		Interactive: len(command) == 0 && s.Interactive(), News: s.News}
 	if terminal.Interactive {
 		s.News("Preparing the working directory of %s …", key)

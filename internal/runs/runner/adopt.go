@@ -28,13 +28,13 @@ import (
 
 // adoptAll takes over what a runner before has left in the spool.
 func (r *runner) adoptAll(ctx context.Context) error {
-	entries, err := os.ReadDir(r.spoolDir(""))
+	entries, err := os.ReadDir(r.SpoolDir(""))
 	if err != nil {
 		return fmt.Errorf("look for runs of the runner before: %w", err)
 	}
 	for _, entry := range entries {
 		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil { // it stays for people to look at, and nobody else waits for that
-			r.opts.Log.Error("a run of the runner before cannot be taken over; its directory stays", "run", entry.Name(), "directory", r.spoolDir(entry.Name()), "error", err)
+			r.Opts.Log.Error("a run of the runner before cannot be taken over; its directory stays", "run", entry.Name(), "directory", r.SpoolDir(entry.Name()), "error", err)
 		}
 	}
 	return nil
@@ -54,7 +54,7 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	known, err := j.readSpec()
 	if err != nil {
 		r.begin(j, a.endUnreached) // until then the server must not take the run for over
-		return true, fmt.Errorf("take over run %s: %w", j.task.id, err)
+		return true, fmt.Errorf("take over run %s: %w", j.run.ID, err)
 	}
 	if !known && confinement.Leader(confinement.Mark(id)) != 0 {
 		r.begin(j, func() {
@@ -67,85 +67,85 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		a.discardUnknown()
 		return false, nil
 	}
-	if j.task.Journal, err = j.task.Dir.ReadJournal(); err != nil {
-		r.opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.task.id, "error", err)
+	if j.run.Journal, err = j.run.Dir.ReadJournal(); err != nil {
+		r.Opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.run.ID, "error", err)
 	}
 	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
-	j.site.claim = r.area.Try(j.task.spec.Stack)
-	if _, err := os.Stat(j.task.Dir.Path(spool.ResultFile)); err == nil {
+	j.site.Claim = r.Area.Try(j.run.Spec.Stack)
+	if _, err := os.Stat(j.run.Dir.Path(spool.ResultFile)); err == nil {
 		a.alone = !a.followed() // asked before any of them can have ended
 	}
-	if j.task.Journal.Process.Alive() {
+	if j.run.Journal.Process.Alive() {
 		j.turn.keepPlace()
 	}
-	r.opts.Log.Info("taking over a run of the runner before", "run", j.task.id, "stack", j.task.spec.Stack.String())
+	r.Opts.Log.Info("taking over a run of the runner before", "run", j.run.ID, "stack", j.run.Spec.Stack.String())
 	r.begin(j, func() { a.adopt(ctx) })
 	return true, nil
 }
 
 // readSpec reads what the run is, and its token. It is false when that is lost, and an error when it cannot be read.
 func (j *job) readSpec() (known bool, err error) {
-	j.task.token, known, err = j.task.Dir.ReadSpec(&j.task.spec)
+	j.run.Token, known, err = j.run.Dir.ReadSpec(&j.run.Spec)
 	return known, err
 }
 
 // endUnreached ends what runs of a run that cannot be taken over: one SIGINT, and SIGKILL after the grace period. Whoever uses
 // the working directory next must be alone in it.
 func (a *adoption) endUnreached() {
-	limits := a.job.task.spec.Limits
+	limits := a.job.run.Spec.Limits
 	if limits.Grace == 0 {
 		limits = run.DefaultLimits()
 	}
 	say := func(format string, args ...any) {
-		a.job.task.opts.Log.Warn(fmt.Sprintf(format, args...), "run", a.job.task.id)
+		a.job.run.Opts.Log.Warn(fmt.Sprintf(format, args...), "run", a.job.run.ID)
 	}
 	var p *process.Process
-	if pid := confinement.Leader(confinement.Mark(a.job.task.id)); pid != 0 {
+	if pid := confinement.Leader(confinement.Mark(a.job.run.ID)); pid != 0 {
 		p = process.Adopt(&process.Record{PID: pid, Start: process.StartTime(pid), Boot: process.BootID()}, limits, say)
 	}
 	if p != nil {
-		a.job.task.stop.attach(p)
+		a.job.run.Stop.Attach(p)
 		p.Interrupt("its run cannot be taken over")
 		p.Wait()
-		a.job.task.stop.attach(nil)
+		a.job.run.Stop.Attach(nil)
 	}
-	if a.job.task.walls.Alone() {
+	if a.job.run.Walls.Alone() {
 		return
 	}
-	if _, err := confinement.EndLeft(confinement.Mark(a.job.task.id), fetch.LeftPatience); err != nil {
-		a.job.task.opts.Log.Warn("what a run left running still runs", "run", a.job.task.id, "error", err)
+	if _, err := confinement.EndLeft(confinement.Mark(a.job.run.ID), fetch.LeftPatience); err != nil {
+		a.job.run.Opts.Log.Warn("what a run left running still runs", "run", a.job.run.ID, "error", err)
 	}
 }
 
 // adopt brings a run of a runner before to its end.
 func (a *adoption) adopt(ctx context.Context) {
-	done, err := a.job.task.Dir.ReadJSON(spool.ResultFile, &a.job.task.result)
+	done, err := a.job.run.Dir.ReadJSON(spool.ResultFile, &a.job.run.Result)
 	if err != nil {
-		a.job.task.opts.Log.Warn("a run's result cannot be read; what it did is looked up again", "run", a.job.task.id, "error", err)
+		a.job.run.Opts.Log.Warn("a run's result cannot be read; what it did is looked up again", "run", a.job.run.ID, "error", err)
 	}
 	if err := a.job.open(ctx, false); err != nil {
-		a.job.task.opts.Log.Error("a run of the runner before cannot be taken over", "run", a.job.task.id, "error", err)
+		a.job.run.Opts.Log.Error("a run of the runner before cannot be taken over", "run", a.job.run.ID, "error", err)
 		a.endUnreached()
-		a.job.site.unclaim()
+		a.job.site.Unclaim()
 		return
 	}
 	if done {
-		if a.job.site.claim == nil && a.job.task.Unsent() { // the next run of the stack must find a state that nobody takes
-			a.job.site.claim = a.job.task.area.Lock(a.job.task.spec.Stack)
+		if a.job.site.Claim == nil && a.job.run.Unsent() { // the next run of the stack must find a state that nobody takes
+			a.job.site.Claim = a.job.run.Area.Lock(a.job.run.Spec.Stack)
 		}
-		defer a.job.site.unclaim()
+		defer a.job.site.Unclaim()
 		a.tidyLate(ctx)
 		a.job.shipRest()
 		a.job.deliver(ctx)
 		return
 	}
-	a.job.task.result.Steps, a.job.task.result.Plan, a.job.task.result.LockFile = a.job.task.Journal.Steps, a.job.task.Journal.Plan, a.job.task.Journal.LockFile
-	a.job.task.result.ApplyStarted, a.job.program.direct = a.job.task.Journal.ApplyStarted, a.job.task.Journal.Direct
-	a.job.task.log.Note("A new runner took this run over")
+	a.job.run.Result.Steps, a.job.run.Result.Plan, a.job.run.Result.LockFile = a.job.run.Journal.Steps, a.job.run.Journal.Plan, a.job.run.Journal.LockFile
+	a.job.run.Result.ApplyStarted, a.job.program.Direct = a.job.run.Journal.ApplyStarted, a.job.run.Journal.Direct
+	a.job.run.Log.Note("A new runner took this run over")
 	err = a.takeOver(ctx)
 	if a.mayHaveApplied() { // the state file may be all there is of what was done
-		a.job.keeper.states.Verify()
-		a.job.keeper.rescueStates()
+		a.job.keeper.States.Verify()
+		a.job.keeper.RescueStates()
 	}
 	if err != nil {
 		var f *fault.Failure
@@ -155,58 +155,58 @@ func (a *adoption) adopt(ctx context.Context) {
 		if f.Step == "" {
 			f.Step = run.StepApply
 		}
-		a.job.task.fail(f)
+		a.job.run.Fail(f)
 	}
-	a.job.steps.lookAround(ctx)
-	a.job.site.unclaim()
+	a.job.steps.LookAround(ctx)
+	a.job.site.Unclaim()
 	a.job.conclude(ctx)
 }
 
 // tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
 // directory is left alone when it may have the only copy of a state, or another run in it.
 func (a *adoption) tidyLate(ctx context.Context) {
-	if !a.job.keeper.states.Spooled() || !a.job.keeper.states.Stored() || !a.alone || !a.inHand(ctx) {
+	if !a.job.keeper.States.Spooled() || !a.job.keeper.States.Stored() || !a.alone || !a.inHand(ctx) {
 		return
 	}
-	space, err := a.job.task.area.Open(a.job.site.order(), a.job.site.takeClaim())
+	space, err := a.job.run.Area.Open(a.job.site.Order(), a.job.site.TakeClaim())
 	if err != nil {
-		a.job.task.opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", a.job.task.id, "error", err)
+		a.job.run.Opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", a.job.run.ID, "error", err)
 		return
 	}
-	a.job.site.space = space
+	a.job.site.Space = space
 	a.job.tidyWorkspace()
 	// The lock stays: the next run must find a state that nobody takes.
-	a.job.site.claim = space.Unlock
+	a.job.site.Claim = space.Unlock
 	space.Root.Close()
-	a.job.site.space = nil
+	a.job.site.Space = nil
 }
 
 // inHand reports whether the server still waits for the run's end. Until it has that, it begins no other run of the stack,
 // no person's shell either, which is another process and may be in the working directory.
 func (a *adoption) inHand(ctx context.Context) bool {
-	_, err := a.job.task.persist(ctx, link.Request{Method: http.MethodGet, Path: "/log"})
+	_, err := a.job.run.Persist(ctx, link.Request{Method: http.MethodGet, Path: "/log"})
 	return err == nil
 }
 
 // followed reports whether the spool has, or may have, another run of the stack: a server that took this one's result
 // may have begun the next before the spool was removed.
 func (a *adoption) followed() bool {
-	entries, err := os.ReadDir(a.job.task.spoolDir(""))
+	entries, err := os.ReadDir(a.job.run.SpoolDir(""))
 	if err != nil {
 		return true
 	}
 	for _, entry := range entries {
-		if entry.Name() == a.job.task.id {
+		if entry.Name() == a.job.run.ID {
 			continue
 		}
-		other := spool.Dir{Root: a.job.task.spoolDir(entry.Name())}
+		other := spool.Dir{Root: a.job.run.SpoolDir(entry.Name())}
 		var spec run.Spec
 		known, err := other.ReadJSON(spool.SpecFile, &spec)
 		if !known { // one that has come to work has a log
 			_, missing := os.Stat(other.Path(spool.LogFile))
 			known = missing != nil
 		}
-		if err != nil || !known || spec.Stack.String() == a.job.task.spec.Stack.String() {
+		if err != nil || !known || spec.Stack.String() == a.job.run.Spec.Stack.String() {
 			return true
 		}
 	}
@@ -215,7 +215,7 @@ func (a *adoption) followed() bool {
 
 // discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.
 func (a *adoption) discardUnknown() {
-	if a.job.task.Dir.LastState() > 0 {
+	if a.job.run.Dir.LastState() > 0 {
 		a.job.orphan()
 		return
 	}
@@ -225,64 +225,57 @@ func (a *adoption) discardUnknown() {
 // mayHaveApplied reports whether the state in the working directory may be of an apply. When only the journal is lost
 // it may be the one put in place before.
 func (a *adoption) mayHaveApplied() bool {
-	if a.job.site.space == nil || a.job.steps.nothingDone() || a.job.task.spec.Backend.Kind != run.BackendManaged {
+	if a.job.site.Space == nil || a.job.steps.NothingDone() || a.job.run.Spec.Backend.Kind != run.BackendManaged {
 		return false
 	}
-	_, err := os.Stat(a.job.task.Dir.Path(string(run.StepApply) + spool.OutEnd))
-	if c := a.job.task.spec.StateChange; c != nil && c.Preview { // it may have been tried on the copy that lies here
+	_, err := os.Stat(a.job.run.Dir.Path(string(run.StepApply) + spool.OutEnd))
+	if c := a.job.run.Spec.StateChange; c != nil && c.Preview { // it may have been tried on the copy that lies here
 		return false
 	}
-	return a.job.task.Journal.ApplyStarted || a.job.task.Journal.Initial != "" || err == nil
-}
-
-func (s *site) unclaim() {
-	if s.claim != nil {
-		s.claim()
-		s.claim = nil
-	}
+	return a.job.run.Journal.ApplyStarted || a.job.run.Journal.Initial != "" || err == nil
 }
 
 // takeOver waits for an apply that goes on, stops anything else, and finds out what came of it.
 func (a *adoption) takeOver(ctx context.Context) error {
-	found, err := a.job.task.tools.Find(ctx, a.job.task.spec.Tool)
+	found, err := a.job.run.Tools.Find(ctx, a.job.run.Spec.Tool)
 	if found.Name == "" { // it may be gone by now; the name is for messages
 		found.Name = "tofu"
 	}
-	a.job.task.result.ToolVersion = found.Version
-	space, openErr := a.job.task.area.Reopen(a.job.site.order(), a.job.site.takeClaim())
+	a.job.run.Result.ToolVersion = found.Version
+	space, openErr := a.job.run.Area.Reopen(a.job.site.Order(), a.job.site.TakeClaim())
 	if openErr != nil {
 		a.endUnreached()
 		return a.lostWorkspace(openErr)
 	}
-	a.job.site.space = space
-	a.job.site.space.Tool, a.job.site.space.Temp = found, a.job.task.Journal.TempDir
-	a.job.site.space.Env = a.job.program.environment()
-	if a.job.task.walls.Users != (space.Record.User != 0) { // the next run gives the files to whom they belong here
+	a.job.site.Space = space
+	a.job.site.Space.Tool, a.job.site.Space.Temp = found, a.job.run.Journal.TempDir
+	a.job.site.Space.Env = a.job.program.Environment()
+	if a.job.run.Walls.Users != (space.Record.User != 0) { // the next run gives the files to whom they belong here
 		space.Tool.Path = ""
 	}
-	if a.job.task.spec.Operation == run.OperationShell {
-		return a.job.shell.takeOverShell()
+	if a.job.run.Spec.Operation == run.OperationShell {
+		return a.job.shell.TakeOverShell()
 	}
 	p := a.survivor()
-	if !a.job.task.Journal.ApplyStarted || p != nil && p.Step != run.StepApply {
+	if !a.job.run.Journal.ApplyStarted || p != nil && p.Step != run.StepApply {
 		return a.giveUp(p)
 	}
 	if err := a.awaitApply(p); err != nil {
 		return err
 	}
 	if err == nil && space.Tool.Path != "" { // the tool is still there
-		a.job.task.runSteps(ctx, a.job.steps.afterApply())
+		a.job.run.RunSteps(ctx, a.job.steps.AfterApply())
 		return nil
 	}
-	a.job.task.result.Outcome = run.OutcomeSucceeded
+	a.job.run.Result.Outcome = run.OutcomeSucceeded
 	return nil
 }
 
 // lostWorkspace is the end of a run whose working directory cannot be opened any more. Nobody knows what an apply did there.
 func (a *adoption) lostWorkspace(err error) error {
 	f := &fault.Failure{Step: run.StepApply, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("the runner died, and the next one cannot take the run over: %w", err)}
-	if !a.job.task.Journal.ApplyStarted {
-		f.Step = a.job.task.interruptedStep()
+	if !a.job.run.Journal.ApplyStarted {
+		f.Step = a.job.run.InterruptedStep()
 	}
 	var cause *fault.Failure
 	if errors.As(err, &cause) {
@@ -294,38 +287,38 @@ func (a *adoption) lostWorkspace(err error) error {
 // survivor returns the tofu process of the run if it still runs. One that was started, but not written down before
 // the runner died, is known by its working directory.
 func (a *adoption) survivor() *process.Process {
-	record := a.job.task.Journal.Process
+	record := a.job.run.Journal.Process
 	if !record.Alive() {
 		name := run.StepPrepare
-		if a.job.task.Journal.ApplyStarted {
+		if a.job.run.Journal.ApplyStarted {
 			name = run.StepApply
 		}
 		pid := 0
 		writtenDown := record != nil && record.PID != 0 && record.Step == name
-		if !writtenDown || a.job.task.walls.Alone() { // in namespaces of its own whatever has the mark ends with tofu
-			pid = confinement.Leader(confinement.Mark(a.job.task.id))
+		if !writtenDown || a.job.run.Walls.Alone() { // in namespaces of its own whatever has the mark ends with tofu
+			pid = confinement.Leader(confinement.Mark(a.job.run.ID))
 		}
 		if pid == 0 && !writtenDown {
-			pid = sessionIn(a.job.site.space)
+			pid = sessionIn(a.job.site.Space)
 		}
 		if pid == 0 {
-			if end := a.job.task.endLeft(); end != nil {
+			if end := a.job.run.EndLeft(); end != nil {
 				end()
 			}
 			return nil
 		}
-		logStart := a.job.task.log.Length()
+		logStart := a.job.run.Log.Length()
 		if record != nil && record.Step == name { // about to be started, or its number is damaged
 			logStart = record.LogStart
 		}
 		record = &process.Record{Step: name, PID: pid, Start: process.StartTime(pid), Boot: process.BootID(), LogStart: logStart}
-		a.job.task.Lock()
-		a.job.task.Journal.Process = record
-		a.job.task.Unlock()
+		a.job.run.Lock()
+		a.job.run.Journal.Process = record
+		a.job.run.Unlock()
 	}
-	p := process.Adopt(record, a.job.task.spec.Limits, a.job.task.log.Note)
+	p := process.Adopt(record, a.job.run.Spec.Limits, a.job.run.Log.Note)
 	if p != nil {
-		p.EndLeft = a.job.task.endLeft()
+		p.EndLeft = a.job.run.EndLeft()
 	}
 	return p
 }
@@ -357,34 +350,27 @@ func sessionIn(w *workspace.Workspace) int {
 // giveUp ends a run in which nothing was changed yet, or whose apply was done with.
 func (a *adoption) giveUp(p *process.Process) error {
 	if p != nil {
-		a.job.task.stop.attach(p)
+		a.job.run.Stop.Attach(p)
 		p.Interrupt("its runner died")
 		e := p.Wait()
-		a.job.task.stop.attach(nil)
-		a.job.program.orderly[p.Step] = !e.Killed
+		a.job.run.Stop.Attach(nil)
+		a.job.program.Orderly[p.Step] = !e.Killed
 	}
-	if a.job.task.Journal.ApplyStarted {
+	if a.job.run.Journal.ApplyStarted {
 		return a.awaitApply(nil)
 	}
-	return &fault.Failure{Step: a.job.task.interruptedStep(), Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before anything was applied")}
-}
-
-func (t *task) interruptedStep() run.Step {
-	if t.Journal.Process == nil {
-		return run.StepPrepare
-	}
-	return t.Journal.Process.Step
+	return &fault.Failure{Step: a.job.run.InterruptedStep(), Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before anything was applied")}
 }
 
 // awaitApply follows an apply to its end and judges it by its own words.
 func (a *adoption) awaitApply(p *process.Process) error {
-	if _, err := os.Stat(a.job.task.Dir.Path(string(run.StepApply) + spool.OutEnd)); err != nil {
+	if _, err := os.Stat(a.job.run.Dir.Path(string(run.StepApply) + spool.OutEnd)); err != nil {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before the apply began")}
 	}
-	stream, e, err := a.job.program.followLeft(p)
+	stream, e, err := a.job.program.FollowLeft(p)
 	if err != nil {
 		return err
 	}
-	a.job.task.takeWarnings(stream)
-	return a.job.steps.judgeLeft(stream, e)
+	a.job.run.TakeWarnings(stream)
+	return a.job.steps.JudgeLeft(stream, e)
 }

@@ -134,16 +134,16 @@ func BenchmarkSandbox(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if r.walls.Users {
-		space.Record.User, _ = r.users.Next()
+	if r.Walls.Users {
+		space.Record.User, _ = r.Users.Next()
 	}
 	j := r.newJob("x", "")
-	j.site.space = space
-	cell := j.program.cell()
+	j.site.Space = space
+	cell := j.program.Cell()
 	var with, without cost
 	for b.Loop() {
 		with.of(func() {
-			if out, err := r.walls.Command(b.Context(), cell, "/bin/true").CombinedOutput(); err != nil {
+			if out, err := r.Walls.Command(b.Context(), cell, "/bin/true").CombinedOutput(); err != nil {
 				b.Fatalf("%v: %s", err, out)
 			}
 		})

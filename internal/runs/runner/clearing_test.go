@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
@@ -55,7 +56,7 @@ func clears(dir string) error {
 	deep := filepath.Join(base, "src", "a", "b")
 	outside := filepath.Join(dir, "outside")
 	err := errors.Join(os.MkdirAll(deep, 0o700), os.Mkdir(outside, 0o700), os.WriteFile(filepath.Join(outside, "stays"), nil, 0o600),
-		os.WriteFile(filepath.Join(base, workspace.RecordName), mustJSON(workspace.Record{UID: "uid"}), 0o600),
+		os.WriteFile(filepath.Join(base, workspace.RecordName), execution.Encode(workspace.Record{UID: "uid"}), 0o600),
 		os.WriteFile(filepath.Join(deep, "file"), nil, 0o000), os.Symlink(outside, filepath.Join(deep, "link")),
 		os.Chmod(outside, 0o500), os.Mkdir(filepath.Join(base, "home"), 0o700), abyss(filepath.Join(base, "home"), 20_000))
 	for at := deep; at != base; at = filepath.Dir(at) {
@@ -67,7 +68,7 @@ func clears(dir string) error {
 	if os.RemoveAll(base) == nil {
 		return errors.New("the permission bits are in nobody's way: nothing was tried")
 	}
-	if err := os.WriteFile(filepath.Join(base, workspace.RecordName), mustJSON(workspace.Record{UID: "uid"}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(base, workspace.RecordName), execution.Encode(workspace.Record{UID: "uid"}), 0o600); err != nil {
 		return err
 	}
 	if err := workspace.RemoveDir(base, "uid"); err != nil {

@@ -270,19 +270,19 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	opts := newBench(t).opts
 	opts.Log = slog.New(slog.DiscardHandler)
 	j := newRunner(opts).newJob("one", "")
-	j.task.spec.Stack, j.program.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
-	err := j.task.Dir.Create()
+	j.run.Spec.Stack, j.program.Direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
+	err := j.run.Dir.Create()
 	if err == nil {
-		j.site.space, err = j.task.area.Open(j.site.order(), nil)
+		j.site.Space, err = j.run.Area.Open(j.site.Order(), nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.site.space.Close()
+	defer j.site.Space.Close()
 	end := &plan.Stream{}
 	end.Feed([]byte(`{"@level":"info","@message":"Apply complete!","changes":{"add":3,"operation":"apply"},"type":"change_summary"}`))
-	if err := j.steps.judgeLeft(end, process.Exit{}); err != nil || !j.task.result.Applied || j.steps.nothingDone() {
-		t.Errorf("%v: %+v, nothing done: %v", err, j.task.result, j.steps.nothingDone())
+	if err := j.steps.JudgeLeft(end, process.Exit{}); err != nil || !j.run.Result.Applied || j.steps.NothingDone() {
+		t.Errorf("%v: %+v, nothing done: %v", err, j.run.Result, j.steps.NothingDone())
 	}
 }
 

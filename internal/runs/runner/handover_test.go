@@ -76,7 +76,7 @@ func (b *bench) cutHandover(base string) (user int) {
 		b.t.Fatal(err)
 	}
 	defer root.Close()
-	if user, err = b.runner().users.Next(); err != nil {
+	if user, err = b.runner().Users.Next(); err != nil {
 		b.t.Fatal(err)
 	}
 	w := &workspace.Workspace{Base: base, Root: &workspace.Root{Root: root, User: user}, Record: recordIn(b.t, base)}

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -44,7 +45,7 @@ func testMain(m *testing.M) int {
 		return playPerson(text)
 	}
 	if text := os.Getenv(envRunner); text != "" {
-		var opts Options
+		var opts execution.Options
 		if err := json.Unmarshal([]byte(text), &opts); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
@@ -76,7 +77,7 @@ func testMain(m *testing.M) int {
 type bench struct {
 	t      testing.TB
 	data   string
-	opts   Options
+	opts   execution.Options
 	server *fakeServer
 	// drain lets the runner finish and waits for its end.
 	drain func()
@@ -84,7 +85,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	data := t.TempDir()
-	opts := Options{
+	opts := execution.Options{
 		Dir: filepath.Join(data, "runner"), WorkRoot: filepath.Join(data, "work"), Sandbox: sandboxPath, Tofu: tofutest.Tofu(t), ProviderMirror: filepath.Join(data, "providers"),
 		Capacity: 4, Version: "test", ServerGone: 3 * time.Second,
 	}
@@ -95,7 +96,7 @@ func newBench(t testing.TB) *bench {
 }
 
 // walls are those that the bench's runners have.
-func (b *bench) walls() confinement.Walls { return b.runner().walls }
+func (b *bench) walls() confinement.Walls { return b.runner().Walls }
 
 // needsUsers is for tests of programs that have users of their own, which only root can give them.
 func (b *bench) needsUsers() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
@@ -46,7 +47,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	if result.Outcome != run.OutcomeSucceeded {
 		t.Fatalf("%+v\n%s", result, r.log)
 	}
-	everything := string(r.log) + string(r.lastState()) + string(mustJSON(result))
+	everything := string(r.log) + string(r.lastState()) + string(execution.Encode(result))
 	for _, part := range []string{"LOOT", "parent-environment", b.server.credential, r.token} {
 		if strings.Contains(everything, part) {
 			t.Errorf("the program got %q", part)
@@ -120,7 +121,7 @@ resource "terraform_data" "a" {
 	second.spec.Upgrade = true
 	b.do(second)
 	for _, r := range []*fakeRun{first, second} {
-		everything := string(r.log) + string(mustJSON(r.result)) + string(r.result.LockFile)
+		everything := string(r.log) + string(execution.Encode(r.result)) + string(r.result.LockFile)
 		for _, state := range r.states {
 			everything += string(state)
 		}

@@ -261,25 +261,6 @@ func TestOnlyATreeThatWasJustUnpackedTeachesOthers(t *testing.T) {
 	}
 }
 
-func TestKeptInitsAreBounded(t *testing.T) {
-	k := newKeptInits()
-	for i := range 2 * maxKeptInits {
-		k.put(fmt.Sprint(i), &keptInit{size: 1})
-	}
-	if len(k.byKey) != maxKeptInits || len(k.order) != maxKeptInits || k.size != maxKeptInits || k.get("0") != nil {
-		t.Errorf("%d kept, %d in order, size %d", len(k.byKey), len(k.order), k.size)
-	}
-	k.put("large", &keptInit{size: maxKeptBytes})
-	if len(k.byKey) != 1 || k.get("large") == nil {
-		t.Errorf("%d kept", len(k.byKey))
-	}
-	k.drop("large")
-	k.drop("large")
-	if k.size != 0 || len(k.order) != 0 {
-		t.Errorf("size %d, %d in order", k.size, len(k.order))
-	}
-}
-
 func TestInitIsLeftOutWithProvidersOfTheStore(t *testing.T) {
 	b := newStoreBench(t)
 	program, err := buildProvider()

@@ -10,13 +10,14 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 )
 
 // Provider plugins and scripts print secrets in the encodings of the protocols that they speak. package mask has the whole table;
 // here are those that were found in logs and plans.
 func TestLogLinesHideSecretsInTheEncodingsOfProtocols(t *testing.T) {
 	const secret = `S3cr3t/p@ss w"rd`
-	m := (&run.Spec{Variables: map[string]run.Variable{"password": {Value: mustJSON(secret), Secret: true}}}).KnownSecrets().Masker(mask.Mark)
+	m := (&run.Spec{Variables: map[string]run.Variable{"password": {Value: execution.Encode(secret), Secret: true}}}).KnownSecrets().Masker(mask.Mark)
 	for name, line := range map[string]struct{ in, leaks string }{
 		"in Basic auth, behind the user's name":   {`{"@message":"Authorization: Basic YXBwOlMzY3IzdC9wQHNzIHcicmQ="}`, "MzY3IzdC9wQHNzIHcicm"},
 		"in Basic auth, behind a longer name":     {`{"@message":"Authorization: Basic YWRtaW46UzNjcjN0L3BAc3MgdyJyZA=="}`, "UzNjcjN0L3BAc3MgdyJyZA"},
@@ -54,10 +55,10 @@ resource "terraform_data" "loud" { input = upper(var.password) }
 resource "terraform_data" "app" { input = { user = var.user, note = "the app of ${var.user}-1" } }
 output "url" { value = "https://h/?p=${urlencode(var.password)}" }`))
 	r.spec.Describe, r.spec.PlanText, r.spec.PlanDocument = true, true, true
-	r.spec.Variables = map[string]run.Variable{"password": {Value: mustJSON(secret), Secret: true}, "user": {Value: mustJSON("app"), Secret: true}}
+	r.spec.Variables = map[string]run.Variable{"password": {Value: execution.Encode(secret), Secret: true}, "user": {Value: execution.Encode("app"), Secret: true}}
 	result := b.succeed(r)
 	leaks := []string{"S3cr3t", "S3CR3T", "p%40ss", "MzY3IzdC9wQHNzK3ci", "UzNjcjN0L3BAc3Mrd", "TTNZM0l6ZEM5d1FITnpL"}
-	for name, shown := range map[string][]byte{"log": r.log, "plan": r.planJSON, "text": r.planText, "document": r.planShow, "result": mustJSON(result)} {
+	for name, shown := range map[string][]byte{"log": r.log, "plan": r.planJSON, "text": r.planText, "document": r.planShow, "result": execution.Encode(result)} {
 		for _, leak := range leaks {
 			if strings.Contains(string(shown), leak) {
 				t.Errorf("the %s shows %s:\n%s", name, leak, shown)
@@ -103,7 +104,7 @@ output "o" { value = var.password }`))
 	if result.Outcome != run.OutcomeFailed {
 		t.Errorf("%+v", result)
 	}
-	everything := string(r.log) + string(mustJSON(result))
+	everything := string(r.log) + string(execution.Encode(result))
 	for _, part := range []string{"s3cr3t", "line-one-of-key", "line-two-of-key", "t0ken-of-env"} {
 		if strings.Contains(everything, part) {
 			t.Errorf("%q is in\n%s", part, everything)

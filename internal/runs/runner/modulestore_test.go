@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
@@ -352,7 +353,7 @@ func TestASourceCannotPutModulesInTheStore(t *testing.T) {
 	source := b.registry.ModuleSource(netModule)
 	list := fetch.ModuleList{Modules: []fetch.InstalledModule{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
 	evil := b.trusting(b.stack("evil", run.OperationPlan, map[string]string{"main.tf": call("net", source, "1.2.3"),
-		workspace.ManifestTF: string(mustJSON(list)), workspace.ModulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
+		workspace.ManifestTF: string(execution.Encode(list)), workspace.ModulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
 	b.do(evil)
 	good := b.calls("good", call("net", source, "1.2.3"))
 	b.succeed(good)

@@ -108,33 +108,6 @@ func TestAProgramForgesNothingThatTofuShows(t *testing.T) {
 	}
 }
 
-// A program that survived tofu writes a line whenever one is read.
-func TestAProgramThatWritesWithoutEndDoesNotKeepTheRunFromEnding(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "apply.out")
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	lines, end := 0, &tail{path: name, limit: 1 << 20}
-	defer end.close()
-	write := func() {
-		if _, err := file.WriteString("y\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write()
-	end.lines(true, func([]byte, bool) {
-		if lines++; lines > 1000 {
-			t.Fatal("it is read without end")
-		}
-		write()
-	})
-	if lines != 1 {
-		t.Errorf("%d lines", lines)
-	}
-}
-
 func TestOutputThatWasCutOffIsSaid(t *testing.T) {
 	b := newBench(t).unconfined().start()
 	r := b.stack("cut", run.OperationPlanAndApply, program(`

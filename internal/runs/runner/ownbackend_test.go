@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -97,7 +98,7 @@ func TestSettingsCompleteTheBackendAndAreNotLeftBehind(t *testing.T) {
 	if found := b.findBelow(statePassword); len(found) > 0 {
 		t.Errorf("the password is left in %v", found)
 	}
-	if text := string(first.log) + string(mustJSON(result)); strings.Contains(text, statePassword) {
+	if text := string(first.log) + string(execution.Encode(result)); strings.Contains(text, statePassword) {
 		t.Errorf("the password is shown:\n%s", text)
 	}
 	second := b.succeed(first.again(run.OperationPlan))

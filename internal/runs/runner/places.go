@@ -9,8 +9,22 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
+
+// turn is the job's place among those that work.
+type turn struct {
+	run *execution.Run
+	r   *runner
+	// placed is true while the job has one of the runner's places, since placedAt; ending once it needs none any more.
+	placed, ending bool
+	placedAt       time.Time
+	// stuck is true while its state waits for a person. The runner's lock guards it and ending.
+	stuck bool
+	// unplaced is true for a job that the server gave until it has had a place. The runner's lock guards it.
+	unplaced bool
+}
 
 // As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
 // last process. What comes before and after, fetching and unpacking the source or shipping states, log and result, is
@@ -45,10 +59,10 @@ func (u *turn) takePlace(ctx context.Context) {
 	if u.placed {
 		return
 	}
-	waiting, cancel := u.task.stop.until(ctx)
+	waiting, cancel := u.run.Stop.Until(ctx)
 	defer cancel()
 	select {
-	case u.task.places <- struct{}{}:
+	case u.run.Places <- struct{}{}:
 		u.placed, u.placedAt = true, time.Now()
 		u.r.lock.Lock()
 		u.unplaced = false
@@ -60,7 +74,7 @@ func (u *turn) takePlace(ctx context.Context) {
 // keepPlace takes a place for what works already, if one is left.
 func (u *turn) keepPlace() {
 	select {
-	case u.task.places <- struct{}{}:
+	case u.run.Places <- struct{}{}:
 		u.placed, u.placedAt = true, time.Now()
 	default:
 	}
@@ -72,7 +86,7 @@ func (u *turn) awaitPlace(ctx context.Context) error {
 	if !u.placed && ctx.Err() != nil {
 		return &fault.Failure{Step: run.StepInit, Outcome: run.OutcomeInterrupted, Err: errors.New("the runner left before anything was begun")}
 	}
-	return errNotThisStep
+	return execution.ErrNotThisStep
 }
 
 func (u *turn) leavePlace() {
@@ -80,7 +94,7 @@ func (u *turn) leavePlace() {
 		return
 	}
 	u.placed = false
-	<-u.task.places
+	<-u.run.Places
 	u.r.count(func(t *tally) { t.held += (time.Since(u.placedAt) - t.held) / 4 })
 }
 
@@ -147,9 +161,9 @@ func (r *runner) count(change func(*tally)) {
 
 // capacity is how many more jobs the runner takes; r.lock is held.
 func (r *runner) capacity() int {
-	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
+	room := r.Opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.Opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
 	if r.tally.held <= brisk {
-		room += min(r.opts.Capacity, maxAhead)
+		room += min(r.Opts.Capacity, maxAhead)
 	}
 	return max(0, room-len(r.active))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
@@ -34,7 +35,7 @@ func TestCapacity(t *testing.T) {
 		"runs take long: none ahead":         {active: 1, tally: tally{held: brisk + 1}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &runner{equipment: &equipment{opts: Options{Capacity: 2}}, active: map[string]*job{}, tally: c.tally}
+			r := &runner{Equipment: &execution.Equipment{Opts: execution.Options{Capacity: 2}}, active: map[string]*job{}, tally: c.tally}
 			for i := range c.active {
 				r.active[fmt.Sprint(i)] = nil
 			}
@@ -131,17 +132,17 @@ func TestRunThatWaitsForAPlaceCanBeStopped(t *testing.T) {
 }
 
 func TestNothingIsBegunWhenTheRunnerLeaves(t *testing.T) {
-	r := newRunner(Options{Capacity: 1})
-	r.places <- struct{}{}
+	r := newRunner(execution.Options{Capacity: 1})
+	r.Places <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var f *fault.Failure
 	if err := r.newJob("next", "").turn.awaitPlace(ctx); !errors.As(err, &f) || f.Outcome != run.OutcomeInterrupted {
 		t.Errorf("%v", err)
 	}
-	<-r.places
+	<-r.Places
 	j := r.newJob("next", "")
-	if err := j.turn.awaitPlace(t.Context()); !errors.Is(err, errNotThisStep) || !j.turn.placed {
+	if err := j.turn.awaitPlace(t.Context()); !errors.Is(err, execution.ErrNotThisStep) || !j.turn.placed {
 		t.Errorf("%v, placed: %v", err, j.turn.placed)
 	}
 }
@@ -171,7 +172,7 @@ func TestAnApplyThatWasTakenOverHasAPlace(t *testing.T) {
 }
 
 func TestAStateThatWaitsForAPersonTakesNoPlace(t *testing.T) {
-	r := newRunner(Options{Capacity: 1})
+	r := newRunner(execution.Options{Capacity: 1})
 	j := r.newJob("first", "")
 	count := func(what string, ending, stuck int) {
 		t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -38,7 +39,7 @@ func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process.Process) {
 }
 
 func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
-	r := &runner{equipment: &equipment{opts: Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
+	r := &runner{Equipment: &execution.Equipment{Opts: execution.Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
 	j := r.newJob("r1", "")
 	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
 	activeAtTheEnd := make(chan bool, 1)
@@ -48,7 +49,7 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 		r.lock.Unlock()
 	}
 	r.begin(j, func() {
-		j.task.stop.attach(p)
+		j.run.Stop.Attach(p)
 		panic("a mistake")
 	})
 	r.group.Wait()
@@ -146,14 +147,14 @@ func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
 	r := b.runner()
 	cell := confinement.Cell{Dir: t.TempDir(), Executable: append([]string{os.Args[0]}, fetch.SystemExecutable...)}
 	cell.Writable = []string{cell.Dir}
-	if r.walls.Users {
+	if r.Walls.Users {
 		var err error
-		if cell.User, err = r.users.Next(); err != nil {
+		if cell.User, err = r.Users.Next(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 40 {
-		cmd := r.walls.Command(t.Context(), cell, os.Args[0])
+		cmd := r.Walls.Command(t.Context(), cell, os.Args[0])
 		cmd.Env = []string{envWaits + "=1"}
 		running, err := confinement.Start(cmd)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -226,9 +227,9 @@ func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				b.t.Fatal(err)
 			}
-			b.put(filepath.Join(dir, spool.SpecFile), mustJSON(next.spec))
-			b.put(filepath.Join(dir, spool.ResultFile), mustJSON(run.Result{Outcome: run.OutcomeSucceeded}))
-			b.put(filepath.Join(dir, spool.JournalFile), mustJSON(spool.Journal{States: 1})) // which is in the working directory only
+			b.put(filepath.Join(dir, spool.SpecFile), execution.Encode(next.spec))
+			b.put(filepath.Join(dir, spool.ResultFile), execution.Encode(run.Result{Outcome: run.OutcomeSucceeded}))
+			b.put(filepath.Join(dir, spool.JournalFile), execution.Encode(spool.Journal{States: 1})) // which is in the working directory only
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

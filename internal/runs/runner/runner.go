@@ -23,15 +23,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/footprint"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initcache"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
+// Options say where a runner works and with what.
+type Options = execution.Options
+
 // runner is the process.
 type runner struct {
-	*equipment
+	*execution.Equipment
 	id string
 
 	lock   sync.Mutex
@@ -54,8 +59,8 @@ type runner struct {
 //
 // The process is the session's leader and outlives terminals and servers: SIGHUP and SIGINT do nothing, SIGTERM stops
 // plans, lets applies finish and then ends it.
-func Run(ctx context.Context, opts Options) error {
-	opts, err := opts.withDefaults()
+func Run(ctx context.Context, opts execution.Options) error {
+	opts, err := opts.WithDefaults()
 	if err != nil {
 		return err
 	}
@@ -75,28 +80,28 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
-	if err := r.openStore(); err != nil {
+	if err := r.OpenStore(); err != nil {
 		return err
 	}
 	if err := r.buildWalls(ctx); err != nil {
 		return err
 	}
-	for _, m := range r.walls.Missing {
+	for _, m := range r.Walls.Missing {
 		opts.Log.Warn("a wall around programs is missing", "wall", m.Wall, "why", m.Why, "means", m.Means)
 	}
 	return r.work(ctx)
 }
 
 // newRunner makes a runner that has nothing in hand.
-func newRunner(opts Options) *runner {
-	e := &equipment{
-		opts: opts, server: link.New(opts.Dir, opts.Version), tools: tools.NewBox(opts.Tofu, opts.Tools), inits: newKeptInits(),
-		artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
-		places: make(chan struct{}, opts.Capacity), users: workspace.NewUsers(opts.Dir, opts.WorkRoot), walls: confinement.Walls{Sandbox: opts.Sandbox},
+func newRunner(opts execution.Options) *runner {
+	e := &execution.Equipment{
+		Opts: opts, Server: link.New(opts.Dir, opts.Version), Tools: tools.NewBox(opts.Tofu, opts.Tools), Inits: initcache.New(),
+		Artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), Trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
+		Places: make(chan struct{}, opts.Capacity), Users: workspace.NewUsers(opts.Dir, opts.WorkRoot), Walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
-	e.area = workspace.NewArea(opts.WorkRoot, &e.walls, e.users)
-	e.meter = meter.New(&e.walls, e.disks, opts.Reserve)
-	return &runner{equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
+	e.Area = workspace.NewArea(opts.WorkRoot, &e.Walls, e.Users)
+	e.Meter = meter.New(&e.Walls, e.Disks, opts.Reserve)
+	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 
 // tryLock tries for a moment: a runner that was killed while it started tofu leaves a child that holds the lock until
@@ -135,13 +140,13 @@ func (r *runner) work(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		_, _ = r.tools.Find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
+		_, _ = r.Tools.Find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
 		if err := footprint.Shrink(); err != nil {
-			r.opts.Log.Debug("giving memory back", "error", err)
+			r.Opts.Log.Debug("giving memory back", "error", err)
 		}
 	}()
-	go r.tidyProviders(ctx)
-	go r.tidyModules(ctx)
+	go r.TidyProviders(ctx)
+	go r.TidyModules(ctx)
 	r.poll(ctx)
 	return nil
 }
@@ -154,7 +159,7 @@ func (r *runner) stopPlans(reason string) {
 	jobs := r.jobs()
 	r.lock.Unlock()
 	for _, j := range jobs {
-		j.task.stop.ask(reason, true)
+		j.run.Stop.Ask(reason, true)
 	}
 	r.wake()
 }
@@ -183,7 +188,7 @@ func (r *runner) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		request := r.pollRequest()
 		if r.draining() && len(request.Active) == 0 {
-			r.opts.Log.Info("drained: the runner leaves")
+			r.Opts.Log.Info("drained: the runner leaves")
 			return
 		}
 		response, err := r.askForWork(ctx, request)
@@ -195,11 +200,11 @@ func (r *runner) poll(ctx context.Context) {
 			continue
 		case errors.Is(err, errAgain):
 			continue
-		case r.server.Silence() > r.opts.ServerGone && r.processes.Load() == 0:
-			r.opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
+		case r.Server.Silence() > r.Opts.ServerGone && r.Processes.Load() == 0:
+			r.Opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
 			return
 		}
-		r.opts.Log.Debug("ask for work", "error", err)
+		r.Opts.Log.Debug("ask for work", "error", err)
 		pause.Wait(ctx)
 	}
 }
@@ -253,10 +258,10 @@ func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollRes
 		cancel()
 	}()
 	u := footprint.Measure()
-	p.Home = r.server.Home()
+	p.Home = r.Server.Home()
 	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
 	var response run.PollResponse
-	_, err := r.server.Do(ctx, link.Request{Method: http.MethodPost, Path: "/poll", Body: mustJSON(p), Into: &response})
+	_, err := r.Server.Do(ctx, link.Request{Method: http.MethodPost, Path: "/poll", Body: execution.Encode(p), Into: &response})
 	if again.Load() && err != nil {
 		return response, errAgain
 	}
@@ -266,8 +271,8 @@ func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollRes
 func (r *runner) pollRequest() run.PollRequest {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{},
-		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.opts.Capacity}
+	p := run.PollRequest{Runner: r.id, Version: r.Opts.Version, Active: []string{},
+		Build: r.Opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.Opts.Capacity}
 	for id, j := range r.active {
 		p.Active = append(p.Active, id)
 		if j.turn.unplaced {
@@ -307,26 +312,26 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.lock.Unlock()
 	for id, why := range response.Stop {
 		if j := byID[id]; j != nil {
-			j.task.stop.insist(why)
+			j.run.Stop.Insist(why)
 		}
 	}
 	for _, id := range response.Cancel {
 		if j := byID[id]; j != nil {
-			j.task.stop.ask("the server asked for it", true)
+			j.run.Stop.Ask("the server asked for it", true)
 		}
 	}
 	for _, id := range response.Forget {
 		if j := byID[id]; j != nil {
-			j.task.stop.ask("the server does not know the run any more", true)
+			j.run.Stop.Ask("the server does not know the run any more", true)
 		}
 	}
 	if len(response.Remove) > 0 {
-		go r.area.Remove(response.Remove, r.opts.Log)
+		go r.Area.Remove(response.Remove, r.Opts.Log)
 	}
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
 			j := r.newJob(a.ID, a.Token)
-			j.task.given, j.turn.unplaced = a.Spec, true
+			j.run.Given, j.turn.unplaced = a.Spec, true
 			r.begin(j, func() { j.execute(ctx) })
 		}
 	}
@@ -340,20 +345,20 @@ func validID(id string) bool {
 // begin runs a job on a goroutine of its own.
 func (r *runner) begin(j *job, do func()) {
 	r.lock.Lock()
-	r.active[j.task.id] = j
+	r.active[j.run.ID] = j
 	r.lock.Unlock()
 	r.group.Add(1)
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
-		j.init.releaseProviders()
+		j.init.ReleaseProviders()
 		j.turn.leavePlace()
 		r.lock.Lock()
 		before := r.capacity()
-		delete(r.active, j.task.id)
+		delete(r.active, j.run.ID)
 		j.turn.gone()
 		// Also wake the poller when the last job, or a cancelled one, ends.
-		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.task.stop.asked() != ""
+		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.run.Stop.Asked() != ""
 		r.lock.Unlock()
 		if tell {
 			r.wake()
@@ -366,14 +371,14 @@ func (r *runner) begin(j *job, do func()) {
 func (r *runner) guard(j *job, do func()) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.task.id, "panic", problem, "stack", string(debug.Stack()))
-			if p := j.task.stop.attached(); p != nil {
+			r.Opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.run.ID, "panic", problem, "stack", string(debug.Stack()))
+			if p := j.run.Stop.Attached(); p != nil {
 				p.Interrupt("its run ended in a panic, which is a bug in Yuba")
 				p.Wait()
 			}
-			j.site.unclaim()
-			if j.site.space != nil {
-				j.site.space.Close()
+			j.site.Unclaim()
+			if j.site.Space != nil {
+				j.site.Space.Close()
 			}
 		}
 	}()
@@ -387,6 +392,3 @@ func (r *runner) jobs() []*job {
 	}
 	return out
 }
-
-func (q *equipment) spoolDir(id string) string  { return filepath.Join(q.opts.Dir, "runs", id) }
-func (q *equipment) orphanDir(id string) string { return filepath.Join(q.opts.Dir, "orphans", id) }

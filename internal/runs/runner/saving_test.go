@@ -37,13 +37,13 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			r := b.runner()
-			if !r.walls.Alone() {
-				t.Fatalf("this machine has no namespaces: %+v", r.walls.Missing)
+			if !r.Walls.Alone() {
+				t.Fatalf("this machine has no namespaces: %+v", r.Walls.Missing)
 			}
 			j := r.newJob(run.NewID(time.Now()), "")
-			j.site.space = &workspace.Workspace{Base: t.TempDir()}
-			j.task.spec.Limits = run.DefaultLimits()
-			j.task.spec.Limits.Run.DiskBytes = 64 << 20
+			j.site.Space = &workspace.Workspace{Base: t.TempDir()}
+			j.run.Spec.Limits = run.DefaultLimits()
+			j.run.Spec.Limits.Run.DiskBytes = 64 << 20
 			var out bytes.Buffer
 			read, write, err := os.Pipe()
 			if err != nil {
@@ -62,11 +62,11 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(begun)
-			if err := os.WriteFile(filepath.Join(j.site.space.Base, "fill"), make([]byte, c.size), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(j.site.Space.Base, "fill"), make([]byte, c.size), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
-			done := r.meter.Watch(j.program.measured(), p, j.site.measuredDirs())
+			done := r.Meter.Watch(j.program.Measured(), p, j.site.MeasuredDirs())
 			if _, err := out.ReadFrom(read); err != nil {
 				t.Fatal(err)
 			}

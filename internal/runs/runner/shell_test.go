@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/shell"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -37,7 +38,7 @@ func (b *bench) granted(r *fakeRun) run.ShellGrant {
 func (b *bench) shell(r *fakeRun, input string, command ...string) (out string, code int, result run.Result) {
 	b.t.Helper()
 	var stdout, stderr bytes.Buffer
-	t := &Terminal{In: strings.NewReader(input), Out: &stdout, Err: &stderr, Command: command}
+	t := &shell.Terminal{In: strings.NewReader(input), Out: &stdout, Err: &stderr, Command: command}
 	code, result, err := OpenShell(b.t.Context(), b.granted(r), "test", t)
 	if err != nil {
 		b.t.Fatal(err)
@@ -115,8 +116,8 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 		for what, dir := range map[string]string{"no such directory": filepath.Join(t.TempDir(), "none"), "another Yuba's": b.opts.Dir} {
 			grant := grant
 			grant.Dir, grant.URL = dir, "https://127.0.0.1:1"
-			var elsewhere *NotHereError
-			_, _, err := OpenShell(t.Context(), grant, "test", &Terminal{})
+			var elsewhere *shell.NotHereError
+			_, _, err := OpenShell(t.Context(), grant, "test", &shell.Terminal{})
 			if !errors.As(err, &elsewhere) || !strings.Contains(err.Error(), "the machine where runs are carried out, here,") {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -145,7 +146,7 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 		r := b.stack("over", run.OperationShell, program(twoNamed))
 		grant := b.granted(r)
 		r.result = &run.Result{}
-		if _, _, err := OpenShell(t.Context(), grant, "test", &Terminal{}); link.Refused(err) == 0 {
+		if _, _, err := OpenShell(t.Context(), grant, "test", &shell.Terminal{}); link.Refused(err) == 0 {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -160,7 +161,7 @@ func playPerson(text string) int {
 		return 2
 	}
 	command := []string{"sh", "-c", "tofu apply -auto-approve >/dev/null; tofu state rm terraform_data.b; mkfifo gate; cat gate; true"}
-	code, _, err := OpenShell(context.Background(), grant, "test", &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Command: command})
+	code, _, err := OpenShell(context.Background(), grant, "test", &shell.Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Command: command})
 	if err != nil {
 		return 1
 	}

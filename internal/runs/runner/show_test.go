@@ -198,22 +198,6 @@ func TestResourcesAndOutputsAreReadBack(t *testing.T) {
 	check(b.succeed(asked))
 }
 
-func TestWhatIsTakenForAResourcesIdentifier(t *testing.T) {
-	for sentence, test := range map[string]struct{ resource, want string }{
-		"its id":                         {`{"values":{"id":"i-1"}}`, "i-1"},
-		"its ARN rather than its id":     {`{"values":{"id":"i-1","arn":"arn:1"}}`, "arn:1"},
-		"no id that is sensitive":        {`{"values":{"id":"i-1"},"sensitive_values":{"id":true}}`, ""},
-		"nothing of what is all secret":  {`{"values":{"id":"i-1"},"sensitive_values":true}`, ""},
-		"nothing where there is neither": {`{"values":{"name":"x"}}`, ""},
-		"no id that is no text":          {`{"values":{"id":7}}`, ""},
-	} {
-		list, err := readResources([]byte(`{"values":{"root_module":{"resources":[{"mode":"managed",` + test.resource[1:] + `]}}}`))
-		if err != nil || len(list) != 1 || list[0].ID != test.want {
-			t.Errorf("%s: %+v, %v", sentence, list, err)
-		}
-	}
-}
-
 func TestOutputOverTheLimitIsDroppedAndTheToolGoesOn(t *testing.T) {
 	for text, want := range map[string]string{"": "", "abc": "abc", "abcde": "abcde", "abcdef": "abcde", strings.Repeat("x", 1<<20): "xxxxx"} {
 		b := &fetch.Bounded{Limit: 5}

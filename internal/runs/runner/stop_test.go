@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
@@ -150,10 +151,10 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 	r := b.stack("looks", run.OperationPlanAndApply, program(twoThings))
 	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Hour), run.Duration(time.Hour)
 	j := runner.newJob(r.spec.ID, "")
-	j.task.spec = r.spec
+	j.run.Spec = r.spec
 	began := time.Now()
 	err := b.within(time.Minute, j, func() error {
-		_, err := j.program.document(t.Context(), command{step: run.StepShow, args: []string{"show"}, timeout: look}, 1000)
+		_, err := j.program.Document(t.Context(), supervisor.Command{Step: run.StepShow, Args: []string{"show"}, Timeout: look}, 1000)
 		return err
 	})
 	if took := time.Since(began); took < 2*look {
@@ -167,23 +168,23 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 // within has a job with a working directory of its own start programs, and kills what has not ended in time.
 func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
-	err := errors.Join(j.task.Dir.Create(), j.open(b.t.Context(), true))
+	err := errors.Join(j.run.Dir.Create(), j.open(b.t.Context(), true))
 	if err == nil {
-		j.site.space, err = j.task.area.Open(j.site.order(), nil)
+		j.site.Space, err = j.run.Area.Open(j.site.Order(), nil)
 	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer j.site.space.Close()
-	if err := errors.Join(j.site.space.Root.MkdirAll(j.site.space.Module, 0o700), j.site.space.Root.MkdirAll(workspace.HomeDir, 0o700), j.site.space.Root.MkdirAll(workspace.TempDir, 0o700)); err != nil {
+	defer j.site.Space.Close()
+	if err := errors.Join(j.site.Space.Root.MkdirAll(j.site.Space.Module, 0o700), j.site.Space.Root.MkdirAll(workspace.HomeDir, 0o700), j.site.Space.Root.MkdirAll(workspace.TempDir, 0o700)); err != nil {
 		b.t.Fatal(err)
 	}
-	j.site.space.Tool = tools.Tool{Name: "tofu", Path: j.task.opts.Tofu}
-	j.site.space.Temp = filepath.Join(j.site.space.Base, workspace.TempDir)
-	j.site.space.Env = j.program.environment()
+	j.site.Space.Tool = tools.Tool{Name: "tofu", Path: j.run.Opts.Tofu}
+	j.site.Space.Temp = filepath.Join(j.site.Space.Base, workspace.TempDir)
+	j.site.Space.Env = j.program.Environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")
-		if p := j.task.stop.attached(); p != nil {
+		if p := j.run.Stop.Attached(); p != nil {
 			p.Kill("the test is over")
 		}
 	})

@@ -39,15 +39,15 @@ resource "terraform_data" "a" {
 			if info, err := os.Stat(filepath.Join(temp, "three")); err != nil || info.Size() != 3_000_000 {
 				t.Errorf("%v", err)
 			}
-			if runner.walls.Alone() && filepath.Dir(temp) != filepath.Dir(source) {
+			if runner.Walls.Alone() && filepath.Dir(temp) != filepath.Dir(source) {
 				t.Errorf("temporary files are in %s", temp)
 			}
-			if !runner.walls.Alone() && !slices.Contains(runner.disks(), filepath.Dir(temp)) {
-				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
+			if !runner.Walls.Alone() && !slices.Contains(runner.Disks(), filepath.Dir(temp)) {
+				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.Disks())
 			}
 			j := runner.newJob("other", "")
-			j.site.space = &workspace.Workspace{Base: filepath.Dir(source), Temp: temp}
-			if taken := j.program.measured().Use(j.site.measuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
+			j.site.Space = &workspace.Workspace{Base: filepath.Dir(source), Temp: temp}
+			if taken := j.program.Measured().Use(j.site.MeasuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
 				t.Errorf("%d bytes are counted", taken)
 			}
 			b.put(filepath.Join(source, "go"), nil)

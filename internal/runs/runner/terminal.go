@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -18,53 +17,41 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/shell"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// Terminal is where a person is: what their shell reads and writes, and what it runs.
-type Terminal struct {
-	In       io.Reader
-	Out, Err io.Writer
-	// Command is what to run instead of an interactive shell.
-	Command []string
-	// Shell is the person's own, empty for /bin/sh; Interactive says whether somebody types.
-	Shell       string
-	Interactive bool
-	// Term is the kind of the terminal.
-	Term string
-	// News is called with what the person should know meanwhile.
-	News func(format string, args ...any)
-	// Ready is called when the shell is about to begin; may be nil.
-	Ready func()
-
-	exitCode int
+// adoptShell takes over a run whose person is gone: what their process left is as good as a runner's. It returns false
+// when there is nothing of the kind.
+func (r *runner) adoptShell(ctx context.Context, id string) bool {
+	left := filepath.Join(r.Opts.Dir, run.ShellDir, id)
+	if _, err := os.Stat(left); err != nil {
+		return false
+	}
+	if err := os.Rename(left, r.SpoolDir(id)); err != nil {
+		r.Opts.Log.Error("taking over a person's shell", "run", id, "error", err)
+		return false
+	}
+	adopted, err := r.adoptLeft(ctx, id)
+	if err != nil {
+		r.Opts.Log.Error("taking over a person's shell", "run", id, "error", err)
+	}
+	return adopted
 }
-
-// NotHereError says that this process is not where runs are carried out.
-type NotHereError struct {
-	Host, Dir string
-	Err       error
-}
-
-func (e *NotHereError) Error() string {
-	return fmt.Sprintf("open a shell: that is done on the machine where runs are carried out, %s, as the user that Yuba runs as. "+
-		"Here, its directory %s is of no use: %v", e.Host, e.Dir, e.Err)
-}
-
-func (e *NotHereError) Unwrap() error { return e.Err }
 
 // OpenShell carries out one run of run.OperationShell for the person at the terminal, and returns the exit code of what
 // ran there and the run's result. This process is that run's runner until it ends; should it end in any other way, the
 // machine's own runner takes over what it left.
-func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Terminal) (int, run.Result, error) {
-	opts, err := Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
-		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.withDefaults()
+func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *shell.Terminal) (int, run.Result, error) {
+	opts, err := execution.Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
+		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.WithDefaults()
 	if err != nil {
 		return 0, run.Result{}, err
 	}
 	if err := isHere(grant); err != nil {
-		return 0, run.Result{}, &NotHereError{Host: grant.Host, Dir: grant.Dir, Err: err}
+		return 0, run.Result{}, &shell.NotHereError{Host: grant.Host, Dir: grant.Dir, Err: err}
 	}
 	dir := filepath.Join(opts.Dir, run.ShellDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -76,14 +63,14 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Ter
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
-	if err := r.openStore(); err != nil {
+	if err := r.OpenStore(); err != nil {
 		return 0, run.Result{}, err
 	}
 	if err := r.buildWalls(ctx); err != nil {
 		return 0, run.Result{}, err
 	}
 	j := r.newJob(grant.ID, grant.Token)
-	j.task.Dir, j.shell.terminal = spool.Dir{Root: filepath.Join(dir, grant.ID)}, t
+	j.run.Dir, j.shell.Terminal = spool.Dir{Root: filepath.Join(dir, grant.ID)}, t
 	ctx, stop := j.mindSignals(ctx)
 	defer stop()
 	return j.serveTerminal(ctx)
@@ -110,15 +97,15 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 	needed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := j.accept(ctx, needed); err != nil {
-		return 0, j.task.result, fmt.Errorf("open a shell: %w", err)
+		return 0, j.run.Result, fmt.Errorf("open a shell: %w", err)
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.task.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
+		j.run.Fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
 	} else {
 		j.runSteps(ctx)
 	}
 	j.conclude(ctx)
-	return j.shell.terminal.exitCode, j.task.result, nil
+	return j.shell.Terminal.ExitCode, j.run.Result, nil
 }
 
 // mindSignals keeps this process alive while what runs at the terminal decides what Ctrl-C means, and has it stop, in
@@ -152,7 +139,7 @@ func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 
 // heed does what a signal asks for, and counts the wishes to end that nobody but this process could fulfil.
 func (j *job) heed(s os.Signal, wishes int) int {
-	p := j.task.stop.attached()
+	p := j.run.Stop.Attached()
 	switch {
 	case p != nil && p.Step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
 		return wishes // the terminal gave it to the shell, too
@@ -160,9 +147,9 @@ func (j *job) heed(s os.Signal, wishes int) int {
 		p.Signal(syscall.SIGHUP)
 		return wishes
 	}
-	j.task.stop.ask("it was interrupted", true)
-	if wishes == 1 && j.shell.terminal.News != nil {
-		j.shell.terminal.News("What the server does not have yet is left to the runner.")
+	j.run.Stop.Ask("it was interrupted", true)
+	if wishes == 1 && j.shell.Terminal.News != nil {
+		j.shell.Terminal.News("What the server does not have yet is left to the runner.")
 	}
 	return wishes + 1
 }

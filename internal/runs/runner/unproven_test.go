@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -360,22 +359,5 @@ resource "terraform_data" "c" {
 	want = append(want, plan.Match("terraform_data.c"))
 	if result := b.do(failing); result.Outcome != run.OutcomeFailed || !result.StateListed || cmp.Diff(want, result.StateHas) != "" {
 		t.Errorf("%+v", result)
-	}
-}
-
-// A list of a state that is cut would have everything beyond it pass for gone.
-func TestAStateWithMoreResourcesThanAResultNamesIsNotListed(t *testing.T) {
-	shown := func(n int) []byte {
-		var resources []string
-		for i := range n {
-			resources = append(resources, fmt.Sprintf(`{"address":"a.b[%d]","mode":"managed"}`, i))
-		}
-		return []byte(`{"values":{"root_module":{"child_modules":[{"resources":[` + strings.Join(resources, ",") + `]}]}}}`)
-	}
-	if list, err := shownAddresses(shown(maxResources)); err != nil || len(list) != maxResources {
-		t.Errorf("%d: %v", len(list), err)
-	}
-	if list, err := shownAddresses(shown(maxResources + 1)); err == nil {
-		t.Errorf("%d are listed as if they were all", len(list))
 	}
 }

@@ -1,0 +1,110 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+)
+
+// Options say where a runner works and with what.
+type Options struct {
+	// Dir is the runner's own directory: its lock, the server's address, the spool.
+	Dir string
+	// WorkRoot holds the stacks' working directories.
+	WorkRoot string
+	// ProviderMirror is a filesystem mirror of providers that tofu asks first; it need not exist.
+	ProviderMirror string
+	// ProviderStore is where downloaded providers are kept for all stacks; empty for none.
+	ProviderStore string
+	// ProviderUnused is how long a provider is kept there that no stack uses, ProviderBytes how large the store may be
+	// before such providers go earlier; 0 means what package providers says.
+	ProviderUnused time.Duration
+	ProviderBytes  int64
+	// Tofu is the program to run, Sandbox the yuba-sandbox that confines it.
+	Tofu    string
+	Sandbox string
+	// Tools is a directory with other versions of the tool, side by side; it need not exist.
+	Tools string
+	// Capacity is how many runs are executed at once; 0 means 2.
+	Capacity int
+	// RequireConfinement refuses to work where a wall around programs is missing.
+	RequireConfinement bool
+	Log                *slog.Logger
+	Version            string
+	// Build is the server's mark of what it started: it is named with every poll.
+	Build string
+
+	// ServerGone is how long an idle runner waits for a server that does not answer before it exits; 0 means 60 s.
+	ServerGone time.Duration
+	// MinFree is how many bytes must be free in Dir and WorkRoot before an apply begins; 0 means 64 MiB.
+	MinFree int64
+	// Reserve is how many bytes of the disks of Dir and WorkRoot runs leave to the server. Below that no run begins, and a run
+	// that filled the disk is ended. 0 means 2 % of the disk, at most 1 GiB; below 0 there is none.
+	Reserve int64
+}
+
+// AddFlags makes the options flags of a program.
+func (o *Options) AddFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Dir, "dir", "", "the runner's directory")
+	flags.StringVar(&o.WorkRoot, "work", "", "the directory of working directories")
+	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers")
+	flags.StringVar(&o.ProviderStore, "provider-store", "", "the directory that downloaded providers are kept in for all stacks; empty for none")
+	flags.DurationVar(&o.ProviderUnused, "provider-store-unused", 0, "how long a provider is kept that no stack uses")
+	flags.Int64Var(&o.ProviderBytes, "provider-store-bytes", 0, "how large the store may be before providers that no stack uses go earlier")
+	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
+	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
+	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
+	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to work where a wall around programs is missing")
+	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
+	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
+}
+
+// errMissing says that the runner was started without what it needs, by hand perhaps.
+var errMissing = errors.New("it is missing; \"yuba up\" starts the runner by itself")
+
+func (o Options) WithDefaults() (Options, error) {
+	if o.Capacity <= 0 {
+		o.Capacity = 2
+	}
+	if o.ServerGone <= 0 {
+		o.ServerGone = time.Minute
+	}
+	if o.MinFree <= 0 {
+		o.MinFree = 64 << 20
+	}
+	limits := providers.DefaultLimits()
+	o.ProviderUnused, o.ProviderBytes = cmp.Or(o.ProviderUnused, limits.Unused), cmp.Or(o.ProviderBytes, limits.Bytes)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	for name, path := range map[string]*string{"dir": &o.Dir, "work": &o.WorkRoot, "tofu": &o.Tofu, "sandbox": &o.Sandbox} {
+		if *path == "" {
+			return o, fmt.Errorf("start the runner: --%s: %w", name, errMissing)
+		}
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return o, fmt.Errorf("start the runner: %w", err)
+		}
+		*path = absolute
+	}
+	for _, path := range []*string{&o.ProviderMirror, &o.ProviderStore, &o.Tools} {
+		if *path == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return o, fmt.Errorf("start the runner: %w", err)
+		}
+		*path = absolute
+	}
+	return o, nil
+}

@@ -1,0 +1,140 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Run is what a run is to do, what came of it, and what it has to say.
+type Run struct {
+	*Equipment
+	*spool.Book
+	ID    string
+	Token string
+	Spec  run.Spec
+	// Given is the spec that came with the run, nil from a server that waits to be asked.
+	Given  *run.Spec
+	Mask   *mask.Masker
+	Log    *spool.Log
+	Logs   *spool.LogShipper
+	Result run.Result
+	Stop   Stopper
+}
+
+func New(e *Equipment, dir, id, token string) *Run {
+	t := &Run{Equipment: e, Book: spool.NewBook(dir), ID: id, Token: token}
+	t.Result.Confined = e.Walls.Complete()
+	return t
+}
+
+func (t *Run) Persist(ctx context.Context, r link.Request) (int, error) {
+	r.Token, r.Path = t.Token, "/runs/"+t.ID+r.Path
+	return t.Server.Persist(ctx, r)
+}
+
+// Warn puts a warning of the runner's own into log and result.
+func (t *Run) Warn(format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	t.Log.Warn("%s", message)
+	t.AddWarning(message)
+}
+
+const maxWarnings = 32
+
+func (t *Run) AddWarning(text string) {
+	if len(t.Result.Warnings) < maxWarnings {
+		t.Result.Warnings = append(t.Result.Warnings, t.Mask.Text(text))
+	}
+}
+
+// TakeWarnings gathers the tool's warnings, each once.
+func (t *Run) TakeWarnings(stream *plan.Stream) {
+	for _, w := range stream.Diagnostics.Warnings() {
+		text := w.String()
+		if !slices.Contains(t.Result.Warnings, text) {
+			t.AddWarning(text)
+		}
+	}
+}
+
+// Part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
+func (t *Run) Part() *run.Part {
+	p := t.Spec.Part
+	switch t.Spec.Operation {
+	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
+		if p != nil && p.Digest != "" && len(p.Paths) > 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// TreeDigest names what is in the tree. Another commit that does not touch the part that a run reads changes nothing.
+func (t *Run) TreeDigest() string {
+	if p := t.Part(); p != nil {
+		return "part:" + p.Digest
+	}
+	return t.Spec.Artifact.Digest
+}
+
+// StateLimit is the size of the largest state that the server takes.
+func (t *Run) StateLimit() int64 {
+	return cmp.Or(max(0, t.Spec.Limits.StateBytes), run.DefaultLimits().StateBytes)
+}
+
+// OwnArguments tells whether the stack's environment gives the tool's commands arguments of their own, a plan perhaps
+// others than an apply.
+func (t *Run) OwnArguments() bool {
+	return slices.ContainsFunc(t.Spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
+}
+
+func (t *Run) InterruptedStep() run.Step {
+	if t.Journal.Process == nil {
+		return run.StepPrepare
+	}
+	return t.Journal.Process.Step
+}
+
+// CheckNetwork fails where programs would have the machine's network and must not.
+func (t *Run) CheckNetwork() error {
+	if t.Spec.Limits.Network == run.NoNetwork && !t.Walls.Alone() {
+		return fault.New(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
+	}
+	return nil
+}
+
+// EndLeft returns what ends the processes that a program has left running, and says how many there were; nil where it had
+// namespaces of its own, with which the kernel has ended them.
+func (t *Run) EndLeft() func() int {
+	if t.Walls.Alone() {
+		return nil
+	}
+	return func() int {
+		ended, err := confinement.EndLeft(confinement.Mark(t.ID), fetch.LeftPatience)
+		if ended > 0 {
+			t.Log.Note("The program left %d processes running, which were ended", ended)
+		}
+		if err != nil {
+			t.Warn("what the program left running still runs: %v", err)
+		}
+		return ended
+	}
+}
+
+func (t *Run) now() time.Time { return time.Now().UTC() }

@@ -1,0 +1,306 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package initstep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/registry/modules"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
+// init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
+// nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
+
+// moduleUse is what a job has from the store of modules.
+type moduleUse struct {
+	// placed is true when modules were put in place, complete when these are all that the program calls.
+	placed, complete bool
+}
+
+// moduleWalk puts together what a program calls.
+type moduleWalk struct {
+	step   *moduleStep
+	scope  *modules.Scope
+	reader *module.CallReader
+	fetch  *fetch.Fetcher
+	// root is the root module, relative to the source.
+	root string
+	// after is when the stack got its modules the last time: what it asks for now is to be newer.
+	after time.Time
+	// had is what the stack got before and keeps, got what it gets, by calls.
+	had, got map[string]modules.Answer
+
+	list []fetch.InstalledModule
+	// packages says which package is in which place.
+	packages         []string
+	calls            int
+	bytes            int64
+	hits, downloaded int
+	// looks looks into the modules from elsewhere.
+	looks *foreignReader
+	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
+	elsewhere bool
+	why       string
+}
+
+// placeModules puts the modules that the program calls in place. A stack that has some already keeps them, and gets the same
+// ones again after a commit, until newer ones are to be looked for.
+func (m *moduleStep) placeModules(ctx context.Context) error {
+	m.used = moduleUse{}
+	scope, fetcher, why := m.moduleScope()
+	if scope == nil && why == "" || !m.run.Spec.Upgrade && m.listsModules() {
+		return nil
+	}
+	source, err := os.OpenRoot(filepath.Join(m.site.Space.Base, workspace.SourceDir))
+	if err != nil {
+		return fmt.Errorf("read which modules are called: %w", err)
+	}
+	defer source.Close()
+	ctx, cancel := m.run.Stop.Until(ctx)
+	defer cancel()
+	m.site.Space.Record.Known = nil
+	root := path.Clean("./" + strings.TrimPrefix(m.site.Space.Module, workspace.SourceDir))
+	walk := &moduleWalk{step: m, scope: scope, fetch: fetcher, had: m.site.Space.Record.Modules, got: map[string]modules.Answer{}, root: root,
+		looks:  &foreignReader{files: source.FS(), root: root},
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.Space.Tool.Name == "terraform"})}
+	if m.run.Spec.Upgrade {
+		walk.after, walk.had = m.site.Space.Record.ModulesAsked, nil
+	}
+	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
+		return m.moduleFailure(err)
+	}
+	if !walk.elsewhere {
+		return nil
+	}
+	if scope == nil {
+		m.run.Log.Note("Modules: init downloads them in the run, because %s", why)
+		return nil
+	}
+	m.site.Space.Record.ModulesAsked = time.Now()
+	return walk.finish()
+}
+
+// moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
+func (m *moduleStep) moduleFailure(err error) error {
+	if reason := m.run.Stop.Asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
+	}
+	return fault.New(fault.DiskClass(err), "put the modules in place: %w", err)
+}
+
+// listsModules tells whether the tool has made a list of modules before.
+func (m *moduleStep) listsModules() bool {
+	_, err := m.site.Space.Root.Lstat(m.site.Space.InModule(workspace.ManifestTF))
+	return err == nil
+}
+
+// visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
+func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
+	if pkg != "." {
+		if err := m.looks.module(ctx, dir); err != nil {
+			return err
+		}
+	}
+	calls, err := m.reader.Calls(dir, depth == 0)
+	if err != nil {
+		m.leave("%v", err)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		place := strings.TrimPrefix(key+"."+name, ".")
+		if m.calls++; m.calls > fetch.MaxModuleCalls || depth >= fetch.MaxModuleDepth {
+			m.leave("there are more than %d calls of modules, or more than %d on top of each other", fetch.MaxModuleCalls, fetch.MaxModuleDepth)
+			return nil
+		}
+		if calls[name].Local() {
+			err = m.local(ctx, dir, pkg, place, calls[name], depth)
+		} else {
+			err = m.remote(ctx, place, calls[name], depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *moduleWalk) leave(format string, args ...any) {
+	if m.why == "" {
+		m.why = fmt.Sprintf(format, args...)
+	}
+}
+
+// local takes in a module of the same package as the one that calls it.
+func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call module.Call, depth int) error {
+	inner := path.Join(dir, call.Source)
+	if !fs.ValidPath(inner) || strings.ContainsAny(call.Source, "?\\\x00") || pkg != "." && inner != pkg && !strings.HasPrefix(inner, pkg+"/") {
+		m.leave("the module %q is outside of its source", place)
+		return nil
+	}
+	relative, err := filepath.Rel(m.root, inner)
+	if err != nil {
+		return err
+	}
+	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
+	return m.visit(ctx, inner, pkg, place, depth+1)
+}
+
+// remote takes in a module from elsewhere.
+func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
+	if !m.elsewhere {
+		m.elsewhere = true
+		if m.scope == nil || !m.clear() {
+			return nil
+		}
+	}
+	call := modules.Call{Tool: m.step.site.Space.Tool.Name, Source: written.Source, Version: written.Version}
+	if !call.Suits() {
+		m.leave("the module %q comes from where the store does not go", place)
+		return nil
+	}
+	got, err := m.place(ctx, call, workspace.ModulesTF+"/"+place)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if fault.DiskFull(err) {
+		return err
+	}
+	if err != nil {
+		m.leave("the module %q: %v", place, err)
+		return m.step.site.Space.Remove(workspace.ModulesTF + "/" + place)
+	}
+	if got.Downloaded {
+		m.downloaded++
+	} else {
+		m.hits++
+	}
+	if !got.Fixed && m.looks.found.Moves == "" {
+		m.looks.found.Moves = place
+	}
+	pkg := path.Join(m.root, workspace.ModulesTF, place)
+	if err := m.looks.source(ctx, pkg); err != nil {
+		return err
+	}
+	dir := path.Join(workspace.ModulesTF, place, got.Dir)
+	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
+	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
+	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
+}
+
+// clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
+func (m *moduleWalk) clear() bool {
+	w := m.step.site.Space
+	if info, err := w.Root.Lstat(w.InModule(workspace.DataDirTF)); err == nil && !info.IsDir() {
+		m.leave("%s is no directory", workspace.DataDirTF)
+		return false
+	}
+	if err := errors.Join(w.Remove(workspace.ModulesTF), w.Root.MkdirAll(w.InModule(workspace.ModulesTF), 0o755)); err != nil {
+		m.leave("%v", err)
+		return false
+	}
+	return true
+}
+
+// place gets a module and puts it in its place. One that was damaged in the store is fetched again.
+func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (*modules.Module, error) {
+	const attempts = 2
+	var problem error
+	for range attempts {
+		wish := modules.Wish{Call: call, After: m.after, Fetch: m.step.moduleFetcher(m.fetch, call), Resolve: m.step.moduleResolver(m.fetch)}
+		key := m.scope.Key(call)
+		if last, had := m.had[key]; had {
+			wish.Last = &last
+		}
+		got, err := m.scope.Get(ctx, wish)
+		if err != nil {
+			return nil, err
+		}
+		m.got[key] = got.Answer
+		bytes, err := got.CopyTo(ctx, m.step.site.Space.Root.Root, m.step.site.Space.InModule(dir), fetch.MaxModuleBytes-m.bytes)
+		m.bytes += bytes
+		if !errors.Is(err, modules.ErrDamaged) {
+			return got, err
+		}
+		problem = err
+		m.step.run.Opts.Log.Warn("a module is fetched again", "error", err)
+		if err := m.step.site.Space.Remove(dir); err != nil {
+			return nil, err
+		}
+	}
+	return nil, problem
+}
+
+// finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
+func (m *moduleWalk) finish() error {
+	w := m.step.site.Space
+	if m.why != "" {
+		m.step.run.Opts.Log.Debug("modules are left to init", "run", m.step.run.ID, "why", m.step.run.Mask.Text(m.why))
+	}
+	if m.hits+m.downloaded == 0 || m.why != "" && m.step.run.Spec.Upgrade {
+		return w.Remove(workspace.ModulesTF)
+	}
+	list := fetch.ModuleList{Modules: append([]fetch.InstalledModule{{Dir: "."}}, m.list...)}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("list the modules: %w", err)
+	}
+	if err := w.Write(w.InModule(workspace.ManifestTF), text); err != nil {
+		return err
+	}
+	if w.Root.User != 0 {
+		if err := w.Root.GiveAll(w.InModule(workspace.ModulesTF), w.Root.User); err != nil {
+			return fault.New(fault.DiskClass(err), "give the modules to their user: %w", err)
+		}
+	}
+	m.step.used, w.Record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	if m.step.used.complete {
+		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
+		w.Record.Known = &workspace.KnownModules{Modules: m.looks.found, List: list.Digest()}
+	}
+	var words []string
+	if m.hits > 0 {
+		words = append(words, fmt.Sprintf("%d from the store", m.hits))
+	}
+	if m.downloaded > 0 {
+		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
+	}
+	m.step.run.Log.Note("Modules: %s", strings.Join(words, ", "))
+	if m.step.run.Modules.Crowded() {
+		go m.step.run.CollectModules()
+	}
+	return nil
+}
+
+// sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
+// a plan, least of all what is to destroy something.
+func (m *moduleStep) sameModules() bool {
+	s, known := &m.run.Spec, m.site.Space.Record.Known
+	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
+	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && m.used.complete && known != nil && known.Placed == s.Unless
+}
+
+// withdrawModules undoes what placeModules did.
+func (m *moduleStep) withdrawModules() error {
+	m.used, m.site.Space.Record.Known = moduleUse{}, nil
+	m.run.Log.Note("Init: again, without the modules that the store has")
+	return m.site.Space.Remove(workspace.ModulesTF)
+}

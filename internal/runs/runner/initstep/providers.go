@@ -1,0 +1,438 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package initstep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// providing is what a job has from the store of providers.
+type providing struct {
+	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
+	plainConfig []byte
+	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
+	openConfig []byte
+	// before is the lock file that was in place, when there was one.
+	before   []byte
+	packages []*providers.Package
+	// complete is true when these are all providers that the program needs: init has nothing to look for then.
+	complete bool
+	// chosen is true when the version of one of them was chosen here, and not by a lock file.
+	chosen bool
+}
+
+// provide has the providers that the program needs in the store, and lets init take them from there: the configuration
+// names the store, the lock file says which package of which version. What cannot be told before is left to init.
+func (s *providerStep) provide(ctx context.Context) error {
+	scope := s.downloads.providerScope()
+	if scope == nil {
+		s.sayWithoutStore()
+		return nil
+	}
+	lock, before, ok := s.readLockFile()
+	if !ok || s.bringsProviders() {
+		return nil
+	}
+	if s.run.Spec.Upgrade && !s.modules.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
+		if err := s.site.Space.Remove(workspace.DataDirTF + "/modules"); err != nil {
+			return err
+		}
+	}
+	needs, err := s.providerNeeds(ctx)
+	if err != nil {
+		return err
+	}
+	wants, complete, err := s.providerWants(needs, &lock)
+	if err != nil || len(wants) == 0 || len(wants) > maxWants {
+		return err
+	}
+	got, err := s.getProviders(ctx, scope, wants)
+	if err != nil {
+		return err
+	}
+	complete = complete && len(got) == len(wants)
+	s.providing.before, s.providing.complete = before, complete
+	s.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
+	return s.offerProviders(scope, &lock, got)
+}
+
+// sayWithoutStore says why what the stack needs is downloaded for it alone.
+func (s *providerStep) sayWithoutStore() {
+	if s.downloads.scoped.why != "" {
+		s.run.Log.Note("Providers and modules that are not here yet are downloaded for this stack alone: %s", s.downloads.scoped.why)
+	}
+}
+
+// maxWants is how many providers a program can have that are asked for one by one. No honest one has as many.
+const maxWants = 100
+
+// readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
+func (s *providerStep) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
+	text, err := s.site.Space.Read(s.site.Space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock, nil, true
+	}
+	if err == nil {
+		lock, err = providers.ParseLockFile(text)
+	}
+	return lock, text, err == nil
+}
+
+// providerNeeds reads what the program needs. Modules from elsewhere are fetched first: they have needs, too.
+func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
+	needs, err := s.readProviders()
+	if err != nil || !needs.Remote {
+		return needs, err
+	}
+	args := []string{"get", "-no-color"}
+	if s.run.Spec.Upgrade {
+		args = append(args, "-update")
+	}
+	s.run.Log.Note("Fetching modules")
+	err = s.program.InitCommand(ctx, s.site.Space.Own && s.site.Space.Named != "default", args...)
+	var f *fault.Failure
+	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
+		return needs, err
+	}
+	if err != nil { // init says what is wrong
+		return needs, nil
+	}
+	return s.readProviders()
+}
+
+func (s *providerStep) readProviders() (module.ProviderNeeds, error) {
+	w := s.site.Space
+	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
+	if err != nil {
+		return module.ProviderNeeds{}, fmt.Errorf("read which providers are needed: %w", err)
+	}
+	defer source.Close()
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
+	return module.ReadProviders(source.FS(), cmp.Or(dir, "."), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}), nil
+}
+
+// wish is what to ask the store for. Without an optional one init does as well.
+type wish struct {
+	providers.Want
+	optional bool
+}
+
+// providerWants says what to ask the store for, and whether that is all there is to be installed.
+func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers.LockFile) (wants []wish, complete bool, err error) {
+	mirrors, err := s.downloads.machineMirrors()
+	if err != nil {
+		return nil, false, err
+	}
+	mirror := allProviders(mirrors)
+	host := providers.DefaultHost(s.site.Space.Tool.Name)
+	constraints := map[providers.Address][]string{}
+	complete = needs.Unclear == "" && !needs.Others
+	for source, list := range needs.Providers {
+		a, err := providers.ParseAddress(source, host)
+		if err != nil {
+			complete = false
+			continue
+		}
+		constraints[a] = append(constraints[a], list...)
+	}
+	needed := maps.Clone(constraints)
+	if needs.Unclear != "" { // what the last init found out counts as well
+		for _, l := range lock.Locks {
+			if _, known := constraints[l.Address]; !known {
+				constraints[l.Address] = nil // any version
+			}
+		}
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(constraints), func(a, b providers.Address) int { return strings.Compare(a.String(), b.String()) }) {
+		if slices.Contains(mirror, a.String()) {
+			continue // the mirror has the first word, and which version it is the tool sees there
+		}
+		_, sure := needed[a]
+		want := wish{providers.Want{Address: a}, !sure}
+		locked := lock.Find(a)
+		if locked != nil {
+			want.LockedVersion, want.Locked = locked.Version, locked.Hashes
+		}
+		all, err := providers.ParseConstraints(constraints[a])
+		switch {
+		case err != nil:
+			complete = false
+			continue
+		case locked != nil && !s.run.Spec.Upgrade:
+			want.Version = locked.Version
+		case needs.Unclear != "":
+			continue
+		default:
+			want.Constraints = all
+		}
+		wants = append(wants, want)
+	}
+	return wants, complete && !slices.ContainsFunc(mirror, func(m string) bool { return mirrorServes(constraints, m) }), nil
+}
+
+// mirrorServes says whether a provider of the mirror is one that is needed: then init chooses its version.
+func mirrorServes(needed map[providers.Address][]string, name string) bool {
+	for a := range needed {
+		if a.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// systemMirrors are where tools look for providers that the machine's owner has put in place, unless they are told where to
+// look.
+var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins"}
+
+// ownMirrors are where they look in the stack's own directories.
+var ownMirrors = []string{"terraform.d/plugins", workspace.HomeDir + "/.terraform.d/plugins", workspace.HomeDir + "/.local/share/terraform", workspace.HomeDir + "/.local/share/opentofu"}
+
+// bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
+func (s *providerStep) bringsProviders() bool {
+	if len(s.run.Spec.CLIConfig) > 0 && fetch.InstallsProviders(s.run.Spec.CLIConfig) {
+		return false
+	}
+	for i, name := range ownMirrors {
+		if i == 0 {
+			name = s.site.Space.InModule(name)
+		}
+		if _, err := s.site.Space.Root.Lstat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
+// Yuba's, the tool is told where to look, and the system's count no longer.
+func (d *downloads) machineMirrors() ([]fetch.Origin, error) {
+	if len(d.run.Spec.CLIConfig) > 0 && fetch.InstallsProviders(d.run.Spec.CLIConfig) {
+		return nil, nil
+	}
+	own, err := fetch.Mirrored(d.run.Opts.ProviderMirror)
+	if err != nil || len(own) > 0 {
+		return []fetch.Origin{{Dir: d.run.Opts.ProviderMirror, Providers: own}}, err
+	}
+	var all []fetch.Origin
+	for _, dir := range systemMirrors {
+		found, err := fetch.Mirrored(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fetch.Origin{Dir: dir, Providers: found})
+	}
+	return all, nil
+}
+
+func allProviders(origins []fetch.Origin) []string {
+	var all []string
+	for _, o := range origins {
+		all = append(all, o.Providers...)
+	}
+	return all
+}
+
+// parallelFetches is how many providers of one program are waited for at a time.
+const parallelFetches = 4
+
+// getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
+func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
+	waiting, cancel := s.run.Stop.Until(ctx)
+	defer cancel()
+	fetch := s.downloads.fetcher().Provider
+	all, problems := make([]providers.Got, len(wants)), make([]error, len(wants))
+	var group sync.WaitGroup
+	places := make(chan struct{}, parallelFetches)
+	for i, want := range wants {
+		group.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			all[i], problems[i] = s.getProvider(waiting, scope, want.Want, fetch)
+		})
+	}
+	group.Wait()
+	var got []providers.Got
+	for _, g := range all {
+		if g.Package != nil {
+			got = append(got, g)
+			s.providing.packages = append(s.providing.packages, g.Package) // released with the job, whatever becomes of it
+		}
+	}
+	for i, err := range problems {
+		if err != nil && !errors.Is(err, providers.ErrLinked) && (!wants[i].optional || waiting.Err() != nil) {
+			return nil, s.providerFailure(ctx, wants[i].Want, err)
+		}
+	}
+	s.tellProviders(got)
+	return got, nil
+}
+
+// getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
+func (s *providerStep) getProvider(ctx context.Context, scope *providers.Scope, want providers.Want, fetch providers.Fetcher) (providers.Got, error) {
+	got, err := scope.Get(ctx, want, fetch)
+	var mismatch *providers.MismatchError
+	if err == nil || want.Version != "" || ctx.Err() != nil || errors.As(err, &mismatch) {
+		return got, err
+	}
+	last := scope.Last(ctx, want, fetch)
+	if last == nil {
+		return got, err
+	}
+	s.run.Warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
+	return providers.Got{Package: last}, nil
+}
+
+// providerFailure says what went wrong, in terms of runs.
+func (s *providerStep) providerFailure(ctx context.Context, want providers.Want, err error) error {
+	if reason := s.run.Stop.Asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
+	}
+	if ctx.Err() != nil {
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: err}
+	}
+	var mismatch *providers.MismatchError
+	if errors.As(err, &mismatch) {
+		return fault.New(run.FailureConfiguration, "%w", err)
+	}
+	class := fault.DiskClass(err)
+	if supervisor.SaysDiskFull(err) {
+		class = run.FailureDisk
+	}
+	what := want.Version
+	if what == "" {
+		what = string(want.Constraints)
+	}
+	return fault.New(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
+}
+
+// tellProviders says in log and result where the providers came from.
+func (s *providerStep) tellProviders(got []providers.Got) {
+	if len(got) == 0 {
+		return
+	}
+	use := &run.ProviderUse{}
+	var words []string
+	for _, g := range got {
+		how := "from the store"
+		if g.Downloaded {
+			how = fmt.Sprintf("downloaded (%s unpacked)", megabytes(g.Size))
+			use.Downloads, use.DownloadedBytes = use.Downloads+1, use.DownloadedBytes+g.Size
+		} else {
+			use.Hits++
+		}
+		words = append(words, fmt.Sprintf("%s %s %s", g.Address.Short(), g.Version, how))
+	}
+	s.run.Result.Providers = use
+	s.run.Log.Note("Providers: %s", strings.Join(words, ", "))
+}
+
+func megabytes(n int64) string {
+	if n < 1_000_000 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
+}
+
+// offerProviders puts lock file and configuration in place.
+func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
+	w := s.site.Space
+	if len(got) == 0 {
+		return nil
+	}
+	changed := false
+	var names []string
+	for _, g := range got {
+		changed = lock.Complete(g.Package) || changed
+		names = append(names, g.Address.String())
+		if err := forgetCopy(w, scope, g.Package); err != nil {
+			return err
+		}
+	}
+	if changed {
+		if err := w.Write(w.InModule(workspace.LockFileTF), lock.Bytes()); err != nil {
+			return err
+		}
+	}
+	plain := s.providing.plainConfig
+	if plain == nil {
+		var err error
+		if plain, err = w.Root.ReadFile(workspace.CLIConfigName); err != nil {
+			return fmt.Errorf("read %s: %w", workspace.CLIConfigName, err)
+		}
+	}
+	mirrors, err := s.downloads.machineMirrors()
+	if err != nil {
+		return err
+	}
+	places := append(mirrors, fetch.Origin{Dir: scope.Mirror(), Providers: names})
+	config, err := fetch.PlacedConfig(s.run.Spec.CLIConfig, places, s.providing.complete)
+	if err != nil {
+		return err
+	}
+	s.providing.openConfig = nil
+	if s.providing.complete && len(s.run.Spec.CLIConfig) > 0 {
+		if s.providing.openConfig, err = fetch.PlacedConfig(s.run.Spec.CLIConfig, places, false); err != nil {
+			return err
+		}
+	}
+	s.providing.plainConfig = plain
+	return w.Write(workspace.CLIConfigName, config)
+}
+
+// forgetCopy removes what an earlier init downloaded into the working directory: the tool would go on with it.
+func forgetCopy(w *workspace.Workspace, scope *providers.Scope, p *providers.Package) error {
+	relative, err := filepath.Rel(scope.Mirror(), p.Dir)
+	if err != nil {
+		return fmt.Errorf("find %s in the store: %w", p.Address, err)
+	}
+	name := w.InModule(workspace.ProvidersTF + filepath.ToSlash(relative))
+	if info, err := w.Root.Lstat(name); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // nothing is there, or nothing that can be reached
+	}
+	return w.Remove(workspace.ProvidersTF + filepath.ToSlash(relative))
+}
+
+// withdrawable says whether init may do better without the store: a version that was chosen here by less than init knows may
+// be a wrong one, modules that init fetches may need more, and the stack may have its own ways to install.
+func (p *providing) withdrawable() bool {
+	return p.plainConfig != nil && (p.chosen || p.openConfig != nil)
+}
+
+// withdrawProviders undoes what offerProviders did.
+func (s *providerStep) withdrawProviders() error {
+	w := s.site.Space
+	config := s.providing.plainConfig
+	s.providing.plainConfig, s.providing.openConfig, s.providing.complete = nil, nil, false
+	s.run.Log.Note("Init: again, without what the store has")
+	if err := errors.Join(w.Write(workspace.CLIConfigName, config), w.Remove(workspace.LockFileTF)); err != nil || s.providing.before == nil {
+		return err
+	}
+	return w.Write(w.InModule(workspace.LockFileTF), s.providing.before)
+}
+
+// ReleaseProviders lets go of what the job held.
+func (s *Step) ReleaseProviders() {
+	for _, p := range s.providers.providing.packages {
+		p.Release()
+	}
+	s.providers.providing.packages = nil
+}

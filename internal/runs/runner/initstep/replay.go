@@ -1,0 +1,123 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package initstep
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initcache"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
+func (s *Step) planComes() bool {
+	return s.run.Spec.Operation == run.OperationPlan || s.run.Spec.Operation == run.OperationPlanAndApply
+}
+
+// keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
+// told, and why.
+func (s *Step) keepKey() (key, why string) {
+	w := s.site.Space
+	switch {
+	case !s.planComes():
+		return "", "no plan comes next"
+	case s.run.Spec.Backend.Kind != run.BackendManaged:
+		return "", "the backend is the stack's own"
+	case len(s.run.Spec.CLIConfig) > 0 || len(s.run.Spec.Backend.Settings) > 0:
+		return "", "the tool is configured by the stack"
+	}
+	for _, e := range s.run.Spec.Env {
+		// Any other setting may be one of init's.
+		if strings.HasPrefix(e.Name, "TF_") && !strings.HasPrefix(e.Name, "TF_VAR_") && !strings.HasPrefix(e.Name, "TF_LOG") {
+			return "", "the environment has " + e.Name
+		}
+	}
+	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
+	if err != nil {
+		return "", err.Error()
+	}
+	defer source.Close()
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.Module, workspace.SourceDir), "/")
+	required, err := module.ReadRequirements(source.FS(), cmp.Or(dir, "."), module.ReadOptions{Skip: workspace.OverrideTF, Terraform: w.Tool.Name == "terraform"})
+	if err != nil {
+		return "", err.Error()
+	}
+	config, err := w.Root.ReadFile(workspace.CLIConfigName)
+	if err != nil {
+		return "", err.Error()
+	}
+	lockFile, err := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err.Error()
+	}
+	hash := sha256.New()
+	for _, part := range []any{required.Digest, w.Tool.Identity, s.run.Spec.Backend.Override, w.Named, lockFile, s.run.Spec.Upgrade && len(lockFile) > 0, config} {
+		text := execution.Encode(part)
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), ""
+}
+
+// replay puts what an init of the same things left in place; false when there is none, or the mirror has changed since.
+func (s *Step) replay(key string) (bool, error) {
+	kept := s.run.Inits.Get(key)
+	if kept == nil {
+		return false, nil
+	}
+	if !kept.Current() {
+		s.run.Inits.Drop(key)
+		return false, nil
+	}
+	if err := kept.Place(s.site.Space); err != nil {
+		return false, err
+	}
+	for _, warning := range kept.Warnings {
+		s.run.AddWarning(warning)
+	}
+	return true, nil
+}
+
+// keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
+// empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
+// everybody.
+func (s *Step) keep(key string) {
+	if !s.site.Space.Unpacked {
+		return
+	}
+	var warnings []string
+	for _, d := range s.program.InitSaid {
+		if d.Summary != supervisor.LockFileSummary { // whatever else init has to say, each stack is to hear from init itself
+			return
+		}
+		warnings = append(warnings, d.String())
+	}
+	if kept := initcache.Read(s.site.Space, s.downloads.mirrors()); kept != nil {
+		kept.Warnings = warnings
+		s.run.Inits.Put(key, kept)
+	}
+}
+
+// mirrors are the directories that providers are linked from.
+func (d *downloads) mirrors() []string {
+	var dirs []string
+	if d.run.Opts.ProviderMirror != "" {
+		dirs = append(dirs, d.run.Opts.ProviderMirror)
+	}
+	if scope := d.providerScope(); scope != nil {
+		dirs = append(dirs, scope.Mirror())
+	}
+	return dirs
+}

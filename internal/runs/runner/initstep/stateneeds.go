@@ -1,0 +1,155 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package initstep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+)
+
+// PlaceState puts the current state where the local backend looks for it. A stack with a backend of its own has none.
+func (s *Step) PlaceState(ctx context.Context) error {
+	if s.run.Spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	fetched := s.keeper.CurrentState(ctx)
+	state, err := fetched.Data, fetched.Err
+	var r *link.Refusal
+	if errors.As(err, &r) {
+		class := r.Problem.Class
+		if class == "" {
+			class = run.FailureState
+		}
+		return fault.New(class, "get the state: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("get the state: %w", err)
+	}
+	if err := s.keeper.HeedLeftState(state); err != nil {
+		return err
+	}
+	w := s.site.Space
+	if err := w.Root.MkdirAll(path.Dir(w.InModule(w.StateIn())), 0o700); err != nil {
+		return fault.New(fault.DiskClass(err), "place the state: %w", err)
+	}
+	if s.keeper.StateFetched = fetched.Status; fetched.Status == http.StatusNoContent {
+		s.keeper.GivenState = run.NoState
+		return s.keeper.PlaceEmptyState()
+	}
+	if !spool.Complete(state) {
+		return fault.New(run.FailureState, "place the state: what the server sent is not a state")
+	}
+	s.keeper.GivenState = spool.Digest(state)
+	s.run.Lock()
+	s.run.Journal.Initial, s.run.Journal.Serial = s.keeper.GivenState, spool.SerialOf(state)
+	s.run.Unlock()
+	if err := w.Write(w.InModule(w.StateIn()), state); err != nil {
+		return err
+	}
+	return s.initForState(ctx, state)
+}
+
+// A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
+// knows that only if it sees the state, which is placed after it (see steps); so where one is missing init runs again.
+
+// stateProviders are the providers of the resources in a state, each once. A resource names its own as
+// "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module that it was configured in, if any. The text is searched and
+// not parsed: each look for drift comes by here, and states can be large.
+func stateProviders(state []byte) []string {
+	var names []string
+	opening, closing := []byte(`provider[\"`), []byte(`\"]`)
+	for at := 0; ; {
+		next := bytes.Index(state[at:], opening)
+		if next < 0 {
+			return names
+		}
+		begin := at + next
+		at = begin + len(opening)
+		end := bytes.Index(state[at:min(len(state), at+maxAddress)], closing)
+		if end < 0 || !valueOfProvider(state[:begin]) {
+			continue
+		}
+		if name := state[at : at+end]; !slices.Contains(names, string(name)) && bytes.IndexByte(name, '"') < 0 {
+			names = append(names, string(name))
+		}
+	}
+}
+
+// maxAddress is longer than any provider's address.
+const maxAddress = 1 << 10
+
+// valueOfProvider tells whether what comes next is in the value of "provider", and not in any other text.
+func valueOfProvider(before []byte) bool {
+	quote := bytes.LastIndexByte(before, '"')
+	if quote < 0 || bytes.IndexByte(before[quote:], '\\') >= 0 {
+		return false
+	}
+	key, isValue := bytes.CutSuffix(bytes.TrimRight(before[:quote], " \t\r\n"), []byte(":"))
+	return isValue && bytes.HasSuffix(bytes.TrimRight(key, " \t\r\n"), []byte(`"provider"`))
+}
+
+// builtIn is the host of the providers that are part of the tool.
+const builtIn = "terraform.io/builtin/"
+
+// missingProviders are the providers of a state that the lock file does not have. In an encrypted state there are none to
+// be seen. One of terraform's registry is as good in OpenTofu's: tofu takes the one for the other.
+func missingProviders(state, lockFile []byte) []string {
+	var missing []string
+	locked := func(name string) bool { return strings.Contains(string(lockFile), `provider "`+name+`"`) }
+	for _, name := range stateProviders(state) {
+		rest, ofTerraform := strings.CutPrefix(name, "registry.terraform.io/")
+		if strings.HasPrefix(name, builtIn) || locked(name) || ofTerraform && locked("registry.opentofu.org/"+rest) {
+			continue
+		}
+		missing = append(missing, name)
+	}
+	return missing
+}
+
+// initForState runs init with the state in its sight, when that needs providers which nothing else does.
+func (s *Step) initForState(ctx context.Context, state []byte) error {
+	w := s.site.Space
+	switch s.run.Spec.Operation {
+	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
+	default: // a provider that is nowhere to be had any more may be why somebody changes the state by hand
+		return nil
+	}
+	lockFile, _ := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile) // without one all are missing
+	missing := missingProviders(state, lockFile)
+	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.Record.NotNeeded, name) }) {
+		return nil
+	}
+	s.run.Log.Note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
+	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
+		return ofInit(err)
+	}
+	lockFile, _ = w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile)
+	w.Record.NotNeeded = missingProviders(state, lockFile)
+	return ofInit(w.Save())
+}
+
+// runInitWithState runs init where the state is. The backend is the same, so that there is no state to move.
+func (s *Step) runInitWithState(ctx context.Context) (initflow.Event, error) {
+	w := s.site.Space
+	s.run.Result.Init, w.Record.Unproven = run.InitRan, ""
+	if s.providers.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
+		if err := w.Write(workspace.CLIConfigName, s.providers.providing.openConfig); err != nil {
+			return initflow.Event{}, err
+		}
+	}
+	return s.endInit(s.program.InitCommand(ctx, false, s.initArgs()...))
+}

@@ -1,0 +1,228 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package initstep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Step acts for the machine of package initflow.
+type Step struct {
+	run       *execution.Run
+	site      *execution.Site
+	keeper    *custody.Keeper
+	program   *supervisor.Supervisor
+	downloads *downloads
+	modules   *moduleStep
+	providers *providerStep
+	// initState is how far init has come; initKey names what this run's init depends on, empty when that is not known.
+	initState initflow.State
+	initKey   string
+}
+
+// New makes the step, and has the supervisor let programs execute the providers that init links.
+func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor) *Step {
+	d := &downloads{run: t, site: at}
+	m := &moduleStep{run: t, site: at, program: program, downloads: d}
+	program.Mirrors = d.mirrors
+	return &Step{run: t, site: at, keeper: keeper, program: program, downloads: d, modules: m,
+		providers: &providerStep{run: t, site: at, program: program, downloads: d, modules: m}}
+}
+
+// Init makes the working directory ready for the tool. What it does next is decided by package initflow.
+func (s *Step) Init(ctx context.Context) error {
+	w := s.site.Space
+	intact, err := s.checkInit()
+	if err != nil {
+		return err
+	}
+	same := intact && !s.run.Spec.Upgrade && w.Record.Init == s.initDigest(s.run.Spec.LockFile)
+	return s.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
+		Unchanged: same && (w.Record.Unproven == "" || s.planComes()), Unproven: w.Record.Unproven != ""})
+}
+
+// errLostInit is what init ends with when the machine has no next step for what happened.
+var errLostInit = errors.New("init does not know how to go on. This is a bug in Yuba")
+
+// driveInit acts as the machine decides until init has ended.
+func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
+	var problem error
+	for {
+		var action initflow.Action
+		s.initState, action = initflow.Next(s.initState, event)
+		switch action {
+		case initflow.Finish:
+			return nil
+		case initflow.Reuse:
+			return s.reuseInit()
+		case initflow.Skip:
+			return s.skipPlan()
+		case initflow.Fail:
+			return cmp.Or(problem, errLostInit)
+		}
+		if event, problem = s.actInit(ctx, action); problem != nil && event.Kind == "" {
+			event.Kind = initflow.Broke
+		}
+	}
+}
+
+// actInit carries out one action and says what came of it. An error without a kind of event is not the program's.
+func (s *Step) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
+	done := initflow.Event{Kind: initflow.Done}
+	switch action {
+	case initflow.Hold:
+		if !s.site.Space.Initialised() || !s.providers.keepProviders() {
+			return initflow.Event{Kind: initflow.Gone}, nil
+		}
+		return done, nil
+	case initflow.Prepare:
+		return s.prepareInit(ctx)
+	case initflow.Replay:
+		return s.replayInit()
+	case initflow.Record:
+		return done, s.recordInit()
+	case initflow.Keep:
+		s.keep(s.initKey)
+		return done, nil
+	case initflow.Undo:
+		return done, s.undoReplay(ctx)
+	case initflow.Select:
+		return s.endInit(s.selectWorkspace(ctx))
+	case initflow.RunWithState:
+		return s.runInitWithState(ctx)
+	}
+	if err := s.beforeInit(action); err != nil {
+		return initflow.Event{}, err
+	}
+	return s.runInit(ctx)
+}
+
+// reuseInit goes on with what the last init left.
+func (s *Step) reuseInit() error {
+	s.run.Log.Note("Init: nothing has changed since the last one")
+	s.run.Result.Init = run.InitUnchanged
+	s.tellModules()
+	return s.reportLockFile()
+}
+
+// skipPlan ends a run that was to plan only if modules have moved.
+func (s *Step) skipPlan() error {
+	s.run.Log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+	s.run.Result.SameModules = true
+	return cmp.Or(s.site.Space.Save(), execution.ErrFinished)
+}
+
+// prepareInit puts in place what init starts from: the lock file, and the modules and providers of the stores.
+func (s *Step) prepareInit(ctx context.Context) (initflow.Event, error) {
+	w := s.site.Space
+	if w.Record.Init != "" {
+		w.Record.Init = ""
+		if err := w.Save(); err != nil {
+			return initflow.Event{}, err
+		}
+	}
+	if err := s.freshLockFile(); err != nil {
+		return initflow.Event{}, err
+	}
+	if err := s.modules.placeModules(ctx); err != nil {
+		return initflow.Event{}, err
+	}
+	if s.modules.sameModules() {
+		return initflow.Event{Kind: initflow.Done, SameModules: true}, nil
+	}
+	if err := s.providers.provide(ctx); err != nil {
+		return initflow.Event{}, err
+	}
+	var why string
+	if s.initKey, why = s.keepKey(); s.initKey == "" {
+		s.run.Opts.Log.Debug("init is for this run alone", "run", s.run.ID, "why", why)
+	}
+	return initflow.Event{Kind: initflow.Done, Shareable: s.initKey != ""}, nil
+}
+
+// replayInit puts a kept init in place, if there is one.
+func (s *Step) replayInit() (initflow.Event, error) {
+	replayed, err := s.replay(s.initKey)
+	if err != nil || !replayed {
+		return initflow.Event{Kind: initflow.Gone, Unpacked: s.site.Space.Unpacked}, err
+	}
+	s.run.Log.Note("Init: as for the same requirements before")
+	s.run.Result.Init, s.site.Space.Record.Unproven = run.InitReplayed, s.initKey
+	return initflow.Event{Kind: initflow.Done}, nil
+}
+
+// BlamesInit tells whether the process, the first one after a replay, failed in a way that init might have reported or
+// prevented: with an error that is not a resource's.
+func (s *Step) BlamesInit(stream *plan.Stream, e process.Exit) bool {
+	if !s.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
+		return false
+	}
+	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
+}
+
+// ProveInit notes that a process succeeded with a replayed init.
+func (s *Step) ProveInit(e process.Exit) error {
+	if !s.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
+		return nil
+	}
+	s.site.Space.Record.Unproven = ""
+	return s.site.Space.Save()
+}
+
+// InitAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
+func (s *Step) InitAfterAll(ctx context.Context) error {
+	w := s.site.Space
+	s.run.Log.Note("Plan failed with cached init; re-running init and retrying")
+	state, err := w.Read(w.InModule(w.StateIn()), custody.MaxState)
+	there := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(run.FailureState, "run init after all: read the state: %w", err)
+	}
+	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
+		return ofInit(err)
+	}
+	if !there {
+		return nil
+	}
+	if err := w.Root.MkdirAll(path.Dir(w.InModule(w.StateIn())), 0o700); err != nil {
+		return fault.New(fault.DiskClass(err), "place the state: %w", err)
+	}
+	return w.Write(w.InModule(w.StateIn()), state)
+}
+
+// ofInit says that a failure in another step is init's.
+func ofInit(err error) error {
+	var f *fault.Failure
+	if errors.As(err, &f) && f.Step == "" {
+		f.Step = run.StepInit
+	}
+	return err
+}
+
+// undoReplay removes a kept init that did not work, here and from memory, and prepares for a run of init.
+func (s *Step) undoReplay(ctx context.Context) error {
+	w := s.site.Space
+	s.run.Inits.Drop(w.Record.Unproven)
+	w.Record.Init = ""
+	if err := errors.Join(w.Save(), w.Remove(workspace.DataDirTF, workspace.StateName, workspace.StatesName), s.freshLockFile()); err != nil {
+		return err
+	}
+	return s.providers.provide(ctx)
+}

@@ -1,0 +1,117 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+)
+
+// TakeOverShell ends what the person left running. Its states are taken after that.
+func (s *Step) TakeOverShell() error {
+	s.endLeftovers()
+	if !s.run.Journal.ApplyStarted {
+		return &fault.Failure{Step: s.run.InterruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
+	}
+	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
+		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
+}
+
+// endLeftovers ends what was started from the shell and still runs: it must not work on a state whose lock is given back.
+// Everything gets SIGTERM, which tofu takes as a wish to stop in good order, and SIGKILL after the grace period.
+func (s *Step) endLeftovers() {
+	left := processesOf(s.run.ID)
+	if len(left) > 0 {
+		s.run.Log.Warn("What was started from the shell still runs and is asked to stop")
+	}
+	deadline := time.Now().Add(time.Duration(s.run.Spec.Limits.Grace))
+	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything
+	for ; len(left) > 0; left = processesOf(s.run.ID) {
+		late := time.Now().After(deadline)
+		for pid, p := range left {
+			if _, child := left[p.parent]; late || !child && !asked[pid] {
+				p.end(late)
+				asked[pid] = true
+			}
+		}
+		for _, p := range left {
+			p.await(deadline)
+		}
+	}
+	if end := s.run.EndLeft(); end != nil { // what has taken the shell's mark off has the run's
+		end()
+	}
+}
+
+// leftover is a process that was started from a shell.
+type leftover struct {
+	process confinement.Held
+	parent  int
+}
+
+// processesOf finds the processes whose environment has the shell's mark, this one and the dead left out.
+func processesOf(id string) map[int]leftover {
+	found := map[int]leftover{}
+	mark := append([]byte{0}, shellMark(id)...)
+	entries, _ := os.ReadDir("/proc") // without it nothing is found
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		process, alive := confinement.Hold(pid)
+		if !alive {
+			continue
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		whole := append(append([]byte{0}, env...), 0)
+		if err != nil || !bytes.Contains(whole, append(mark, 0)) {
+			process.Release()
+			continue
+		}
+		found[pid] = leftover{process: process, parent: parentOf(pid)}
+	}
+	return found
+}
+
+// parentOf is field 4 of /proc/PID/stat.
+func parentOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1])) // zero is nobody's
+	return parent
+}
+
+func (p leftover) end(kill bool) {
+	signal := unix.SIGTERM
+	if kill {
+		signal = unix.SIGKILL
+	}
+	p.process.Signal(signal)
+}
+
+// lookEvery is how often it is looked for what those that end have started meanwhile.
+const lookEvery = time.Second
+
+// await waits for the end of the process, for a while.
+func (p leftover) await(deadline time.Time) {
+	defer p.process.Release()
+	p.process.Await(min(lookEvery, max(time.Until(deadline), 10*time.Millisecond)))
+}

@@ -1,0 +1,69 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+)
+
+// review asks the server for its word on a plan with changes; only one that passed is kept or applied.
+func (s *planStep) review(ctx context.Context) error {
+	if !s.run.Result.Plan.Changes {
+		return nil
+	}
+	reviewed := func(ctx context.Context) error { return s.ask(ctx, run.StepPlan, "review the plan") }
+	if err := s.aside(ctx, reviewed); err != nil {
+		return err
+	}
+	if s.run.Spec.Operation == run.OperationPlan {
+		return s.shipPlan(ctx)
+	}
+	return nil
+}
+
+// mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
+func (s *planStep) mayApply(ctx context.Context) error {
+	if err := s.checkFree(); err != nil {
+		return err
+	}
+	return s.ask(ctx, run.StepApply, "ask whether to apply")
+}
+
+// ask waits for the server's word on whether a step may begin.
+func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) error {
+	var answer run.ContinueResponse
+	waiting, cancel := s.run.Stop.Until(ctx)
+	defer cancel()
+	_, err := s.run.Persist(waiting, link.Request{Method: http.MethodPost, Path: "/continue", Into: &answer,
+		Body: execution.Encode(run.ContinueRequest{Step: about, Plan: s.run.Result.Plan, State: s.keeper.GivenState})})
+	var r *link.Refusal
+	switch {
+	case errors.As(err, &r):
+		return &fault.Failure{Step: about, Class: r.Problem.Class, Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s: %w", attempt, err)}
+	case err != nil && ctx.Err() == nil:
+		return &fault.Failure{Step: about, Outcome: run.OutcomeCanceled, Err: errors.New("stopped before the apply: " + s.run.Stop.Asked())}
+	case err != nil:
+		return &fault.Failure{Step: about, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("%s: %w", attempt, err)}
+	case answer.Go:
+		return nil
+	}
+	outcome := answer.Outcome
+	if outcome == "" {
+		outcome = run.OutcomeCanceled
+	}
+	if outcome == run.OutcomeSucceeded {
+		s.run.Log.Note("Not applied: %s", answer.Reason)
+		return execution.ErrFinished
+	}
+	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(cmp.Or(answer.Reason, "the server said not to go on"))}
+}

@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, or
+// take over what the program says it should, and what comes of it is what the program says. So plan and apply are one call of the tool. The server is asked before it
+// begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
+
+// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
+func (s *applyStep) mayBeDirect() bool {
+	spec := &s.run.Spec
+	return spec.Direct && !s.run.OwnArguments() && spec.Operation == run.OperationPlanAndApply && spec.Purpose == run.PurposeDeploy && !spec.Destroy &&
+		spec.Backend.Kind == run.BackendManaged && !spec.Review && !spec.Describe && !spec.RefreshOnApply && !spec.ReadOutputs && !spec.ReadResources
+}
+
+// beginDirect asks whether to apply, when the run is one that plans and applies in one go.
+func (s *applyStep) beginDirect(ctx context.Context) error {
+	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
+	if !s.mayBeDirect() || s.keeper.StateFetched != http.StatusNoContent || s.run.Journal.Initial == "" {
+		return execution.ErrNotThisStep
+	}
+	if err := s.planning.mayApply(ctx); err != nil {
+		return err
+	}
+	s.program.Direct = true
+	return nil
+}
+
+// applyDirect plans and applies with one process. It is the end of the run.
+func (s *applyStep) applyDirect(ctx context.Context) error {
+	if !s.program.Direct {
+		return execution.ErrNotThisStep
+	}
+	varFiles, err := s.site.CheckedVarFiles()
+	if err != nil {
+		return err
+	}
+	c := supervisor.Command{Step: run.StepApply, States: true, Reserve: supervisor.OutputReserve + 3*s.site.StateSize()}
+	c.Args = []string{"apply", "-auto-approve", "-json", "-input=false", "-no-color"}
+	for _, target := range s.run.Spec.Targets {
+		c.Args = append(c.Args, "-target="+target)
+	}
+	c.Args = slices.Concat(c.Args, parallelism(&s.run.Spec), varFiles)
+	if err := s.program.BeginApply(); err != nil {
+		return err
+	}
+	s.run.Log.Note("Plan and apply in one go: nothing exists yet")
+	stream, e, err := s.program.Tofu(ctx, c)
+	if err == nil && s.beganNothing(stream) && s.init.BlamesInit(stream, e) {
+		if err := s.init.InitAfterAll(ctx); err != nil {
+			s.takeBackApply()
+			return err
+		}
+		stream, e, err = s.program.Tofu(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	s.run.TakeWarnings(stream)
+	if err := s.judgeDirect(c, stream, e); err != nil {
+		return err
+	}
+	if err := s.init.ProveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
+		s.run.Warn("%v", err)
+	}
+	return execution.ErrFinished
+}
+
+// beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
+func (s *applyStep) beganNothing(stream *plan.Stream) bool {
+	s.run.Lock()
+	defer s.run.Unlock()
+	return !stream.Begun && !stream.ApplyDone && s.run.Journal.States == 0 && len(s.keeper.RescuedState) == 0
+}
+
+// judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
+// count.
+func (s *applyStep) judgeDirect(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
+	if stream.PlanDone {
+		s.planning.setPlan(supervisor.PlannedSoFar(stream))
+	}
+	explained := len(stream.Errors()) > 0
+	switch {
+	case stream.ApplyDone && supervisor.FoundNothing(stream) && !explained && (e.Code == 0 || !e.Known):
+		s.takeBackApply()
+		return nil
+	case s.beganNothing(stream) && (explained && e.Signal == 0 || e.Known && (!stream.PlanDone || e.Interrupted != "")):
+		s.takeBackApply()
+		if !e.Known {
+			e.Code, e.Known = 1, true
+		}
+		err := s.program.Verdict(supervisor.Command{Step: run.StepPlan}, stream, e)
+		var f *fault.Failure
+		if errors.As(err, &f) {
+			f.Step = run.StepPlan
+		}
+		return err
+	}
+	return s.judgeApply(c, stream, e)
+}
+
+// takeBackApply is for an apply that is over and did nothing.
+func (s *applyStep) takeBackApply() {
+	s.run.Lock()
+	defer s.run.Unlock()
+	s.run.Journal.ApplyStarted, s.run.Result.ApplyStarted = false, false
+	s.nothingDone = true
+	s.run.SaveJournal()
+}

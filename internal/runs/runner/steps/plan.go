@@ -1,0 +1,186 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// planStep makes the plan, shows it, and asks whether to go on.
+type planStep struct {
+	run     *execution.Run
+	site    *execution.Site
+	keeper  *custody.Keeper
+	program *supervisor.Supervisor
+	locks   *supervisor.Locks
+	init    *initstep.Step
+	// aside does what waits for others, and lets another run work meanwhile.
+	aside func(context.Context, func(context.Context) error) error
+	// held is the plan that is shown and applied.
+	held workspace.Plan
+}
+
+// maxDrift is how many drifted addresses a result names.
+const maxDrift = 100
+
+// planCommand is the call that plans what the spec says.
+func (s *planStep) planCommand(out string) (supervisor.Command, error) {
+	args := []string{"plan", "-json", "-input=false", "-no-color", "-detailed-exitcode", "-out=" + out}
+	if s.run.Spec.Backend.Kind == run.BackendManaged {
+		args = append(args, "-lock=false") // the state is a snapshot that nobody else writes to
+	} else {
+		args = append(args, lockArgs(&s.run.Spec, s.run.Spec.NoPlanLock)...)
+	}
+	if s.run.Spec.Destroy {
+		args = append(args, "-destroy")
+	}
+	for _, target := range s.run.Spec.Targets {
+		args = append(args, "-target="+target)
+	}
+	varFiles, err := s.site.CheckedVarFiles()
+	return supervisor.Command{Step: run.StepPlan, Args: slices.Concat(args, parallelism(&s.run.Spec), varFiles)}, err
+}
+
+// lockArgs say how to treat the lock of an own backend.
+func lockArgs(spec *run.Spec, without bool) []string {
+	switch timeout := time.Duration(spec.LockTimeout); {
+	case without:
+		return []string{"-lock=false"}
+	case timeout > 0:
+		return []string{"-lock-timeout=" + timeout.String()}
+	}
+	return nil
+}
+
+func parallelism(spec *run.Spec) []string {
+	if spec.Parallelism <= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("-parallelism=%d", spec.Parallelism)}
+}
+
+// plan makes the plan and says what it would change.
+func (s *planStep) plan(ctx context.Context) error {
+	c, err := s.planCommand(s.site.Space.PlanPath())
+	if err != nil {
+		return err
+	}
+	stream, e, err := s.afterInit(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.run.TakeWarnings(stream)
+	if err := s.program.Verdict(c, stream, e, 0, 2); err != nil {
+		return err
+	}
+	result := &run.PlanResult{Changes: e.Code == 2, Counts: run.Counts(stream.Planned)}
+	result.Fates, result.FatesTotal = supervisor.HeardFates(stream)
+	for _, change := range stream.Drift[:min(len(stream.Drift), maxDrift)] {
+		result.Drift = append(result.Drift, change.Address)
+	}
+	if !result.Changes && (!s.run.Spec.Describe || s.run.Spec.Purpose == run.PurposeDrift) {
+		// A look at the world that finds nothing leaves nothing to be read.
+		s.setPlan(result)
+		return s.unchanged(ctx)
+	}
+	if s.held, err = s.site.Space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenPlan, s.planLimit()); err != nil {
+		return err
+	}
+	result.Digest, result.Size = s.held.Digest, s.held.Size
+	s.setPlan(result)
+	if result.Changes && s.run.Spec.Operation == run.OperationPlan {
+		s.site.Space.ListMade(result.Digest)
+	}
+	if result.Changes && s.run.Spec.Operation == run.OperationPlan && !s.run.Spec.Review {
+		return s.shipPlan(ctx)
+	}
+	return nil
+}
+
+// afterInit runs the first process that works with what init left. When it fails and init was left out, that may be why.
+func (s *planStep) afterInit(ctx context.Context, c supervisor.Command) (*plan.Stream, process.Exit, error) {
+	stream, e, err := s.program.Tofu(ctx, c)
+	if err == nil {
+		stream, e, err = s.locks.PastLeftLock(ctx, c, stream, e)
+	}
+	if err != nil {
+		return stream, e, err
+	}
+	if !s.init.BlamesInit(stream, e) {
+		return stream, e, s.init.ProveInit(e)
+	}
+	if err := s.init.InitAfterAll(ctx); err != nil {
+		return nil, process.Exit{}, err
+	}
+	return s.program.Tofu(ctx, c)
+}
+
+func (s *planStep) setPlan(result *run.PlanResult) {
+	s.run.Result.Plan = result
+	s.run.Lock()
+	defer s.run.Unlock()
+	s.run.Journal.Plan = result
+	if result.Changes { // one that changes nothing is worth nothing to the next runner
+		s.run.SaveJournal()
+	}
+}
+
+// shipPlan gives the saved plan to the server.
+func (s *planStep) shipPlan(ctx context.Context) error {
+	data, err := s.site.Space.ReadPlan(s.held)
+	if err != nil {
+		return err
+	}
+	return s.ship(ctx, "the saved plan", "/plan", data)
+}
+
+// ship gives the plan, or what is shown of it, to the server, and says which plan it is.
+func (s *planStep) ship(ctx context.Context, what, path string, data []byte) error {
+	_, err := s.run.Persist(ctx, link.Request{Method: http.MethodPut, Path: path, Body: data, Header: map[string]string{run.HeaderPlanDigest: s.held.Digest}})
+	var r *link.Refusal
+	if errors.As(err, &r) {
+		return fault.New(r.Problem.Class, "store %s: %w", what, err)
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", what, err)
+	}
+	return nil
+}
+
+// showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only. Without a
+// timeout the run's own limits it.
+func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.Duration) ([]byte, error) {
+	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-json", "-no-color", s.site.Space.PlanFile(p)}, Timeout: timeout}
+	var shown []byte
+	err := s.site.Space.ByInitsProviders(func() (err error) {
+		shown, err = s.program.Document(ctx, c, 4*s.planLimit())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shown, s.site.Space.UnchangedPlan(p)
+}
+
+// planLimit is the size of the largest plan that the server takes.
+func (s *planStep) planLimit() int64 {
+	return cmp.Or(max(0, s.run.Spec.Limits.PlanBytes), run.DefaultLimits().PlanBytes)
+}

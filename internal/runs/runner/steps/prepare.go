@@ -1,0 +1,161 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+)
+
+// prepareStep makes the working directory what the run's spec says.
+type prepareStep struct {
+	run     *execution.Run
+	site    *execution.Site
+	keeper  *custody.Keeper
+	program *supervisor.Supervisor
+}
+
+// prepare makes the working directory what the spec says, and nothing else.
+func (s *prepareStep) prepare(ctx context.Context) error {
+	if s.run.Spec.Protocol > run.ProtocolVersion {
+		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", s.run.Spec.Protocol, run.ProtocolVersion)
+	}
+	if err := s.checkReserve(); err != nil {
+		return err
+	}
+	found, err := s.run.Tools.Find(ctx, s.run.Spec.Tool)
+	s.run.Result.ToolVersion, s.run.Result.ToolName = found.Version, found.Name
+	if err != nil {
+		return err
+	}
+	if s.site.Space, err = s.run.Area.Open(s.site.Order(), s.site.TakeClaim()); err != nil {
+		return err
+	}
+	s.site.Space.Tool = found
+	for _, part := range []func(context.Context) error{s.keeper.KeepLeftState, s.placeSource, s.placeFiles, s.makeTemp} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	s.site.Space.Env = s.program.Environment()
+	return nil
+}
+
+// placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
+func (s *prepareStep) placeSource(ctx context.Context) error {
+	w := s.site.Space
+	if w.Record.UID != s.run.Spec.Stack.UID { // a stack of the same name that is gone
+		for _, name := range []string{workspace.SourceDir, workspace.HomeDir, workspace.TempDir, workspace.PlanDir, workspace.GivenDir, workspace.RecordName, workspace.LockName, workspace.InitListName, workspace.MadeName} {
+			if err := w.Root.RemoveAll(name); err != nil {
+				return fault.New(fault.DiskClass(err), "clear the working directory of an earlier %s: %w", s.run.Spec.Stack, err)
+			}
+		}
+		w.Record = workspace.Record{UID: s.run.Spec.Stack.UID}
+		if err := w.Settle(0); err != nil {
+			return err
+		}
+	}
+	if err := w.Root.RemoveAll(workspace.HomeDir); err != nil { // nothing of an earlier run speaks to this one
+		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", s.run.Spec.Stack, err)
+	}
+	if err := s.syncTree(ctx); err != nil {
+		return err
+	}
+	info, err := w.Root.Stat(w.Module)
+	if err != nil || !info.IsDir() {
+		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", s.run.Spec.Artifact.Revision, s.run.Spec.Path)
+	}
+	for _, name := range []string{workspace.PlanDir, workspace.GivenDir} { // what is there is of a run whose end nobody saw
+		if err := w.Root.RemoveAll(name); err != nil {
+			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
+		}
+	}
+	for _, name := range []string{workspace.HomeDir, workspace.PlanDir, workspace.GivenDir} {
+		if err := w.Root.MkdirAll(name, 0o700); err != nil {
+			return fault.New(fault.DiskClass(err), "make %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
+func (s *prepareStep) placeFiles(context.Context) error {
+	w := s.site.Space
+	if err := w.ClearSecrets(); err != nil {
+		return err
+	}
+	if err := w.Remove(workspace.OverrideTF); err != nil {
+		return err
+	}
+	if s.run.Spec.Backend.Override != "" {
+		if err := w.Write(w.InModule(workspace.OverrideTF), []byte(s.run.Spec.Backend.Override)); err != nil {
+			return err
+		}
+	}
+	if len(s.run.Spec.Variables) > 0 {
+		values := make(map[string]json.RawMessage, len(s.run.Spec.Variables))
+		for name, v := range s.run.Spec.Variables {
+			values[name] = v.Value
+		}
+		text, err := json.Marshal(values)
+		if err != nil {
+			return fault.New(run.FailureConfiguration, "write the variables: one of their values is not JSON")
+		}
+		if err := w.Write(w.InModule(workspace.TfvarsName), text); err != nil {
+			return err
+		}
+	}
+	config, err := fetch.CLIConfig(s.run.Opts.ProviderMirror, s.run.Spec.CLIConfig)
+	if err != nil {
+		return err
+	}
+	if err := w.Write(workspace.CLIConfigName, config); err != nil {
+		return err
+	}
+	return s.placeMapped()
+}
+
+// makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
+// wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
+func (s *prepareStep) makeTemp(context.Context) error {
+	if err := s.site.Space.Root.RemoveAll(workspace.TempDir); err != nil {
+		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.run.Spec.Stack, err)
+	}
+	if s.run.Walls.Alone() {
+		if err := s.site.Space.Root.MkdirAll(workspace.TempDir, 0o700); err != nil {
+			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
+		}
+		s.useTemp(filepath.Join(s.site.Space.Base, workspace.TempDir))
+		return nil
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(workspace.TempPrefix), filepath.Base(workspace.TempPrefix))
+	if err != nil {
+		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
+	}
+	if s.site.Space.Record.User != 0 {
+		if err := os.Chown(temp, s.site.Space.Record.User, s.site.Space.Record.User); err != nil {
+			return fault.New("", "make a directory for temporary files: %w", err)
+		}
+	}
+	s.useTemp(temp)
+	return nil
+}
+
+func (s *prepareStep) useTemp(temp string) {
+	s.site.Space.Temp = temp
+	s.run.Lock()
+	s.run.Journal.TempDir = temp
+	s.run.SaveJournal()
+	s.run.Unlock()
+}

@@ -1,0 +1,109 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// maxPlanText is where the plan that the tool prints for people is cut, and beyond which its own document is left out:
+// nobody reads more, and the server has a limit of its own.
+const (
+	maxPlanText     = 32 << 20
+	maxPlanDocument = 64 << 20
+)
+
+// show makes the plan readable: redacted and masked before it leaves this process.
+func (s *planStep) show(ctx context.Context) error {
+	shown, err := s.showPlan(ctx, s.held, 0)
+	if err != nil {
+		return err
+	}
+	described, err := plan.Describe(shown)
+	if err != nil {
+		return fault.New("", "read the plan: %w", err)
+	}
+	s.run.Result.Plan.ChangesDigest = described.ChangesDigest
+	s.run.Result.Plan.Fates, s.run.Result.Plan.FatesTotal = s.maskedFates(described), described.FatesTotal
+	s.setPlan(s.run.Result.Plan)
+	if err := s.ship(ctx, "the readable plan", "/plan.json", s.run.Mask.Line(described.Document)); err != nil {
+		return err
+	}
+	if err := s.showMore(ctx, shown); err != nil {
+		return err
+	}
+	if !s.run.Result.Plan.Changes {
+		return s.unchanged(ctx)
+	}
+	return nil
+}
+
+// showMore ships the plan in the forms that others ask for.
+func (s *planStep) showMore(ctx context.Context, shown []byte) error {
+	if !s.run.Spec.PlanDocument && !s.run.Spec.PlanText {
+		return nil
+	}
+	document, sensitive, err := plan.Redact(shown, s.run.Mask)
+	if err != nil {
+		return fault.New("", "read the plan: %w", err)
+	}
+	if s.run.Spec.PlanDocument {
+		if len(document) > maxPlanDocument {
+			s.run.AddWarning(fmt.Sprintf("The plan's document has %d bytes and is not kept; the limit is %d", len(document), maxPlanDocument))
+			document = nil
+		}
+		if err := s.ship(ctx, "the plan's document", "/show.json", document); err != nil {
+			return err
+		}
+	}
+	if s.run.Spec.PlanText {
+		return s.showText(ctx, sensitive)
+	}
+	return nil
+}
+
+// showText ships the plan as the tool prints it. The tool hides what is marked as sensitive; what providers copied from
+// there, and secrets of the run, are masked here.
+func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
+	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-no-color", s.site.Space.PlanFile(s.held)},
+		Capture: &fetch.Bounded{Limit: maxPlanText}}
+	err := s.site.Space.ByInitsProviders(func() error {
+		stream, e, err := s.program.Tofu(ctx, c)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.program.Verdict(c, stream, e, 0), s.site.Space.UnchangedPlan(s.held))
+	})
+	if err != nil {
+		return err
+	}
+	text := []byte(sensitive.Text(s.run.Mask.Text(string(c.Capture.Bytes()))))
+	if c.Capture.Over || len(text) > maxPlanText {
+		// The last line may be half of a secret, and masks may be longer than what they hide.
+		text = text[:min(len(text), maxPlanText)]
+		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)
+	}
+	return s.ship(ctx, "the plan's text", "/plan.txt", text)
+}
+
+// unchanged ends the steps of a plan that found nothing to do.
+func (s *planStep) unchanged(ctx context.Context) error {
+	if s.run.Spec.ReadUnchanged {
+		if err := s.readBack(ctx); err != nil {
+			return err
+		}
+	}
+	return execution.ErrFinished
+}

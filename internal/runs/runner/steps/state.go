@@ -1,0 +1,173 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// stateStep changes the state and nothing else.
+type stateStep struct {
+	run      *execution.Run
+	site     *execution.Site
+	keeper   *custody.Keeper
+	program  *supervisor.Supervisor
+	planning *planStep
+}
+
+// pushedName is where a state lies that is to be pushed to a backend of the stack's own, backupName where tofu puts the
+// copy of the state that it insists on. Both go with their directories.
+const (
+	pushedName = workspace.GivenDir + "/pushed.tfstate"
+	backupName = workspace.PlanDir + "/before.tfstate"
+)
+
+// stateSteps are those of a run that changes the state and nothing else.
+func (s *stateStep) stateSteps() []execution.Step {
+	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
+		return []execution.Step{{run.StepPlan, s.previewChange}}
+	}
+	return []execution.Step{{execution.StepContinue, s.planning.mayApply}, {run.StepApply, s.changeState}}
+}
+
+// changeCommand is the tool's own command for the change.
+func (s *stateStep) changeCommand(step run.Step) (supervisor.Command, error) {
+	change := s.run.Spec.StateChange
+	if change == nil {
+		return supervisor.Command{}, fault.New("", "change the state: the run does not say how. This is a bug in Yuba")
+	}
+	if err := change.Check(); err != nil {
+		return supervisor.Command{}, fault.New(run.FailureConfiguration, "change the state: %w", err)
+	}
+	managed := s.run.Spec.Backend.Kind == run.BackendManaged
+	c := supervisor.Command{Step: step, Title: "state " + string(change.Verb)}
+	switch change.Verb {
+	case run.StateMove, run.StateRemove:
+		c.Args = []string{"state", string(change.Verb), "-no-color"}
+		if managed {
+			c.Args = append(c.Args, "-lock=false", "-backup="+filepath.Join(s.site.Space.Base, backupName))
+		}
+		if change.Preview {
+			c.Args = append(c.Args, "-dry-run")
+		}
+	case run.StateImport:
+		c.Title = "import"
+		c.Args = []string{"import", "-input=false", "-no-color"}
+		if managed {
+			c.Args = append(c.Args, "-lock=false")
+		}
+		varFiles, err := s.site.CheckedVarFiles()
+		if err != nil {
+			return c, err
+		}
+		c.Args = append(c.Args, varFiles...)
+	case run.StatePush:
+		if err := s.site.Space.Write(pushedName, change.State); err != nil {
+			return c, err
+		}
+		c.Args = []string{"state", "push", "-no-color"}
+		if change.Force {
+			c.Args = append(c.Args, "-force")
+		}
+		c.Args = append(c.Args, filepath.Join(s.site.Space.Base, pushedName))
+	default:
+		return c, fault.New(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
+	}
+	c.Args = append(c.Args, change.Args...)
+	if !managed { // flags come before all else
+		first := slices.IndexFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "-") })
+		c.Args = slices.Insert(c.Args, first, lockArgs(&s.run.Spec, false)...)
+	}
+	return c, nil
+}
+
+// changeState runs the command and ships every state that it writes.
+func (s *stateStep) changeState(ctx context.Context) error {
+	c, err := s.changeCommand(run.StepApply)
+	if err != nil {
+		return err
+	}
+	c.States = s.run.Spec.Backend.Kind == run.BackendManaged
+	c.Reserve = supervisor.OutputReserve + 3*s.site.StateSize()
+	if err := s.program.BeginApply(); err != nil {
+		return err
+	}
+	s.run.Log.Note("%s %s", s.site.Space.Tool.Name, c.Title)
+	stream, e, err := s.program.Tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.judgeChange(c, stream, e)
+}
+
+// judgeChange says how a change ended. Of one whose end nobody saw only what it wrote is known.
+func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
+	s.run.Result.Text = s.program.Said(stream)
+	if size, limit := s.site.StateSize(), s.run.Spec.Limits.StateBytes; limit > 0 && size > limit {
+		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
+	}
+	if !e.Known {
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
+			"the runner died in the middle of it, so that its end is not known. What it wrote by then is the state: see `yuba state history` and `yuba state list`")}
+	}
+	return s.program.Verdict(c, stream, e, 0)
+}
+
+// previewChange says what the change would do. An import is tried on the copy of the state that lies here and goes no
+// further; a backend of the stack's own has no such copy.
+func (s *stateStep) previewChange(ctx context.Context) error {
+	change := s.run.Spec.StateChange
+	managed := s.run.Spec.Backend.Kind == run.BackendManaged
+	if change.Verb == run.StateImport && !managed {
+		s.run.Result.Text = s.run.Mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
+		return nil
+	}
+	c, err := s.changeCommand(run.StepPlan)
+	if err != nil {
+		return err
+	}
+	before, _ := custody.Addresses(s.keeper.LastState())
+	stream, e, err := s.program.Tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.run.Result.Text = s.program.Said(stream)
+	if err := s.program.Verdict(c, stream, e, 0); err != nil {
+		return err
+	}
+	if change.Verb == run.StateImport {
+		s.run.Result.Text = s.run.Mask.Text(imported(before, s.keeper.LastState(), change.Args))
+	}
+	return nil
+}
+
+// imported says what an import that was tried would add to the state.
+func imported(before map[string]bool, state []byte, args []string) string {
+	after, readable := custody.Addresses(state)
+	if !readable {
+		return fmt.Sprintf("Would import %q as %s", args[1], args[0])
+	}
+	var lines []string
+	for address := range after {
+		if !before[address] {
+			lines = append(lines, fmt.Sprintf("Would import %q as %s", args[1], address))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Steps are the steps that runs consist of.
+type Steps struct {
+	preparing *prepareStep
+	init      *initstep.Step
+	planning  *planStep
+	applying  *applyStep
+	changing  *stateStep
+}
+
+func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, aside func(context.Context, func(context.Context) error) error) *Steps {
+	planning := &planStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, aside: aside}
+	return &Steps{
+		preparing: &prepareStep{run: t, site: at, keeper: keeper, program: program},
+		init:      init,
+		planning:  planning,
+		applying:  &applyStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, planning: planning},
+		changing:  &stateStep{run: t, site: at, keeper: keeper, program: program, planning: planning},
+	}
+}
+
+// steps are what the operation is made of.
+func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.Step) []execution.Step {
+	spec := &a.planning.run.Spec
+	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
+	// into the backend that it configures.
+	list := []execution.Step{{run.StepPrepare, a.preparing.prepare}, {execution.StepPlace, awaitPlace}, {run.StepInit, a.init.Init}, {run.StepPrepare, a.init.PlaceState}}
+	if spec.ForceUnlock != "" {
+		list = append(list, execution.Step{run.StepInit, a.planning.locks.ForceUnlock})
+	}
+	switch {
+	case spec.Operation == run.OperationState:
+		return append(list, a.changing.stateSteps()...)
+	case spec.Operation == run.OperationShell:
+		return append(list, shell...)
+	case spec.Operation != run.OperationApply:
+		list = append(list, execution.Step{execution.StepContinue, a.applying.beginDirect}, execution.Step{run.StepApply, a.applying.applyDirect}, execution.Step{run.StepPlan, a.planning.plan})
+		if spec.Describe {
+			list = append(list, execution.Step{run.StepShow, a.planning.show})
+		}
+		if spec.Review {
+			list = append(list, execution.Step{execution.StepContinue, a.planning.review})
+		}
+	case spec.RefreshOnApply:
+		list = append(list, execution.Step{run.StepPlan, a.planning.compareWithWorld})
+	}
+	if spec.Operation != run.OperationPlan {
+		list = append(list, execution.Step{execution.StepContinue, a.planning.mayApply}, execution.Step{run.StepApply, a.applying.applyPlan})
+		list = append(list, a.AfterApply()...)
+	}
+	return list
+}
+
+func (a *Steps) AfterApply() []execution.Step {
+	spec := &a.planning.run.Spec
+	if spec.ReadOutputs || spec.ReadResources {
+		return []execution.Step{{run.StepOutput, a.planning.readBack}}
+	}
+	return nil
+}
+
+// MayApply asks the server whether an apply may begin.
+func (a *Steps) MayApply(ctx context.Context) error { return a.planning.mayApply(ctx) }
+
+// LookAround asks the tool what the server cannot know after the steps have ended.
+func (a *Steps) LookAround(ctx context.Context) { a.applying.lookAround(ctx) }
+
+// NothingDone reports whether a run that plans and applies in one process had nothing to do.
+func (a *Steps) NothingDone() bool { return a.applying.nothingDone }
+
+// JudgeLeft says how an apply ended that an earlier runner started.
+func (a *Steps) JudgeLeft(stream *plan.Stream, e process.Exit) error {
+	c := supervisor.Command{Step: run.StepApply}
+	switch {
+	case a.applying.program.Direct:
+		return a.applying.judgeDirect(c, stream, e)
+	case a.planning.run.Spec.Operation == run.OperationState:
+		return a.changing.judgeChange(c, stream, e)
+	}
+	return a.applying.judgeApply(c, stream, e)
+}

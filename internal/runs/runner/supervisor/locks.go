@@ -1,0 +1,226 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Locks knows which lock a run has left in a backend of the stack's own, and breaks locks.
+type Locks struct {
+	run     *execution.Run
+	site    *execution.Site
+	program *Supervisor
+}
+
+func NewLocks(t *execution.Run, at *execution.Site, program *Supervisor) *Locks {
+	return &Locks{run: t, site: at, program: program}
+}
+
+// ForceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
+func (l *Locks) ForceUnlock(ctx context.Context) error {
+	if !l.site.Space.Own {
+		return nil
+	}
+	c := Command{Step: run.StepInit, Args: []string{"force-unlock", "-force", "-no-color", l.run.Spec.ForceUnlock}}
+	stream, e, err := l.program.Tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = l.program.Verdict(c, stream, e, 0)
+	var f *fault.Failure
+	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
+		return err
+	}
+	if err != nil {
+		l.run.Warn("the lock %s was not broken: %v", l.run.Spec.ForceUnlock, err)
+		return nil
+	}
+	l.run.Log.Note("Broke the lock %s", l.run.Spec.ForceUnlock)
+	return nil
+}
+
+// lockIn reads the lock that was in the way; nil when no error tells of one. Backends tell of it in errors of their own as
+// well, such as when init or another workspace needs a first state, which commands without -json print as text.
+func lockIn(stream *plan.Stream) *run.Lock {
+	errs := stream.Errors()
+	for _, d := range errs {
+		if lock := lockInText(d.Detail); lock != nil && d.File == "" && d.Address == "" {
+			return lock
+		}
+	}
+	if len(errs) == 0 {
+		return lockInText(strings.Join(stream.Raw, "\n"))
+	}
+	return nil
+}
+
+func lockInText(text string) *run.Lock {
+	_, info, found := strings.Cut(text, lockInfo)
+	if !found {
+		return nil
+	}
+	lock := &run.Lock{}
+	for _, field := range lockField.FindAllStringSubmatch(info, -1) {
+		switch field[1] {
+		case "ID":
+			lock.ID = field[2]
+		case "Operation":
+			lock.Operation = field[2]
+		case "Who":
+			lock.Who = field[2]
+		case "Created":
+			lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
+		}
+	}
+	if lock.ID == "" {
+		return nil
+	}
+	return lock
+}
+
+// gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
+// with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
+// the process's last words tell.
+func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
+	said := stream.Errors()
+	switch {
+	case e.Signal != 0 || e.Killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
+		return false
+	case !e.Known:
+		return len(said) > 0 || stream.ApplyDone
+	}
+	return e.Code == 0 || e.Code == 1 && len(said) > 0 || e.Code == 2 && step == run.StepPlan && stream.PlanDone
+}
+
+// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
+// the stack's own, such as -lock=false, nobody knows.
+func (l *Locks) mayHold() []run.Step {
+	var steps []run.Step
+	if l.run.OwnArguments() {
+		return nil
+	}
+	if !l.program.Orderly[run.StepPlan] && !l.run.Spec.NoPlanLock && !l.run.Journal.ApplyStarted {
+		steps = append(steps, run.StepPlan)
+	}
+	if !l.program.Orderly[run.StepApply] {
+		steps = append(steps, run.StepApply)
+	}
+	return steps
+}
+
+// lockedWords are the messages of the tool that come when it has the lock.
+var lockedWords = []string{
+	"refresh_start", "refresh_complete", "resource_drift", "planned_change", "change_summary",
+	"apply_start", "apply_progress", "apply_complete", "apply_errored", "provision_start", "ephemeral_op_start",
+}
+
+// maxLockWords bounds what is read of a process's words to find the first that counts.
+const maxLockWords = 1 << 20
+
+// NoteLock writes down which lock the run may have left, for the stack's next run here. One that came to its end has
+// given it back.
+func (l *Locks) NoteLock() {
+	if l.site.Space == nil || !l.site.Space.Own {
+		return
+	}
+	var left *workspace.LeftLock
+	if l.run.Result.Outcome != run.OutcomeSucceeded {
+		for _, step := range l.mayHold() {
+			if found := readLeftLock(l.run.Dir.Path(string(step)+spool.OutEnd), HolderName(&l.run.Walls)); found != nil {
+				left, found.Operation = found, lockOperations[step]
+			}
+		}
+	}
+	if left == nil && (l.site.Space.Record.LeftLock == nil || l.run.Result.Outcome != run.OutcomeSucceeded) {
+		return
+	}
+	l.site.Space.Record.LeftLock = left
+	if err := l.site.Space.Save(); err != nil {
+		l.run.Opts.Log.Warn("which lock a run may have left was not written down", "run", l.run.ID, "error", err)
+	}
+}
+
+// readLeftLock finds out from a process's words when it took its lock; nil when it did not come so far, or did not tell.
+func readLeftLock(path, holder string) *workspace.LeftLock {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	left := &workspace.LeftLock{Who: holder}
+	lines := bufio.NewScanner(io.LimitReader(file, maxLockWords))
+	lines.Buffer(nil, maxLockWords)
+	for lines.Scan() {
+		var m struct {
+			Type string    `json:"type"`
+			Time time.Time `json:"@timestamp"`
+		}
+		switch err := json.Unmarshal(lines.Bytes(), &m); {
+		case err != nil || m.Time.IsZero(): // not of the tool's making
+		case left.From.IsZero() && m.Type != "version": // its first words are missing
+			return nil
+		case left.From.IsZero():
+			left.From = m.Time
+		case slices.Contains(lockedWords, m.Type):
+			left.To = m.Time
+			return left
+		}
+	}
+	return nil
+}
+
+// HolderName is how the tool names itself in locks.
+func HolderName(walls *confinement.Walls) string {
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	if account := walls.Account(); account != "" {
+		return account + "@" + host
+	}
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return who.Username + "@" + host
+}
+
+// PastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
+// again.
+func (l *Locks) PastLeftLock(ctx context.Context, c Command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
+	left := l.site.Space.Record.LeftLock
+	if left == nil || !l.site.Space.Own || e.Signal != 0 {
+		return stream, e, nil
+	}
+	lock := lockIn(stream)
+	if !left.Is(lock) {
+		return stream, e, nil
+	}
+	l.run.Log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)
+	l.run.Spec.ForceUnlock = lock.ID
+	if err := l.ForceUnlock(ctx); err != nil {
+		return nil, process.Exit{}, err
+	}
+	return l.program.Tofu(ctx, c)
+}

@@ -1,0 +1,140 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Command is one call of tofu.
+type Command struct {
+	Step run.Step
+	Args []string
+	// Title is what messages call the command; empty for the step's name.
+	Title string
+	// Capture receives standard output instead of the log: documents, which hold what no log may.
+	Capture *fetch.Bounded
+	// unselected leaves the workspace out of the environment.
+	unselected bool
+	// States is true when the state file is to be shipped as it is written.
+	States bool
+	// Reserve is how many bytes of disk are set aside for the output before the process starts.
+	Reserve int64
+	// Timeout is less than the run's own; zero for that.
+	Timeout time.Duration
+}
+
+// Tofu runs one process to its end and returns what it said.
+func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process.Exit, error) {
+	out, errs, err := g.outputFiles(c)
+	if err != nil {
+		return nil, process.Exit{}, err
+	}
+	defer out.Close()
+	defer errs.Close()
+	f, err := g.follow(c.Step, c.States, true)
+	if err != nil {
+		return nil, process.Exit{}, err
+	}
+	p, err := g.start(c, out, errs)
+	if err != nil {
+		f.end()
+		return nil, process.Exit{}, err
+	}
+	g.run.Processes.Add(1)
+	done := g.run.Meter.Watch(g.Measured(), p, g.site.MeasuredDirs())
+	e := p.Wait()
+	done()
+	g.run.Stop.Attach(nil)
+	g.run.Processes.Add(-1)
+	planned := c.Step == run.StepPlan && e.Code == 2 // there are changes
+	if e.Exceeded == "" && (e.Code != 0 && !planned || e.Signal != 0) {
+		e.Exceeded = g.Measured().OverDisk(g.site.MeasuredDirs())
+	}
+	stream := f.end()
+	g.Orderly[c.Step] = gaveBack(c.Step, stream, e)
+	g.addCPU(c.Step, e.CPU)
+	return stream, e, nil
+}
+
+// outputFiles makes the files that the process writes to. They are opened for appending, so that whoever else holds
+// them cannot overwrite, and before the sandbox, which does not show them to tofu.
+func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
+	out, err = os.OpenFile(g.run.Dir.Path(string(c.Step)+spool.OutEnd), flags, 0o600)
+	if err != nil {
+		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
+	}
+	errs, err = os.OpenFile(g.run.Dir.Path(string(c.Step)+spool.ErrEnd), flags, 0o600)
+	if err != nil {
+		out.Close()
+		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
+	}
+	g.reserve, g.secured = c.Reserve, 0
+	if c.Reserve > 0 {
+		// tofu's last resort when it can write the state nowhere is its output: that must not fail on a full disk.
+		g.secured = setAside(int(out.Fd()), 0, c.Reserve)
+	}
+	return out, errs, nil
+}
+
+// start starts the process in the sandbox and a session of its own, and writes down which it is.
+func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, error) {
+	if err := g.run.CheckNetwork(); err != nil {
+		return nil, err
+	}
+	cell := g.Cell()
+	cell.Environment = meter.Economic(slices.Clone(g.site.Space.Env), len(g.run.Places), g.run.Opts.Capacity)
+	if c.unselected {
+		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
+	}
+	cmd := g.run.Walls.Command(context.Background(), cell, g.site.Space.Tool.Path, c.Args...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	if c.Capture != nil {
+		cmd.Stdout = io.Writer(c.Capture)
+	}
+	running, err := confinement.Start(cmd)
+	if err != nil {
+		return nil, fault.New(run.FailureTool, "start %s: %w", g.run.Opts.Sandbox, err)
+	}
+	p := &process.Process{Step: c.Step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.Capture != nil, Limits: g.run.Spec.Limits, Note: g.run.Log.Note, Begun: g.beginning(), EndLeft: g.run.EndLeft()}
+	if c.Timeout > 0 {
+		p.Limits.Timeout = run.Duration(c.Timeout)
+		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout) // nobody waits longer for the end of a look than for the look
+	}
+	g.run.Stop.Attach(p) // from here on whoever ends the job ends it, too
+	p.WatchTime(0)
+	g.run.Lock()
+	g.run.Journal.Steps = g.run.Result.Steps
+	g.run.Journal.Process = process.Identify(c.Step, p.PID, g.logStart)
+	g.run.Journal.Process.Mount, g.run.Journal.Process.Secured = process.MountID(g.run.Dir.Path(string(c.Step)+spool.OutEnd)), g.secured
+	g.run.SaveJournal()
+	g.run.Unlock()
+	return p, nil
+}
+
+// addCPU adds a process's time to the report of the running step.
+func (g *Supervisor) addCPU(step run.Step, cpu time.Duration) {
+	for i := range g.run.Result.Steps {
+		if g.run.Result.Steps[i].Step == step {
+			g.run.Result.Steps[i].CPU += run.Duration(cpu)
+			return
+		}
+	}
+	g.run.Result.Steps = append(g.run.Result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
+}

@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Supervisor runs tofu in the working directory and reads what it says.
+type Supervisor struct {
+	run    *execution.Run
+	site   *execution.Site
+	keeper *custody.Keeper
+	// Mirrors are the directories that providers are linked from.
+	Mirrors func() []string
+	// subject is the run as the meter knows it, nil before its first process.
+	subject *meter.Subject
+	// Orderly are the steps whose last process ended in good order.
+	Orderly map[run.Step]bool
+	// Direct is true once the run plans and applies with one process; begun once that process has begun to change
+	// something.
+	Direct bool
+	Begun  atomic.Bool
+	// InitSaid are the warnings of init.
+	InitSaid diagnostic.List
+	// logStart is how long the log was when the running process was started.
+	logStart int64
+	// Doubt says why lines of the last process's output may be missing; empty when it was read whole. reserve is how much
+	// disk space is set aside ahead of the running process's output, secured up to where there is some.
+	Doubt            string
+	reserve, secured int64
+}
+
+func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper) *Supervisor {
+	return &Supervisor{run: t, site: at, keeper: keeper, Orderly: map[run.Step]bool{}}
+}
+
+// Measured is the run as the meter knows it.
+func (g *Supervisor) Measured() *meter.Subject {
+	if g.subject == nil {
+		g.subject = meter.NewSubject(g.run.ID, &g.run.Spec, g.keeper.HeldStates)
+	}
+	return g.subject
+}
+
+// InitCommand runs one process of the init step, without a workspace in its environment when unselected.
+func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...string) error {
+	c := Command{Step: run.StepInit, Args: args, unselected: unselected}
+	stream, e, err := g.Tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	g.run.TakeWarnings(stream)
+	g.InitSaid = append(g.InitSaid, stream.Diagnostics.Warnings()...)
+	for _, d := range stream.Errors() {
+		if d.Summary == backendSummary {
+			return &fault.Failure{Class: run.FailureConfiguration, Err: fmt.Errorf("%w: %w", ErrOtherBackend, stream.Errors())}
+		}
+	}
+	return g.Verdict(c, stream, e, 0)
+}
+
+var ErrOtherBackend = errors.New("the backend is another one than before")
+
+// Document runs a command whose output is data, not news.
+func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]byte, error) {
+	c.Capture = &fetch.Bounded{Limit: limit}
+	stream, e, err := g.Tofu(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Capture.Over {
+		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", g.site.Space.Tool.Name, c.Step, limit)
+	}
+	if err := g.Verdict(c, stream, e, 0); err != nil {
+		return nil, err
+	}
+	if text := c.Capture.Bytes(); json.Valid(text) {
+		return text, nil
+	}
+	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.Space.Tool.Name, c.Step)
+}
+
+// Said is what the tool said, masked as the log is, its empty lines left out.
+func (g *Supervisor) Said(stream *plan.Stream) string {
+	lines := slices.DeleteFunc(slices.Clone(stream.Raw), func(l string) bool { return strings.TrimSpace(l) == "" })
+	text := strings.Join(lines, "\n")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "\n…"
+	}
+	return g.run.Mask.Text(text)
+}
+
+// maxText is the most of a state operation's words that its result carries.
+const maxText = 16 << 10

@@ -1,0 +1,120 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Verdict turns the end of a process into an error, nil when its code is among the good ones.
+func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, good ...int) error {
+	name := g.site.Space.Tool.Name + " " + cmp.Or(c.Title, string(c.Step))
+	for _, code := range good {
+		if code == 2 && !stream.PlanDone && g.Doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
+			continue
+		}
+		if e.Signal == 0 && e.Code == code && !e.Held {
+			return nil
+		}
+	}
+	outcome := run.OutcomeFailed
+	if c.Step == run.StepApply && (e.Signal != 0 || !e.Known) {
+		outcome = run.OutcomeInterrupted
+	}
+	switch {
+	case e.Held: // it could have written there, too
+		return &fault.Failure{Class: run.FailureTool, Outcome: outcome, Err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
+			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
+	case e.Exceeded != "":
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
+	case e.TimedOut:
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, cmp.Or(max(0, c.Timeout), time.Duration(g.run.Spec.Limits.Timeout)), detail(stream))}
+	case e.Interrupted != "" && c.Step != run.StepApply:
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
+	case e.Interrupted != "":
+		return &fault.Failure{Class: g.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
+	case e.Signal != 0:
+		return &fault.Failure{Class: run.FailureKilled, Outcome: outcome, Err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
+	case len(stream.Errors()) > 0:
+		g.run.Result.Lock = lockIn(stream)
+		return &fault.Failure{Class: classify(stream), Said: stream.Errors(), Err: errors.New(stream.Errors().Error())}
+	case lockIn(stream) != nil:
+		g.run.Result.Lock = lockIn(stream)
+		return &fault.Failure{Class: run.FailureLocked, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
+	default:
+		return &fault.Failure{Class: run.FailureTool, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
+	}
+}
+
+// whoseWish is the class of a failure that comes of a wish to stop.
+func (g *Supervisor) whoseWish() run.Failure {
+	if g.run.Stop.ByPerson() {
+		return run.FailureCanceled
+	}
+	return ""
+}
+
+// classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
+func classify(stream *plan.Stream) run.Failure {
+	if lockIn(stream) != nil {
+		return run.FailureLocked
+	}
+	configuration := true
+	for _, d := range stream.Errors() {
+		switch d.Summary {
+		case staleSummary:
+			return run.FailureStalePlan
+		case lockSummary: // a lock that cannot be taken, for a directory cannot be written, is nobody's
+			configuration = false
+		}
+		// An error of a provider names the resource it is about; one of the language only a place.
+		configuration = configuration && d.File != "" && d.Address == ""
+	}
+	if configuration && !stream.ApplyDone && stream.AppliedTotal == 0 {
+		return run.FailureConfiguration
+	}
+	return ""
+}
+
+func detail(stream *plan.Stream) string {
+	if text := stream.Errors().Error(); text != "" {
+		return ":\n" + text
+	}
+	if lines := lastWords(stream.Raw); len(lines) > 0 {
+		return ":\n" + strings.Join(lines, "\n")
+	}
+	return ""
+}
+
+// aTrace begins the trace of calls that a crashed program prints last, below the cause of the crash.
+var aTrace = regexp.MustCompile(`^goroutine \d+ \[`)
+
+// lastWords are the lines that tell why a program ended.
+func lastWords(raw []string) []string {
+	trace := slices.IndexFunc(raw, aTrace.MatchString)
+	if trace < 0 {
+		return raw[max(0, len(raw)-10):]
+	}
+	var cause []string
+	for _, line := range slices.Backward(raw[:trace]) {
+		if strings.HasPrefix(line, "!!!") || len(cause) == 3 { // what tofu asks of people whom it crashed for ends so
+			break
+		}
+		if strings.TrimSpace(line) != "" {
+			cause = append([]string{line}, cause...)
+		}
+	}
+	return cause
+}
