@@ -16,6 +16,8 @@
 //     included, named by its content.
 //   - A record lists the content of a package with hashes. A package without a record does not
 //     count.
+//   - A closure describes all modules of other origins that a program calls: whether they can change,
+//     and what they may read.
 //   - A scope contains what was fetched with the same credentials, by their digest. Scopes share
 //     nothing.
 //
@@ -33,5 +35,5 @@
 //   - A process that dies at any time leaves only files that do not count, and the next one removes
 //     them.
 //
-// The package does not know runs or working directories, and does not read modules.
+// The package does not know runs or working directories.
 package modules

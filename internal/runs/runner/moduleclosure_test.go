@@ -75,7 +75,7 @@ func TestARunTellsWhatItsModulesRead(t *testing.T) {
 		"template":    {gittest.Files{"m/main.tf": "output \"o\" {\n  value = templatefile(\"${path.module}/t.tftpl\", {})\n}\n", "m/t.tftpl": "${plantimestamp()}"}, &run.Modules{World: []string{"the template .terraform/modules/far/m/t.tftpl"}}},
 		"beside-root": {gittest.Files{"m/main.tf": "output \"o\" {\n  value = fileexists(\"${path.root}/../x\")\n}\n"}, &run.Modules{Whole: ".terraform/modules/far/m/main.tf:2: the file that fileexists() reads cannot be determined"}},
 		"by-document": {gittest.Files{"m/main.tf": files, "m/f.yaml": "base: ../../../../x"}, &run.Modules{Whole: ".terraform/modules/far/m/f.yaml may refer to other files"}},
-		"by-template": {gittest.Files{"m/main.tf": "output \"o\" {\n  value = templatefile(\"${path.module}/t.tftpl\", {})\n}\n", "m/t.tftpl": "${fileexists(\"x\")}"}, &run.Modules{Whole: "the template .terraform/modules/far/m/t.tftpl may read any file, or cannot be looked into"}},
+		"by-template": {gittest.Files{"m/main.tf": "output \"o\" {\n  value = templatefile(\"${path.module}/t.tftpl\", {})\n}\n", "m/t.tftpl": "${fileexists(\"x\")}"}, &run.Modules{Whole: "the template .terraform/modules/far/m/t.tftpl may read any file, or cannot be read"}},
 		"deeper":      {gittest.Files{"m/main.tf": call("n", "../n", ""), "n/main.tf": "locals {\n  a = path.cwd\n}\n"}, &run.Modules{Whole: ".terraform/modules/far/n/main.tf:2: path.cwd is not a path inside of the source"}},
 	} {
 		repository := b.git.Repository(t, name)

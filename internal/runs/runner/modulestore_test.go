@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
-	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
@@ -134,7 +134,7 @@ func TestTheListOfModulesIsAsTheToolWritesIt(t *testing.T) {
 	if strings.Contains(string(plain.log), "Modules: ") {
 		t.Fatalf("from the store:\n%s", plain.log)
 	}
-	var lists [2]map[string]fetch.InstalledModule
+	var lists [2]map[string]modules.Installed
 	for i, name := range []string{"stored", "plain"} {
 		lists[i] = b.listed(name)
 	}
@@ -152,17 +152,17 @@ func (b *moduleBench) at(stack string, names ...string) string {
 	return filepath.Join(append([]string{b.opts.WorkRoot, "team", stack, "src", ".terraform", "modules"}, names...)...)
 }
 
-func (b *moduleBench) listed(stack string) map[string]fetch.InstalledModule {
+func (b *moduleBench) listed(stack string) map[string]modules.Installed {
 	b.t.Helper()
 	text, err := os.ReadFile(b.at(stack, "modules.json"))
-	var list fetch.ModuleList
+	var list modules.List
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	all := map[string]fetch.InstalledModule{}
+	all := map[string]modules.Installed{}
 	for _, m := range list.Modules {
 		all[m.Key] = m
 	}
@@ -291,7 +291,7 @@ func TestWhichCommitARepositoryNames(t *testing.T) {
 		"git::ssh:///-oProxyCommand=evil":                    {},
 		"https://example.com/a.zip":                          {},
 	} {
-		at, err := fetch.ParseGitSource(source)
+		at, err := modules.ParseGitSource(source)
 		if (err != nil) != (c.url == "") || at.URL != c.url {
 			t.Errorf("%s: %+v, %v", source, at, err)
 			continue
@@ -351,7 +351,7 @@ func TestASourceCannotPutModulesInTheStore(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
 	source := b.registry.ModuleSource(netModule)
-	list := fetch.ModuleList{Modules: []fetch.InstalledModule{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
+	list := modules.List{Modules: []modules.Installed{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: ".terraform/modules/net"}}}
 	evil := b.trusting(b.stack("evil", run.OperationPlan, map[string]string{"main.tf": call("net", source, "1.2.3"),
 		workspace.ManifestTF: string(execution.Encode(list)), workspace.ModulesTF + "/net/main.tf": oneThing + "resource \"terraform_data\" \"evil\" {}\n"}))
 	b.do(evil)

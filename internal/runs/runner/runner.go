@@ -80,7 +80,7 @@ func Run(ctx context.Context, opts execution.Options) error {
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
-	if err := r.OpenStore(); err != nil {
+	if err := r.OpenStores(); err != nil {
 		return err
 	}
 	if err := r.buildWalls(ctx); err != nil {
@@ -145,8 +145,7 @@ func (r *runner) work(ctx context.Context) error {
 			r.Opts.Log.Debug("giving memory back", "error", err)
 		}
 	}()
-	go r.TidyProviders(ctx)
-	go r.TidyModules(ctx)
+	go r.TidyStores(ctx)
 	r.poll(ctx)
 	return nil
 }

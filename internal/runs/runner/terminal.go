@@ -63,7 +63,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *she
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
-	if err := r.OpenStore(); err != nil {
+	if err := r.OpenStores(); err != nil {
 		return 0, run.Result{}, err
 	}
 	if err := r.buildWalls(ctx); err != nil {

@@ -5,6 +5,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -13,52 +14,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// openModules makes the store of modules ready. It is there when there is one of providers.
-func (q *Equipment) openModules() (err error) {
+// collectInterval is how often the runner removes unused providers and modules.
+const collectInterval = time.Hour
+
+// OpenStores opens the stores of providers and modules, if the runner has them.
+func (q *Equipment) OpenStores() (err error) {
+	if q.Opts.ProviderStore == "" {
+		return nil
+	}
+	if q.Store, err = providers.Open(q.Opts.ProviderStore); err != nil {
+		return err
+	}
 	q.Modules, err = modules.Open(filepath.Join(q.Opts.Dir, "modules"))
 	return err
 }
 
-// TidyModules removes what an earlier runner left half done in the store, and from time to time what is not used.
-func (q *Equipment) TidyModules(ctx context.Context) {
-	if q.Modules == nil {
-		return
-	}
-	if err := q.Modules.Clean(); err != nil {
-		q.Opts.Log.Warn("downloads of modules that were given up are left", "error", err)
-	}
-	ticker := time.NewTicker(collectInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			q.CollectModules()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (q *Equipment) CollectModules() {
-	done, err := q.Modules.Collect(modules.DefaultLimits())
-	if err != nil {
-		q.Opts.Log.Warn("collect modules that nobody uses", "error", err)
-	}
-	if done.Packages > 0 {
-		q.Opts.Log.Info("removed modules that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
-	}
-}
-
-// collectInterval is how often the runner looks for providers that nobody uses any more.
-const collectInterval = time.Hour
-
-// TidyProviders removes what an earlier runner left half done in the store, and from time to time what is not used.
-func (q *Equipment) TidyProviders(ctx context.Context) {
+// TidyStores removes the downloads that an earlier runner abandoned, and regularly what no stack uses.
+func (q *Equipment) TidyStores(ctx context.Context) {
 	if q.Store == nil {
 		return
 	}
-	if err := q.Store.Clean(); err != nil {
-		q.Opts.Log.Warn("downloads of providers that were given up are left", "error", err)
+	if err := errors.Join(q.Store.Clean(), q.Modules.Clean()); err != nil {
+		q.Opts.Log.Warn("remove abandoned downloads", "error", err)
 	}
 	ticker := time.NewTicker(collectInterval)
 	defer ticker.Stop()
@@ -66,6 +43,7 @@ func (q *Equipment) TidyProviders(ctx context.Context) {
 		select {
 		case <-ticker.C:
 			q.collectProviders()
+			q.CollectModules()
 		case <-ctx.Done():
 			return
 		}
@@ -78,21 +56,20 @@ func (q *Equipment) collectProviders() {
 		linked[dir] = true
 	}
 	done, err := q.Store.Collect(providers.Limits{Unused: q.Opts.ProviderUnused, Bytes: q.Opts.ProviderBytes}, linked)
-	if err != nil {
-		q.Opts.Log.Warn("collect providers that nobody uses", "error", err)
-	}
-	if done.Packages > 0 {
-		q.Opts.Log.Info("removed providers that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
-	}
+	q.logCollected("providers", done.Packages, done.Bytes, err)
 }
 
-// OpenStore makes the stores of providers and modules ready, if they are to be.
-func (q *Equipment) OpenStore() (err error) {
-	if q.Opts.ProviderStore == "" {
-		return nil
+// CollectModules removes modules that no stack has used for a while.
+func (q *Equipment) CollectModules() {
+	done, err := q.Modules.Collect(modules.DefaultLimits())
+	q.logCollected("modules", done.Packages, done.Bytes, err)
+}
+
+func (q *Equipment) logCollected(what string, packages int, bytes int64, err error) {
+	if err != nil {
+		q.Opts.Log.Warn("remove unused "+what, "error", err)
 	}
-	if q.Store, err = providers.Open(q.Opts.ProviderStore); err != nil {
-		return err
+	if packages > 0 {
+		q.Opts.Log.Info("removed unused "+what, "packages", packages, "bytes", bytes)
 	}
-	return q.openModules()
 }

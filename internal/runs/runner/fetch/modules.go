@@ -9,12 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,15 +20,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
-	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// maxModuleFetch is how long the download of a module, and of those it calls, may take; maxModuleList how large the tool's
-// list of them may be.
-const (
-	maxModuleFetch = 10 * time.Minute
-	MaxModuleList  = 4 << 20
-)
+// maxModuleFetch is how long the download of a module, and of those it calls, may take.
+const maxModuleFetch = 10 * time.Minute
 
 // Module has the tool fetch a module where nothing of the stack is but its credentials.
 func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, files []run.File) ([]modules.Found, error) {
@@ -117,52 +110,13 @@ func (f *Fetcher) fetchedModules(dir string) ([]modules.Found, error) {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
 	defer file.Close()
-	var list ModuleList
-	if err := json.NewDecoder(io.LimitReader(file, MaxModuleList)).Decode(&list); err != nil {
+	var list modules.List
+	if err := json.NewDecoder(io.LimitReader(file, modules.MaxListBytes)).Decode(&list); err != nil {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
-	r := &fetchedReader{tool: f.Tool.Name, files: root.FS(), installed: map[string]InstalledModule{},
-		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.Tool.Name == "terraform"})}
-	for _, m := range list.Modules {
-		r.installed[m.Key] = m
-	}
-	r.read(".", "", 0)
-	if len(r.found) == 0 {
+	found := list.Found(root.FS(), f.Tool.Name)
+	if len(found) == 0 {
 		return nil, errors.New("the tool has fetched it to where modules do not belong")
 	}
-	return r.found, nil
-}
-
-// fetchedReader finds out which calls led to what was fetched. Calls that are not plain to see are left out.
-type fetchedReader struct {
-	reader    *module.CallReader
-	tool      string
-	files     fs.FS
-	installed map[string]InstalledModule
-	calls     int
-	found     []modules.Found
-}
-
-func (r *fetchedReader) read(dir, key string, depth int) {
-	calls, err := r.reader.Calls(dir, false)
-	if err != nil || depth > MaxModuleDepth {
-		return
-	}
-	for name, call := range calls {
-		place := strings.TrimPrefix(key+"."+name, ".")
-		m, there := r.installed[place]
-		if r.calls++; !there || r.calls > MaxModuleCalls {
-			continue
-		}
-		if !call.Local() {
-			pkg := workspace.ModulesTF + "/" + place
-			inside, below := strings.CutPrefix(m.Dir, pkg)
-			if !below || inside != "" && inside[0] != '/' || inside != "" && !filepath.IsLocal(inside[1:]) {
-				continue
-			}
-			r.found = append(r.found, modules.Found{Call: modules.Call{Tool: r.tool, Source: call.Source, Version: call.Version},
-				FoundSource: m.Source, FoundVersion: m.Version, Package: pkg, Dir: path.Clean("./" + inside), Commit: commitOf(r.files, pkg)})
-		}
-		r.read(path.Clean(m.Dir), place, depth+1)
-	}
+	return found, nil
 }

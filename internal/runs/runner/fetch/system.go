@@ -4,7 +4,12 @@
 package fetch
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
@@ -23,3 +28,14 @@ var (
 
 // LeftPatience is how long it is tried to end what a program left running.
 const LeftPatience = 10 * time.Second
+
+// SystemProgram finds a program of the machine that every tofu may run.
+func SystemProgram(name string) (string, error) {
+	for _, dir := range filepath.SplitList(tools.SystemPath) {
+		at := filepath.Join(dir, name)
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return at, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in %s", name, tools.SystemPath)
+}

@@ -49,14 +49,13 @@ type moduleWalk struct {
 	// had is what the stack got before and keeps, got what it gets, by calls.
 	had, got map[string]modules.Answer
 
-	list []fetch.InstalledModule
+	list []modules.Installed
 	// packages says which package is in which place.
 	packages         []string
 	calls            int
 	bytes            int64
 	hits, downloaded int
-	// looks looks into the modules from elsewhere.
-	looks *foreignReader
+	closure          *modules.ClosureReader
 	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
 	elsewhere bool
 	why       string
@@ -80,8 +79,8 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	m.site.Space.Record.Known = nil
 	root := path.Clean("./" + strings.TrimPrefix(m.site.Space.Module, workspace.SourceDir))
 	walk := &moduleWalk{step: m, scope: scope, fetch: fetcher, had: m.site.Space.Record.Modules, got: map[string]modules.Answer{}, root: root,
-		looks:  &foreignReader{files: source.FS(), root: root},
-		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.Space.Tool.Name == "terraform"})}
+		closure: modules.NewClosureReader(source.FS(), root),
+		reader:  module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.Space.Tool.Name == "terraform"})}
 	if m.run.Spec.Upgrade {
 		walk.after, walk.had = m.site.Space.Record.ModulesAsked, nil
 	}
@@ -116,7 +115,7 @@ func (m *moduleStep) listsModules() bool {
 // visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
 func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
 	if pkg != "." {
-		if err := m.looks.module(ctx, dir); err != nil {
+		if err := m.closure.Module(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -127,8 +126,8 @@ func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int)
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		place := strings.TrimPrefix(key+"."+name, ".")
-		if m.calls++; m.calls > fetch.MaxModuleCalls || depth >= fetch.MaxModuleDepth {
-			m.leave("there are more than %d calls of modules, or more than %d on top of each other", fetch.MaxModuleCalls, fetch.MaxModuleDepth)
+		if m.calls++; m.calls > modules.MaxCalls || depth >= modules.MaxDepth {
+			m.leave("there are more than %d calls of modules, or more than %d on top of each other", modules.MaxCalls, modules.MaxDepth)
 			return nil
 		}
 		if calls[name].Local() {
@@ -160,7 +159,7 @@ func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call mod
 	if err != nil {
 		return err
 	}
-	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
+	m.list = append(m.list, modules.Installed{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
 	return m.visit(ctx, inner, pkg, place, depth+1)
 }
 
@@ -193,15 +192,15 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	} else {
 		m.hits++
 	}
-	if !got.Fixed && m.looks.found.Moves == "" {
-		m.looks.found.Moves = place
+	if !got.Fixed && m.closure.Found.Moves == "" {
+		m.closure.Found.Moves = place
 	}
 	pkg := path.Join(m.root, workspace.ModulesTF, place)
-	if err := m.looks.source(ctx, pkg); err != nil {
+	if err := m.closure.Package(ctx, pkg); err != nil {
 		return err
 	}
 	dir := path.Join(workspace.ModulesTF, place, got.Dir)
-	m.list = append(m.list, fetch.InstalledModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
+	m.list = append(m.list, modules.Installed{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
 	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
 	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
 }
@@ -235,7 +234,7 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 			return nil, err
 		}
 		m.got[key] = got.Answer
-		bytes, err := got.CopyTo(ctx, m.step.site.Space.Root.Root, m.step.site.Space.InModule(dir), fetch.MaxModuleBytes-m.bytes)
+		bytes, err := got.CopyTo(ctx, m.step.site.Space.Root.Root, m.step.site.Space.InModule(dir), modules.MaxTreeBytes-m.bytes)
 		m.bytes += bytes
 		if !errors.Is(err, modules.ErrDamaged) {
 			return got, err
@@ -258,7 +257,7 @@ func (m *moduleWalk) finish() error {
 	if m.hits+m.downloaded == 0 || m.why != "" && m.step.run.Spec.Upgrade {
 		return w.Remove(workspace.ModulesTF)
 	}
-	list := fetch.ModuleList{Modules: append([]fetch.InstalledModule{{Dir: "."}}, m.list...)}
+	list := modules.List{Modules: append([]modules.Installed{{Dir: "."}}, m.list...)}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("list the modules: %w", err)
@@ -273,8 +272,8 @@ func (m *moduleWalk) finish() error {
 	}
 	m.step.used, w.Record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
 	if m.step.used.complete {
-		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
-		w.Record.Known = &workspace.KnownModules{Modules: m.looks.found, List: list.Digest()}
+		m.closure.Found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
+		w.Record.Known = &workspace.KnownModules{Modules: run.Modules(m.closure.Found), List: list.Digest()}
 	}
 	var words []string
 	if m.hits > 0 {
@@ -303,4 +302,33 @@ func (m *moduleStep) withdrawModules() error {
 	m.used, m.site.Space.Record.Known = moduleUse{}, nil
 	m.run.Log.Note("Init: again, without the modules that the store has")
 	return m.site.Space.Remove(workspace.ModulesTF)
+}
+
+// tellModules says in the result what is known of the modules from elsewhere, if they are still those that were looked into.
+func (s *Step) tellModules() {
+	known := s.site.Space.Record.Known
+	if known != nil && known.List != listedModules(s.site.Space) {
+		known = nil
+	}
+	s.site.Space.Record.Known = known
+	if known == nil {
+		s.run.Result.Modules = nil
+		return
+	}
+	told := known.Modules
+	told.Moves, told.Whole, told.World = s.run.Mask.Text(told.Moves), s.run.Mask.Text(told.Whole), slices.Clone(told.World)
+	for i := range told.World {
+		told.World[i] = s.run.Mask.Text(told.World[i])
+	}
+	s.run.Result.Modules = &told
+}
+
+// listedModules is the digest of the tool's list of modules, in whatever order; empty when there is none.
+func listedModules(w *workspace.Workspace) string {
+	text, err := w.Read(w.InModule(workspace.ManifestTF), modules.MaxListBytes)
+	var list modules.List
+	if err != nil || json.Unmarshal(text, &list) != nil {
+		return ""
+	}
+	return list.Digest()
 }

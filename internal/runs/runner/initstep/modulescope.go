@@ -29,7 +29,7 @@ const maxResolve = time.Minute
 func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 	files := m.homeFiles()
 	return func(ctx context.Context, dir string, a modules.Answer) (string, error) {
-		at, err := fetch.ParseGitSource(a.Source)
+		at, err := modules.ParseGitSource(a.Source)
 		if err != nil {
 			return "", err
 		}

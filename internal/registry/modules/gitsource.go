@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package modules
 
 import (
 	"bytes"
@@ -9,53 +9,49 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
-// gitSource is where a module comes from: a repository, and a branch or tag of it; without one it is the default branch.
-type gitSource struct{ URL, ref string }
+// GitSource is a git repository with a branch or tag, or its default branch.
+type GitSource struct{ URL, ref string }
 
-// gitURL is what the tool hands to git. Other protocols, as ext::, are not for us to try.
+// gitURL matches what the tool passes to git. Other protocols, such as ext::, may run programs.
 var gitURL = regexp.MustCompile(`^(https?|ssh|git)://[^/]`)
 
-// ParseGitSource understands a source in the tool's own words, git::URL//DIR?ref=NAME.
-func ParseGitSource(source string) (gitSource, error) {
+// ParseGitSource parses a source in the tool's notation, git::URL//DIR?ref=NAME.
+func ParseGitSource(source string) (GitSource, error) {
 	rest, isGit := strings.CutPrefix(source, "git::")
 	if !isGit || !gitURL.MatchString(rest) {
-		return gitSource{}, errors.New("the module does not come from git")
+		return GitSource{}, errors.New("the module does not come from git")
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	scheme, rest, _ := strings.Cut(rest, "://")
 	repository, _, _ := strings.Cut(rest, "//")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return gitSource{}, err
+		return GitSource{}, err
 	}
-	at := gitSource{scheme + "://" + repository, values.Get("ref")}
+	at := GitSource{scheme + "://" + repository, values.Get("ref")}
 	for name, value := range values {
 		if name != "ref" && name != "depth" || len(value) != 1 {
-			return gitSource{}, fmt.Errorf("%q is not for git to understand", name)
+			return GitSource{}, fmt.Errorf("%q is not a setting of git", name)
 		}
 	}
 	return at, nil
 }
 
-// Names are the references that may be meant.
-func (s gitSource) Names() []string {
+// Names returns the references that the name may stand for, as arguments of git ls-remote.
+func (s GitSource) Names() []string {
 	if s.ref == "" {
 		return []string{"HEAD"}
 	}
 	return []string{"refs/heads/" + s.ref, "refs/tags/" + s.ref, "refs/tags/" + s.ref + "^{}"}
 }
 
-// Commit reads which one the answer of the repository names. A name that a branch and a tag have is not for us to decide.
-func (s gitSource) Commit(answer []byte) (string, error) {
+// Commit returns the commit in the output of git ls-remote. A name of both a branch and a tag is an error.
+func (s GitSource) Commit(answer []byte) (string, error) {
 	found := map[string]string{}
 	for line := range bytes.Lines(answer) {
 		commit, name, _ := strings.Cut(strings.TrimSpace(string(line)), "\t")
@@ -69,26 +65,13 @@ func (s gitSource) Commit(answer []byte) (string, error) {
 	if branch != "" && tag != "" {
 		return "", fmt.Errorf("%s is a branch and a tag", s.ref)
 	}
-	if peeled := found[names[2]]; peeled != "" { // a tag with a message is not the commit that it names
+	if peeled := found[names[2]]; peeled != "" { // an annotated tag has an object of its own
 		tag = peeled
 	}
 	return branch + tag, nil
 }
 
-// SystemProgram is where a program of the machine is that every tofu may run.
-func SystemProgram(name string) (string, error) {
-	for _, dir := range filepath.SplitList(tools.SystemPath) {
-		at := filepath.Join(dir, name)
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return at, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not in %s", name, tools.SystemPath)
-}
-
-var commitName = regexp.MustCompile(`^[0-9a-f]{40}$`)
-
-// commitOf is the commit of a fresh clone, empty when that is not plain to see.
+// commitOf returns the commit of a fresh clone; empty if it is not known.
 func commitOf(files fs.FS, dir string) string {
 	head := gitFile(files, dir, "HEAD")
 	name, symbolic := strings.CutPrefix(head, "ref: ")
@@ -116,7 +99,7 @@ func packedRef(packed, name string) string {
 	return ""
 }
 
-// maxGitFile is more than such a file of an honest repository has.
+// maxGitFile limits the files that are read in .git.
 const maxGitFile = 4 << 20
 
 func gitFile(files fs.FS, dir, name string) string {
