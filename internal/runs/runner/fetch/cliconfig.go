@@ -45,15 +45,10 @@ func CLIConfig(mirror string, own []byte) ([]byte, error) {
 	return slices.Concat(own, []byte("\n"+block)), nil
 }
 
-// mergeJSON is for files in JSON, which the tool takes, too.
+// mergeJSON adds an installation to a file in JSON that has none.
 func mergeJSON(own []byte, places []Origin) ([]byte, error) {
 	_, all := filesystemMirrors(places)
 	return mergeInstallation(own, places, map[string]any{"exclude": all})
-}
-
-// mergeFetchJSON is mergeJSON where others are to be asked for the same providers.
-func mergeFetchJSON(own []byte, places []Origin) ([]byte, error) {
-	return mergeInstallation(own, places, map[string]any{})
 }
 
 func mergeInstallation(own []byte, places []Origin, direct map[string]any) ([]byte, error) {

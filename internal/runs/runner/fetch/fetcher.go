@@ -58,37 +58,15 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"home", "tmp"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, workspace.CLIConfigName), config, 0o600); err != nil {
-		return err
-	}
-	if err := f.placeAuthorities(dir); err != nil {
+	if err := f.furnish(dir, string(config), nil); err != nil {
 		return err
 	}
 	args := []string{"init", "-backend=false", "-input=false", "-no-color"}
 	if f.Tool.JSONInit() {
 		args = append(args, "-json")
 	}
-	cmd, out, errs, err := f.command(ctx, dir, mirror, f.Tool.Path, args...)
-	if err != nil {
-		return err
-	}
-	err = f.runToEnd(cmd, dir)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return fmt.Errorf("start %s: %w", f.Sandbox, err)
-	}
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s init: %s", f.Tool.Name, f.problem(out, errs, err))
+	_, err = f.run(ctx, dir, mirror, f.Tool.Path, args...)
+	return err
 }
 
 // downloadPatience is how long is waited for the end of a download that was stopped, and for the end of its output.

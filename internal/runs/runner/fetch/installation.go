@@ -163,7 +163,7 @@ func fetchConfig(own []byte, mirror string, a providers.Address) ([]byte, error)
 		if mirror != "" {
 			places = []Origin{{Dir: mirror, Providers: []string{a.String()}}}
 		}
-		return mergeFetchJSON(bytes.TrimSpace(own), places)
+		return mergeInstallation(bytes.TrimSpace(own), places, map[string]any{})
 	}
 	return withInstallation(own, first, "  direct {}\n", true)
 }

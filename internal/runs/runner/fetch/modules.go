@@ -4,6 +4,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,9 +39,13 @@ func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, fil
 	return f.fetchedModules(dir)
 }
 
-// Run runs a program that downloads, and returns what it printed.
+// Run runs a program that downloads, and returns its output.
 func (f *Fetcher) Run(ctx context.Context, dir, program string, call ...string) ([]byte, error) {
-	cmd, out, errs, err := f.command(ctx, dir, "", program, call...)
+	return f.run(ctx, dir, "", program, call...)
+}
+
+func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...string) ([]byte, error) {
+	cmd, out, errs, err := f.command(ctx, dir, mirror, program, call...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +58,21 @@ func (f *Fetcher) Run(ctx context.Context, dir, program string, call ...string) 
 		return nil, fmt.Errorf("start %s: %w", f.Sandbox, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %s", filepath.Base(program), call[0], f.problem(out, errs, err))
+		name := filepath.Base(program)
+		if program == f.Tool.Path {
+			name = f.Tool.Name
+		}
+		return nil, fmt.Errorf("%s %s: %s", name, call[0], f.problem(out, errs, err))
 	}
 	return out.Bytes(), nil
 }
 
-// Furnish makes the directory of a download, with the stack's credentials.
+// Furnish prepares the directory of a download, with the stack's credentials.
 func (f *Fetcher) Furnish(dir string, files []run.File) error {
+	return f.furnish(dir, cmp.Or(string(f.Config), "disable_checkpoint = true\n"), files)
+}
+
+func (f *Fetcher) furnish(dir, config string, files []run.File) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -79,11 +92,7 @@ func (f *Fetcher) Furnish(dir string, files []run.File) error {
 			return err
 		}
 	}
-	config := f.Config
-	if len(config) == 0 {
-		config = []byte("disable_checkpoint = true\n")
-	}
-	return errors.Join(root.WriteFile(workspace.CLIConfigName, config, 0o600), f.placeAuthorities(dir))
+	return errors.Join(root.WriteFile(workspace.CLIConfigName, []byte(config), 0o600), f.placeAuthorities(dir))
 }
 
 // writeCall writes a program that calls one module.

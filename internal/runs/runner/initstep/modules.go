@@ -19,12 +19,24 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
+
+// moduleStep puts modules of the module store in place.
+type moduleStep struct {
+	run       *execution.Run
+	site      *execution.Site
+	program   *supervisor.Supervisor
+	downloads *downloads
+	// used is what the run has from the store.
+	used moduleUse
+}
 
 // Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
 // init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks

@@ -18,12 +18,52 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
+
+// providerStep has providers in the provider store, and offers them to init.
+type providerStep struct {
+	run       *execution.Run
+	site      *execution.Site
+	program   *supervisor.Supervisor
+	downloads *downloads
+	modules   *moduleStep
+	providing providing
+}
+
+// keepProviders holds the packages of the store that an earlier init has linked to. It reports false when one of them is
+// gone: then init has to run again.
+func (s *providerStep) keepProviders() bool {
+	scope := s.downloads.providerScope()
+	for _, target := range workspace.LinksBelow(s.site.Space.Root.Root, s.site.Space.Module) {
+		if _, err := os.Stat(target); err != nil {
+			return false
+		}
+		if scope == nil {
+			continue
+		}
+		relative, err := filepath.Rel(scope.Mirror(), target)
+		parts := strings.Split(filepath.ToSlash(relative), "/")
+		if err != nil || len(parts) != 5 || parts[0] == ".." {
+			continue
+		}
+		a, err := providers.ParseAddress(strings.Join(parts[:3], "/"), "")
+		if err != nil {
+			continue
+		}
+		held, err := scope.Hold(a, parts[3])
+		if err != nil || held == nil {
+			return false
+		}
+		s.providing.packages = append(s.providing.packages, held)
+	}
+	return true
+}
 
 // providing is what a job has from the store of providers.
 type providing struct {

@@ -15,6 +15,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 )
 
+// downloads are the parts of the stores that the run's downloads come from and go to.
+type downloads struct {
+	run    *execution.Run
+	site   *execution.Site
+	scoped scoped
+}
+
 // scoped is what was chosen for a run's downloads of providers, once: what the program does to its files counts no more.
 type scoped struct {
 	chosen bool

@@ -44,7 +44,7 @@ func New(t *execution.Run, at *execution.Site, program *supervisor.Supervisor, m
 // any run's. So nothing that a stack's author may choose reaches the shell itself: its programs and its home are in a
 // directory that tofu cannot write to, and names of the environment that shells and loaders obey go to tofu alone.
 func (s *Step) ShellSteps() []execution.Step {
-	return []execution.Step{{execution.StepContinue, s.mayApply}, {run.StepApply, s.handOver}}
+	return []execution.Step{{Name: execution.StepContinue, Do: s.mayApply}, {Name: run.StepApply, Do: s.handOver}}
 }
 
 // handOver lets the person work and ships every state that is written meanwhile.

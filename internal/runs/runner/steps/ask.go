@@ -10,11 +10,28 @@ import (
 	"fmt"
 	"net/http"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
+
+// checkFree fails when too little is free to begin an apply: one that fails for want of space may lose its state.
+func (s *planStep) checkFree() error {
+	for _, dir := range []string{s.run.Opts.WorkRoot, s.run.Opts.Dir} {
+		var stat unix.Statfs_t
+		if err := unix.Statfs(dir, &stat); err != nil {
+			return fault.New("", "ask for the free space of %s: %w", dir, err)
+		}
+		if free := int64(stat.Bavail) * stat.Bsize; free < s.run.Opts.MinFree {
+			return fault.New(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
+				s.run.Spec.Stack, free>>20, dir, s.run.Opts.MinFree>>20)
+		}
+	}
+	return nil
+}
 
 // review asks the server for its word on a plan with changes; only one that passed is kept or applied.
 func (s *planStep) review(ctx context.Context) error {

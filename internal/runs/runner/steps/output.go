@@ -60,81 +60,80 @@ func (s *planStep) resources(ctx context.Context) error {
 	return err
 }
 
-// shownModule is a module in what `show -json` says of a state.
+// shownModule is a module in the output of `show -json` for a state.
 type shownModule struct {
-	Resources []struct {
-		Address   string         `json:"address"`
-		Deposed   string         `json:"deposed_key"`
-		Mode      string         `json:"mode"`
-		Type      string         `json:"type"`
-		Name      string         `json:"name"`
-		Values    map[string]any `json:"values"`
-		Sensitive any            `json:"sensitive_values"`
-	} `json:"resources"`
-	Modules []shownModule `json:"child_modules"`
+	Resources []shownResource `json:"resources"`
+	Modules   []shownModule   `json:"child_modules"`
 }
 
-// readResources lists the managed resources of a shown state, the root module's first.
-func readResources(text []byte) ([]run.Resource, error) {
-	root, err := shownRoot(text)
-	if err != nil {
-		return nil, err
-	}
-	list := []run.Resource{}
-	var walk func(shownModule)
-	walk = func(m shownModule) {
-		for _, r := range m.Resources {
-			if r.Mode == "managed" && len(list) < maxResources {
-				list = append(list, run.Resource{Name: r.Name, Type: r.Type, ID: identifier(r.Values, r.Sensitive)})
-			}
-		}
-		for _, inner := range m.Modules {
-			walk(inner)
-		}
-	}
-	walk(root)
-	return list, nil
+type shownResource struct {
+	Address   string         `json:"address"`
+	Deposed   string         `json:"deposed_key"`
+	Mode      string         `json:"mode"`
+	Type      string         `json:"type"`
+	Name      string         `json:"name"`
+	Values    map[string]any `json:"values"`
+	Sensitive any            `json:"sensitive_values"`
 }
 
-func shownRoot(text []byte) (shownModule, error) {
+// shownManaged returns the managed resources of a shown state, those of the root module first.
+func shownManaged(text []byte) ([]shownResource, error) {
 	var state struct {
 		Values struct {
 			Root shownModule `json:"root_module"`
 		} `json:"values"`
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
-		return shownModule{}, errors.New("what the tool shows of the state has an unknown form")
+		return nil, errors.New("the tool shows the state in an unknown form")
 	}
-	return state.Values.Root, nil
+	return state.Values.Root.managed(nil), nil
 }
 
-// shownAddresses are the managed resource instances of a shown state that have a present object: all of them, for those that
-// a list leaves out would pass for gone.
+func (m *shownModule) managed(list []shownResource) []shownResource {
+	for _, r := range m.Resources {
+		if r.Mode == "managed" {
+			list = append(list, r)
+		}
+	}
+	for _, inner := range m.Modules {
+		list = inner.managed(list)
+	}
+	return list
+}
+
+// readResources lists the managed resources of a shown state, up to the limit.
+func readResources(text []byte) ([]run.Resource, error) {
+	all, err := shownManaged(text)
+	if err != nil {
+		return nil, err
+	}
+	list := []run.Resource{}
+	for _, r := range all[:min(len(all), maxResources)] {
+		list = append(list, run.Resource{Name: r.Name, Type: r.Type, ID: identifier(r.Values, r.Sensitive)})
+	}
+	return list, nil
+}
+
+// shownAddresses lists the managed resource instances with a current object. The list is complete:
+// instances that it lacks would count as deleted.
 func shownAddresses(text []byte) ([]string, error) {
-	root, err := shownRoot(text)
+	all, err := shownManaged(text)
 	if err != nil {
 		return nil, err
 	}
 	var list []string
-	var walk func(shownModule)
-	walk = func(m shownModule) {
-		for _, r := range m.Resources {
-			if r.Mode == "managed" && r.Deposed == "" {
-				list = append(list, r.Address)
-			}
-		}
-		for _, inner := range m.Modules {
-			walk(inner)
+	for _, r := range all {
+		if r.Deposed == "" {
+			list = append(list, r.Address)
 		}
 	}
-	walk(root)
 	if len(list) > maxResources {
 		return nil, fmt.Errorf("the state has %d resource instances, and a result names %d at most", len(list), maxResources)
 	}
 	return list, nil
 }
 
-// identifier is what the provider calls a resource: its ARN if it has one, else its id. One that is sensitive is not told.
+// identifier is the ARN of a resource if it has one, else its id; empty if that is sensitive.
 func identifier(values map[string]any, sensitive any) string {
 	marks, _ := sensitive.(map[string]any)
 	if sensitive == true {

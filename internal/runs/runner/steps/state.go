@@ -40,9 +40,9 @@ const (
 // stateSteps are those of a run that changes the state and nothing else.
 func (s *stateStep) stateSteps() []execution.Step {
 	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
-		return []execution.Step{{run.StepPlan, s.previewChange}}
+		return []execution.Step{{Name: run.StepPlan, Do: s.previewChange}}
 	}
-	return []execution.Step{{execution.StepContinue, s.planning.mayApply}, {run.StepApply, s.changeState}}
+	return []execution.Step{{Name: execution.StepContinue, Do: s.planning.mayApply}, {Name: run.StepApply, Do: s.changeState}}
 }
 
 // changeCommand is the tool's own command for the change.

@@ -36,13 +36,19 @@ func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *
 }
 
 // steps are what the operation is made of.
-func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.Step) []execution.Step {
+func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.Step) (list []execution.Step) {
+	add := func(name run.Step, do func(context.Context) error) {
+		list = append(list, execution.Step{Name: name, Do: do})
+	}
 	spec := &a.planning.run.Spec
+	add(run.StepPrepare, a.preparing.prepare)
+	add(execution.StepPlace, awaitPlace)
 	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
 	// into the backend that it configures.
-	list := []execution.Step{{run.StepPrepare, a.preparing.prepare}, {execution.StepPlace, awaitPlace}, {run.StepInit, a.init.Init}, {run.StepPrepare, a.init.PlaceState}}
+	add(run.StepInit, a.init.Init)
+	add(run.StepPrepare, a.init.PlaceState)
 	if spec.ForceUnlock != "" {
-		list = append(list, execution.Step{run.StepInit, a.planning.locks.ForceUnlock})
+		add(run.StepInit, a.planning.locks.ForceUnlock)
 	}
 	switch {
 	case spec.Operation == run.OperationState:
@@ -50,18 +56,21 @@ func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.S
 	case spec.Operation == run.OperationShell:
 		return append(list, shell...)
 	case spec.Operation != run.OperationApply:
-		list = append(list, execution.Step{execution.StepContinue, a.applying.beginDirect}, execution.Step{run.StepApply, a.applying.applyDirect}, execution.Step{run.StepPlan, a.planning.plan})
+		add(execution.StepContinue, a.applying.beginDirect)
+		add(run.StepApply, a.applying.applyDirect)
+		add(run.StepPlan, a.planning.plan)
 		if spec.Describe {
-			list = append(list, execution.Step{run.StepShow, a.planning.show})
+			add(run.StepShow, a.planning.show)
 		}
 		if spec.Review {
-			list = append(list, execution.Step{execution.StepContinue, a.planning.review})
+			add(execution.StepContinue, a.planning.review)
 		}
 	case spec.RefreshOnApply:
-		list = append(list, execution.Step{run.StepPlan, a.planning.compareWithWorld})
+		add(run.StepPlan, a.planning.compareWithWorld)
 	}
 	if spec.Operation != run.OperationPlan {
-		list = append(list, execution.Step{execution.StepContinue, a.planning.mayApply}, execution.Step{run.StepApply, a.applying.applyPlan})
+		add(execution.StepContinue, a.planning.mayApply)
+		add(run.StepApply, a.applying.applyPlan)
 		list = append(list, a.AfterApply()...)
 	}
 	return list
@@ -70,7 +79,7 @@ func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.S
 func (a *Steps) AfterApply() []execution.Step {
 	spec := &a.planning.run.Spec
 	if spec.ReadOutputs || spec.ReadResources {
-		return []execution.Step{{run.StepOutput, a.planning.readBack}}
+		return []execution.Step{{Name: run.StepOutput, Do: a.planning.readBack}}
 	}
 	return nil
 }
