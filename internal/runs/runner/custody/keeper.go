@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Keeper brings the state into the working directory, and every state that is written from there to the spool.
+// Keeper brings the state into the working directory, and every state that tofu writes to the spool.
 type Keeper struct {
 	run  *execution.Run
 	site *execution.Site
@@ -33,6 +33,7 @@ type Keeper struct {
 	RescuedState []byte
 }
 
+// New makes a keeper without a state.
 func New(t *execution.Run, at *execution.Site) *Keeper { return &Keeper{run: t, site: at} }
 
 // HeldStates is how many bytes of states are in memory for want of a disk.
@@ -43,10 +44,9 @@ func (k *Keeper) HeldStates() int64 {
 	return k.States.Held()
 }
 
-// PlaceEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that
-// again before each change, and the states it writes during the apply lack what was created before. The lineage is the
-// stack's own, so that a plan and its apply see the same. With encryption a plain state could not be read; then, and
-// when in doubt, there is none.
+// PlaceEmptyState gives a stack without a state an empty one. Without it, the states that tofu writes
+// during the apply lack earlier changes. The lineage is derived from the stack, so plan and apply see
+// the same. A stack that may encrypt its state gets none.
 func (k *Keeper) PlaceEmptyState() error {
 	if k.site.MayEncrypt() {
 		return nil
@@ -61,12 +61,11 @@ func (k *Keeper) PlaceEmptyState() error {
 	return k.site.Space.Write(k.site.Space.InModule(k.site.Space.StateIn()), state)
 }
 
-// MaxState is the most that is read of a state. One over the run's limit fails the run, but is shipped: the server may
-// refuse it, then it is kept here.
+// MaxState limits what is read of a state. A state above the run's limit fails the run, but is shipped.
 const MaxState = 1 << 30
 
-// OfferState ships the state file if it holds a complete state that is new. One over the run's limit has to wait for the end
-// of the process: it fails the run in any case, and only the last one is worth its memory.
+// OfferState ships the state file if it has a new complete state. A state above the run's limit waits
+// for the end of the process.
 func (k *Keeper) OfferState() {
 	k.offerStateUpTo(k.run.StateLimit())
 }
@@ -89,13 +88,13 @@ func (k *Keeper) offerStateUpTo(limit int64) {
 	k.States.Offer(state) // one that is half written makes another event when it is whole
 }
 
-// RescueStates ships what is there when the process has ended: the state file, and the file tofu writes when it
-// could not write that. A state that came by another way is newer than both.
+// RescueStates ships the state file, and errored.tfstate, after the process has ended. A state in the
+// output is newer than both.
 func (k *Keeper) RescueStates() {
 	if len(k.RescuedState) > 0 {
 		return
 	}
-	k.offered = workspace.Stamp{} // clocks of file systems are coarse: the last one is read in any case
+	k.offered = workspace.Stamp{} // time stamps are coarse: read the last state in any case
 	k.offerStateUpTo(MaxState)
 	state, err := k.site.Space.Read(k.site.Space.InModule(workspace.ErroredName), MaxState)
 	switch {
@@ -107,7 +106,7 @@ func (k *Keeper) RescueStates() {
 	}
 }
 
-// Rescued takes a state that tofu could not store where it belongs.
+// Rescued ships a state that tofu could not write to its file.
 func (k *Keeper) Rescued(state []byte, why string) {
 	if !spool.Complete(state) {
 		return
@@ -117,8 +116,8 @@ func (k *Keeper) Rescued(state []byte, why string) {
 	k.States.Offer(k.RescuedState)
 }
 
-// withNextSerial counts on from the state before when tofu did not come to that: two states of one serial that differ
-// are a conflict for everybody who reads them. An encrypted state is left as it is.
+// withNextSerial increases the serial if tofu did not: two states with one serial are a conflict. It
+// leaves encrypted states alone.
 func (k *Keeper) withNextSerial(state []byte) []byte {
 	k.run.Lock()
 	last := k.run.Journal.Serial

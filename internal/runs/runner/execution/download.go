@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
-// Fetch stores what the server has at a path in a file of the spool.
+// Fetch downloads a file of the run from the server into the spool.
 func (t *Run) Fetch(ctx context.Context, what, name string, limit int64) (string, error) {
 	target := t.Dir.Path(name)
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -33,11 +33,11 @@ func (t *Run) Fetch(ctx context.Context, what, name string, limit int64) (string
 	return target, nil
 }
 
-// rewindable is a file that starts anew when a transfer does.
+// rewindable is a file that is truncated when its transfer is retried.
 type rewindable struct{ *os.File }
 
 // Reset drops what was written.
 func (r rewindable) Reset() {
-	_ = r.Truncate(0) // a wrong content is found by its digest
+	_ = r.Truncate(0) // the digest reveals wrong content
 	_, _ = r.Seek(0, 0)
 }

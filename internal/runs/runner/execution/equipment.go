@@ -17,9 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// The parts of a job. Each knows the parts that it needs, and no part knows the job.
-
-// Equipment is what all jobs of a runner share.
+// Equipment is shared by all runs of a runner.
 type Equipment struct {
 	Opts      Options
 	Server    *link.Server
@@ -30,20 +28,20 @@ type Equipment struct {
 	Trees     *workspace.Trees
 	// Store keeps providers for all stacks; nil without one.
 	Store *providers.Store
-	// Modules keeps modules from elsewhere for all stacks; nil without a store of providers.
+	// Modules keeps modules of other origins for all stacks; nil without a store of providers.
 	Modules *modules.Store
-	// Places are taken by the jobs that work.
+	// Places has an element for each run that works.
 	Places chan struct{}
-	// Walls are what confines programs here, users those that they get.
+	// Walls confine programs on this machine. Users are the user ids that programs get.
 	Walls confinement.Walls
 	Users *confinement.Users
-	// Meter measures what runs take.
+	// Meter measures the resource usage of runs.
 	Meter *meter.Meter
 	// Processes counts the tofu processes that are running.
 	Processes atomic.Int32
 }
 
-// Disks are directories on all disks that runs write to.
+// Disks returns a directory on each disk that runs write to.
 func (q *Equipment) Disks() []string {
 	if q.Walls.Alone() {
 		return []string{q.Opts.WorkRoot, q.Opts.Dir}
@@ -51,6 +49,8 @@ func (q *Equipment) Disks() []string {
 	return []string{q.Opts.WorkRoot, q.Opts.Dir, filepath.Dir(workspace.TempPrefix)}
 }
 
+// SpoolDir is the spool directory of a run.
 func (q *Equipment) SpoolDir(id string) string { return filepath.Join(q.Opts.Dir, "runs", id) }
 
+// OrphanDir is where states are kept that the server did not take.
 func (q *Equipment) OrphanDir(id string) string { return filepath.Join(q.Opts.Dir, "orphans", id) }

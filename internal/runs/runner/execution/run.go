@@ -21,14 +21,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Run is what a run is to do, what came of it, and what it has to say.
+// Run is a run in progress: its spec, its log and its result.
 type Run struct {
 	*Equipment
 	*spool.Book
 	ID    string
 	Token string
 	Spec  run.Spec
-	// Given is the spec that came with the run, nil from a server that waits to be asked.
+	// Given is the spec that came with the assignment; nil from an older server, which waits for a request.
 	Given  *run.Spec
 	Mask   *mask.Masker
 	Log    *spool.Log
@@ -37,18 +37,20 @@ type Run struct {
 	Stop   Stopper
 }
 
+// New makes a run with this spool directory.
 func New(e *Equipment, dir, id, token string) *Run {
 	t := &Run{Equipment: e, Book: spool.NewBook(dir), ID: id, Token: token}
 	t.Result.Confined = e.Walls.Complete()
 	return t
 }
 
+// Persist sends a request about the run until it has a final answer.
 func (t *Run) Persist(ctx context.Context, r link.Request) (int, error) {
 	r.Token, r.Path = t.Token, "/runs/"+t.ID+r.Path
 	return t.Server.Persist(ctx, r)
 }
 
-// Warn puts a warning of the runner's own into log and result.
+// Warn adds a warning of the runner to the log and the result.
 func (t *Run) Warn(format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	t.Log.Warn("%s", message)
@@ -57,13 +59,14 @@ func (t *Run) Warn(format string, args ...any) {
 
 const maxWarnings = 32
 
+// AddWarning adds a warning to the result.
 func (t *Run) AddWarning(text string) {
 	if len(t.Result.Warnings) < maxWarnings {
 		t.Result.Warnings = append(t.Result.Warnings, t.Mask.Text(text))
 	}
 }
 
-// TakeWarnings gathers the tool's warnings, each once.
+// TakeWarnings adds the tool's warnings to the result, each once.
 func (t *Run) TakeWarnings(stream *plan.Stream) {
 	for _, w := range stream.Diagnostics.Warnings() {
 		text := w.String()
@@ -73,7 +76,7 @@ func (t *Run) TakeWarnings(stream *plan.Stream) {
 	}
 }
 
-// Part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
+// Part is the part of the source that the run needs; nil for all of it, as for a shell.
 func (t *Run) Part() *run.Part {
 	p := t.Spec.Part
 	switch t.Spec.Operation {
@@ -85,7 +88,7 @@ func (t *Run) Part() *run.Part {
 	return nil
 }
 
-// TreeDigest names what is in the tree. Another commit that does not touch the part that a run reads changes nothing.
+// TreeDigest identifies the content of the tree. A commit that does not touch the run's part does not change it.
 func (t *Run) TreeDigest() string {
 	if p := t.Part(); p != nil {
 		return "part:" + p.Digest
@@ -98,12 +101,12 @@ func (t *Run) StateLimit() int64 {
 	return cmp.Or(max(0, t.Spec.Limits.StateBytes), run.DefaultLimits().StateBytes)
 }
 
-// OwnArguments tells whether the stack's environment gives the tool's commands arguments of their own, a plan perhaps
-// others than an apply.
+// OwnArguments reports whether the stack's environment adds arguments to commands of the tool.
 func (t *Run) OwnArguments() bool {
 	return slices.ContainsFunc(t.Spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
 }
 
+// InterruptedStep is the step that the runner died in.
 func (t *Run) InterruptedStep() run.Step {
 	if t.Journal.Process == nil {
 		return run.StepPrepare
@@ -111,7 +114,7 @@ func (t *Run) InterruptedStep() run.Step {
 	return t.Journal.Process.Step
 }
 
-// CheckNetwork fails where programs would have the machine's network and must not.
+// CheckNetwork fails if the run must not have a network, and the machine cannot take it away.
 func (t *Run) CheckNetwork() error {
 	if t.Spec.Limits.Network == run.NoNetwork && !t.Walls.Alone() {
 		return fault.New(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
@@ -119,8 +122,8 @@ func (t *Run) CheckNetwork() error {
 	return nil
 }
 
-// EndLeft returns what ends the processes that a program has left running, and says how many there were; nil where it had
-// namespaces of its own, with which the kernel has ended them.
+// EndLeft returns a function that ends processes that a program left running, and returns their
+// number; nil if the program had its own namespaces, whose processes the kernel ends.
 func (t *Run) EndLeft() func() int {
 	if t.Walls.Alone() {
 		return nil

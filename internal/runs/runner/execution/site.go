@@ -16,29 +16,31 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Site is the working directory, and the files that a run needs there.
+// Site is a run's use of the working directory.
 type Site struct {
 	run *Run
 	// Space is nil until the working directory is opened.
 	Space *workspace.Workspace
-	// Claim gives back the working directory's lock, when it was taken before the directory was opened.
+	// Claim releases the working directory's lock, if it was taken before the directory was opened.
 	Claim func()
 }
 
+// NewSite makes a site whose directory is not open yet.
 func NewSite(t *Run) *Site { return &Site{run: t} }
 
-// Order is for the run's working directory.
+// Order describes the run's working directory for [workspace.Area].
 func (s *Site) Order() workspace.Order {
 	return workspace.Order{Stack: s.run.Spec.Stack, Path: s.run.Spec.Path, Workspace: s.run.Spec.Workspace, Own: s.run.Spec.Backend.Kind == run.BackendOwn}
 }
 
-// TakeClaim hands the workspace's lock over, nil when the job has none.
+// TakeClaim returns the claim, if there is one, and leaves the site without.
 func (s *Site) TakeClaim() func() {
 	claim := s.Claim
 	s.Claim = nil
 	return claim
 }
 
+// Unclaim releases the lock, if it was taken and the directory never opened.
 func (s *Site) Unclaim() {
 	if s.Claim != nil {
 		s.Claim()
@@ -46,9 +48,10 @@ func (s *Site) Unclaim() {
 	}
 }
 
-// MeasuredDirs are the directories that count as the run's: where its programs write, and the spool.
+// MeasuredDirs are the directories whose size counts for the run.
 func (s *Site) MeasuredDirs() []string { return append(s.Space.Places(), s.run.Dir.Root) }
 
+// StateSize is the size of the state file, 0 without one.
 func (s *Site) StateSize() int64 {
 	info, err := s.Space.Root.Lstat(s.Space.InModule(s.Space.StateIn()))
 	if err != nil {
@@ -57,7 +60,7 @@ func (s *Site) StateSize() int64 {
 	return info.Size()
 }
 
-// CheckedVarFiles are the arguments that name the stack's files of values.
+// CheckedVarFiles returns the arguments for the stack's tfvars files.
 func (s *Site) CheckedVarFiles() ([]string, error) {
 	var args []string
 	for _, name := range s.run.Spec.VarFiles {
@@ -76,8 +79,7 @@ func (s *Site) CheckedVarFiles() ([]string, error) {
 	return args, nil
 }
 
-// MayEncrypt reports whether the stack could have its state encrypted: by the environment, or by a block whose name
-// must then be in one of the root module's files.
+// MayEncrypt reports whether the stack may encrypt its state, by the environment or by a block in the root module.
 func (s *Site) MayEncrypt() bool {
 	for _, e := range s.run.Spec.Env {
 		if e.Name == "TF_ENCRYPTION" {
@@ -105,6 +107,7 @@ func (s *Site) MayEncrypt() bool {
 	return false
 }
 
+// IsLockFile reports whether a mapped file is the dependency lock file.
 func IsLockFile(f run.File) bool {
 	return f.Location == run.FileInModule && f.Path == workspace.LockFileTF
 }

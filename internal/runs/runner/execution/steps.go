@@ -16,10 +16,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// StepContinue is the time a run waits for the server's word.
+// StepContinue is the wait for the server's permission to continue.
 const StepContinue run.Step = "continue"
 
-// StepPlace is the time a prepared run waits for its turn. It is no step that anybody hears of.
+// StepPlace is the wait for a place. It is never reported.
 const StepPlace run.Step = "place"
 
 // Step is a named part of a run.
@@ -28,13 +28,13 @@ type Step struct {
 	Do   func(context.Context) error
 }
 
-// ErrNotThisStep says that a step is not one of this run's: it leaves no trace.
+// ErrNotThisStep is the result of a step that does not apply to the run. The step is not reported.
 var ErrNotThisStep = errors.New("not a step of this run")
 
-// ErrFinished ends the steps early without a failure: there is nothing (more) to do.
+// ErrFinished ends the run early and successfully.
 var ErrFinished = errors.New("nothing more to do")
 
-// RunSteps runs the steps until one fails, says that nothing is left to do, or the job is asked to stop.
+// RunSteps runs the steps until one fails or finishes the run, or until a request to stop.
 func (t *Run) RunSteps(ctx context.Context, steps []Step) {
 	for _, s := range steps {
 		if reason := t.Stop.Asked(); reason != "" && !t.Result.ApplyStarted {
@@ -56,7 +56,7 @@ func (t *Run) RunSteps(ctx context.Context, steps []Step) {
 			if !errors.As(err, &f) {
 				f = &fault.Failure{Err: err}
 			}
-			if ctx.Err() != nil && f.Outcome == "" { // the runner is leaving, not the run at fault
+			if ctx.Err() != nil && f.Outcome == "" { // the runner exits; the run itself did not fail
 				f = &fault.Failure{Step: f.Step, Outcome: run.OutcomeInterrupted, Class: f.Class, Err: f.Err}
 			}
 			if f.Step == "" {
@@ -69,7 +69,7 @@ func (t *Run) RunSteps(ctx context.Context, steps []Step) {
 	t.Result.Outcome = run.OutcomeSucceeded
 }
 
-// report completes the step's report: the processes it ran have added their CPU time to one of its name.
+// report completes the step's report, to which its processes have added their CPU time.
 func (t *Run) report(name run.Step, started time.Time, before int) {
 	wall := run.Duration(time.Since(started))
 	for i := before; i < len(t.Result.Steps); i++ {
@@ -81,8 +81,7 @@ func (t *Run) report(name run.Step, started time.Time, before int) {
 	t.Result.Steps = append(t.Result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
 }
 
-// Fail writes a failure into the result. A run that a person has ended is one that failed: it was wanted, and is not tried
-// again by itself.
+// Fail records a failure in the result. A run that a user stopped counts as failed, so it is not retried.
 func (t *Run) Fail(f *fault.Failure) {
 	if f.Outcome == run.OutcomeCanceled && t.Stop.ByPerson() {
 		f.Outcome, f.Class = run.OutcomeFailed, run.FailureCanceled
@@ -99,7 +98,7 @@ func (t *Run) Fail(f *fault.Failure) {
 	}
 }
 
-// What is kept of a diagnosis, in bytes.
+// Limits of a diagnosis, in bytes.
 const (
 	maxDiagnosed = 500
 	maxDetail    = 4000
@@ -122,7 +121,7 @@ func cutText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// Complete fills in what is known only at the end.
+// Complete fills in the parts of the result that are known only at the end.
 func (t *Run) Complete() {
 	t.Lock()
 	defer t.Unlock()
@@ -134,10 +133,10 @@ func (t *Run) Complete() {
 	if t.Journal.States > 0 {
 		t.Result.StateDigest = cmp.Or(t.Journal.StateDigest, t.Journal.LostDigest)
 	}
-	if t.Log != nil && t.Log.Problem() != nil && t.DiskProblem == nil {
-		t.DiskProblem = t.Log.Problem()
-	}
 	if t.Log != nil && t.Log.Problem() != nil {
+		if t.DiskProblem == nil {
+			t.DiskProblem = t.Log.Problem()
+		}
 		t.AddWarning("Lines are missing in the log: " + t.Log.Problem().Error())
 	}
 	if t.DiskProblem != nil && fault.DiskFull(t.DiskProblem) && t.Result.Outcome != run.OutcomeSucceeded {
@@ -146,6 +145,7 @@ func (t *Run) Complete() {
 	}
 }
 
+// JoinText joins two texts that may be empty.
 func JoinText(a, b string) string {
 	if a == "" {
 		return b
@@ -153,6 +153,7 @@ func JoinText(a, b string) string {
 	return a + "\n" + b
 }
 
+// Encode returns the JSON of a value of package run.
 func Encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// Stopper holds at most one wish to stop, and the process it is to reach.
+// Stopper holds at most one request to stop, and the process that it applies to.
 type Stopper struct {
-	// wished is called, when set, with the first wish.
+	// wished is called at the first request; nil for none.
 	wished  context.CancelFunc
 	mu      sync.Mutex
 	reason  string
 	process *process.Process
-	// spare keeps a process that changes something from being stopped by the wish.
+	// spare exempts a process that has begun to change something.
 	spare bool
-	// person is true when the wish is a person's.
+	// person is true for the request of a user.
 	person bool
 }
 
-// Ask wishes the job to stop. With spareApply an apply that has begun to change something goes on to its end.
+// Ask requests a stop. With spareApply, an apply that has begun to change something continues.
 func (s *Stopper) Ask(reason string, spareApply bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.askLocked(reason, spareApply)
 }
 
-// Insist is a person's wish to stop, whatever is going on. It takes the place of a wish before it.
+// Insist is the request of a user to stop, even during an apply. It replaces an earlier request.
 func (s *Stopper) Insist(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Stopper) askLocked(reason string, spareApply bool) {
 	}
 }
 
-// Attach makes p the process that a wish reaches; a wish that came before reaches it at once.
+// Attach sets the process that a request applies to. An earlier request applies to it at once.
 func (s *Stopper) Attach(p *process.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,14 +65,14 @@ func (s *Stopper) Attach(p *process.Process) {
 	}
 }
 
-// Attached is the process that a wish would reach, nil without one.
+// Attached is the process that a request would apply to; nil for none.
 func (s *Stopper) Attached() *process.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process
 }
 
-// Until returns a context that ends with the first wish, for waiting that changes nothing.
+// Until returns a context that ends with the first request, for waits that change nothing.
 func (s *Stopper) Until(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Stopper) Asked() string {
 	return s.reason
 }
 
-// ByPerson says whether the wish is a person's.
+// ByPerson reports whether a user requested the stop.
 func (s *Stopper) ByPerson() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// TakeOverShell ends what the person left running. Its states are taken after that.
+// TakeOverShell ends the processes of a shell whose own process died.
 func (s *Step) TakeOverShell() error {
 	s.endLeftovers()
 	if !s.run.Journal.ApplyStarted {
@@ -28,15 +28,15 @@ func (s *Step) TakeOverShell() error {
 		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
 }
 
-// endLeftovers ends what was started from the shell and still runs: it must not work on a state whose lock is given back.
-// Everything gets SIGTERM, which tofu takes as a wish to stop in good order, and SIGKILL after the grace period.
+// endLeftovers ends processes that were started from the shell, before the state's lock is released.
+// They get SIGTERM, and SIGKILL after the grace period.
 func (s *Step) endLeftovers() {
 	left := processesOf(s.run.ID)
 	if len(left) > 0 {
 		s.run.Log.Warn("What was started from the shell still runs and is asked to stop")
 	}
 	deadline := time.Now().Add(time.Duration(s.run.Spec.Limits.Grace))
-	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything
+	asked := map[int]bool{} // once: at the second signal tofu aborts
 	for ; len(left) > 0; left = processesOf(s.run.ID) {
 		late := time.Now().After(deadline)
 		for pid, p := range left {
@@ -60,7 +60,7 @@ type leftover struct {
 	parent  int
 }
 
-// processesOf finds the processes whose environment has the shell's mark, this one and the dead left out.
+// processesOf finds the other live processes whose environment has the shell's mark.
 func processesOf(id string) map[int]leftover {
 	found := map[int]leftover{}
 	mark := append([]byte{0}, shellMark(id)...)
@@ -107,10 +107,10 @@ func (p leftover) end(kill bool) {
 	p.process.Signal(signal)
 }
 
-// lookEvery is how often it is looked for what those that end have started meanwhile.
+// lookEvery is how often new processes are searched for.
 const lookEvery = time.Second
 
-// await waits for the end of the process, for a while.
+// await waits for the end of the process, but not longer than lookEvery.
 func (p leftover) await(deadline time.Time) {
 	defer p.process.Release()
 	p.process.Await(min(lookEvery, max(time.Until(deadline), 10*time.Millisecond)))

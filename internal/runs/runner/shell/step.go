@@ -25,29 +25,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Step lets a person work in the working directory.
+// Step lets a user work in the working directory.
 type Step struct {
 	run     *execution.Run
 	site    *execution.Site
 	program *supervisor.Supervisor
 	// mayApply asks the server whether the shell may begin.
 	mayApply func(context.Context) error
-	// Terminal is the person's whose shell this is, nil for all other runs.
+	// Terminal is the user's terminal; nil without one.
 	Terminal *Terminal
 }
 
+// New makes the step.
 func New(t *execution.Run, at *execution.Site, program *supervisor.Supervisor, mayApply func(context.Context) error) *Step {
 	return &Step{run: t, site: at, program: program, mayApply: mayApply}
 }
 
-// A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
-// any run's. So nothing that a stack's author may choose reaches the shell itself: its programs and its home are in a
-// directory that tofu cannot write to, and names of the environment that shells and loaders obey go to tofu alone.
 func (s *Step) ShellSteps() []execution.Step {
 	return []execution.Step{{Name: execution.StepContinue, Do: s.mayApply}, {Name: run.StepApply, Do: s.handOver}}
 }
 
-// handOver lets the person work and ships every state that is written meanwhile.
+// handOver runs the shell and ships every state that is written meanwhile.
 func (s *Step) handOver(context.Context) error {
 	t := s.Terminal
 	if t == nil {
@@ -72,7 +70,7 @@ func (s *Step) handOver(context.Context) error {
 	return nil
 }
 
-// described says for the log what the person runs: the program and its subcommands, but nothing that may be a value.
+// described is the command for the log: the program and its subcommands, without arguments.
 func (s *Step) described() string {
 	words := s.Terminal.Command
 	if len(words) == 0 {
@@ -129,7 +127,7 @@ func (s *Step) runTerminal() error {
 	return nil
 }
 
-// shellCommand is the person's shell without the files by which a home directory could change it.
+// shellCommand is the user's shell without its startup files.
 func shellCommand(t *Terminal) []string {
 	shell := cmp.Or(t.Shell, "/bin/sh")
 	if !t.Interactive {
@@ -162,11 +160,11 @@ func (s *Step) shellPath() string {
 	return filepath.Join(s.site.Space.Base, workspace.ShellBin) + ":" + tools.SystemPath
 }
 
-// furnish puts in place what the person's shell needs: a home, the tool by its name, and the files of variables where
-// every command of the tool finds them.
+// furnish prepares a home directory, the tool by its name, and the tfvars files where every command of
+// the tool reads them.
 func (s *Step) furnish() error {
 	w := s.site.Space
-	// Whatever is changed in the tree, the next run makes it anew.
+	// The next run unpacks the source again.
 	w.Record.Artifact, w.Record.Init = "", ""
 	if err := w.Save(); err != nil {
 		return err
@@ -195,7 +193,7 @@ func (s *Step) furnish() error {
 	return nil
 }
 
-// maxVarFile is more than any file of variables has.
+// maxVarFile limits a tfvars file.
 const maxVarFile = 16 << 20
 
 // autoVarFile names a copy that the tool reads by itself, after all others of the kind.
@@ -225,10 +223,10 @@ func (s *Step) wrapper() string {
 	return b.String()
 }
 
-// forPeople are names of the runs' environment that keep the tool from asking: a person can answer.
+// forPeople are variables that keep the tool from prompting; a user can answer.
 var forPeople = map[string]bool{"TF_IN_AUTOMATION": true, "TF_INPUT": true}
 
-// shellEnvironment is what the person's shell finds.
+// shellEnvironment is the environment of the shell.
 func (s *Step) shellEnvironment() []string {
 	stack := s.run.Spec.Stack.String()
 	env := []string{
@@ -246,19 +244,17 @@ func (s *Step) shellEnvironment() []string {
 // shellMark is in the environment of whatever was started from a shell.
 func shellMark(id string) string { return "YUBA_RUN=" + id }
 
-// data are the endings of names whose values are looked at by whoever needs them, such as AWS_SECRET_ACCESS_KEY and
-// ARM_CLIENT_ID. All sorts of programs take orders from other names: PATH, LD_PRELOAD, but also KUBECONFIG, VIMINIT and
-// TAR_OPTIONS, and there is no end to them. So the harmless are listed, not the others.
+// data are suffixes of variables that contain plain data, such as AWS_SECRET_ACCESS_KEY. Other
+// variables may make programs run something: PATH, LD_PRELOAD, KUBECONFIG, VIMINIT, TAR_OPTIONS.
 var data = []string{"_ID", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_USER", "_USERNAME", "_ACCOUNT", "_PROJECT", "_REGION", "_ZONE", "_TENANT"}
 
-// inShell says whether a name of the stack's environment is harmless in the person's shell: one for the tool alone, or
-// one of data.
+// inShell reports whether a variable of the stack's environment is harmless in the user's shell.
 func inShell(name string) bool {
 	return isName(name) && !strings.HasPrefix(name, "YUBA") &&
 		(strings.HasPrefix(name, "TF_") || slices.ContainsFunc(data, func(ending string) bool { return strings.HasSuffix(name, ending) }))
 }
 
-// isName says whether a shell can have a variable of the name.
+// isName reports whether it is a valid name of a shell variable.
 func isName(name string) bool {
 	for i, r := range name {
 		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
@@ -268,5 +264,5 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// shellQuote writes a word so that a shell takes it as it is.
+// shellQuote quotes a word for a shell.
 func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

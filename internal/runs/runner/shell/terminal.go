@@ -8,26 +8,27 @@ import (
 	"io"
 )
 
-// Terminal is where a person is: what their shell reads and writes, and what it runs.
+// Terminal is a user's terminal, and what to run there.
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
 	// Command is what to run instead of an interactive shell.
 	Command []string
-	// Shell is the person's own, empty for /bin/sh; Interactive says whether somebody types.
+	// Shell is the user's own, empty for /bin/sh. Interactive is true if a user types.
 	Shell       string
 	Interactive bool
 	// Term is the kind of the terminal.
 	Term string
-	// News is called with what the person should know meanwhile.
+	// News prints a message to the user.
 	News func(format string, args ...any)
-	// Ready is called when the shell is about to begin; may be nil.
+	// Ready is called before the shell starts; may be nil.
 	Ready func()
 
+	// ExitCode is that of the shell or the command, after its end.
 	ExitCode int
 }
 
-// NotHereError says that this process is not where runs are carried out.
+// NotHereError says that this is not the machine that executes the runs.
 type NotHereError struct {
 	Host, Dir string
 	Err       error

@@ -15,11 +15,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// OutputReserve is set aside on disk for the apply's output, beside thrice the state: an encoded state must fit.
+// OutputReserve is disk space for the output of an apply, besides three times the state's size for an encoded state.
 const OutputReserve = 4 << 20
 
-// BeginApply writes down for certain that an apply begins: not even a power cut may make the next runner take the state
-// in the working directory for an old one, or the output that it does not find for a tool that never ran.
+// BeginApply records on disk that an apply begins. After a power cut the next runner must not mistake
+// the state in the working directory for an old one, or missing output for a tool that never ran.
 func (g *Supervisor) BeginApply() error {
 	g.run.Lock()
 	defer g.run.Unlock()
@@ -40,13 +40,13 @@ func (g *Supervisor) BeginApply() error {
 	return nil
 }
 
-// FoundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
-// may have missed its beginning.
+// FoundNothing reports whether the plan is known completely and has no changes. A runner that adopts a
+// process may have missed the beginning of its output.
 func FoundNothing(stream *plan.Stream) bool {
 	return stream.PlanDone && stream.Planned.Zero() && !stream.HasChanges() && stream.AppliedTotal == 0
 }
 
-// beginning says of the run's apply whether it has begun to change anything; nil for one that has, as soon as it runs.
+// beginning is set once the apply has begun to change something; nil if it does so from its start.
 func (g *Supervisor) beginning() *atomic.Bool {
 	if g.Direct {
 		return &g.Begun
@@ -54,7 +54,7 @@ func (g *Supervisor) beginning() *atomic.Bool {
 	return nil
 }
 
-// hadBegun says of a process that a runner before has started whether it has begun to change anything by now.
+// hadBegun reports whether an adopted process has begun to change something.
 func (g *Supervisor) hadBegun() bool {
 	if g.run.Journal.States > 0 {
 		return true
@@ -66,15 +66,14 @@ func (g *Supervisor) hadBegun() bool {
 	return stream.Begun
 }
 
-// PlannedSoFar is what the stream of an apply that plans says of its plan.
+// PlannedSoFar is the plan of an apply that plans, as far as its output has it.
 func PlannedSoFar(stream *plan.Stream) *run.PlanResult {
 	p := &run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)}
 	p.Fates, p.FatesTotal = HeardFates(stream)
 	return p
 }
 
-// keepPlanned makes what an apply that plans is about to do known beyond this process, as soon as it says so. The tool does
-// not wait for that: what it did before is to be guessed from the program, if all else is lost.
+// keepPlanned records the plan of an apply that plans outside of this process. The tool does not wait for it.
 func (g *Supervisor) keepPlanned(stream *plan.Stream) {
 	if err := errors.Join(g.run.Dir.WriteJSON(spool.PlannedFile, PlannedSoFar(stream)), g.run.Dir.Sync(spool.PlannedFile, "")); err != nil {
 		g.run.Opts.Log.Warn("what an apply is to do could not be written down", "run", g.run.ID, "error", err)

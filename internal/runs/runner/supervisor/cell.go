@@ -16,12 +16,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Cell is what tofu may touch.
+// Cell is what tofu has access to.
 func (g *Supervisor) Cell() confinement.Cell {
 	w := g.site.Space
 	executable := append([]string{w.Tool.Path}, fetch.SystemExecutable...)
 	executable = append(executable, g.Mirrors()...)
-	home := filepath.Join(w.Base, workspace.HomeDir) // at its own path, too, which programs may reach from their working directory
+	home := filepath.Join(w.Base, workspace.HomeDir) // also at its own path, which is next to the working directory
 	return confinement.Cell{
 		User: w.Record.User, Dir: w.Dir, Home: home, Temp: w.Temp, Mark: confinement.Mark(g.run.ID),
 		Writable:   append([]string{filepath.Join(w.Base, workspace.SourceDir), filepath.Join(w.Base, workspace.PlanDir), home}, fetch.SystemWritable...),
@@ -32,8 +32,8 @@ func (g *Supervisor) Cell() confinement.Cell {
 	}
 }
 
-// Environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
-// does not reach it. A name of the runner's own cannot be replaced by the spec.
+// Environment builds tofu's environment. It has nothing of the runner's own environment, and the spec
+// cannot replace the names that the runner sets.
 func (g *Supervisor) Environment() []string {
 	w, spec, cell := g.site.Space, &g.run.Spec, g.Cell()
 	own := map[string]string{
@@ -42,10 +42,10 @@ func (g *Supervisor) Environment() []string {
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
 		"TF_CLI_CONFIG_FILE": filepath.Join(w.Base, workspace.CLIConfigName),
 	}
-	if account := g.run.Walls.Account(); account != "" { // there may be no list of users that has it
+	if account := g.run.Walls.Account(); account != "" { // /etc/passwd may not have it
 		own["USER"], own["LOGNAME"] = account, account
 	}
-	// A backend of the stack's own may have no workspace "default", as a cloud whose block names another.
+	// A stack's own backend may not have a workspace "default".
 	if !w.Own || w.Named != "default" {
 		own["TF_WORKSPACE"] = w.Named
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// The output of an apply is evidence: what it does not mention was not begun. That holds only while no line of it can get
-// lost, so space on disk is set aside ahead of the writer.
+// The output of an apply is evidence: a change that it does not mention was not begun. So that no line
+// gets lost, disk space is allocated ahead of the writer.
 
-// setAside reserves disk space for output that is still to be written. It returns up to where there is some for certain, and
-// 0 where the file system cannot tell.
+// setAside allocates disk space for output. It returns the offset up to which there is space; 0 if the
+// file system cannot allocate.
 func setAside(fd int, from, reserve int64) int64 {
 	if unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, reserve) != nil {
 		return 0
@@ -21,7 +21,7 @@ func setAside(fd int, from, reserve int64) int64 {
 	return from + reserve
 }
 
-// secure keeps the reserve ahead of the writer, and says when lines may be missing.
+// secure keeps the allocation ahead of the writer, and records why lines may be missing.
 func (f *follower) secure(last bool) {
 	t := f.out
 	if t.file == nil {
@@ -52,7 +52,7 @@ func (f *follower) secure(last bool) {
 	}
 }
 
-// fullDisk reports whether the job has met a full disk.
+// fullDisk reports whether the run has met a full disk.
 func (g *Supervisor) fullDisk() bool {
 	g.run.Lock()
 	defer g.run.Unlock()

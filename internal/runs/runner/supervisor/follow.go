@@ -20,15 +20,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// follower reads what a process writes as it is written: its output into the log and the stream, and its states into
-// the spool. A state is taken the moment it is written, so its directory is watched. Output alone is looked for now and
-// then: a watch costs more than a short process takes to plan, and people see lines some time later anyway.
+// follower reads the output of a process into the log and the stream, and its states into the spool.
+// It watches for states, which must be shipped at once. It polls for output alone: a watch takes longer
+// than a short plan.
 type follower struct {
 	of     *Supervisor
 	stream *plan.Stream
 	out    *tail
 	errs   *tail
-	// watcher is nil without states, and where the kernel gives none.
+	// watcher is nil without states, and if the kernel refuses one.
 	watcher *fsnotify.Watcher
 	ended   chan struct{}
 	done    chan struct{}
@@ -36,11 +36,11 @@ type follower struct {
 	doubt string
 }
 
-// follow starts reading the output files of a step. Fresh is false for a process of a runner before: then the lines
-// that are in the log already only go to the stream.
+// follow starts to read the output files of a step. If fresh is false, the process is adopted, and
+// lines that the log already has go to the stream only.
 func (g *Supervisor) follow(step run.Step, states, fresh bool) (*follower, error) {
 	f := &follower{of: g, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
-	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
+	// A line may be an encoded state that tofu could not write to a file.
 	limit := max(64<<20, 2*int(g.run.Spec.Limits.StateBytes))
 	f.out = &tail{path: g.run.Dir.Path(string(step) + spool.OutEnd), limit: limit}
 	f.errs = &tail{path: g.run.Dir.Path(string(step) + spool.ErrEnd), limit: limit}
@@ -56,7 +56,7 @@ func (g *Supervisor) follow(step run.Step, states, fresh bool) (*follower, error
 	}
 	loop := f.look
 	if states {
-		if err := f.watch(); err != nil { // watches are counted for each user, and a program may have used up all
+		if err := f.watch(); err != nil { // programs may have used up the user's watches
 			g.run.Opts.Log.Warn("states are looked for now and then", "run", g.run.ID, "error", err)
 		}
 		loop = f.loop
@@ -83,7 +83,7 @@ func (f *follower) watch() error {
 	return nil
 }
 
-// end is called when the process has ended: it reads the rest and returns what the process said.
+// end reads the rest after the process has ended, and returns its events.
 func (f *follower) end() *plan.Stream {
 	close(f.ended)
 	<-f.done
@@ -96,10 +96,10 @@ func (f *follower) end() *plan.Stream {
 	return f.stream
 }
 
-// lookInterval is short beside the time that lines are gathered before they are shipped.
+// lookInterval is shorter than the interval in which the log is shipped.
 const lookInterval = 100 * time.Millisecond
 
-// look reads the output now and then until the process has ended.
+// look polls the output until the process has ended.
 func (f *follower) look() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -129,7 +129,7 @@ func (f *follower) loop() {
 	}
 	var offered, taken time.Time
 	var due <-chan time.Time
-	take := func() { // a program may write the state without end
+	take := func() { // limits the rate for a program that writes states all the time
 		if wait := lookInterval - time.Since(taken); wait > 0 {
 			if due == nil {
 				due = time.After(wait)
@@ -159,7 +159,7 @@ func (f *follower) loop() {
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
 			}
-		case _, ok := <-problems: // an overflow: reading everything makes up for it
+		case _, ok := <-problems: // after an overflow everything is read
 			if !ok {
 				return
 			}
@@ -174,7 +174,7 @@ func (f *follower) loop() {
 	}
 }
 
-// offerState takes the state, in an apply that plans, too, after what the plan says.
+// offerState ships the state. In an apply that plans, it reads the plan first.
 func (f *follower) offerState() {
 	if f.of.Direct {
 		f.read(false)
@@ -184,20 +184,19 @@ func (f *follower) offerState() {
 	}
 }
 
-// withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
+// withholds reports whether the state must not be shipped: a plan without changes leaves none.
 func (f *follower) withholds() bool { return f.of.Direct && FoundNothing(f.stream) }
 
-// noteCut says that the output became shorter: a program got hold of tofu's descriptors, or the file was damaged. The log
-// has what was read before.
+// noteCut reports output that became shorter: a program truncated it, or the file was damaged.
 func (f *follower) noteCut() {
 	f.doubts("the output was cut off while it was read")
 	f.of.run.Warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.of.site.Space.Tool.Name)
 }
 
-// doubts remembers why lines of the output may be missing, the first reason.
+// doubts records the first reason why lines may be missing.
 func (f *follower) doubts(why string) { f.doubt = cmp.Or(f.doubt, why) }
 
-// read takes in what was written since the last time.
+// read reads everything that is new.
 func (f *follower) read(last bool) {
 	f.out.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStdout, known) })
 	f.errs.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStderr, known) })
@@ -206,7 +205,7 @@ func (f *follower) read(last bool) {
 	f.errs.release(f.of.run.Spec.Limits.LogBytes)
 }
 
-// take handles one line: a dump of the state goes to the states, everything else masked to log and stream.
+// take handles one line. A state in it goes to the spool, the rest masked to log and stream.
 func (f *follower) take(line []byte, module string, known bool) {
 	line, state := plan.TakeState(line)
 	if len(state) > 0 {
@@ -240,7 +239,7 @@ func (f *follower) take(line []byte, module string, known bool) {
 	f.of.run.Log.Append(line)
 }
 
-// linesInLog counts the lines of the recorded process that the log has, by where they came from.
+// linesInLog counts the lines of the recorded process in the log, by output file.
 func (g *Supervisor) linesInLog() (out, errs int, err error) {
 	g.logStart = g.run.Journal.Process.LogStart
 	file, err := os.Open(g.run.Dir.Path(spool.LogFile))
@@ -256,7 +255,7 @@ func (g *Supervisor) linesInLog() (out, errs int, err error) {
 		var m struct {
 			Module string `json:"@module"`
 		}
-		switch _ = json.Unmarshal(line, &m); m.Module { // what is no JSON has no module and is not from us
+		switch _ = json.Unmarshal(line, &m); m.Module { // other text has no module
 		case spool.ModuleYuba:
 		case spool.ModuleStderr:
 			errs++

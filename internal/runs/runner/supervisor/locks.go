@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Locks knows which lock a run has left in a backend of the stack's own, and breaks locks.
+// Locks records the lock that a killed process left in a stack's own backend, and breaks such locks.
 type Locks struct {
 	run     *execution.Run
 	site    *execution.Site
@@ -37,7 +37,7 @@ func NewLocks(t *execution.Run, at *execution.Site, program *Supervisor) *Locks 
 	return &Locks{run: t, site: at, program: program}
 }
 
-// ForceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
+// ForceUnlock breaks the lock in a stack's own backend. If that fails, the plan reports it.
 func (l *Locks) ForceUnlock(ctx context.Context) error {
 	if !l.site.Space.Own {
 		return nil
@@ -60,8 +60,7 @@ func (l *Locks) ForceUnlock(ctx context.Context) error {
 	return nil
 }
 
-// lockIn reads the lock that was in the way; nil when no error tells of one. Backends tell of it in errors of their own as
-// well, such as when init or another workspace needs a first state, which commands without -json print as text.
+// lockIn returns the lock that an error mentions; nil for none. Commands without -json print it as text.
 func lockIn(stream *plan.Stream) *run.Lock {
 	errs := stream.Errors()
 	for _, d := range errs {
@@ -99,9 +98,8 @@ func lockInText(text string) *run.Lock {
 	return lock
 }
 
-// gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
-// with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
-// the process's last words tell.
+// gaveBack reports whether a process ended normally and so released its lock. A crashed Go program ends
+// with code 2, like a plan with changes. If the exit code is unknown, the output decides.
 func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	said := stream.Errors()
 	switch {
@@ -113,8 +111,8 @@ func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	return e.Code == 0 || e.Code == 1 && len(said) > 0 || e.Code == 2 && step == run.StepPlan && stream.PlanDone
 }
 
-// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
-// the stack's own, such as -lock=false, nobody knows.
+// mayHold returns the steps whose processes may have left a lock. With arguments of the stack's own,
+// such as -lock=false, that is unknown.
 func (l *Locks) mayHold() []run.Step {
 	var steps []run.Step
 	if l.run.OwnArguments() {
@@ -129,17 +127,16 @@ func (l *Locks) mayHold() []run.Step {
 	return steps
 }
 
-// lockedWords are the messages of the tool that come when it has the lock.
+// lockedWords are the types of messages that tofu prints only while it holds the lock.
 var lockedWords = []string{
 	"refresh_start", "refresh_complete", "resource_drift", "planned_change", "change_summary",
 	"apply_start", "apply_progress", "apply_complete", "apply_errored", "provision_start", "ephemeral_op_start",
 }
 
-// maxLockWords bounds what is read of a process's words to find the first that counts.
+// maxLockWords limits how much output is searched for them.
 const maxLockWords = 1 << 20
 
-// NoteLock writes down which lock the run may have left, for the stack's next run here. One that came to its end has
-// given it back.
+// NoteLock records the lock that the run may have left, for the stack's next run.
 func (l *Locks) NoteLock() {
 	if l.site.Space == nil || !l.site.Space.Own {
 		return
@@ -161,7 +158,7 @@ func (l *Locks) NoteLock() {
 	}
 }
 
-// readLeftLock finds out from a process's words when it took its lock; nil when it did not come so far, or did not tell.
+// readLeftLock finds in a process's output when it took its lock; nil if it took none, or that is unknown.
 func readLeftLock(path, holder string) *workspace.LeftLock {
 	file, err := os.Open(path)
 	if err != nil {
@@ -206,8 +203,7 @@ func HolderName(walls *confinement.Walls) string {
 	return who.Username + "@" + host
 }
 
-// PastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
-// again.
+// PastLeftLock breaks a lock that an earlier run left, and runs the process that met it again.
 func (l *Locks) PastLeftLock(ctx context.Context, c Command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
 	left := l.site.Space.Record.LeftLock
 	if left == nil || !l.site.Space.Own || e.Signal != 0 {

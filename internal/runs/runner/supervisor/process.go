@@ -25,21 +25,21 @@ import (
 type Command struct {
 	Step run.Step
 	Args []string
-	// Title is what messages call the command; empty for the step's name.
+	// Title names the command in messages; empty for the step's name.
 	Title string
-	// Capture receives standard output instead of the log: documents, which hold what no log may.
+	// Capture receives standard output instead of the log, for documents with sensitive values.
 	Capture *fetch.Bounded
 	// unselected leaves the workspace out of the environment.
 	unselected bool
-	// States is true when the state file is to be shipped as it is written.
+	// States is true if states are shipped while the process runs.
 	States bool
-	// Reserve is how many bytes of disk are set aside for the output before the process starts.
+	// Reserve is the disk space to allocate for the output.
 	Reserve int64
-	// Timeout is less than the run's own; zero for that.
+	// Timeout replaces the run's timeout if it is set.
 	Timeout time.Duration
 }
 
-// Tofu runs one process to its end and returns what it said.
+// Tofu runs one process to its end and returns its events.
 func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process.Exit, error) {
 	out, errs, err := g.outputFiles(c)
 	if err != nil {
@@ -72,8 +72,8 @@ func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process
 	return stream, e, nil
 }
 
-// outputFiles makes the files that the process writes to. They are opened for appending, so that whoever else holds
-// them cannot overwrite, and before the sandbox, which does not show them to tofu.
+// outputFiles creates the files that the process writes to. They are opened outside of the sandbox, and
+// for appending, so that no program can overwrite them.
 func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	out, err = os.OpenFile(g.run.Dir.Path(string(c.Step)+spool.OutEnd), flags, 0o600)
@@ -87,13 +87,13 @@ func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
 	}
 	g.reserve, g.secured = c.Reserve, 0
 	if c.Reserve > 0 {
-		// tofu's last resort when it can write the state nowhere is its output: that must not fail on a full disk.
+		// If tofu cannot write the state to a file, it prints it: that must not fail on a full disk.
 		g.secured = setAside(int(out.Fd()), 0, c.Reserve)
 	}
 	return out, errs, nil
 }
 
-// start starts the process in the sandbox and a session of its own, and writes down which it is.
+// start starts the process in the sandbox, in its own session, and records it.
 func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, error) {
 	if err := g.run.CheckNetwork(); err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	p := &process.Process{Step: c.Step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.Capture != nil, Limits: g.run.Spec.Limits, Note: g.run.Log.Note, Begun: g.beginning(), EndLeft: g.run.EndLeft()}
 	if c.Timeout > 0 {
 		p.Limits.Timeout = run.Duration(c.Timeout)
-		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout) // nobody waits longer for the end of a look than for the look
+		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout)
 	}
-	g.run.Stop.Attach(p) // from here on whoever ends the job ends it, too
+	g.run.Stop.Attach(p) // from here on a request to stop applies to it
 	p.WatchTime(0)
 	g.run.Lock()
 	g.run.Journal.Steps = g.run.Result.Steps

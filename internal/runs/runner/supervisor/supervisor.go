@@ -22,16 +22,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Supervisor runs tofu in the working directory and reads what it says.
+// Supervisor runs tofu in the working directory and reads its output.
 type Supervisor struct {
 	run    *execution.Run
 	site   *execution.Site
 	keeper *custody.Keeper
-	// Mirrors are the directories that providers are linked from.
+	// Mirrors returns the directories that providers are linked from.
 	Mirrors func() []string
 	// subject is the run as the meter knows it, nil before its first process.
 	subject *meter.Subject
-	// Orderly are the steps whose last process ended in good order.
+	// Orderly has the steps whose last process ended normally.
 	Orderly map[run.Step]bool
 	// Direct is true once the run plans and applies with one process; begun once that process has begun to change
 	// something.
@@ -47,6 +47,7 @@ type Supervisor struct {
 	reserve, secured int64
 }
 
+// New makes a supervisor that has not run a process yet.
 func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper) *Supervisor {
 	return &Supervisor{run: t, site: at, keeper: keeper, Orderly: map[run.Step]bool{}}
 }
@@ -76,9 +77,10 @@ func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...s
 	return g.Verdict(c, stream, e, 0)
 }
 
+// ErrOtherBackend says that the directory was initialised with another backend.
 var ErrOtherBackend = errors.New("the backend is another one than before")
 
-// Document runs a command whose output is data, not news.
+// Document runs a command and returns its JSON output.
 func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]byte, error) {
 	c.Capture = &fetch.Bounded{Limit: limit}
 	stream, e, err := g.Tofu(ctx, c)
@@ -97,7 +99,7 @@ func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]by
 	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.Space.Tool.Name, c.Step)
 }
 
-// Said is what the tool said, masked as the log is, its empty lines left out.
+// Said is the tool's text output, masked, without empty lines.
 func (g *Supervisor) Said(stream *plan.Stream) string {
 	lines := slices.DeleteFunc(slices.Clone(stream.Raw), func(l string) bool { return strings.TrimSpace(l) == "" })
 	text := strings.Join(lines, "\n")
@@ -107,5 +109,5 @@ func (g *Supervisor) Said(stream *plan.Stream) string {
 	return g.run.Mask.Text(text)
 }
 
-// maxText is the most of a state operation's words that its result carries.
+// maxText limits the output of a state operation in its result.
 const maxText = 16 << 10

@@ -18,11 +18,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Verdict turns the end of a process into an error, nil when its code is among the good ones.
+// Verdict turns the end of a process into an error; nil if its exit code is one of the good ones.
 func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, good ...int) error {
 	name := g.site.Space.Tool.Name + " " + cmp.Or(c.Title, string(c.Step))
 	for _, code := range good {
-		if code == 2 && !stream.PlanDone && g.Doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
+		if code == 2 && !stream.PlanDone && g.Doubt == "" { // a crashed Go program ends with 2, too
 			continue
 		}
 		if e.Signal == 0 && e.Code == code && !e.Held {
@@ -34,7 +34,7 @@ func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, goo
 		outcome = run.OutcomeInterrupted
 	}
 	switch {
-	case e.Held: // it could have written there, too
+	case e.Held: // the process could have written there, too
 		return &fault.Failure{Class: run.FailureTool, Outcome: outcome, Err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
 			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
 	case e.Exceeded != "":
@@ -58,7 +58,7 @@ func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, goo
 	}
 }
 
-// whoseWish is the class of a failure that comes of a wish to stop.
+// whoseWish is the class of a failure after a request to stop.
 func (g *Supervisor) whoseWish() run.Failure {
 	if g.run.Stop.ByPerson() {
 		return run.FailureCanceled
@@ -66,7 +66,7 @@ func (g *Supervisor) whoseWish() run.Failure {
 	return ""
 }
 
-// classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
+// classify derives the class of a failure from the structure of the diagnostics.
 func classify(stream *plan.Stream) run.Failure {
 	if lockIn(stream) != nil {
 		return run.FailureLocked
@@ -76,10 +76,10 @@ func classify(stream *plan.Stream) run.Failure {
 		switch d.Summary {
 		case staleSummary:
 			return run.FailureStalePlan
-		case lockSummary: // a lock that cannot be taken, for a directory cannot be written, is nobody's
+		case lockSummary: // locking failed without another holder, for example on a read-only directory
 			configuration = false
 		}
-		// An error of a provider names the resource it is about; one of the language only a place.
+		// Errors of providers have the address of a resource; errors of the language only a position.
 		configuration = configuration && d.File != "" && d.Address == ""
 	}
 	if configuration && !stream.ApplyDone && stream.AppliedTotal == 0 {
@@ -98,10 +98,10 @@ func detail(stream *plan.Stream) string {
 	return ""
 }
 
-// aTrace begins the trace of calls that a crashed program prints last, below the cause of the crash.
+// aTrace matches the start of a crashed program's stack trace, which follows the cause.
 var aTrace = regexp.MustCompile(`^goroutine \d+ \[`)
 
-// lastWords are the lines that tell why a program ended.
+// lastWords returns the lines that explain why a program ended.
 func lastWords(raw []string) []string {
 	trace := slices.IndexFunc(raw, aTrace.MatchString)
 	if trace < 0 {
@@ -109,7 +109,7 @@ func lastWords(raw []string) []string {
 	}
 	var cause []string
 	for _, line := range slices.Backward(raw[:trace]) {
-		if strings.HasPrefix(line, "!!!") || len(cause) == 3 { // what tofu asks of people whom it crashed for ends so
+		if strings.HasPrefix(line, "!!!") || len(cause) == 3 { // the end of tofu's crash notice
 			break
 		}
 		if strings.TrimSpace(line) != "" {
