@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -24,17 +25,17 @@ import (
 // that it installs without a network. A stack's own file is kept as it is; where it says how providers are installed,
 // that counts and the mirror is left out.
 func CLIConfig(mirror string, own []byte) ([]byte, error) {
-	providers, err := Mirrored(mirror)
+	mirrored, err := providers.Mirrored(mirror)
 	if err != nil {
 		return nil, err
 	}
-	places := []Origin{{mirror, providers}}
+	places := []Origin{{mirror, mirrored}}
 	switch {
 	case isJSON(own):
 		return mergeJSON(bytes.TrimSpace(own), places)
-	case len(own) == 0 && len(providers) == 0:
+	case len(own) == 0 && len(mirrored) == 0:
 		return []byte("disable_checkpoint = true\n"), nil
-	case len(providers) == 0 || InstallsProviders(own):
+	case len(mirrored) == 0 || InstallsProviders(own):
 		return own, nil
 	}
 	blocks, all := filesystemMirrors(places)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -166,4 +167,9 @@ func fetchConfig(own []byte, mirror string, a providers.Address) ([]byte, error)
 		return mergeInstallation(bytes.TrimSpace(own), places, map[string]any{})
 	}
 	return withInstallation(own, first, "  direct {}\n", true)
+}
+
+// hclString quotes a text for HCL.
+func hclString(s string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
 }

@@ -47,16 +47,10 @@ func (s *providerStep) keepProviders() bool {
 		if scope == nil {
 			continue
 		}
-		relative, err := filepath.Rel(scope.Mirror(), target)
-		parts := strings.Split(filepath.ToSlash(relative), "/")
-		if err != nil || len(parts) != 5 || parts[0] == ".." {
+		held, inScope, err := scope.HoldDir(target)
+		if !inScope {
 			continue
 		}
-		a, err := providers.ParseAddress(strings.Join(parts[:3], "/"), "")
-		if err != nil {
-			continue
-		}
-		held, err := scope.Hold(a, parts[3])
 		if err != nil || held == nil {
 			return false
 		}
@@ -268,13 +262,13 @@ func (d *downloads) machineMirrors() ([]fetch.Origin, error) {
 	if len(d.run.Spec.CLIConfig) > 0 && fetch.InstallsProviders(d.run.Spec.CLIConfig) {
 		return nil, nil
 	}
-	own, err := fetch.Mirrored(d.run.Opts.ProviderMirror)
+	own, err := providers.Mirrored(d.run.Opts.ProviderMirror)
 	if err != nil || len(own) > 0 {
 		return []fetch.Origin{{Dir: d.run.Opts.ProviderMirror, Providers: own}}, err
 	}
 	var all []fetch.Origin
 	for _, dir := range systemMirrors {
-		found, err := fetch.Mirrored(dir)
+		found, err := providers.Mirrored(dir)
 		if err != nil {
 			return nil, err
 		}

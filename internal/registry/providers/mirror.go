@@ -1,19 +1,18 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package fetch
+package providers
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// Mirrored lists the providers of a mirror, HOST/NAMESPACE/TYPE.
+// Mirrored lists the providers of a filesystem mirror, HOST/NAMESPACE/TYPE; none without a mirror.
 func Mirrored(mirror string) ([]string, error) {
 	if mirror == "" {
 		return nil, nil
@@ -36,7 +35,18 @@ func Mirrored(mirror string) ([]string, error) {
 	return out, nil
 }
 
-// hclString quotes a text for HCL.
-func hclString(s string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
+// HoldDir is [Scope.Hold] for a package's directory. It reports false if the directory is not one of
+// the scope.
+func (c *Scope) HoldDir(dir string) (p *Package, inScope bool, err error) {
+	relative, err := filepath.Rel(c.Mirror(), dir)
+	parts := strings.Split(filepath.ToSlash(relative), "/")
+	if err != nil || len(parts) != 5 || parts[0] == ".." {
+		return nil, false, nil //nolint:nilerr // it is elsewhere
+	}
+	a, err := ParseAddress(strings.Join(parts[:3], "/"), "")
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // it is elsewhere
+	}
+	p, err = c.Hold(a, parts[3])
+	return p, true, err
 }
