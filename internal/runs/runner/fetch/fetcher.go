@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -25,12 +26,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
-)
-
-// maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
-const (
-	maxFetch       = 30 * time.Minute
-	maxFetchOutput = 1 << 20
 )
 
 // Fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
@@ -48,6 +43,12 @@ type Fetcher struct {
 	Authorities []Authority
 	Mask        *mask.Masker
 }
+
+// maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
+const (
+	maxFetch       = 30 * time.Minute
+	maxFetchOutput = 1 << 20
+)
 
 // Provider has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
 // started.
@@ -153,3 +154,57 @@ func (f *Fetcher) problem(out, errs *Bounded, ended error) string {
 	}
 	return f.Mask.Text(cmp.Or(text, ended.Error()))
 }
+
+// Authority is a variable of the environment that names certificates in the stack's own directories.
+type Authority struct {
+	Name string `json:"name"`
+	// Files are the certificates by their names, Dir says that the variable names a directory.
+	Files map[string][]byte `json:"files"`
+	Dir   bool              `json:"dir,omitempty"`
+}
+
+const (
+	// AuthorityPrefix begins the names of the variables that name certificates: SSL_CERT_FILE and SSL_CERT_DIR.
+	AuthorityPrefix = "SSL_CERT_"
+	// What is taken of a stack's certificates: more than any authority has.
+	MaxCertificates     = 500
+	MaxCertificateBytes = 4 << 20
+	// authoritiesDir is where they are in the directory of a download.
+	authoritiesDir = "authorities"
+)
+
+// files are the certificates as files of a download's directory.
+func (a Authority) files() map[string][]byte {
+	files := make(map[string][]byte, len(a.Files))
+	for name, text := range a.Files {
+		files[path.Join(authoritiesDir, a.Name, name)] = text
+	}
+	return files
+}
+
+// variable is the one that names them there.
+func (a Authority) variable(dir string) string {
+	name := path.Join(authoritiesDir, a.Name)
+	if !a.Dir {
+		name = path.Join(name, "ca.pem")
+	}
+	return a.Name + "=" + filepath.Join(dir, filepath.FromSlash(name))
+}
+
+// Bounded keeps what it is given up to its limit and drops the rest: the process that writes must not die of that. It
+// is no bytes.Buffer, whose other ways to be written to know no limit.
+type Bounded struct {
+	text  bytes.Buffer
+	Limit int64
+	Over  bool
+}
+
+func (b *Bounded) Write(p []byte) (int, error) {
+	keep := min(int64(len(p)), b.Limit-int64(b.text.Len()))
+	b.Over = b.Over || keep < int64(len(p))
+	b.text.Write(p[:keep])
+	return len(p), nil
+}
+
+// Bytes is what was kept.
+func (b *Bounded) Bytes() []byte { return b.text.Bytes() }

@@ -36,6 +36,21 @@ type providerStep struct {
 	providing providing
 }
 
+// providing is what a job has from the store of providers.
+type providing struct {
+	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
+	plainConfig []byte
+	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
+	openConfig []byte
+	// before is the lock file that was in place, when there was one.
+	before   []byte
+	packages []*providers.Package
+	// complete is true when these are all providers that the program needs: init has nothing to look for then.
+	complete bool
+	// chosen is true when the version of one of them was chosen here, and not by a lock file.
+	chosen bool
+}
+
 // keepProviders holds the packages of the store that an earlier init has linked to. It reports false when one of them is
 // gone: then init has to run again.
 func (s *providerStep) keepProviders() bool {
@@ -57,21 +72,6 @@ func (s *providerStep) keepProviders() bool {
 		s.providing.packages = append(s.providing.packages, held)
 	}
 	return true
-}
-
-// providing is what a job has from the store of providers.
-type providing struct {
-	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
-	plainConfig []byte
-	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
-	openConfig []byte
-	// before is the lock file that was in place, when there was one.
-	before   []byte
-	packages []*providers.Package
-	// complete is true when these are all providers that the program needs: init has nothing to look for then.
-	complete bool
-	// chosen is true when the version of one of them was chosen here, and not by a lock file.
-	chosen bool
 }
 
 // provide has the providers that the program needs in the store, and lets init take them from there: the configuration
