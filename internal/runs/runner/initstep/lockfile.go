@@ -23,14 +23,14 @@ func (s *Step) mappedLockFile() ([]byte, bool) {
 	return nil, false
 }
 
-// bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
+// bringsLockFile reports whether the stack has its own lock file. Then Yuba records none.
 func (s *Step) bringsLockFile() bool {
 	_, mapped := s.mappedLockFile()
 	return mapped || s.site.Space.Record.HasLockFile
 }
 
-// freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
-// source's own, else the recorded one.
+// freshLockFile puts the lock file for init in place: that of the run's files, else that of the source, else
+// the recorded one.
 func (s *Step) freshLockFile() error {
 	w := s.site.Space
 	if text, mapped := s.mappedLockFile(); mapped {
@@ -55,7 +55,7 @@ func (s *Step) freshLockFile() error {
 	return w.Write(w.InModule(workspace.LockFileTF), s.run.Spec.LockFile)
 }
 
-// reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
+// reportLockFile reports a new lock file to the server, unless the stack has its own.
 func (s *Step) reportLockFile() error {
 	if s.bringsLockFile() {
 		return nil

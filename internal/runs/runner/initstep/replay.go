@@ -22,13 +22,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
+// planComes reports whether the run makes a plan, which would reveal an incomplete replay.
 func (s *Step) planComes() bool {
 	return s.run.Spec.Operation == run.OperationPlan || s.run.Spec.Operation == run.OperationPlanAndApply
 }
 
-// keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
-// told, and why.
+// keepKey identifies everything that init depends on, except the content of the mirror. If it is empty,
+// why says why init cannot be shared.
 func (s *Step) keepKey() (key, why string) {
 	w := s.site.Space
 	switch {
@@ -40,7 +40,7 @@ func (s *Step) keepKey() (key, why string) {
 		return "", "the tool is configured by the stack"
 	}
 	for _, e := range s.run.Spec.Env {
-		// Any other setting may be one of init's.
+		// Other settings may affect init.
 		if strings.HasPrefix(e.Name, "TF_") && !strings.HasPrefix(e.Name, "TF_VAR_") && !strings.HasPrefix(e.Name, "TF_LOG") {
 			return "", "the environment has " + e.Name
 		}
@@ -71,7 +71,7 @@ func (s *Step) keepKey() (key, why string) {
 	return hex.EncodeToString(hash.Sum(nil)), ""
 }
 
-// replay puts what an init of the same things left in place; false when there is none, or the mirror has changed since.
+// replay puts a cached init in place. It reports false if there is none, or the mirror has changed.
 func (s *Step) replay(key string) (bool, error) {
 	kept := s.run.Inits.Get(key)
 	if kept == nil {
@@ -90,16 +90,15 @@ func (s *Step) replay(key string) (bool, error) {
 	return true, nil
 }
 
-// keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
-// empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
-// everybody.
+// keep caches the result of init for other stacks, if this run unpacked the tree into an empty directory:
+// a process that an earlier run left could have written to any other.
 func (s *Step) keep(key string) {
 	if !s.site.Space.Unpacked {
 		return
 	}
 	var warnings []string
 	for _, d := range s.program.InitSaid {
-		if d.Summary != supervisor.LockFileSummary { // whatever else init has to say, each stack is to hear from init itself
+		if d.Summary != supervisor.LockFileSummary { // each stack must get other warnings from init itself
 			return
 		}
 		warnings = append(warnings, d.String())

@@ -16,14 +16,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// beforeInit does what comes before a run of init.
+// beforeInit prepares a run of init.
 func (s *Step) beforeInit(action initflow.Action) error {
 	w := s.site.Space
 	switch action {
 	case initflow.ForgetBackend:
 		s.run.Log.Note("Init: again, with the new backend alone")
 		return w.ForgetBackend()
-	case initflow.RunEmpty: // so that what is there afterwards is of this init alone
+	case initflow.RunEmpty: // the result must be of this init alone
 		if err := w.Remove(workspace.DataDirTF); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Step) beforeInit(action initflow.Action) error {
 	return nil
 }
 
-// initArgs are the arguments of init, but for the backend's settings.
+// initArgs are the arguments of init without the backend's settings.
 func (s *Step) initArgs() []string {
 	args := []string{"init", "-input=false", "-no-color"}
 	if s.site.Space.Tool.JSONInit() {
@@ -70,7 +70,7 @@ func (s *Step) runInit(ctx context.Context) (initflow.Event, error) {
 	args := s.initArgs()
 	if s.run.Spec.Upgrade && !s.providers.providing.complete { // else the newest are known, and in the lock file
 		args = append(args, "-upgrade")
-		if s.modules.used.complete { // else it downloads modules anew that were resolved a moment ago
+		if s.modules.used.complete { // else init would download them again
 			args = append(args, "-get=false")
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Step) runInit(ctx context.Context) (initflow.Event, error) {
 	return s.endInit(s.program.InitCommand(ctx, s.site.Space.Selects(), append(args, settings...)...))
 }
 
-// endInit says how a run of init ended. After a failure what it left is listed all the same, for the next run.
+// endInit returns the event for the end of init. Even after a failure it lists the result, for the next run.
 func (s *Step) endInit(err error) (initflow.Event, error) {
 	if err == nil {
 		return initflow.Event{Kind: initflow.Done, Select: s.site.Space.Selects()}, nil
@@ -105,8 +105,8 @@ func (s *Step) selectWorkspace(ctx context.Context) error {
 	return err
 }
 
-// placeSettings writes the file that completes the backend's configuration, and returns the argument for init and what
-// to do with the file afterwards.
+// placeSettings writes the backend's settings to a file, and returns the argument for init and a function
+// that removes the file.
 func (s *Step) placeSettings() (args []string, remove func(), err error) {
 	w := s.site.Space
 	if len(s.run.Spec.Backend.Settings) == 0 {

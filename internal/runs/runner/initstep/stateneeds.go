@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// PlaceState puts the current state where the local backend looks for it. A stack with a backend of its own has none.
+// PlaceState puts the current state in place, unless the stack has its own backend.
 func (s *Step) PlaceState(ctx context.Context) error {
 	if s.run.Spec.Backend.Kind != run.BackendManaged {
 		return nil
@@ -63,12 +63,12 @@ func (s *Step) PlaceState(ctx context.Context) error {
 	return s.initForState(ctx, state)
 }
 
-// A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
-// knows that only if it sees the state, which is placed after it (see steps); so where one is missing init runs again.
+// A state may need providers that the program no longer does, to destroy their resources. Init knows that
+// only if the state is in place, which it is not at first; so init runs again if such a provider is missing.
 
 // stateProviders are the providers of the resources in a state, each once. A resource names its own as
 // "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module that it was configured in, if any. The text is searched and
-// not parsed: each look for drift comes by here, and states can be large.
+// not parsed, because every drift check needs the result, and states can be large.
 func stateProviders(state []byte) []string {
 	var names []string
 	opening, closing := []byte(`provider[\"`), []byte(`\"]`)
@@ -89,10 +89,10 @@ func stateProviders(state []byte) []string {
 	}
 }
 
-// maxAddress is longer than any provider's address.
+// maxAddress limits the address of a provider.
 const maxAddress = 1 << 10
 
-// valueOfProvider tells whether what comes next is in the value of "provider", and not in any other text.
+// valueOfProvider reports whether the position after before is in the value of a key "provider".
 func valueOfProvider(before []byte) bool {
 	quote := bytes.LastIndexByte(before, '"')
 	if quote < 0 || bytes.IndexByte(before[quote:], '\\') >= 0 {
@@ -102,11 +102,11 @@ func valueOfProvider(before []byte) bool {
 	return isValue && bytes.HasSuffix(bytes.TrimRight(key, " \t\r\n"), []byte(`"provider"`))
 }
 
-// builtIn is the host of the providers that are part of the tool.
+// builtIn prefixes providers that are part of the tool.
 const builtIn = "terraform.io/builtin/"
 
-// missingProviders are the providers of a state that the lock file does not have. In an encrypted state there are none to
-// be seen. One of terraform's registry is as good in OpenTofu's: tofu takes the one for the other.
+// missingProviders returns the providers of a state that the lock file lacks; none for an encrypted state.
+// tofu uses providers of OpenTofu's registry for those of Terraform's.
 func missingProviders(state, lockFile []byte) []string {
 	var missing []string
 	locked := func(name string) bool { return strings.Contains(string(lockFile), `provider "`+name+`"`) }
@@ -120,12 +120,12 @@ func missingProviders(state, lockFile []byte) []string {
 	return missing
 }
 
-// initForState runs init with the state in its sight, when that needs providers which nothing else does.
+// initForState runs init with the state in place, if the state needs further providers.
 func (s *Step) initForState(ctx context.Context, state []byte) error {
 	w := s.site.Space
 	switch s.run.Spec.Operation {
 	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
-	default: // a provider that is nowhere to be had any more may be why somebody changes the state by hand
+	default: // a state may be changed because a provider is no longer available
 		return nil
 	}
 	lockFile, _ := w.Read(w.InModule(workspace.LockFileTF), workspace.MaxLockFile) // without one all are missing

@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Step acts for the machine of package initflow.
+// Step carries out the actions that package initflow decides on.
 type Step struct {
 	run       *execution.Run
 	site      *execution.Site
@@ -32,7 +32,7 @@ type Step struct {
 	downloads *downloads
 	modules   *moduleStep
 	providers *providerStep
-	// initState is how far init has come; initKey names what this run's init depends on, empty when that is not known.
+	// initState is the state of initflow. initKey identifies everything that init depends on; empty if unknown.
 	initState initflow.State
 	initKey   string
 }
@@ -58,10 +58,10 @@ func (s *Step) Init(ctx context.Context) error {
 		Unchanged: same && (w.Record.Unproven == "" || s.planComes()), Unproven: w.Record.Unproven != ""})
 }
 
-// errLostInit is what init ends with when the machine has no next step for what happened.
+// errLostInit is the result if initflow has no transition for an event.
 var errLostInit = errors.New("init does not know how to go on. This is a bug in Yuba")
 
-// driveInit acts as the machine decides until init has ended.
+// driveInit carries out actions until init has ended.
 func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
 	var problem error
 	for {
@@ -83,7 +83,7 @@ func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
 	}
 }
 
-// actInit carries out one action and says what came of it. An error without a kind of event is not the program's.
+// actInit carries out one action. If it returns an error without an event, no program reported it.
 func (s *Step) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
 	done := initflow.Event{Kind: initflow.Done}
 	switch action {
@@ -114,7 +114,7 @@ func (s *Step) actInit(ctx context.Context, action initflow.Action) (initflow.Ev
 	return s.runInit(ctx)
 }
 
-// reuseInit goes on with what the last init left.
+// reuseInit uses the result of the last init.
 func (s *Step) reuseInit() error {
 	s.run.Log.Note("Init: nothing has changed since the last one")
 	s.run.Result.Init = run.InitUnchanged
@@ -122,14 +122,14 @@ func (s *Step) reuseInit() error {
 	return s.reportLockFile()
 }
 
-// skipPlan ends a run that was to plan only if modules have moved.
+// skipPlan ends a run that plans only if modules have changed.
 func (s *Step) skipPlan() error {
 	s.run.Log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
 	s.run.Result.SameModules = true
 	return cmp.Or(s.site.Space.Save(), execution.ErrFinished)
 }
 
-// prepareInit puts in place what init starts from: the lock file, and the modules and providers of the stores.
+// prepareInit puts the lock file, and modules and providers of the stores, in place.
 func (s *Step) prepareInit(ctx context.Context) (initflow.Event, error) {
 	w := s.site.Space
 	if w.Record.Init != "" {
@@ -157,7 +157,7 @@ func (s *Step) prepareInit(ctx context.Context) (initflow.Event, error) {
 	return initflow.Event{Kind: initflow.Done, Shareable: s.initKey != ""}, nil
 }
 
-// replayInit puts a kept init in place, if there is one.
+// replayInit replays the init of another stack, if there is one.
 func (s *Step) replayInit() (initflow.Event, error) {
 	replayed, err := s.replay(s.initKey)
 	if err != nil || !replayed {
@@ -168,8 +168,8 @@ func (s *Step) replayInit() (initflow.Event, error) {
 	return initflow.Event{Kind: initflow.Done}, nil
 }
 
-// BlamesInit tells whether the process, the first one after a replay, failed in a way that init might have reported or
-// prevented: with an error that is not a resource's.
+// BlamesInit reports whether the first process after a replay failed in a way that init might have
+// prevented: with an error without a resource.
 func (s *Step) BlamesInit(stream *plan.Stream, e process.Exit) bool {
 	if !s.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
 		return false
@@ -177,7 +177,7 @@ func (s *Step) BlamesInit(stream *plan.Stream, e process.Exit) bool {
 	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
 }
 
-// ProveInit notes that a process succeeded with a replayed init.
+// ProveInit records that a process succeeded with a replayed init.
 func (s *Step) ProveInit(e process.Exit) error {
 	if !s.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
 		return nil
@@ -186,7 +186,7 @@ func (s *Step) ProveInit(e process.Exit) error {
 	return s.site.Space.Save()
 }
 
-// InitAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
+// InitAfterAll runs init instead of the replay, without the state in place.
 func (s *Step) InitAfterAll(ctx context.Context) error {
 	w := s.site.Space
 	s.run.Log.Note("Plan failed with cached init; re-running init and retrying")
@@ -207,7 +207,7 @@ func (s *Step) InitAfterAll(ctx context.Context) error {
 	return w.Write(w.InModule(w.StateIn()), state)
 }
 
-// ofInit says that a failure in another step is init's.
+// ofInit attributes a failure in another step to init.
 func ofInit(err error) error {
 	var f *fault.Failure
 	if errors.As(err, &f) && f.Step == "" {
@@ -216,7 +216,7 @@ func ofInit(err error) error {
 	return err
 }
 
-// undoReplay removes a kept init that did not work, here and from memory, and prepares for a run of init.
+// undoReplay removes a replayed init, here and from the cache, and prepares a run of init.
 func (s *Step) undoReplay(ctx context.Context) error {
 	w := s.site.Space
 	s.run.Inits.Drop(w.Record.Unproven)

@@ -19,8 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// initDigest covers what init reads, the recorded lock file that it starts from among it. Variables are in it because
-// modules and providers may be named by them.
+// initDigest covers everything that init reads, the recorded lock file included, and the variables, which
+// may name modules and providers.
 func (s *Step) initDigest(lockFile []byte) string {
 	w := s.site.Space
 	config, _ := w.Root.ReadFile(workspace.CLIConfigName) // written a moment ago
@@ -47,8 +47,7 @@ func (s *Step) initDigest(lockFile []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// recordInit remembers what init was for, so that the next run can reuse it. That run will bring the lock file that init
-// left here.
+// recordInit records the input of init, so that the next run, which brings the new lock file, can reuse the result.
 func (s *Step) recordInit() error {
 	w := s.site.Space
 	defer w.ListInit()
@@ -58,7 +57,7 @@ func (s *Step) recordInit() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New("", "read the dependency lock file: %w", err)
 		}
-		if len(text) > 0 { // a module without providers has none, and what was recorded before goes on being brought
+		if len(text) > 0 { // a module without providers has none; the recorded one stays
 			lockFile = text
 		}
 	}
@@ -74,10 +73,10 @@ func (s *Step) recordInit() error {
 	return s.reportLockFile()
 }
 
-// checkInit says whether all is as init left it. What a program has changed is removed, so that init begins with nothing.
+// checkInit reports whether the result of init is unchanged. If not, it removes the result.
 func (s *Step) checkInit() (intact bool, err error) {
 	w := s.site.Space
-	if w.Unpacked || w.Record.Module == "" { // nothing is there but providers that were as they had been
+	if w.Unpacked || w.Record.Module == "" { // only unchanged providers are left
 		return false, nil
 	}
 	info, err := w.Root.Lstat(w.InModule(workspace.DataDirTF))
@@ -90,7 +89,7 @@ func (s *Step) checkInit() (intact bool, err error) {
 		if err == nil && differences.None() {
 			return true, nil
 		}
-		if err == nil && workspace.OnlyBackend(differences) { // settings that came with a run were removed after it
+		if err == nil && workspace.OnlyBackend(differences) { // the run's settings were removed after it
 			return false, w.ForgetUnlessLocal()
 		}
 		if err == nil {

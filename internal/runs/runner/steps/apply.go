@@ -35,7 +35,7 @@ type applyStep struct {
 	nothingDone bool
 }
 
-// applyPlan applies the saved plan and ships every state on the way.
+// applyPlan applies the saved plan and ships every state.
 func (s *applyStep) applyPlan(ctx context.Context) error {
 	if s.run.Spec.Operation == run.OperationApply && !s.run.Spec.RefreshOnApply {
 		if err := s.planning.fetchPlan(ctx); err != nil {
@@ -76,7 +76,7 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 	return s.judgeApply(c, stream, e)
 }
 
-// fetchPlan takes the exact plan that was approved into custody.
+// fetchPlan fetches the approved plan and checks its digest.
 func (s *planStep) fetchPlan(ctx context.Context) error {
 	if s.run.Spec.Plan == nil {
 		return fault.New("", "apply a saved plan: the run names none. This is a bug in Yuba")
@@ -100,7 +100,7 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 	return nil
 }
 
-// decided is the digest of the plan that was decided about: the saved one that the run names, else the one that it made.
+// decided is the digest of the plan that was decided about: the saved plan that the run names, else its own.
 func (s *planStep) decided() string {
 	if s.run.Spec.Plan != nil {
 		return s.run.Spec.Plan.Digest
@@ -108,7 +108,7 @@ func (s *planStep) decided() string {
 	return s.run.Result.Plan.Digest
 }
 
-// judgeApply says how an apply ended. The end of an adopted process is unknown; then its own summary counts.
+// judgeApply returns how an apply ended. For an adopted process, whose exit code is unknown, its summary counts.
 func (s *applyStep) judgeApply(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
 	counts := run.Counts(stream.Done)
 	if !stream.ApplyDone {
@@ -150,7 +150,7 @@ func (s *applyStep) applyError(c supervisor.Command, stream *plan.Stream, e proc
 		Err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", s.site.Space.Tool.Name)}
 }
 
-// noSpace tries whether a file of the state's size could be written in the working directory.
+// noSpace reports whether the disk of the working directory is full.
 func (s *applyStep) noSpace() bool {
 	const name = workspace.PlanDir + "/space"
 	file, err := s.site.Space.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

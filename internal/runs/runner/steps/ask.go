@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
-// checkFree fails when too little is free to begin an apply: one that fails for want of space may lose its state.
+// checkFree fails if too little disk space is free: an apply without space may lose its state.
 func (s *planStep) checkFree() error {
 	for _, dir := range []string{s.run.Opts.WorkRoot, s.run.Opts.Dir} {
 		var stat unix.Statfs_t
@@ -33,7 +33,7 @@ func (s *planStep) checkFree() error {
 	return nil
 }
 
-// review asks the server for its word on a plan with changes; only one that passed is kept or applied.
+// review asks the server to review a plan with changes.
 func (s *planStep) review(ctx context.Context) error {
 	if !s.run.Result.Plan.Changes {
 		return nil
@@ -48,7 +48,7 @@ func (s *planStep) review(ctx context.Context) error {
 	return nil
 }
 
-// mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
+// mayApply asks the server, which locks the state. The run waits while the server is unreachable.
 func (s *planStep) mayApply(ctx context.Context) error {
 	if err := s.checkFree(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *planStep) mayApply(ctx context.Context) error {
 	return s.ask(ctx, run.StepApply, "ask whether to apply")
 }
 
-// ask waits for the server's word on whether a step may begin.
+// ask waits for the server's answer whether a step may begin.
 func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) error {
 	var answer run.ContinueResponse
 	waiting, cancel := s.run.Stop.Until(ctx)

@@ -17,18 +17,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, or
-// take over what the program says it should, and what comes of it is what the program says. So plan and apply are one call of the tool. The server is asked before it
-// begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
+// A first apply that nobody reviews needs only one process: without a state, a plan can only create or
+// import. The server is asked before the process starts. Failures before the first resource count as a
+// failed plan.
 
-// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
+// mayBeDirect reports whether the spec permits that, if there is no state.
 func (s *applyStep) mayBeDirect() bool {
 	spec := &s.run.Spec
 	return spec.Direct && !s.run.OwnArguments() && spec.Operation == run.OperationPlanAndApply && spec.Purpose == run.PurposeDeploy && !spec.Destroy &&
 		spec.Backend.Kind == run.BackendManaged && !spec.Review && !spec.Describe && !spec.RefreshOnApply && !spec.ReadOutputs && !spec.ReadResources
 }
 
-// beginDirect asks whether to apply, when the run is one that plans and applies in one go.
+// beginDirect asks whether to apply, if the run plans and applies in one process.
 func (s *applyStep) beginDirect(ctx context.Context) error {
 	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
 	if !s.mayBeDirect() || s.keeper.StateFetched != http.StatusNoContent || s.run.Journal.Initial == "" {
@@ -81,15 +81,14 @@ func (s *applyStep) applyDirect(ctx context.Context) error {
 	return execution.ErrFinished
 }
 
-// beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
+// beganNothing reports whether the process began no change and wrote no state.
 func (s *applyStep) beganNothing(stream *plan.Stream) bool {
 	s.run.Lock()
 	defer s.run.Unlock()
 	return !stream.Begun && !stream.ApplyDone && s.run.Journal.States == 0 && len(s.keeper.RescuedState) == 0
 }
 
-// judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
-// count.
+// judgeDirect returns how a plan and apply in one process ended.
 func (s *applyStep) judgeDirect(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
 	if stream.PlanDone {
 		s.planning.setPlan(supervisor.PlannedSoFar(stream))
@@ -114,7 +113,7 @@ func (s *applyStep) judgeDirect(c supervisor.Command, stream *plan.Stream, e pro
 	return s.judgeApply(c, stream, e)
 }
 
-// takeBackApply is for an apply that is over and did nothing.
+// takeBackApply withdraws an apply that changed nothing.
 func (s *applyStep) takeBackApply() {
 	s.run.Lock()
 	defer s.run.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 )
 
-// maxResources bounds the inventory in a result, so that the result stays one the server takes.
+// maxResources limits the inventory in a result.
 const maxResources = 20_000
 
-// readBack asks the tool for what the server cannot read in the state itself.
+// readBack asks the tool for outputs and resources that the server cannot read in the state.
 func (s *planStep) readBack(ctx context.Context) error {
 	if s.run.Spec.ReadOutputs {
 		if err := s.output(ctx); err != nil {
@@ -30,7 +30,7 @@ func (s *planStep) readBack(ctx context.Context) error {
 		}
 	}
 	if s.run.Spec.ReadResources {
-		// What was applied is applied; the list of it is for people to look at.
+		// The apply succeeded; the list is informational.
 		if err := s.resources(ctx); err != nil {
 			s.run.Warn("the inventory could not be read: %v", err)
 		}
@@ -38,7 +38,7 @@ func (s *planStep) readBack(ctx context.Context) error {
 	return nil
 }
 
-// output asks for the outputs after an apply.
+// output reads the outputs.
 func (s *planStep) output(ctx context.Context) error {
 	c := supervisor.Command{Step: run.StepOutput, Args: []string{"output", "-json", "-no-color"}}
 	text, err := s.program.Document(ctx, c, s.run.StateLimit())
@@ -49,7 +49,7 @@ func (s *planStep) output(ctx context.Context) error {
 	return nil
 }
 
-// resources asks for the resources in the state.
+// resources reads the resources in the state.
 func (s *planStep) resources(ctx context.Context) error {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-json", "-no-color"}}
 	text, err := s.program.Document(ctx, c, 2*s.run.StateLimit())

@@ -30,10 +30,9 @@ type prepareStep struct {
 	program *supervisor.Supervisor
 }
 
-// checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
-// only make it worse.
+// checkReserve fails if a disk has less free space than is reserved for the server.
 func (s *prepareStep) checkReserve() error {
-	if s.run.Spec.Operation == run.OperationShell { // a person may be here to make room
+	if s.run.Spec.Operation == run.OperationShell { // a user may free space in it
 		return nil
 	}
 	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
@@ -47,8 +46,7 @@ func (s *prepareStep) checkReserve() error {
 	return nil
 }
 
-// placeMapped writes the files that come with the run. Which they are is written down first, so that those of a run
-// whose end nobody saw are removed by the next one.
+// placeMapped writes the run's files. It records them first, so that the next run can remove them.
 func (s *prepareStep) placeMapped() error {
 	w := s.site.Space
 	if err := w.RemovePlaced(); err != nil {
@@ -80,7 +78,7 @@ func (s *prepareStep) placeMapped() error {
 	return nil
 }
 
-// checkFile refuses paths that leave their location, and those of files that the runner and the tool write themselves.
+// checkFile rejects paths that leave their location, and files that the runner or the tool writes.
 func (s *prepareStep) checkFile(f run.File) error {
 	if f.Location != run.FileInHome && f.Location != run.FileInModule {
 		return fault.New(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
@@ -95,7 +93,7 @@ func (s *prepareStep) checkFile(f run.File) error {
 	return nil
 }
 
-// prepare makes the working directory what the spec says, and nothing else.
+// prepare makes the working directory what the spec says.
 func (s *prepareStep) prepare(ctx context.Context) error {
 	if s.run.Spec.Protocol > run.ProtocolVersion {
 		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", s.run.Spec.Protocol, run.ProtocolVersion)
@@ -121,7 +119,7 @@ func (s *prepareStep) prepare(ctx context.Context) error {
 	return nil
 }
 
-// placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
+// placeSource makes the source tree equal to the artifact. It reuses an equal tree of the run before.
 func (s *prepareStep) placeSource(ctx context.Context) error {
 	w := s.site.Space
 	if w.Record.UID != s.run.Spec.Stack.UID { // a stack of the same name that is gone
@@ -135,7 +133,7 @@ func (s *prepareStep) placeSource(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.Root.RemoveAll(workspace.HomeDir); err != nil { // nothing of an earlier run speaks to this one
+	if err := w.Root.RemoveAll(workspace.HomeDir); err != nil { // nothing of an earlier run may affect this one
 		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", s.run.Spec.Stack, err)
 	}
 	if err := s.syncTree(ctx); err != nil {
@@ -145,7 +143,7 @@ func (s *prepareStep) placeSource(ctx context.Context) error {
 	if err != nil || !info.IsDir() {
 		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", s.run.Spec.Artifact.Revision, s.run.Spec.Path)
 	}
-	for _, name := range []string{workspace.PlanDir, workspace.GivenDir} { // what is there is of a run whose end nobody saw
+	for _, name := range []string{workspace.PlanDir, workspace.GivenDir} { // remains of a run that did not end normally
 		if err := w.Root.RemoveAll(name); err != nil {
 			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
 		}
@@ -158,7 +156,7 @@ func (s *prepareStep) placeSource(ctx context.Context) error {
 	return nil
 }
 
-// placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
+// placeFiles writes the files that are not part of the source: backend, variables, configuration of tofu.
 func (s *prepareStep) placeFiles(context.Context) error {
 	w := s.site.Space
 	if err := w.ClearSecrets(); err != nil {
@@ -195,8 +193,8 @@ func (s *prepareStep) placeFiles(context.Context) error {
 	return s.placeMapped()
 }
 
-// makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
-// wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
+// makeTemp makes the private directory for sockets and temporary files. A program with its own file tree
+// finds it at /tmp; then it is on the disk that is measured.
 func (s *prepareStep) makeTemp(context.Context) error {
 	if err := s.site.Space.Root.RemoveAll(workspace.TempDir); err != nil {
 		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.run.Spec.Stack, err)
