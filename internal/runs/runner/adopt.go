@@ -26,34 +26,34 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// adoptAll takes over what a runner before has left in the spool.
+// adoptAll takes over all runs in the spool.
 func (r *runner) adoptAll(ctx context.Context) error {
 	entries, err := os.ReadDir(r.SpoolDir(""))
 	if err != nil {
 		return fmt.Errorf("look for runs of the runner before: %w", err)
 	}
 	for _, entry := range entries {
-		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil { // it stays for people to look at, and nobody else waits for that
+		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil { // it stays for a user to examine; others continue
 			r.Opts.Log.Error("a run of the runner before cannot be taken over; its directory stays", "run", entry.Name(), "directory", r.SpoolDir(entry.Name()), "error", err)
 		}
 	}
 	return nil
 }
 
-// adoption is the taking over of a run that an earlier runner left.
+// adoption takes over a run that an earlier runner left.
 type adoption struct {
 	job *job
 	// alone is true for a finished run that is the only one of its stack in the spool.
 	alone bool
 }
 
-// adoptLeft takes over what is left of one run, false when that is nothing.
+// adoptLeft takes over one run. It reports false if there is nothing to take over.
 func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	j := r.newJob(id, "")
 	a := &adoption{job: j}
 	known, err := j.readSpec()
 	if err != nil {
-		r.begin(j, a.endUnreached) // until then the server must not take the run for over
+		r.begin(j, a.endUnreached) // until then the run is not over
 		return true, fmt.Errorf("take over run %s: %w", j.run.ID, err)
 	}
 	if !known && confinement.Leader(confinement.Mark(id)) != 0 {
@@ -63,17 +63,17 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		})
 		return true, nil
 	}
-	if !known { // it died before it knew what to do
+	if !known { // the runner died before it had the spec
 		a.discardUnknown()
 		return false, nil
 	}
 	if j.run.Journal, err = j.run.Dir.ReadJournal(); err != nil {
 		r.Opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.run.ID, "error", err)
 	}
-	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
+	// Lock before new runs are accepted: the working directory may have the only copy of a state.
 	j.site.Claim = r.Area.Try(j.run.Spec.Stack)
 	if _, err := os.Stat(j.run.Dir.Path(spool.ResultFile)); err == nil {
-		a.alone = !a.followed() // asked before any of them can have ended
+		a.alone = !a.followed() // before any of them can have ended
 	}
 	if j.run.Journal.Process.Alive() {
 		j.turn.keepPlace()
@@ -83,14 +83,14 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// readSpec reads what the run is, and its token. It is false when that is lost, and an error when it cannot be read.
+// readSpec reads the run's spec and token. It reports false if they are missing.
 func (j *job) readSpec() (known bool, err error) {
 	j.run.Token, known, err = j.run.Dir.ReadSpec(&j.run.Spec)
 	return known, err
 }
 
-// endUnreached ends what runs of a run that cannot be taken over: one SIGINT, and SIGKILL after the grace period. Whoever uses
-// the working directory next must be alone in it.
+// endUnreached ends the processes of a run that cannot be taken over: the next run must be alone in the
+// working directory.
 func (a *adoption) endUnreached() {
 	limits := a.job.run.Spec.Limits
 	if limits.Grace == 0 {
@@ -117,7 +117,7 @@ func (a *adoption) endUnreached() {
 	}
 }
 
-// adopt brings a run of a runner before to its end.
+// adopt brings the run to its end.
 func (a *adoption) adopt(ctx context.Context) {
 	done, err := a.job.run.Dir.ReadJSON(spool.ResultFile, &a.job.run.Result)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *adoption) adopt(ctx context.Context) {
 		return
 	}
 	if done {
-		if a.job.site.Claim == nil && a.job.run.Unsent() { // the next run of the stack must find a state that nobody takes
+		if a.job.site.Claim == nil && a.job.run.Unsent() { // the next run of the stack must find a state that the server did not take
 			a.job.site.Claim = a.job.run.Area.Lock(a.job.run.Spec.Stack)
 		}
 		defer a.job.site.Unclaim()
@@ -143,7 +143,7 @@ func (a *adoption) adopt(ctx context.Context) {
 	a.job.run.Result.ApplyStarted, a.job.program.Direct = a.job.run.Journal.ApplyStarted, a.job.run.Journal.Direct
 	a.job.run.Log.Note("A new runner took this run over")
 	err = a.takeOver(ctx)
-	if a.mayHaveApplied() { // the state file may be all there is of what was done
+	if a.mayHaveApplied() { // the state file may be the only record
 		a.job.keeper.States.Verify()
 		a.job.keeper.RescueStates()
 	}
@@ -162,8 +162,8 @@ func (a *adoption) adopt(ctx context.Context) {
 	a.job.conclude(ctx)
 }
 
-// tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
-// directory is left alone when it may have the only copy of a state, or another run in it.
+// tidyLate cleans up after a run that had its result when its runner died. It leaves a working directory
+// alone that may have the only copy of a state, or another run in it.
 func (a *adoption) tidyLate(ctx context.Context) {
 	if !a.job.keeper.States.Spooled() || !a.job.keeper.States.Stored() || !a.alone || !a.inHand(ctx) {
 		return
@@ -175,21 +175,21 @@ func (a *adoption) tidyLate(ctx context.Context) {
 	}
 	a.job.site.Space = space
 	a.job.tidyWorkspace()
-	// The lock stays: the next run must find a state that nobody takes.
+	// The lock stays: the next run must find a state that the server did not take.
 	a.job.site.Claim = space.Unlock
 	space.Root.Close()
 	a.job.site.Space = nil
 }
 
-// inHand reports whether the server still waits for the run's end. Until it has that, it begins no other run of the stack,
-// no person's shell either, which is another process and may be in the working directory.
+// inHand reports whether the server still waits for the run's end. Until then it starts no other run of
+// the stack, and no shell.
 func (a *adoption) inHand(ctx context.Context) bool {
 	_, err := a.job.run.Persist(ctx, link.Request{Method: http.MethodGet, Path: "/log"})
 	return err == nil
 }
 
-// followed reports whether the spool has, or may have, another run of the stack: a server that took this one's result
-// may have begun the next before the spool was removed.
+// followed reports whether the spool may have another run of the stack: the server may have started one
+// before the spool was removed.
 func (a *adoption) followed() bool {
 	entries, err := os.ReadDir(a.job.run.SpoolDir(""))
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *adoption) followed() bool {
 		other := spool.Dir{Root: a.job.run.SpoolDir(entry.Name())}
 		var spec run.Spec
 		known, err := other.ReadJSON(spool.SpecFile, &spec)
-		if !known { // one that has come to work has a log
+		if !known { // a run that has started has a log
 			_, missing := os.Stat(other.Path(spool.LogFile))
 			known = missing != nil
 		}
@@ -213,7 +213,7 @@ func (a *adoption) followed() bool {
 	return false
 }
 
-// discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.
+// discardUnknown removes a run without a spec. It keeps its states.
 func (a *adoption) discardUnknown() {
 	if a.job.run.Dir.LastState() > 0 {
 		a.job.orphan()
@@ -222,23 +222,22 @@ func (a *adoption) discardUnknown() {
 	a.job.discard()
 }
 
-// mayHaveApplied reports whether the state in the working directory may be of an apply. When only the journal is lost
-// it may be the one put in place before.
+// mayHaveApplied reports whether the state in the working directory may be that of an apply.
 func (a *adoption) mayHaveApplied() bool {
 	if a.job.site.Space == nil || a.job.steps.NothingDone() || a.job.run.Spec.Backend.Kind != run.BackendManaged {
 		return false
 	}
 	_, err := os.Stat(a.job.run.Dir.Path(string(run.StepApply) + spool.OutEnd))
-	if c := a.job.run.Spec.StateChange; c != nil && c.Preview { // it may have been tried on the copy that lies here
+	if c := a.job.run.Spec.StateChange; c != nil && c.Preview { // it may have been tried on this copy
 		return false
 	}
 	return a.job.run.Journal.ApplyStarted || a.job.run.Journal.Initial != "" || err == nil
 }
 
-// takeOver waits for an apply that goes on, stops anything else, and finds out what came of it.
+// takeOver waits for an apply that still runs, stops anything else, and finds out how it ended.
 func (a *adoption) takeOver(ctx context.Context) error {
 	found, err := a.job.run.Tools.Find(ctx, a.job.run.Spec.Tool)
-	if found.Name == "" { // it may be gone by now; the name is for messages
+	if found.Name == "" { // it may have been removed; the name is for messages
 		found.Name = "tofu"
 	}
 	a.job.run.Result.ToolVersion = found.Version
@@ -250,7 +249,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	a.job.site.Space = space
 	a.job.site.Space.Tool, a.job.site.Space.Temp = found, a.job.run.Journal.TempDir
 	a.job.site.Space.Env = a.job.program.Environment()
-	if a.job.run.Walls.Users != (space.Record.User != 0) { // the next run gives the files to whom they belong here
+	if a.job.run.Walls.Users != (space.Record.User != 0) { // the files have another user than programs here
 		space.Tool.Path = ""
 	}
 	if a.job.run.Spec.Operation == run.OperationShell {
@@ -271,7 +270,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// lostWorkspace is the end of a run whose working directory cannot be opened any more. Nobody knows what an apply did there.
+// lostWorkspace is the failure of a run whose working directory cannot be opened.
 func (a *adoption) lostWorkspace(err error) error {
 	f := &fault.Failure{Step: run.StepApply, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("the runner died, and the next one cannot take the run over: %w", err)}
 	if !a.job.run.Journal.ApplyStarted {
@@ -284,8 +283,8 @@ func (a *adoption) lostWorkspace(err error) error {
 	return f
 }
 
-// survivor returns the tofu process of the run if it still runs. One that was started, but not written down before
-// the runner died, is known by its working directory.
+// survivor returns the run's tofu process if it still runs. A process that was started but not recorded
+// is found by its mark or its working directory.
 func (a *adoption) survivor() *process.Process {
 	record := a.job.run.Journal.Process
 	if !record.Alive() {
@@ -295,7 +294,7 @@ func (a *adoption) survivor() *process.Process {
 		}
 		pid := 0
 		writtenDown := record != nil && record.PID != 0 && record.Step == name
-		if !writtenDown || a.job.run.Walls.Alone() { // in namespaces of its own whatever has the mark ends with tofu
+		if !writtenDown || a.job.run.Walls.Alone() { // in its own namespaces everything with the mark ends with tofu
 			pid = confinement.Leader(confinement.Mark(a.job.run.ID))
 		}
 		if pid == 0 && !writtenDown {
@@ -323,8 +322,8 @@ func (a *adoption) survivor() *process.Process {
 	return p
 }
 
-// sessionIn finds a process that leads a session and works in the root module with the configuration that the runner has
-// placed. A person's login shell may be there, too.
+// sessionIn finds a session leader in the root module that uses the runner's CLI configuration, unlike a
+// user's login shell.
 func sessionIn(w *workspace.Workspace) int {
 	configured := []byte("\x00TF_CLI_CONFIG_FILE=" + filepath.Join(w.Base, workspace.CLIConfigName) + "\x00")
 	entries, _ := os.ReadDir("/proc") // without it nothing is found
@@ -347,7 +346,7 @@ func sessionIn(w *workspace.Workspace) int {
 	return 0
 }
 
-// giveUp ends a run in which nothing was changed yet, or whose apply was done with.
+// giveUp ends a run that has changed nothing yet, or whose apply has ended.
 func (a *adoption) giveUp(p *process.Process) error {
 	if p != nil {
 		a.job.run.Stop.Attach(p)
@@ -362,7 +361,7 @@ func (a *adoption) giveUp(p *process.Process) error {
 	return &fault.Failure{Step: a.job.run.InterruptedStep(), Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before anything was applied")}
 }
 
-// awaitApply follows an apply to its end and judges it by its own words.
+// awaitApply follows an apply to its end and judges it by its output.
 func (a *adoption) awaitApply(p *process.Process) error {
 	if _, err := os.Stat(a.job.run.Dir.Path(string(run.StepApply) + spool.OutEnd)); err != nil {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before the apply began")}

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 )
 
-// job is one run in this runner's hands: its parts, and the order in which they work.
+// job is one run that this runner executes.
 type job struct {
 	run     *execution.Run
 	turn    *turn
@@ -49,7 +49,7 @@ func (r *runner) newJob(id, token string) *job {
 	return j
 }
 
-// execute carries a fresh run out and delivers its result.
+// execute carries out a new run and delivers its result.
 func (j *job) execute(ctx context.Context) {
 	needed, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func (j *job) runSteps(ctx context.Context) {
 	j.run.RunSteps(ctx, j.steps.List(j.turn.awaitPlace, j.shell.ShellSteps()))
 }
 
-// accept makes the job's directory and gets its spec. The state is asked for at once, as long as needed lasts.
+// accept makes the job's directory and gets its spec. It prefetches the state as long as needed lasts.
 func (j *job) accept(ctx, needed context.Context) error {
 	if j.run.Given != nil {
 		j.run.Spec, j.run.Given = *j.run.Given, nil
@@ -86,7 +86,7 @@ func (j *job) accept(ctx, needed context.Context) error {
 		j.run.DiskProblem = err
 		return nil // opening the log says so to the server
 	}
-	// The spec comes last, and whole: who finds it finds the token, too.
+	// The spec comes last, so if it exists, the token does, too.
 	if err := errors.Join(os.WriteFile(j.run.Dir.Path(spool.TokenFile), []byte(j.run.Token), 0o600), j.run.Dir.WriteJSON(spool.SpecFile, j.run.Spec)); err != nil {
 		j.run.DiskProblem = err
 	}
@@ -107,8 +107,8 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// conclude ends the run: states first, then the log, then the result, and the directory is gone. The workspace is held until
-// then: a server that lost its record of the run may begin the next one, which must find a state that nobody took.
+// conclude delivers states, log and result, in this order, and removes the spool directory. It holds the
+// workspace until then: the next run must find a state that the server did not take.
 func (j *job) conclude(ctx context.Context) {
 	j.turn.end()
 	if j.run.Logs != nil {
@@ -124,7 +124,7 @@ func (j *job) conclude(ctx context.Context) {
 		j.tidyWorkspace()
 	}
 	j.shipRest()
-	// States that fit on no disk were with this process only until now: the files tofu wrote were the second copy.
+	// Until now the files of tofu were the second copy of states that fit on no disk.
 	if !tidy && !j.keeper.States.InMemory() {
 		j.tidyWorkspace()
 	}
@@ -148,7 +148,7 @@ func (j *job) tidyWorkspace() {
 	j.site.Space.CleanUp(j.run.Journal.TempDir)
 }
 
-// shipRest waits until the server has all states and the log, or has refused them.
+// shipRest waits until the server has taken or refused all states and the log.
 func (j *job) shipRest() {
 	if j.keeper.States == nil {
 		return
@@ -160,7 +160,7 @@ func (j *job) shipRest() {
 	j.run.Log.Close()
 }
 
-// deliver sends the result, when everything else is with the server. When ctx ends first everything stays in the spool.
+// deliver sends the result after everything else. If ctx ends first, everything stays in the spool.
 func (j *job) deliver(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -189,7 +189,7 @@ func (j *job) deliver(ctx context.Context) {
 	j.discard()
 }
 
-// orphan keeps the states that no server took.
+// orphan keeps the states that the server did not take.
 func (j *job) orphan() {
 	target := j.run.OrphanDir(j.run.ID)
 	if err := os.Rename(j.run.Dir.Root, target); err != nil {

@@ -13,48 +13,45 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// turn is the job's place among those that work.
+// turn is a job's claim to a place.
 type turn struct {
 	run *execution.Run
 	r   *runner
-	// placed is true while the job has one of the runner's places, since placedAt; ending once it needs none any more.
+	// placed is true while the job has a place, since placedAt. ending is true once it needs none any more.
 	placed, ending bool
 	placedAt       time.Time
-	// stuck is true while its state waits for a person. The runner's lock guards it and ending.
+	// stuck is true while its state waits for a user. The runner's lock guards it and ending.
 	stuck bool
-	// unplaced is true for a job that the server gave until it has had a place. The runner's lock guards it.
+	// unplaced is true for a new job until it gets a place. The runner's lock guards it.
 	unplaced bool
 }
 
-// As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
-// last process. What comes before and after, fetching and unpacking the source or shipping states, log and result, is
-// done beside the work of others, so that the places are never empty while there is something to do. A job whose plan is
-// being reviewed gives its place up, too: the services that are asked may take minutes, or hang, and nobody else's runs
-// wait for them.
+// Options.Capacity is the number of places. A job has one from init to the end of its last process. Preparing
+// the source and shipping the results need none, so places are not idle while jobs are waiting. A job also
+// gives its place up while its plan is reviewed, which may take minutes.
 
 const (
-	// maxAside is how many jobs may be without a place for a review: each has its plan in memory at the server.
+	// maxAside limits the jobs in a review: the server has the plan of each in memory.
 	maxAside = 64
-	// maxAhead is how many jobs may be prepared while all places are taken: each may have a large state in memory.
+	// maxAhead limits the jobs that are prepared while all places are taken: each may have a large state in memory.
 	maxAhead = 8
-	// maxStuck is how many jobs may wait for a person, with their states in the spool, before they count as work.
+	// maxStuck limits the jobs that wait for a user without counting as work.
 	maxStuck = 512
-	// brisk is how long a place is held at most, on average, for the next job to be worth preparing ahead. What is
-	// prepared cannot be overtaken any more by what is more urgent, and beside long runs nothing is won.
+	// brisk is the average time in a place up to which jobs are prepared ahead. A prepared job cannot be
+	// overtaken by a more urgent one, and long runs gain nothing.
 	brisk = 10 * time.Second
 )
 
-// tally counts jobs by where they are; the runner's lock guards it.
+// tally counts jobs by phase; the runner's lock guards it.
 type tally struct {
-	// aside wait for a review of their plan, ending have done their work and ship what came of it.
-	// stuck are those of the ending whose state the server cannot store before a person does something. Other people's jobs
-	// do not wait for that.
+	// aside: in a review. ending: shipping their results. stuck: those of the ending whose state the server
+	// cannot store until a user acts.
 	aside, ending, stuck int
-	// held is for how long places were held lately.
+	// held is the average time that places were held lately.
 	held time.Duration
 }
 
-// takePlace waits for a place, unless the job is to stop.
+// takePlace waits for a place, or a request to stop.
 func (u *turn) takePlace(ctx context.Context) {
 	if u.placed {
 		return
@@ -71,7 +68,7 @@ func (u *turn) takePlace(ctx context.Context) {
 	}
 }
 
-// keepPlace takes a place for what works already, if one is left.
+// keepPlace takes a place for a process that runs already, if one is free.
 func (u *turn) keepPlace() {
 	select {
 	case u.run.Places <- struct{}{}:
@@ -80,7 +77,7 @@ func (u *turn) keepPlace() {
 	}
 }
 
-// awaitPlace is takePlace as a step. When the runner leaves meanwhile, nothing more is begun.
+// awaitPlace is takePlace as a step. It fails if the runner exits meanwhile.
 func (u *turn) awaitPlace(ctx context.Context) error {
 	u.takePlace(ctx)
 	if !u.placed && ctx.Err() != nil {
@@ -98,7 +95,7 @@ func (u *turn) leavePlace() {
 	u.r.count(func(t *tally) { t.held += (time.Since(u.placedAt) - t.held) / 4 })
 }
 
-// end says that the job starts nothing more: another one may come.
+// end says that the job starts no more processes, so the runner may accept another one.
 func (u *turn) end() {
 	u.leavePlace()
 	if !u.ending {
@@ -112,7 +109,7 @@ func (u *turn) end() {
 	}
 }
 
-// stall says whether the job's state waits for a person.
+// stall says whether the job's state waits for a user.
 func (u *turn) stall(stuck bool) {
 	u.r.count(func(t *tally) {
 		if u.ending && stuck != u.stuck {
@@ -122,7 +119,7 @@ func (u *turn) stall(stuck bool) {
 	})
 }
 
-// gone takes an ended job off the count; the runner's lock is held.
+// gone removes an ended job from the tally; the runner's lock is held.
 func (u *turn) gone() {
 	if u.ending {
 		u.ending = false
@@ -133,7 +130,7 @@ func (u *turn) gone() {
 	}
 }
 
-// aside does what waits for others, and lets another job work meanwhile.
+// aside waits without a place, so that another job can work.
 func (u *turn) aside(ctx context.Context, wait func(context.Context) error) error {
 	if !u.placed {
 		return wait(ctx)
@@ -147,7 +144,7 @@ func (u *turn) aside(ctx context.Context, wait func(context.Context) error) erro
 	return wait(ctx)
 }
 
-// count changes the tally, and has the server asked for more when there is room now.
+// count changes the tally, and asks the server for more if there is capacity now.
 func (r *runner) count(change func(*tally)) {
 	r.lock.Lock()
 	before := r.capacity()
@@ -159,7 +156,7 @@ func (r *runner) count(change func(*tally)) {
 	}
 }
 
-// capacity is how many more jobs the runner takes; r.lock is held.
+// capacity is the number of jobs that the runner can accept; r.lock is held.
 func (r *runner) capacity() int {
 	room := r.Opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.Opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
 	if r.tally.held <= brisk {

@@ -34,7 +34,7 @@ import (
 // Options say where a runner works and with what.
 type Options = execution.Options
 
-// runner is the process.
+// runner is the state of the process.
 type runner struct {
 	*execution.Equipment
 	id string
@@ -45,12 +45,12 @@ type runner struct {
 	drain  bool
 	// terminated is true when the drain is not the server's to take back.
 	terminated bool
-	// removed are the stacks of the last answer whose working directories are wanted no longer.
+	// removed are the stacks whose working directories the last answer said to remove.
 	removed []run.Stack
 	group   sync.WaitGroup
-	// finished gets a token when a job has ended, so that a poll made without capacity is made again.
+	// finished gets a token when a job has ended, to repeat a poll that was made without capacity.
 	finished chan struct{}
-	// leaving is closed when the runner was told to end, and replaced when that is taken back.
+	// leaving is closed while the runner drains.
 	leaving chan struct{}
 }
 
@@ -92,7 +92,7 @@ func Run(ctx context.Context, opts execution.Options) error {
 	return r.work(ctx)
 }
 
-// newRunner makes a runner that has nothing in hand.
+// newRunner makes a runner without jobs.
 func newRunner(opts execution.Options) *runner {
 	e := &execution.Equipment{
 		Opts: opts, Server: link.New(opts.Dir, opts.Version), Tools: tools.NewBox(opts.Tofu, opts.Tools), Inits: initcache.New(),
@@ -104,8 +104,7 @@ func newRunner(opts execution.Options) *runner {
 	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 
-// tryLock tries for a moment: a runner that was killed while it started tofu leaves a child that holds the lock until
-// it has become the program.
+// tryLock retries for a moment: a child of a killed runner holds the lock until it has become tofu.
 func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -208,8 +207,7 @@ func (r *runner) poll(ctx context.Context) {
 	}
 }
 
-// settle waits a moment between polls when the server would answer each at once: it repeats what it wants until the
-// runs concerned are gone.
+// settle waits between polls that the server would answer at once: it repeats its requests until the runs are gone.
 func (r *runner) settle(ctx context.Context, response run.PollResponse) {
 	pause := 200 * time.Millisecond
 	switch {
@@ -228,7 +226,7 @@ func (r *runner) settle(ctx context.Context, response run.PollResponse) {
 	}
 }
 
-// errAgain ends a poll that was made without capacity when there is some.
+// errAgain ends a poll that was made without capacity once there is some.
 var errAgain = errors.New("ask again")
 
 // askForWork makes one long poll.
@@ -298,7 +296,7 @@ func (r *runner) draining() bool {
 	return r.drain
 }
 
-// obey does what the server says.
+// obey carries out the server's answer.
 func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.lock.Lock()
 	// A server that starts anew keeps the runner that the one before let go.
@@ -336,7 +334,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	}
 }
 
-// validID keeps an id from being a path.
+// validID rejects ids that are paths.
 func validID(id string) bool {
 	return id != "" && id == filepath.Base(id) && id[0] != '.'
 }
@@ -365,8 +363,8 @@ func (r *runner) begin(j *job, do func()) {
 	}()
 }
 
-// guard keeps a mistake in one job from ending the others. Its tofu is stopped first: until that has ended the run is
-// not over, and nobody else may work in its directory. The job's spool stays for whoever looks into it.
+// guard keeps a panic in one job from ending the others. It stops the job's tofu first: until then nobody
+// else may work in its directory. The job's spool stays for examination.
 func (r *runner) guard(j *job, do func()) {
 	defer func() {
 		if problem := recover(); problem != nil {

@@ -23,8 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// adoptShell takes over a run whose person is gone: what their process left is as good as a runner's. It returns false
-// when there is nothing of the kind.
+// adoptShell takes over the shell of a user whose process died. It reports false if there is none.
 func (r *runner) adoptShell(ctx context.Context, id string) bool {
 	left := filepath.Join(r.Opts.Dir, run.ShellDir, id)
 	if _, err := os.Stat(left); err != nil {
@@ -41,9 +40,8 @@ func (r *runner) adoptShell(ctx context.Context, id string) bool {
 	return adopted
 }
 
-// OpenShell carries out one run of run.OperationShell for the person at the terminal, and returns the exit code of what
-// ran there and the run's result. This process is that run's runner until it ends; should it end in any other way, the
-// machine's own runner takes over what it left.
+// OpenShell executes one run of run.OperationShell at the terminal, and returns the exit code of the shell
+// and the run's result. This process is the run's runner; if it dies, the machine's runner takes the run over.
 func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *shell.Terminal) (int, run.Result, error) {
 	opts, err := execution.Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
 		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.WithDefaults()
@@ -76,7 +74,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *she
 	return j.serveTerminal(ctx)
 }
 
-// isHere says whether the server that granted the shell is the one that this machine's runner knows.
+// isHere checks that this machine's runner belongs to the server that granted the shell.
 func isHere(grant run.ShellGrant) error {
 	text, err := os.ReadFile(filepath.Join(grant.Dir, run.ConnectionFile))
 	if err != nil {
@@ -92,7 +90,7 @@ func isHere(grant run.ShellGrant) error {
 	return nil
 }
 
-// serveTerminal carries the run out. What the server does not have when ctx ends stays for the machine's runner.
+// serveTerminal executes the run. If ctx ends, the machine's runner delivers the rest.
 func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 	needed, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,9 +106,8 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 	return j.shell.Terminal.ExitCode, j.run.Result, nil
 }
 
-// mindSignals keeps this process alive while what runs at the terminal decides what Ctrl-C means, and has it stop, in
-// good order, when the terminal goes or somebody asks. The context ends when somebody insists: twice the same wish
-// before or after the shell, when nothing is left but to wait for the server.
+// mindSignals leaves Ctrl-C to the program at the terminal, and stops it if the terminal is closed. The
+// context ends at the second signal before or after the shell.
 func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	signals := make(chan os.Signal, 8)
@@ -137,7 +134,7 @@ func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// heed does what a signal asks for, and counts the wishes to end that nobody but this process could fulfil.
+// heed handles a signal, and counts those that apply to this process.
 func (j *job) heed(s os.Signal, wishes int) int {
 	p := j.run.Stop.Attached()
 	switch {
