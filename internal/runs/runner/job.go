@@ -71,7 +71,7 @@ func (j *job) execute(ctx context.Context) {
 
 // runSteps carries out the operation.
 func (j *job) runSteps(ctx context.Context) {
-	j.run.RunSteps(ctx, j.steps.List(j.turn.awaitPlace, j.shell.ShellSteps()))
+	j.run.RunSteps(ctx, j.steps.List(j.turn.awaitPlace, j.shell.Steps()))
 }
 
 // accept makes the job's directory and gets its spec. It prefetches the state as long as needed lasts.

@@ -41,7 +41,7 @@ func New(t *execution.Run, at *execution.Site, program *supervisor.Supervisor, m
 	return &Step{run: t, site: at, program: program, mayApply: mayApply}
 }
 
-func (s *Step) ShellSteps() []execution.Step {
+func (s *Step) Steps() []execution.Step {
 	return []execution.Step{{Name: execution.StepContinue, Do: s.mayApply}, {Name: run.StepApply, Do: s.handOver}}
 }
 
