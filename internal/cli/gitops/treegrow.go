@@ -217,7 +217,7 @@ func (f *forest) known(ctx context.Context, child *treeNode, k session.Kind, see
 func inventoryNode(entry string) (*treeNode, session.Kind, bool) {
 	id, err := object.ParseObjMetadata(entry)
 	k, _ := session.KindOf(id.GroupKind)
-	return &treeNode{Kind: id.GroupKind.Kind, Group: id.GroupKind.Group, Namespace: id.Namespace, Name: id.Name}, k, err == nil && id.Name != ""
+	return &treeNode{Kind: id.GroupKind.Kind, Group: id.GroupKind.Group, Namespace: id.Namespace, Name: id.Name}, k, err == nil && id.Name != "" && id.GroupKind.Kind != ""
 }
 
 func (f *forest) node(ctx context.Context, o *session.Object) (*treeNode, error) {
