@@ -38,16 +38,17 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 	flags.BoolVarP(&all, "all-namespaces", "A", false, "list events of all namespaces")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	ui.Complete(cmd, "types", "Normal", "Warning")
-	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
+	var kind, name string
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
 		for _, t := range kinds {
 			if t != corev1.EventTypeNormal && t != corev1.EventTypeWarning {
 				return ui.UsageErrorf(cmd, "--types %s: want Normal or Warning", t)
 			}
 		}
-		kind, name, err := eventSubject(cmd, about)
-		if err != nil {
-			return err
-		}
+		kind, name, err = eventSubject(cmd, about)
+		return err
+	}
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		namespace := s.Namespace
 		if all {
 			namespace = ""

@@ -6,11 +6,13 @@ package stacks
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -57,7 +59,9 @@ after the plan and says how to approve it.`,
 		if d.name == "" {
 			return ui.UsageErrorf(cmd, "--name is missing: every stack needs a name")
 		}
-		return nil
+		// Check the flags before connecting.
+		_, err := d.fields.Object(session.Stacks, types.NamespacedName{Name: d.name[strings.LastIndex(d.name, "/")+1:]})
+		return err
 	}
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		key, err := s.Stack(cmd, d.name)

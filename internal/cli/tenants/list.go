@@ -61,10 +61,8 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 	ui.CompleteFlag(cmd, "registry", a.ObjectNames(session.TenantRegistries, true))
 	ui.CompleteFlag(cmd, "template", a.ObjectNames(session.TenantTemplates, true))
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return read() }
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
-		if err := read(); err != nil {
-			return err
-		}
 		if registry != "" {
 			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{row.RegistryLabel(registry)})
 			if err != nil {
