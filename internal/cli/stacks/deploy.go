@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -59,8 +60,12 @@ after the plan and says how to approve it.`,
 		if d.name == "" {
 			return ui.UsageErrorf(cmd, "--name is missing: every stack needs a name")
 		}
-		// Check the flags before connecting.
-		_, err := d.fields.Object(session.Stacks, types.NamespacedName{Name: d.name[strings.LastIndex(d.name, "/")+1:]})
+		name := d.name[strings.LastIndex(d.name, "/")+1:]
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			return ui.UsageErrorf(cmd, "--name %s: %s", name, problems[0])
+		}
+		// Check the other flags before connecting, too.
+		_, err := d.fields.Object(session.Stacks, types.NamespacedName{Name: name})
 		return err
 	}
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
