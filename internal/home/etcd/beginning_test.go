@@ -64,6 +64,18 @@ func TestFirstStartThatWasCutShortIsBegunAnew(t *testing.T) {
 	}
 }
 
+// From then on Check no longer takes the store for the remains of a first start.
+func TestAFirstStartThatIsKilledOnceItAnswersIsWhole(t *testing.T) {
+	f := newFixture(t)
+	dir := t.TempDir()
+	server := f.start(t, filepath.Join(dir, "store"), nil)
+	defer server.Stop()
+	killed := damagetest.Copy(t, dir)
+	if facts, err := Check(filepath.Join(killed, "store"), Expect{FullLog: true}); err != nil || facts.Empty {
+		t.Errorf("a copy from when the store answered: %+v, %v", facts, err)
+	}
+}
+
 // Each start cuts off the log behind what is written and lengthens it again. A kill between the two
 // loses nothing.
 func TestAStartThatIsKilledLosesNothing(t *testing.T) {

@@ -104,6 +104,8 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		member.Close()
 		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, ctx.Err())
 	}
+	// etcd commits in batches. Check takes a kept store whose database names no change for damaged.
+	member.Server.Backend().ForceCommit()
 	if err := begun(options.Dir); err != nil {
 		member.Close()
 		return nil, err

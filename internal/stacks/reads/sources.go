@@ -170,6 +170,7 @@ func joinsModule(spec *infrav1.TerraformSpec) bool {
 	return false
 }
 
+// CleanDir returns a directory of an archive as its index names it: relative, without "..".
 func CleanDir(dir string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir), "/")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Cache are the latest ones by what they depend on.
+// Cache keeps the latest inits, by what they depend on.
 type Cache struct {
 	mu    sync.Mutex
 	byKey map[string]*Init
@@ -28,6 +28,7 @@ type Cache struct {
 	size  int
 }
 
+// New returns an empty cache.
 func New() *Cache { return &Cache{byKey: map[string]*Init{}} }
 
 // How much is kept: an init of a large program leaves some 20 KiB.
@@ -38,12 +39,14 @@ const (
 	maxKeptEntries = 1000
 )
 
+// Get returns what is kept for the key; nil if nothing is.
 func (k *Cache) Get(key string) *Init {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.byKey[key]
 }
 
+// Put keeps an init in place of an earlier one of the key, and drops the oldest ones beyond the limits.
 func (k *Cache) Put(key string, kept *Init) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,6 +57,7 @@ func (k *Cache) Put(key string, kept *Init) {
 	}
 }
 
+// Drop forgets what is kept for the key.
 func (k *Cache) Drop(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -41,6 +41,7 @@ func New(t *execution.Run, at *execution.Site, program *supervisor.Supervisor, m
 	return &Step{run: t, site: at, program: program, mayApply: mayApply}
 }
 
+// Steps are the steps of a shell after init: take the lock, then hand the directory over.
 func (s *Step) Steps() []execution.Step {
 	return []execution.Step{{Name: execution.StepContinue, Do: s.mayApply}, {Name: run.StepApply, Do: s.handOver}}
 }

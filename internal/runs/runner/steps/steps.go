@@ -24,6 +24,7 @@ type Steps struct {
 	changing  *stateStep
 }
 
+// New joins the steps of a run. aside runs a function while the run gives up its place.
 func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, aside func(context.Context, func(context.Context) error) error) *Steps {
 	planning := &planStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, aside: aside}
 	return &Steps{
@@ -35,7 +36,7 @@ func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *
 	}
 }
 
-// steps are what the operation is made of.
+// List returns the steps of the run's operation in order. shell are those of a shell.
 func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.Step) (list []execution.Step) {
 	add := func(name run.Step, do func(context.Context) error) {
 		list = append(list, execution.Step{Name: name, Do: do})
@@ -76,6 +77,7 @@ func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.S
 	return list
 }
 
+// AfterApply returns the steps that read results back once an apply has ended.
 func (a *Steps) AfterApply() []execution.Step {
 	spec := &a.planning.run.Spec
 	if spec.ReadOutputs || spec.ReadResources {

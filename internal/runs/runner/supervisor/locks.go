@@ -33,6 +33,7 @@ type Locks struct {
 	program *Supervisor
 }
 
+// NewLocks returns the locks of a run.
 func NewLocks(t *execution.Run, at *execution.Site, program *Supervisor) *Locks {
 	return &Locks{run: t, site: at, program: program}
 }
