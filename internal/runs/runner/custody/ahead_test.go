@@ -5,6 +5,7 @@ package custody
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -19,13 +20,15 @@ import (
 )
 
 func TestAStateThatWasFetchedAheadIsUsedWhileItIsFresh(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set(run.HeaderProtocol, "1")
-		w.Write([]byte("now"))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := w.Write([]byte("now")); err != nil {
+			t.Error(err)
+		}
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	connection, err := json.Marshal(run.Connection{URL: server.URL})
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	connection, err := json.Marshal(run.Connection{URL: server.URL, CA: string(authority)})
 	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, run.ConnectionFile), connection, 0o600)); err != nil {
 		t.Fatal(err)
 	}
