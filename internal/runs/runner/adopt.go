@@ -30,11 +30,11 @@ import (
 func (r *runner) adoptAll(ctx context.Context) error {
 	entries, err := os.ReadDir(r.SpoolDir(""))
 	if err != nil {
-		return fmt.Errorf("look for runs of the runner before: %w", err)
+		return fmt.Errorf("list runs of the previous runner: %w", err)
 	}
 	for _, entry := range entries {
-		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil { // it stays for a user to examine; others continue
-			r.Opts.Log.Error("a run of the runner before cannot be taken over; its directory stays", "run", entry.Name(), "directory", r.SpoolDir(entry.Name()), "error", err)
+		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil { // left for a user to examine; others continue
+			r.Opts.Log.Error("cannot take over a run of the previous runner; keeping its directory", "run", entry.Name(), "directory", r.SpoolDir(entry.Name()), "error", err)
 		}
 	}
 	return nil
@@ -68,17 +68,17 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	if j.run.Journal, err = j.run.Dir.ReadJournal(); err != nil {
-		r.Opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.run.ID, "error", err)
+		r.Opts.Log.Warn("parts of a run's spool cannot be read; using the rest", "run", j.run.ID, "error", err)
 	}
-	// Lock before new runs are accepted: the working directory may have the only copy of a state.
+	// Lock before accepting new runs: the working directory may have the only copy of a state.
 	j.site.Claim = r.Area.Try(j.run.Spec.Stack)
 	if _, err := os.Stat(j.run.Dir.Path(spool.ResultFile)); err == nil {
-		a.alone = !a.followed() // before any of them can have ended
+		a.alone = !a.followed() // before any of them can end
 	}
 	if j.run.Journal.Process.Alive() {
 		j.turn.keepPlace()
 	}
-	r.Opts.Log.Info("taking over a run of the runner before", "run", j.run.ID, "stack", j.run.Spec.Stack.String())
+	r.Opts.Log.Info("taking over a run of the previous runner", "run", j.run.ID, "stack", j.run.Spec.Stack.String())
 	r.begin(j, func() { a.adopt(ctx) })
 	return true, nil
 }
@@ -89,8 +89,8 @@ func (j *job) readSpec() (known bool, err error) {
 	return known, err
 }
 
-// endUnreached ends the processes of a run that cannot be taken over: the next run must be alone in the
-// working directory.
+// endUnreached ends the processes of a run that cannot be taken over, because the next run must be
+// alone in the working directory.
 func (a *adoption) endUnreached() {
 	limits := a.job.run.Spec.Limits
 	if limits.Grace == 0 {
@@ -113,7 +113,7 @@ func (a *adoption) endUnreached() {
 		return
 	}
 	if _, err := confinement.EndLeft(confinement.Mark(a.job.run.ID), fetch.LeftPatience); err != nil {
-		a.job.run.Opts.Log.Warn("what a run left running still runs", "run", a.job.run.ID, "error", err)
+		a.job.run.Opts.Log.Warn("processes of a run still run", "run", a.job.run.ID, "error", err)
 	}
 }
 
@@ -121,10 +121,10 @@ func (a *adoption) endUnreached() {
 func (a *adoption) adopt(ctx context.Context) {
 	done, err := a.job.run.Dir.ReadJSON(spool.ResultFile, &a.job.run.Result)
 	if err != nil {
-		a.job.run.Opts.Log.Warn("a run's result cannot be read; what it did is looked up again", "run", a.job.run.ID, "error", err)
+		a.job.run.Opts.Log.Warn("cannot read a run's result; determining it again", "run", a.job.run.ID, "error", err)
 	}
 	if err := a.job.open(ctx, false); err != nil {
-		a.job.run.Opts.Log.Error("a run of the runner before cannot be taken over", "run", a.job.run.ID, "error", err)
+		a.job.run.Opts.Log.Error("cannot take over a run of the previous runner", "run", a.job.run.ID, "error", err)
 		a.endUnreached()
 		a.job.site.Unclaim()
 		return
@@ -162,15 +162,15 @@ func (a *adoption) adopt(ctx context.Context) {
 	a.job.conclude(ctx)
 }
 
-// tidyLate cleans up after a run that had its result when its runner died. It leaves a working directory
-// alone that may have the only copy of a state, or another run in it.
+// tidyLate cleans up after a run whose runner died after the result. It skips a working directory
+// that may have the only copy of a state, or another run in it.
 func (a *adoption) tidyLate(ctx context.Context) {
 	if !a.job.keeper.States.Spooled() || !a.job.keeper.States.Stored() || !a.alone || !a.inHand(ctx) {
 		return
 	}
 	space, err := a.job.run.Area.Open(a.job.site.Order(), a.job.site.TakeClaim())
 	if err != nil {
-		a.job.run.Opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", a.job.run.ID, "error", err)
+		a.job.run.Opts.Log.Warn("cannot clean up the working directory of a finished run; the next run will", "run", a.job.run.ID, "error", err)
 		return
 	}
 	a.job.site.Space = space
@@ -181,15 +181,15 @@ func (a *adoption) tidyLate(ctx context.Context) {
 	a.job.site.Space = nil
 }
 
-// inHand reports whether the server still waits for the run's end. Until then it starts no other run of
-// the stack, and no shell.
+// inHand reports whether the server still waits for the run's end. Until then it starts no other
+// run or shell of the stack.
 func (a *adoption) inHand(ctx context.Context) bool {
 	_, err := a.job.run.Persist(ctx, link.Request{Method: http.MethodGet, Path: "/log"})
 	return err == nil
 }
 
-// followed reports whether the spool may have another run of the stack: the server may have started one
-// before the spool was removed.
+// followed reports whether the spool may have another run of the stack: the server may have started
+// one before the spool was removed.
 func (a *adoption) followed() bool {
 	entries, err := os.ReadDir(a.job.run.SpoolDir(""))
 	if err != nil {
@@ -228,7 +228,7 @@ func (a *adoption) mayHaveApplied() bool {
 		return false
 	}
 	_, err := os.Stat(a.job.run.Dir.Path(string(run.StepApply) + spool.OutEnd))
-	if c := a.job.run.Spec.StateChange; c != nil && c.Preview { // it may have been tried on this copy
+	if c := a.job.run.Spec.StateChange; c != nil && c.Preview { // it may have changed this copy
 		return false
 	}
 	return a.job.run.Journal.ApplyStarted || a.job.run.Journal.Initial != "" || err == nil
@@ -237,7 +237,7 @@ func (a *adoption) mayHaveApplied() bool {
 // takeOver waits for an apply that still runs, stops anything else, and finds out how it ended.
 func (a *adoption) takeOver(ctx context.Context) error {
 	found, err := a.job.run.Tools.Find(ctx, a.job.run.Spec.Tool)
-	if found.Name == "" { // it may have been removed; the name is for messages
+	if found.Name == "" { // the tool may be gone; the name is for messages
 		found.Name = "tofu"
 	}
 	a.job.run.Result.ToolVersion = found.Version
@@ -249,7 +249,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	a.job.site.Space = space
 	a.job.site.Space.Tool, a.job.site.Space.Temp = found, a.job.run.Journal.TempDir
 	a.job.site.Space.Env = a.job.program.Environment()
-	if a.job.run.Walls.Users != (space.Record.User != 0) { // the files have another user than programs here
+	if a.job.run.Walls.Users != (space.Record.User != 0) { // the files belong to another user
 		space.Tool.Path = ""
 	}
 	if a.job.run.Spec.Operation == run.OperationShell {
@@ -283,8 +283,8 @@ func (a *adoption) lostWorkspace(err error) error {
 	return f
 }
 
-// survivor returns the run's tofu process if it still runs. A process that was started but not recorded
-// is found by its mark or its working directory.
+// survivor returns the run's tofu process if it still runs. It finds an unrecorded process by its
+// mark or working directory.
 func (a *adoption) survivor() *process.Process {
 	record := a.job.run.Journal.Process
 	if !record.Alive() {
@@ -307,7 +307,7 @@ func (a *adoption) survivor() *process.Process {
 			return nil
 		}
 		logStart := a.job.run.Log.Length()
-		if record != nil && record.Step == name { // about to be started, or its number is damaged
+		if record != nil && record.Step == name { // about to start, or its PID is damaged
 			logStart = record.LogStart
 		}
 		record = &process.Record{Step: name, PID: pid, Start: process.StartTime(pid), Boot: process.BootID(), LogStart: logStart}
@@ -322,11 +322,11 @@ func (a *adoption) survivor() *process.Process {
 	return p
 }
 
-// sessionIn finds a session leader in the root module that uses the runner's CLI configuration, unlike a
-// user's login shell.
+// sessionIn finds a session leader in the root module that uses the runner's CLI configuration,
+// unlike a user's login shell.
 func sessionIn(w *workspace.Workspace) int {
 	configured := []byte("\x00TF_CLI_CONFIG_FILE=" + filepath.Join(w.Base, workspace.CLIConfigName) + "\x00")
-	entries, _ := os.ReadDir("/proc") // without it nothing is found
+	entries, _ := os.ReadDir("/proc") // best effort
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {

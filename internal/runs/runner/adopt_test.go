@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// unreadable puts a directory where a file is: every attempt to read it fails.
+// unreadable replaces a file by a directory, so that every read fails.
 func (b *bench) unreadable(r *fakeRun, names ...string) {
 	b.t.Helper()
 	for _, name := range names {
@@ -30,7 +30,7 @@ func (b *bench) unreadable(r *fakeRun, names ...string) {
 	}
 }
 
-// orphaned has a runner die while its apply stands at the gate.
+// orphaned kills a runner while its apply waits at the gate.
 func (b *bench) orphaned(name string, change ...func(*fakeRun)) (r *fakeRun, pid int, open func()) {
 	b.t.Helper()
 	first := b.process()
@@ -41,7 +41,7 @@ func (b *bench) orphaned(name string, change ...func(*fakeRun)) (r *fakeRun, pid
 	return r, pid, open
 }
 
-// One file that cannot be read, or is damaged, does not keep the next runner from following an apply to its end.
+// With one unreadable or damaged file, the next runner still follows an apply to its end.
 func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
 		"the journal cannot be read":              func(b *bench, r *fakeRun) { b.unreadable(r, spool.JournalFile) },
@@ -84,7 +84,7 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 			b.start()
 			b.server.wait(r, "the new runner", func() bool { return strings.Contains(string(r.log), "A new runner took this run over") })
 			if process.StartTime(pid) == "" {
-				t.Error("tofu was ended")
+				t.Error("the runner ended tofu")
 			}
 			open()
 			result := b.server.finished(r)
@@ -95,10 +95,11 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 	}
 }
 
-// half is what a disk may leave of a file.
+// half is a file as a full disk may leave it.
 func half(data []byte) []byte { return data[:len(data)/2] }
 
-// A run that cannot be taken over stays in the runner's hands until its tofu has ended: the next one has the same directory.
+// Until tofu has ended, a run that cannot be taken over blocks the next one, which has the same
+// directory.
 func TestAnApplyThatCannotBeFollowedIsEndedFirst(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
 		"neither spec can be read": func(b *bench, r *fakeRun) { b.unreadable(r, spool.SpecFile, spool.ApplyFile) },
@@ -119,7 +120,7 @@ func TestAnApplyThatCannotBeFollowedIsEndedFirst(t *testing.T) {
 			})
 			if process.StartTime(pid) != "" {
 				open()
-				t.Error("the run is given up, and tofu applies")
+				t.Error("the run has ended while tofu still applies")
 			}
 			next := b.do(b.stack("lost", run.OperationPlanAndApply, program(twoThings)))
 			if next.Class != run.FailureState || next.ApplyStarted {
@@ -129,8 +130,8 @@ func TestAnApplyThatCannotBeFollowedIsEndedFirst(t *testing.T) {
 	}
 }
 
-// The working directory of an apply that goes on cannot be opened: the apply is ended before the server hears of it, and the
-// state that it wrote stays where a person finds it.
+// The working directory of a running apply cannot be opened: the runner ends the apply before it
+// reports the result, and the written state stays where a user finds it.
 func TestAnApplyWhoseWorkingDirectoryCannotBeOpened(t *testing.T) {
 	b := newBench(t)
 	r, pid, open := b.orphaned("closed")
@@ -143,7 +144,7 @@ func TestAnApplyWhoseWorkingDirectoryCannotBeOpened(t *testing.T) {
 	result := b.server.finished(r)
 	if process.StartTime(pid) != "" {
 		open()
-		t.Error("the run is over, and tofu applies")
+		t.Error("the run has ended while tofu still applies")
 	}
 	if result.Outcome != run.OutcomeInterrupted || !result.ApplyStarted || result.Applied || !strings.Contains(result.Error, "working directory of team/closed") {
 		t.Errorf("%+v", result)

@@ -19,7 +19,7 @@ func TestAPassThatFindsNothingAsksTheServerForLittle(t *testing.T) {
 	second := first.again(run.OperationPlanAndApply)
 	b.succeed(second)
 	slices.Sort(second.requests)
-	// The log of a slow pass comes in more than one piece.
+	// A slow run's log arrives in several pieces.
 	if diff := cmp.Diff([]string{"GET state", "POST result", "PUT log"}, slices.Compact(second.requests)); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

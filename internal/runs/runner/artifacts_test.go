@@ -33,7 +33,7 @@ func TestArchiveIsFetchedOnceForAllStacks(t *testing.T) {
 	}
 	third := b.stack("third", run.OperationPlan, program(twoThings))
 	if b.succeed(third); !fetched(third) {
-		t.Error("an archive that was damaged is not fetched again")
+		t.Error("a damaged archive was not fetched again")
 	}
 	broken := b.stack("broken", run.OperationPlan, program("locals {}"))
 	broken.artifact = []byte("not the one")
@@ -103,7 +103,7 @@ func TestOnlyWhatARunReadsIsUnpacked(t *testing.T) {
 			t.Errorf("%s is there: %v", name, is(name))
 		}
 	}
-	// A commit elsewhere changes nothing here.
+	// A commit to another part changes nothing here.
 	later := b.inPart("parted", run.OperationPlanAndApply, "locals { changed = true }")
 	later.state = first.lastState()
 	if result := b.succeed(later); result.Init != run.InitUnchanged || slices.Contains(later.requests, "GET artifact") || result.Plan.Changes {
@@ -112,6 +112,6 @@ func TestOnlyWhatARunReadsIsUnpacked(t *testing.T) {
 	whole := b.inPart("parted", run.OperationPlanAndApply, "locals { changed = true }")
 	whole.spec.Part, whole.state = nil, first.lastState()
 	if b.succeed(whole); !is("live/other/main.tf") || !is("modules/mother") {
-		t.Error("without a part the whole source is not there")
+		t.Error("a run without a part lacks files of the source")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// bringing makes a run of a stack that trusts the registry by a file of its own.
+// bringing makes a run of a stack with the registry's certificate in a file.
 func (b *storeBench) bringing(name, variable, value string, files ...run.File) *fakeRun {
 	r := b.stack(name, run.OperationPlan, b.program(b.registry.Source(thing), "1.2.3"))
 	r.spec.Env = append(r.spec.Env, run.EnvVar{Name: variable, Value: value}, run.EnvVar{Name: "TF_REGISTRY_DISCOVERY_RETRY", Value: "0"})
@@ -21,7 +21,7 @@ func (b *storeBench) bringing(name, variable, value string, files ...run.File) *
 	return r
 }
 
-// A mirror with a certificate of its own authority, which each stack brings: nine stacks download once.
+// Nine stacks bring the certificate of a mirror's own authority, and download once.
 func TestStacksThatBringTheSameAuthorityShareProviders(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()
@@ -69,7 +69,8 @@ func TestADirectoryOfAuthoritiesGoesWithTheDownload(t *testing.T) {
 	}
 }
 
-// Who brings another authority shares nothing: what a mirror serves is what somebody with its certificate says.
+// Stacks with another authority share nothing: whoever has the certificate decides what a mirror
+// serves.
 func TestStacksThatBringAnotherAuthorityShareNothing(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()
@@ -91,7 +92,7 @@ func TestStacksThatBringAnotherAuthorityShareNothing(t *testing.T) {
 	}
 }
 
-// A stack that cannot use the store is told so.
+// A stack that cannot use the store learns why.
 func TestWhyAStackDoesWithoutTheStoreIsSaid(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()

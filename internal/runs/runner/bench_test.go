@@ -28,7 +28,7 @@ resource "terraform_data" "x" {
 output "o" { value = terraform_data.x[*].id }
 `
 
-// byHand runs tofu as a person would, in a directory of its own.
+// byHand runs plain tofu in its own directory.
 type byHand struct {
 	b    *testing.B
 	tofu string
@@ -53,10 +53,10 @@ func newByHand(b *testing.B, tofu string) byHand {
 	return h
 }
 
-// cost is wall and CPU time, that of finished children included.
+// cost is wall and CPU time, including finished children.
 type cost struct{ wall, cpu time.Duration }
 
-// of adds what f costs.
+// of adds the cost of f.
 func (c *cost) of(f func()) {
 	started, before := time.Now(), cpuTime()
 	f()
@@ -75,8 +75,7 @@ func cpuTime() time.Duration {
 	return total
 }
 
-// report prints both and their ratios. On a busy machine the ratio of CPU time is the one to look at: the wall time of
-// more processes suffers more.
+// report prints both and their ratios. On a busy machine only the ratio of CPU times is meaningful.
 func report(b *testing.B, runs, plain cost) {
 	perOp := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) / 1000 }
 	b.ReportMetric(perOp(runs.wall), "ms/run")
@@ -85,7 +84,7 @@ func report(b *testing.B, runs, plain cost) {
 	b.ReportMetric(float64(runs.cpu)/float64(plain.cpu), "cpu-ratio")
 }
 
-// BenchmarkWarmPlan compares a pass that finds nothing with `tofu plan` of the same stack, taken in turns.
+// BenchmarkWarmPlan compares a run without changes with `tofu plan` of the same stack, in turns.
 func BenchmarkWarmPlan(b *testing.B) {
 	rig := newBench(b).start()
 	first := rig.stack("warm", run.OperationPlanAndApply, program(tenThings))
@@ -102,13 +101,13 @@ func BenchmarkWarmPlan(b *testing.B) {
 	report(b, runs, plain)
 }
 
-// BenchmarkFirstApply compares the first apply of a new stack with init, plan and apply by hand.
+// BenchmarkFirstApply compares the first apply of a new stack with plain tofu init, plan and apply.
 func BenchmarkFirstApply(b *testing.B) {
 	rig := newBench(b).start()
 	var runs, plain cost
 	for i := 0; b.Loop(); i++ {
 		next := rig.stack(fmt.Sprintf("first%d", i), run.OperationPlanAndApply, program(tenThings))
-		next.spec.Direct = true // as the server has it
+		next.spec.Direct = true // as the server does
 		runs.of(func() { rig.succeed(next) })
 		hand := newByHand(b, rig.opts.Tofu)
 		plain.of(func() {

@@ -22,13 +22,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// envClears names a directory that the test binary is to make and remove as somebody who is not root.
+// envClears makes the test binary create and remove that directory as a non-root user.
 const envClears = "YUBA_TEST_CLEARS"
 
-// nobody is a user whom the permission bits of his files concern.
+// nobody is a user to whom permission bits apply.
 const nobody = 65534
 
-// abyss makes directories in each other, deeper than paths and descriptors reach, and takes all rights from each.
+// abyss nests directories deeper than paths and descriptors reach, without any permissions.
 func abyss(dir string, depth int) error {
 	at, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_RDONLY, 0)
 	for range depth {
@@ -45,8 +45,8 @@ func abyss(dir string, depth int) error {
 	return errors.Join(err, unix.Fchmod(at, 0), unix.Close(at))
 }
 
-// clears makes the working directory of a stack whose program took all rights from what it left, and removes it. It can open
-// few files.
+// clears creates a working directory whose program removed all permissions, and removes it with few
+// file descriptors.
 func clears(dir string) error {
 	few := unix.Rlimit{Cur: 100, Max: 100}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
@@ -86,18 +86,19 @@ func clears(dir string) error {
 	return nil
 }
 
-// A program takes all rights from its directory, so that the name of its stack could never be used again.
+// A program that removes all permissions from its directory must not block the stack's name
+// forever.
 func TestWhatAProgramLockedIsCleared(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env, cmd.Dir = []string{envClears + "=" + dir}, "/"
-	if os.Geteuid() == 0 { // root is stopped by no bits: somebody else has to do it
+	if os.Geteuid() == 0 { // permission bits do not stop root: use another user
 		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody)); err != nil {
 			t.Fatal(err)
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
-	t.Cleanup(func() { // the test's own directory cannot be removed otherwise
+	t.Cleanup(func() { // else the test's directory cannot be removed
 		if err := workspace.RemoveTree(dir); err != nil {
 			t.Error(err)
 		}
@@ -107,7 +108,7 @@ func TestWhatAProgramLockedIsCleared(t *testing.T) {
 	}
 }
 
-// descendants are the processes that came of one.
+// descendants returns all descendants of a process.
 func descendants(t *testing.T, of int) []int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -136,7 +137,8 @@ func descendants(t *testing.T, of int) []int {
 	return all
 }
 
-// When runner and tofu are killed, what tofu has started lives on where it has no namespace of its own. The next runner ends it.
+// If runner and tofu are killed, tofu's children survive without a namespace. The next runner ends
+// them.
 func TestNothingOfAKilledRunStays(t *testing.T) {
 	for name, tool := range map[string]func(*bench, string) (*fakeRun, func()){
 		"an apply":           func(b *bench, name string) (*fakeRun, func()) { return b.applying(name) },
@@ -152,7 +154,7 @@ func TestNothingOfAKilledRunStays(t *testing.T) {
 				started[child] = process.StartTime(child)
 			}
 			if len(started) == 0 {
-				t.Fatal("tofu has started nothing")
+				t.Fatal("tofu did not start any process")
 			}
 			if err := errors.Join(first.Process.Kill(), syscall.Kill(pid, syscall.SIGKILL)); err != nil {
 				t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// TestOwnConfigurationKeepsTheMirror has the real tofu install from the mirror with a stack's own file beside it.
+// TestOwnConfigurationKeepsTheMirror installs from the mirror with real tofu and a stack's own
+// file.
 func TestOwnConfigurationKeepsTheMirror(t *testing.T) {
 	b := newBench(t)
 	b.opts.ProviderMirror = mirrorWith(t, "dummy", "1.2.3")
@@ -29,7 +30,7 @@ func TestOwnConfigurationKeepsTheMirror(t *testing.T) {
 			r := b.stack("configured", run.OperationPlan, program(needsProvider))
 			r.spec.CLIConfig = []byte(c.config)
 			result := b.do(r)
-			// The program in the mirror is no provider: with it init succeeds and the plan fails.
+			// The program in the mirror is not a provider: init succeeds, and the plan fails.
 			if installed := result.FailedStep == run.StepPlan; installed != c.mirrored {
 				t.Errorf("from the mirror: %v, want %v: %s\n%s", installed, c.mirrored, result.Error, r.log)
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
-// FindWalls finds out what this machine can confine programs with that work below a directory, and prepares for it. Where
-// all walls are required, a missing one is an error.
+// FindWalls finds and prepares the confinement that this machine offers below a directory. If
+// required, a missing wall is an error.
 func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (confinement.Walls, error) {
 	if err := os.MkdirAll(workRoot, 0o700); err != nil {
 		return confinement.Walls{}, fmt.Errorf("make the directory of working directories: %w", err)
@@ -28,30 +28,30 @@ func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (co
 	return walls, err
 }
 
-// buildWalls finds out what confines this runner's programs.
+// buildWalls finds the confinement for this runner's programs.
 func (r *runner) buildWalls(ctx context.Context) error {
 	var err error
 	if r.Walls, err = FindWalls(ctx, r.Opts.Sandbox, r.Opts.WorkRoot, r.Opts.RequireConfinement); err != nil {
 		return err
 	}
 	if r.Walls.Users {
-		unix.Umask(0o022) // what all runs share must be readable for all; what must not be has its mode from its maker
+		unix.Umask(0o022) // shared files must be readable; private ones set their own mode
 	}
 	return nil
 }
 
-// UnconfinedError says that walls are missing that were required.
+// UnconfinedError reports missing walls that were required.
 type UnconfinedError struct{ Missing []confinement.Missing }
 
 func (e *UnconfinedError) Error() string {
-	lines := []string{"confine programs: --require-confinement was given, and not all walls stand on this machine:"}
+	lines := []string{"confine programs: this machine lacks walls that --require-confinement needs:"}
 	for _, m := range e.Missing {
 		lines = append(lines, "    "+m.String())
 	}
-	return strings.Join(append(lines, "docs/how-to/confinement.md tells what each needs"), "\n")
+	return strings.Join(append(lines, "See docs/how-to/confinement.md for the requirements"), "\n")
 }
 
-// sayConfinement warns where nothing keeps the program from files of others, and notes which other walls are missing.
+// sayConfinement warns if programs can read other files, and notes other missing walls.
 func (j *job) sayConfinement() {
 	if !j.run.Walls.Hides() {
 		for _, m := range j.run.Walls.Missing {

@@ -31,7 +31,7 @@ func TestARunnerThatMustConfineRefusesAMachineThatCannot(t *testing.T) {
 	}
 }
 
-// caller is a program that says whether it reaches somebody who listens.
+// caller is a program that reports whether it can connect to a listener.
 func caller(listener net.Listener) map[string]string {
 	return program(fmt.Sprintf(`
 resource "terraform_data" "a" {
@@ -42,7 +42,8 @@ resource "terraform_data" "a" {
 }`, listener.Addr().(*net.TCPAddr).Port)) //nolint:forcetypeassert,errcheck // of a TCP listener
 }
 
-// Programs without a network reach nobody, not even on this machine. Where there are no namespaces they do not start.
+// Without a network, programs reach nothing, not even this machine. Without namespaces they do not
+// start.
 func TestRunsWithoutANetwork(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,7 +55,7 @@ func TestRunsWithoutANetwork(t *testing.T) {
 	open := b.stack("open", run.OperationPlanAndApply, text)
 	b.succeed(open)
 	if !strings.Contains(string(open.log), "it is reached") {
-		t.Errorf("nobody listens, it seems:\n%s", open.log)
+		t.Errorf("the listener is unreachable:\n%s", open.log)
 	}
 	closed := b.stack("closed", run.OperationPlanAndApply, text)
 	closed.spec.Limits.Network = run.NoNetwork
@@ -70,7 +71,7 @@ func TestRunsWithoutANetwork(t *testing.T) {
 	}
 }
 
-// A person's shell starts programs by itself; these have no network either.
+// Programs that a user's shell starts have no network either.
 func TestShellsWithoutANetwork(t *testing.T) {
 	b := newBench(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// gated creates a, then begins b, which waits at a gate, a named pipe that it makes itself.
+// gated creates a, then starts b, which waits at a gate: a named pipe that it makes.
 const gated = `
 resource "terraform_data" "a" { input = "one" }
 resource "terraform_data" "b" {
@@ -29,7 +29,7 @@ resource "terraform_data" "b" {
 }
 `
 
-// atGate waits until a program of the stack stands at a gate, and returns what opens it.
+// atGate waits until a program of the stack is at a gate, and returns the function that opens it.
 func (b *bench) atGate(stack, gate string) (open func()) {
 	b.t.Helper()
 	path := filepath.Join(b.opts.WorkRoot, "team", stack, "src", gate)
@@ -46,7 +46,7 @@ func (b *bench) atGate(stack, gate string) (open func()) {
 	}
 }
 
-// eventually looks until the condition holds.
+// eventually waits until the condition holds.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -71,7 +71,8 @@ func (b *bench) journal(r *fakeRun) spool.Journal {
 	return j
 }
 
-// applying starts a run and returns when its apply stands at the gate and the log says that a was created.
+// applying starts a run and returns when its apply is at the gate and the log shows that a was
+// created.
 func (b *bench) applying(name string, change ...func(*fakeRun)) (*fakeRun, func()) {
 	b.t.Helper()
 	r := b.stack(name, run.OperationPlanAndApply, program(gated))
@@ -100,7 +101,7 @@ func TestServerThatDiesDuringAnApplyGetsEverythingLater(t *testing.T) {
 	}
 }
 
-// pipe makes a pipe that programs can read, and that no run removes.
+// pipe makes a pipe that programs can read, and no run removes.
 func (b *bench) pipe(name string) string {
 	b.t.Helper()
 	gate := filepath.Join(b.opts.ProviderMirror, name)
@@ -110,19 +111,19 @@ func (b *bench) pipe(name string) string {
 	return gate
 }
 
-// planning starts a run whose plan stands at a gate, and returns what opens it.
+// planning starts a run whose plan waits at a gate, and returns the function that opens it.
 func (b *bench) planning(name string, change ...func(*fakeRun)) (*fakeRun, func()) {
 	b.t.Helper()
 	before := b.stack(name, run.OperationPlan, program(""))
 	b.succeed(before)
 	gate := b.pipe(name)
 	r := b.stack(name, run.OperationPlanAndApply, program(fmt.Sprintf(`resource "terraform_data" "a" { input = file(%q) }`, gate)))
-	r.spec.Limits.Grace = run.Duration(500 * time.Millisecond) // who reads a pipe hears no signal
+	r.spec.Limits.Grace = run.Duration(500 * time.Millisecond) // a read of a pipe ignores the signal
 	for _, c := range change {
 		c(r)
 	}
 	b.server.submit(r)
-	// A pipe opens for writing without waiting as soon as somebody reads.
+	// A non-blocking open for writing succeeds once there is a reader.
 	var writer *os.File
 	eventually(b.t, "a plan at the gate", func() (ok bool) {
 		var err error
@@ -328,7 +329,7 @@ func TestTimeoutSendsOneInterrupt(t *testing.T) {
 func TestProcessThatDoesNotStopIsKilled(t *testing.T) {
 	b := newBench(t).start()
 	r := b.server.submit(b.stack("stubborn", run.OperationPlanAndApply, program(gated)))
-	// Enough for the processes before the one that waits, on a busy machine, too.
+	// Enough for the processes before the waiting one, also on a busy machine.
 	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(8*time.Second), run.Duration(time.Nanosecond)
 	result := b.server.finished(r)
 	if result.Class != run.FailureLimit || result.Outcome != run.OutcomeInterrupted || !strings.Contains(string(r.log), "SIGKILL") {

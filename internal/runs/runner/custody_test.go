@@ -17,13 +17,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// The two programs of a stack whose author shows the one and wants the other.
+// The two programs of a stack whose author shows one and wants to apply the other.
 const (
 	honest = `resource "terraform_data" "a" { input = "honest" }`
 	evil   = `resource "terraform_data" "a" { input = "evil" }`
 )
 
-// evilPlan makes a plan that fits the stack and does something else than the honest one.
+// evilPlan makes a plan that fits the stack but differs from the honest one.
 func (b *bench) evilPlan(name string) []byte {
 	b.t.Helper()
 	r := b.stack(name, run.OperationPlan, program(evil))
@@ -34,7 +34,7 @@ func (b *bench) evilPlan(name string) []byte {
 	return r.savedPlan
 }
 
-// swapper is a process that a plan left behind: it puts another plan in the place of each that it can write to.
+// swapper is a leftover process of a plan that replaces every plan it can write to.
 func (b *bench) swapper(stack string, plan []byte, names ...string) (swaps func() int, stop func()) {
 	b.t.Helper()
 	base := filepath.Join(b.opts.WorkRoot, "team", stack)
@@ -87,7 +87,7 @@ func TestThePlanThatWasReviewedIsApplied(t *testing.T) {
 	}
 }
 
-// Whatever a process does to the plan, what is shown, kept and named by its digest is one and the same.
+// Whatever a process does to the plan, the runner shows, keeps and names by digest the same one.
 func TestWhatIsShownIsWhatIsKept(t *testing.T) {
 	b := newBench(t).start()
 	other := b.evilPlan("shown")
@@ -97,7 +97,7 @@ func TestWhatIsShownIsWhatIsKept(t *testing.T) {
 		swaps, stop := b.swapper("shown", other, workspace.PlanDir+"/"+workspace.PlanName)
 		planned := b.do(r)
 		stop()
-		if planned.Outcome != run.OutcomeSucceeded { // it was read while it was being written
+		if planned.Outcome != run.OutcomeSucceeded { // it was read while it was written
 			if swaps() == 0 {
 				t.Fatalf("%+v", planned)
 			}
@@ -127,7 +127,7 @@ func TestWhatIsShownIsWhatIsKept(t *testing.T) {
 	}
 }
 
-// Where nothing confines a program it can write to what the runner keeps, too. That is seen.
+// An unconfined program can write to the runner's copy, too. The runner detects it.
 func TestAPlanThatWasChangedInCustodyIsSeen(t *testing.T) {
 	b := newBench(t).start()
 	other := b.evilPlan("custody")
@@ -147,8 +147,8 @@ func TestAPlanThatWasChangedInCustodyIsSeen(t *testing.T) {
 	}
 }
 
-// daemon is a program whose apply leaves a process behind, which puts another plan in the place of each that it finds, and
-// tells later programs what to do. It lives for a minute at the most.
+// daemon is a program whose apply leaves a process that replaces each plan it finds, and instructs
+// later programs. It lives for at most a minute.
 const daemon = `
 resource "terraform_data" "daemon" {
   provisioner "local-exec" {
@@ -167,8 +167,8 @@ resource "terraform_data" "daemon" {
 }
 `
 
-// Whatever a run left running does to what it can reach, nothing else is applied than what was shown and approved; where
-// nothing stops such a process, the run says so or applies nothing.
+// Whatever a leftover process does, only the shown and approved plan is applied. Without
+// confinement the run may fail instead.
 func TestADaemonThatARunLeftSwapsNoPlan(t *testing.T) {
 	for name, confined := range map[string]bool{"as programs are confined here": true, "where nothing confines": false} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestADaemonThatARunLeftSwapsNoPlan(t *testing.T) {
 			second.spec.Describe, second.spec.PlanDocument = true, true
 			planned := b.do(second)
 			if planned.Outcome != run.OutcomeSucceeded {
-				// tofu may have read a plan that was half written.
+				// tofu may have read a half-written plan.
 				if confined || planned.Class != run.FailureStalePlan && planned.Class != run.FailureTool {
 					t.Errorf("%+v", planned)
 				}
@@ -223,8 +223,8 @@ func TestADaemonThatARunLeftSwapsNoPlan(t *testing.T) {
 	}
 }
 
-// After an apply that was cut off the plan is read once more. The program can write to the plan that tofu wrote: what is
-// listed comes from the one that was applied.
+// After an interrupted apply the runner reads the plan again: its own copy, not tofu's, which the
+// program can change.
 func TestAPlanThatIsSwappedDuringTheApplyNamesNothing(t *testing.T) {
 	b := newBench(t).start()
 	other := b.stack("other", run.OperationPlan, program(`resource "terraform_data" "other" {}`))

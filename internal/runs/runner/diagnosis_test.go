@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// What the tool says is wrong is told in parts, so that the server can find out who else fails alike; masked, as all is.
+// The result has tofu's errors in parts, masked, so that the server can find similar failures.
 func TestAFailureIsToldInParts(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("bad", run.OperationPlan, program(`

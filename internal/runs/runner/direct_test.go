@@ -21,7 +21,7 @@ import (
 
 func direct(r *fakeRun) { r.spec.Direct = true }
 
-// firstApply is a run that may plan and apply in one go.
+// firstApply is a run that may plan and apply in one process.
 func (b *bench) firstApply(name, text string) *fakeRun {
 	r := b.stack(name, run.OperationPlanAndApply, program(text))
 	direct(r)
@@ -42,11 +42,11 @@ func TestFirstApplyIsOneProcess(t *testing.T) {
 	if len(r.states) != 1 || result.StateDigest != spool.Digest(r.states[0]) {
 		t.Errorf("%d states", len(r.states))
 	}
-	// The server is asked before there is a plan.
+	// The runner asks the server before there is a plan.
 	if diff := cmp.Diff([]run.ContinueRequest{{Step: run.StepApply, State: run.NoState}}, r.asked); diff != "" {
 		t.Error(diff)
 	}
-	// What follows is as after any apply.
+	// From here on it is like any apply.
 	second := b.succeed(r.again(run.OperationPlanAndApply))
 	if second.Plan.Changes || second.ApplyStarted {
 		t.Errorf("%+v", second)
@@ -265,7 +265,7 @@ func TestTimeoutOfAnApplyInOneGoThatStillPlans(t *testing.T) {
 	}
 }
 
-// Who takes over a process that said more than is kept may have missed what it planned.
+// If the output exceeded the limit, a runner that takes over may have missed the plan.
 func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	opts := newBench(t).opts
 	opts.Log = slog.New(slog.DiscardHandler)
@@ -286,7 +286,7 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	}
 }
 
-// What was put in place instead of an init is in doubt until a plan has gone well with it, in whichever run that is.
+// A replayed init is unproven until a plan of any run succeeds with it.
 func TestInitThatWasLeftOutIsProvenByAPlan(t *testing.T) {
 	b := newBench(t).start()
 	b.succeed(b.firstApply("first", twoThings))
@@ -310,7 +310,7 @@ func TestInitThatWasLeftOutIsProvenByAPlan(t *testing.T) {
 	}
 }
 
-// What exists may be taken over, and that alone is something to do.
+// A run may import existing objects, and that alone is a change.
 func TestWhatIsImportedInOneGoIsInTheState(t *testing.T) {
 	b := newBench(t).start()
 	r := b.firstApply("imported", `

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// small mounts a file system of a few MiB at each directory. Mounting needs privileges, as CI and developers' machines
-// have them in containers; the test fails rather than pretends without.
+// small mounts a file system of a few MiB at each directory. Without the privileges for that, which
+// CI has in containers, the test fails rather than skips.
 func small(t *testing.T, size string, dirs ...string) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -36,7 +36,7 @@ func small(t *testing.T, size string, dirs ...string) {
 	}
 }
 
-// filling fills the disk to the last byte in the middle of the apply, then creates one more resource.
+// filling fills the disk completely during the apply, then creates one more resource.
 const filling = `
 resource "terraform_data" "a" { input = "precious" }
 resource "terraform_data" "b" {
@@ -88,8 +88,7 @@ func TestFullDiskDuringAnApplyLosesNoState(t *testing.T) {
 	}
 }
 
-// awaitMeasured waits until the meter has read a directory so many times. Reading a directory that has changed since sets its
-// access time.
+// awaitMeasured waits until the meter has read a directory n times, as shown by its access time.
 func awaitMeasured(t *testing.T, dir string, times int) {
 	t.Helper()
 	for i := range times {
@@ -106,7 +105,7 @@ func awaitMeasured(t *testing.T, dir string, times int) {
 	}
 }
 
-// A disk that others fill ends no run that has begun, however little is left, and no other begins.
+// If others fill the disk, running runs continue, and new ones do not start.
 func TestADiskThatOthersFillEndsNoRun(t *testing.T) {
 	b := newBench(t)
 	b.opts.MinFree, b.opts.Reserve = 1<<20, 40<<20
@@ -144,7 +143,7 @@ resource "terraform_data" "a" {
 	}
 }
 
-// A program that fills the disk by a file without a name is the one that is ended.
+// A program that fills the disk with an unlinked file is the one that the runner ends.
 func TestWhoFillsTheDiskUnseenIsEnded(t *testing.T) {
 	b := newBench(t)
 	b.opts.MinFree, b.opts.Reserve = 1<<20, 60<<20

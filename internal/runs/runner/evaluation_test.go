@@ -11,8 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// tofu heeds no signal while it evaluates an expression. It is killed, or crashes, when that takes all memory that the run may
-// have, and the failure says so.
+// tofu ignores signals while it evaluates an expression. The runner kills it, or it crashes, when
+// it uses all memory of the run; the failure reports it.
 func TestAnEndlessExpressionEnds(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("endless", run.OperationPlan, program(`

@@ -23,8 +23,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// fakeServer is the server's side of the protocol in memory. It can be stopped and started again, at another address
-// and with another credential, as a real one.
+// fakeServer is the server's side of the protocol in memory. Like a real one, it can restart with
+// another address and credential.
 type fakeServer struct {
 	t    testing.TB
 	dir  string
@@ -41,12 +41,12 @@ type fakeServer struct {
 	polls      int
 	last       run.PollRequest
 	drain      bool
-	// older servers wait for the runner to ask for the spec.
+	// older servers wait for the runner to request the spec.
 	older bool
 	wake  chan struct{}
 }
 
-// fakeRun is what the server knows of one run.
+// fakeRun is the server's knowledge of one run.
 type fakeRun struct {
 	spec     run.Spec
 	token    string
@@ -64,12 +64,12 @@ type fakeRun struct {
 	asked     []run.ContinueRequest
 	requests  []string
 	answer    run.ContinueResponse
-	review    run.ContinueResponse // to the question about a plan
-	reviewing bool                 // for as long as this is true
+	review    run.ContinueResponse // the answer to a review request
+	reviewing bool                 // while true, a review is pending
 	refuse    int                  // status for states
-	busy      bool                 // for as long as this is true no result is taken
-	plans     map[string]string    // by what was shipped of it, the plan's digest
-	changing  bool                 // once the runner has said so
+	busy      bool                 // while true, it takes no result
+	plans     map[string]string    // the plan's digest by the shipped part
+	changing  bool                 // once the runner reported it
 	result    *run.Result
 	changed   chan struct{} // closed and replaced with every change
 }
@@ -81,7 +81,7 @@ func newFakeServer(t testing.TB, dir string) *fakeServer {
 	return s
 }
 
-// start serves at a new address and tells the runner.
+// start serves at a new address and records it for the runner.
 func (s *fakeServer) start() {
 	s.http = httptest.NewTLSServer(s)
 	s.mu.Lock()
@@ -107,13 +107,13 @@ func (s *fakeServer) stop() {
 	s.http.Close()
 }
 
-// drainNow tells the runner to finish and leave.
+// drainNow tells the runner to finish and exit.
 func (s *fakeServer) drainNow() {
 	s.setDrain(true)
 	s.notify()
 }
 
-// setDrain says whether a runner that asks is told to leave.
+// setDrain sets whether polling runners are drained.
 func (s *fakeServer) setDrain(drain bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *fakeServer) notify() {
 	s.wake = make(chan struct{})
 }
 
-// submit hands a run to whatever runner polls.
+// submit offers a run to the next runner that polls.
 func (s *fakeServer) submit(r *fakeRun) *fakeRun {
 	s.mu.Lock()
 	r.token, r.changed = run.NewToken(), make(chan struct{})
@@ -143,7 +143,7 @@ func (s *fakeServer) submit(r *fakeRun) *fakeRun {
 	return r
 }
 
-// wait returns when the condition holds, looking whenever something of the run has changed.
+// wait returns when the condition holds. It checks after every change of the run.
 func (s *fakeServer) wait(r *fakeRun, what string, condition func() bool) {
 	s.t.Helper()
 	deadline := time.After(90 * time.Second)
@@ -243,7 +243,7 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 	}
 }
 
-// pollsAfter reports whether there were so many polls since it was first asked.
+// pollsAfter reports whether there were n polls since its first call.
 func (s *fakeServer) pollsAfter(count int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,14 +253,14 @@ func (s *fakeServer) pollsAfter(count int) bool {
 	return s.polls >= s.seen+count
 }
 
-// saw reports whether the last poll was one that f looks for.
+// saw reports whether the last poll satisfies f.
 func (s *fakeServer) saw(f func(run.PollRequest) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return f(s.last)
 }
 
-// both are the items of a that are in b, too.
+// both returns the items of a that are in b.
 func both(a, b []string) []string {
 	var out []string
 	for _, item := range a {
@@ -350,13 +350,13 @@ func (r *fakeRun) putLog(w http.ResponseWriter, req *http.Request, body []byte) 
 	answer(w, run.LogPosition{Offset: int64(len(r.log))})
 }
 
-// permit answers a runner that asks whether it may go on.
+// permit answers the runner's request to continue.
 func (r *fakeRun) permit(w http.ResponseWriter, body []byte) {
 	var asked run.ContinueRequest
 	json.Unmarshal(body, &asked)
 	r.asked = append(r.asked, asked)
 	if asked.Step == run.StepPlan && r.reviewing {
-		w.WriteHeader(http.StatusServiceUnavailable) // it takes its time: ask again
+		w.WriteHeader(http.StatusServiceUnavailable) // not yet: ask again
 		return
 	}
 	if asked.Step == run.StepPlan {

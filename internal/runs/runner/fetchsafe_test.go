@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 )
 
-// A program that a stack names for git runs in the stack's own run or not at all, even where nothing confines it.
+// A program that a stack names for git runs in the stack's own run or not at all, even unconfined.
 func TestADownloadRunsNoProgramOfTheStack(t *testing.T) {
 	loot := filepath.Join(t.TempDir(), "loot")
 	command := "pwd >> " + loot + "; false"
@@ -38,7 +38,7 @@ func TestADownloadRunsNoProgramOfTheStack(t *testing.T) {
 			}
 			text, err := os.ReadFile(loot)
 			if err != nil {
-				t.Fatalf("the program runs nowhere, so that nothing is proved: %v", err)
+				t.Fatalf("the program never ran, which proves nothing: %v", err)
 			}
 			for line := range strings.Lines(string(text)) {
 				if !strings.HasPrefix(line, b.opts.WorkRoot+"/team/hostile/") {

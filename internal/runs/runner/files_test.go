@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// findBelow returns the files below the working directories whose content or name has a text.
+// findBelow returns the files below the working directories with a text in content or name.
 func (b *bench) findBelow(text string) []string {
 	b.t.Helper()
 	var found []string
@@ -160,7 +160,7 @@ func TestFilesThatMayNotBeWritten(t *testing.T) {
 	}
 }
 
-// TestFilesOfALostRunAreRemoved has the record of a run whose end nobody saw.
+// TestFilesOfALostRunAreRemoved has the record of a run that ended unobserved.
 func TestFilesOfALostRunAreRemoved(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("lost-files", run.OperationPlan, program(twoThings))
@@ -182,7 +182,7 @@ func TestFilesOfALostRunAreRemoved(t *testing.T) {
 	}
 }
 
-// TestRemovingFilesFollowsNoLinks has a program put a link where the directory of its file was.
+// TestRemovingFilesFollowsNoLinks replaces the directory of a file by a link.
 func TestRemovingFilesFollowsNoLinks(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("replaced", run.OperationPlanAndApply, program(`
@@ -204,7 +204,7 @@ func TestFilesOfValuesWinInTheirOrder(t *testing.T) {
 		"env/one.tfvars":    "a = \"one\"\nb = \"one\"\n",
 		"env/two.tfvars":    "b = \"two\"\n",
 		"env/x.tfvars.json": `{"c": "json"}`,
-		// A file that the tool reads by itself, when it applies as well.
+		// A file that the tool reads implicitly, also in the apply.
 		"live/terraform.tfvars": "b = \"by itself\"\n",
 	}
 	r := b.stack("values", run.OperationPlanAndApply, files)

@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// A stack that worked as the server's user gets a user of its own, and the runner dies after it has recorded that user and
-// before the working directory belongs to it. The next run must be able to write there.
+// A stack of the server's user gets its own user, and the runner dies after recording that user but
+// before the handover. The next run must be able to write.
 func TestARunnerThatDiesDuringAHandoverLeavesItToTheNext(t *testing.T) {
 	b := newBench(t)
 	b.needsUsers()
@@ -47,8 +47,8 @@ resource "terraform_data" "a" { input = var.n }`))
 	}
 }
 
-// An apply began as the server's user, and the next runner has users for programs. The files stay its own until it has ended,
-// so that it can write its state.
+// An apply runs as the server's user when a runner with own users for programs takes over. It keeps
+// its files until it ends, so that it can write its state.
 func TestAnApplyKeepsItsFilesWhileItIsTakenOver(t *testing.T) {
 	b := newBench(t)
 	b.needsUsers()
@@ -68,7 +68,7 @@ func TestAnApplyKeepsItsFilesWhileItIsTakenOver(t *testing.T) {
 	b.succeed(r.again(run.OperationPlanAndApply))
 }
 
-// cutHandover does of a handover what a runner has done that dies in the middle.
+// cutHandover does the part of a handover that a dying runner completes.
 func (b *bench) cutHandover(base string) (user int) {
 	b.t.Helper()
 	root, err := os.OpenRoot(base)

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// envRunner makes the test binary a runner, so that tests can kill one.
+// envRunner makes the test binary a runner that tests can kill.
 const envRunner = "YUBA_TEST_RUNNER_OPTIONS"
 
 var sandboxPath string
@@ -73,13 +73,13 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// bench is a data directory with a fake server and options for a runner.
+// bench has a data directory, a fake server and options for a runner.
 type bench struct {
 	t      testing.TB
 	data   string
 	opts   execution.Options
 	server *fakeServer
-	// drain lets the runner finish and waits for its end.
+	// drain lets the runner finish and waits for it to exit.
 	drain func()
 }
 
@@ -95,10 +95,10 @@ func newBench(t testing.TB) *bench {
 	return &bench{t: t, data: data, opts: opts, server: newFakeServer(t, opts.Dir)}
 }
 
-// walls are those that the bench's runners have.
+// walls returns the walls of the bench's runners.
 func (b *bench) walls() confinement.Walls { return b.runner().Walls }
 
-// needsUsers is for tests of programs that have users of their own, which only root can give them.
+// needsUsers skips tests of programs with own users unless we are root.
 func (b *bench) needsUsers() {
 	b.t.Helper()
 	switch {
@@ -110,7 +110,7 @@ func (b *bench) needsUsers() {
 	}
 }
 
-// runner is one that has nothing in hand.
+// runner returns a runner without jobs.
 func (b *bench) runner() *runner {
 	b.t.Helper()
 	opts := b.opts
@@ -155,7 +155,7 @@ func (b *bench) start() *bench {
 	return b
 }
 
-// process starts a runner as a process of its own.
+// process starts a runner as a separate process.
 func (b *bench) process() *exec.Cmd {
 	b.t.Helper()
 	opts := b.opts
@@ -201,7 +201,7 @@ func (b *bench) stack(name string, operation run.Operation, files map[string]str
 	}
 }
 
-// again makes another run of the same stack that starts from the state the first one left.
+// again makes another run of the stack, starting from the state of the first.
 func (r *fakeRun) again(operation run.Operation) *fakeRun {
 	next := &fakeRun{spec: r.spec, artifact: r.artifact, answer: r.answer, state: r.lastState()}
 	next.spec.ID, next.spec.Operation, next.spec.Plan = run.NewID(time.Now()), operation, nil
@@ -221,7 +221,7 @@ func (b *bench) do(r *fakeRun) *run.Result {
 	return b.server.finished(b.server.submit(r))
 }
 
-// succeed is do for runs that must.
+// succeed is do for a run that must succeed.
 func (b *bench) succeed(r *fakeRun) *run.Result {
 	b.t.Helper()
 	result := b.do(r)

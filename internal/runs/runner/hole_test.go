@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// A file of a gigabyte costs a program nothing, and the runner no memory.
+// A sparse file of a gigabyte costs a program nothing, and must not cost the runner memory.
 func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), workspace.StateName)
 	if err := os.WriteFile(name, []byte(`{"version":4`), 0o600); err != nil {
@@ -60,7 +60,8 @@ func TestAFileIsReadWhole(t *testing.T) {
 	}
 }
 
-// A program that makes its state file huge while tofu applies does not disturb the run: tofu's own state follows.
+// A program that makes its state file huge does not disturb the run: tofu then writes its own
+// state.
 func TestAHugeStateOfAProgramIsNotShipped(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("huge", run.OperationPlanAndApply, program(twoThings+`

@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// TestHostileProgramGetsNothing runs HCL and shell that look for what is not theirs: other stacks' files, keys, blobs,
-// the spool with its tokens, and the environment of the runner.
+// TestHostileProgramGetsNothing runs HCL and shell that try to read other stacks' files, keys,
+// blobs, the spool with its tokens, and the runner's environment.
 func TestHostileProgramGetsNothing(t *testing.T) {
 	b := newBench(t)
 	loot := map[string]string{
@@ -61,7 +61,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	}
 }
 
-// hostile is a program that tries every way it has.
+// hostile is a program that tries all known ways.
 func hostile(data string, runner int) string {
 	return fmt.Sprintf(`
 locals {
@@ -99,8 +99,8 @@ resource "terraform_data" "shell" {
 `, data, runner, runner)
 }
 
-// TestLinksOfTheProgramAreNotFollowed has a program replace what the runner reads and writes by links to what only
-// the runner can reach.
+// TestLinksOfTheProgramAreNotFollowed replaces files of the runner by links to files that only the
+// runner can reach.
 func TestLinksOfTheProgramAreNotFollowed(t *testing.T) {
 	b := newBench(t).start()
 	victim := filepath.Join(b.data, "victim.json")

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// poisoner is a program that has an apply change the module that it calls, and hides that as well as it can: the file keeps
-// its length and its times.
+// poisoner is a program whose apply changes its own module and hides the change: the file keeps
+// length and times.
 const poisoner = `
 resource "terraform_data" "poisoner" {
   provisioner "local-exec" {
@@ -32,12 +32,13 @@ resource "terraform_data" "poisoner" {
 }
 `
 
-// calling makes a run of a stack that keeps the modules it has.
+// calling makes a run of a stack that keeps its modules.
 func (b *moduleBench) calling(name string, operation run.Operation, text string) *fakeRun {
 	return b.trusting(b.stack(name, operation, program(text+call("base", b.gitSource(b.commit), ""))))
 }
 
-// A program that changes its modules changes what nobody has reviewed: later runs, also of other revisions, would apply that.
+// Nobody reviewed modules that a program changed, and later runs, also of other revisions, would
+// apply them.
 func TestAModuleThatAProgramChangedReachesNoLaterRun(t *testing.T) {
 	for name, store := range map[string]bool{"from the store": true, "downloaded by init": false} {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +62,8 @@ func TestAModuleThatAProgramChangedReachesNoLaterRun(t *testing.T) {
 	}
 }
 
-// Init itself may start a program, for the key of a state. What that leaves beside the providers is not for the next revision,
-// which has no such program.
+// Init may start a program for the state's key. The next revision, without that program, must get
+// only the providers from it.
 func TestAProgramThatInitStartedLeavesTheNextRevisionNoProviders(t *testing.T) {
 	b := newBench(t).start()
 	files := program(oneThing)
@@ -75,14 +76,14 @@ func TestAProgramThatInitStartedLeavesTheNextRevisionNoProviders(t *testing.T) {
 		t.Fatalf("the program left nothing: %v", err)
 	}
 	next := b.stack("forger", run.OperationPlan, program(oneThing))
-	next.spec.Env = []run.EnvVar{{Name: "TF_REGISTRY_CLIENT_TIMEOUT", Value: "9"}} // else its init begins with nothing in any case
+	next.spec.Env = []run.EnvVar{{Name: "TF_REGISTRY_CLIENT_TIMEOUT", Value: "9"}} // else its init starts over in any case
 	b.succeed(next)
 	if _, err := os.Stat(left); err == nil {
 		t.Error("the next revision has it")
 	}
 }
 
-// What the runner says when it finds a change.
+// The log after a detected change.
 func TestWhatInitLeftAndSomebodyChangedIsMadeAnewAndSaid(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -111,12 +112,12 @@ func TestWhatInitLeftAndSomebodyChangedIsMadeAnewAndSaid(t *testing.T) {
 			t.Errorf("%s: %s\n%s", what, result.Init, next.log)
 		}
 		if what == "a file in a module" {
-			logged(t, next, "Init: from nothing, because what it left is not as it was: 1 added, 0 changed, 0 removed, such as modules/base/base/more.tf")
+			logged(t, next, "Init: starting over, because files of the last init changed: 1 added, 0 changed, 0 removed, such as modules/base/base/more.tf")
 		}
 	}
 }
 
-// A branch that has moved on does not reach a stack that is to keep what it has, also when its own source changes.
+// A stack that keeps its modules ignores a moved branch, even after a commit of its own.
 func TestAStackThatKeepsItsModulesKeepsThemAcrossCommits(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -125,7 +126,7 @@ func TestAStackThatKeepsItsModulesKeepsThemAcrossCommits(t *testing.T) {
 	b.succeed(first)
 	planned(t, first, 2)
 	b.repository.Commit(t, "more", gittest.Files{"base/more.tf": strings.ReplaceAll(oneThing, `"a"`, `"more"`)})
-	b.succeed(b.calls("other", text)) // so that the store has the new one
+	b.succeed(b.calls("other", text)) // puts the new one into the store
 	next := b.trusting(b.stack("kept", run.OperationPlan, program("# changed\n"+text)))
 	b.succeed(next)
 	planned(t, next, 2)
@@ -135,7 +136,7 @@ func TestAStackThatKeepsItsModulesKeepsThemAcrossCommits(t *testing.T) {
 	planned(t, newer, 3)
 }
 
-// What a program leaves in its home directory would tell git, ssh and others of later runs what to do.
+// Files in the home directory could instruct git, ssh and others in later runs.
 func TestNothingOfARunIsInTheHomeOfTheNext(t *testing.T) {
 	b := newBench(t).start()
 	text := `
@@ -163,7 +164,7 @@ output "temp" { value = fileexists("${pathexpand("~")}/../tmp") }
 	}
 }
 
-// planMakes has the plans of runs with MAKES=1 make files, as data sources for archives do.
+// planMakes makes plans of runs with MAKES=1 create files, as archive data sources do.
 func (b *bench) planMakes(script string) {
 	b.t.Helper()
 	wrapper := filepath.Join(b.t.TempDir(), "tofu")
@@ -174,7 +175,8 @@ func (b *bench) planMakes(script string) {
 	b.opts.Tofu = wrapper
 }
 
-// An archive that planning made is there when the plan is applied, days later perhaps, and gone afterwards.
+// An archive that planning made is there for the apply, perhaps days later, and is removed
+// afterwards.
 func TestWhatAPlanMadeStaysForItsApply(t *testing.T) {
 	const text = `
 resource "terraform_data" "a" {

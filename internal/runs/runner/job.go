@@ -55,7 +55,7 @@ func (j *job) execute(ctx context.Context) {
 	defer cancel()
 	if err := j.accept(ctx, needed); err != nil {
 		if link.Refused(err) != 0 {
-			j.run.Opts.Log.Warn("the server took a run back", "run", j.run.ID, "error", err)
+			j.run.Opts.Log.Warn("the server withdrew a run", "run", j.run.ID, "error", err)
 			j.discard()
 		}
 		return
@@ -74,7 +74,7 @@ func (j *job) runSteps(ctx context.Context) {
 	j.run.RunSteps(ctx, j.steps.List(j.turn.awaitPlace, j.shell.Steps()))
 }
 
-// accept makes the job's directory and gets its spec. It prefetches the state as long as needed lasts.
+// accept makes the job's directory and gets its spec. It prefetches the state until needed ends.
 func (j *job) accept(ctx, needed context.Context) error {
 	if j.run.Given != nil {
 		j.run.Spec, j.run.Given = *j.run.Given, nil
@@ -84,7 +84,7 @@ func (j *job) accept(ctx, needed context.Context) error {
 	j.keeper.FetchAhead(needed)
 	if err := j.run.Dir.Create(); err != nil {
 		j.run.DiskProblem = err
-		return nil // opening the log says so to the server
+		return nil // opening the log reports it
 	}
 	// The spec comes last, so if it exists, the token does, too.
 	if err := errors.Join(os.WriteFile(j.run.Dir.Path(spool.TokenFile), []byte(j.run.Token), 0o600), j.run.Dir.WriteJSON(spool.SpecFile, j.run.Spec)); err != nil {
@@ -107,24 +107,24 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// conclude delivers states, log and result, in this order, and removes the spool directory. It holds the
-// workspace until then: the next run must find a state that the server did not take.
+// conclude delivers states, log and result, in this order, then removes the spool directory. It
+// holds the workspace until then: the next run must find a state that the server did not take.
 func (j *job) conclude(ctx context.Context) {
 	j.turn.end()
 	if j.run.Logs != nil {
-		j.run.Logs.Hurry() // while the rest is being tidied up
+		j.run.Logs.Hurry() // while the rest is tidied up
 	}
 	j.run.Complete()
 	j.locks.NoteLock()
 	if err := j.run.Dir.WriteJSON(spool.ResultFile, j.run.Result); err != nil {
-		j.run.Opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.run.ID, "error", err)
+		j.run.Opts.Log.Error("could not spool a result; sending it from memory", "run", j.run.ID, "error", err)
 	}
 	tidy := j.keeper.States == nil || j.keeper.States.Stored()
 	if tidy {
 		j.tidyWorkspace()
 	}
 	j.shipRest()
-	// Until now the files of tofu were the second copy of states that fit on no disk.
+	// Until here tofu's files were the second copy of states that fit on no disk.
 	if !tidy && !j.keeper.States.InMemory() {
 		j.tidyWorkspace()
 	}
@@ -142,7 +142,7 @@ func (j *job) tidyWorkspace() {
 	}
 	if j.program.Measured().Overflowed.Load() {
 		if err := j.site.Space.DiscardTree(); err != nil {
-			j.run.Opts.Log.Warn("clear what a run wrote", "run", j.run.ID, "error", err)
+			j.run.Opts.Log.Warn("clear the working directory after a run", "run", j.run.ID, "error", err)
 		}
 	}
 	j.site.Space.CleanUp(j.run.Journal.TempDir)
@@ -173,14 +173,14 @@ func (j *job) deliver(ctx context.Context) {
 	}
 	j.run.Unlock()
 	if j.keeper.States != nil && j.run.Unsent() {
-		j.run.AddWarning("States that the server did not take are kept, unencrypted, in " + j.run.OrphanDir(j.run.ID))
+		j.run.AddWarning("The runner keeps states that the server did not take, unencrypted, in " + j.run.OrphanDir(j.run.ID))
 	}
 	_, err := j.run.Persist(ctx, link.Request{Method: http.MethodPost, Path: "/result", Body: execution.Encode(j.run.Result)})
 	switch {
 	case err != nil && link.Refused(err) == 0:
 		return // the next runner delivers it
 	case err != nil:
-		j.run.Opts.Log.Warn("the server does not want a result any more", "run", j.run.ID, "error", err)
+		j.run.Opts.Log.Warn("the server rejected a result", "run", j.run.ID, "error", err)
 	}
 	if j.run.Unsent() {
 		j.orphan()
@@ -193,7 +193,7 @@ func (j *job) deliver(ctx context.Context) {
 func (j *job) orphan() {
 	target := j.run.OrphanDir(j.run.ID)
 	if err := os.Rename(j.run.Dir.Root, target); err != nil {
-		j.run.Opts.Log.Error("states that the server does not want stay in the spool", "run", j.run.ID, "error", err)
+		j.run.Opts.Log.Error("states that the server did not take stay in the spool", "run", j.run.ID, "error", err)
 		return
 	}
 	j.run.Opts.Log.Error("kept states that the server did not take", "run", j.run.ID, "stack", j.run.Spec.Stack.String(), "directory", target)

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// declares needs the test provider without using it.
+// declares requires the test provider without using it.
 const declares = `
 terraform {
   required_providers {
@@ -47,7 +47,7 @@ var buildProvider = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(program)
 })
 
-// mirrorOfTestProvider is a mirror with a provider that works.
+// mirrorOfTestProvider is a mirror with a working provider.
 func mirrorOfTestProvider(t *testing.T) string {
 	t.Helper()
 	mirror := filepath.Join(t.TempDir(), "providers")
@@ -55,7 +55,7 @@ func mirrorOfTestProvider(t *testing.T) string {
 	return mirror
 }
 
-// addProvider puts a version into the mirror; what is appended changes its content and not what it does.
+// addProvider adds a version to the mirror; a suffix changes its content but not its behavior.
 func addProvider(t *testing.T, mirror, version, more string) {
 	t.Helper()
 	program, err := buildProvider()
@@ -71,7 +71,7 @@ func addProvider(t *testing.T, mirror, version, more string) {
 	}
 }
 
-// leftByInit is what init left in a stack's directory: contents by name, and where links point to.
+// leftByInit returns the files of init by name, and the targets of links.
 func (b *bench) leftByInit(name, module string) map[string]string {
 	b.t.Helper()
 	root := filepath.Join(b.opts.WorkRoot, "team", name, workspace.SourceDir, module)
@@ -101,14 +101,14 @@ func (b *bench) leftByInit(name, module string) map[string]string {
 	return out
 }
 
-// initCase is a program whose init is done for one stack and then looked for by another.
+// initCase is a program whose init another stack may reuse.
 type initCase struct {
 	first, second map[string]string
 	path          string
 	change        func(b *bench, second *fakeRun)
-	// ran is true when init must run for the second one, too.
+	// ran is true if init must run for the second stack, too.
 	ran bool
-	// failed is where the second one fails.
+	// failed is the step in which the second one fails.
 	failed run.Step
 }
 
@@ -153,7 +153,7 @@ func initCases() map[string]initCase {
 		}},
 		"a version of the tool that is not this one": {first: program(twoThings), second: map[string]string{"main.tofu": twoThings + "terraform {\n  required_version = \"< 1.0\"\n}"}, ran: true, failed: run.StepInit},
 		"a mistake": {first: program(twoThings), second: program(twoThings + "output \"o\" { value = }"), ran: true, failed: run.StepInit},
-		// init reads the configuration, too, and complains first. The one that was left out is made up for.
+		// Init reads the configuration, too, and reports the error first, so the runner re-runs it.
 		"a mistake that only the tool sees": {first: program(twoThings), second: program(twoThings + twoThings), ran: true, failed: run.StepInit},
 		"a mistake in what it means":        {first: program(twoThings), second: program(twoThings + "output \"p\" { value = nothing.at_all }"), ran: true, failed: run.StepPlan},
 	}
@@ -197,7 +197,7 @@ func TestWhatInitWouldLeaveIsPutInPlace(t *testing.T) {
 	}
 }
 
-// compareWithRealInit has the second program carried out by a runner that knows nothing.
+// compareWithRealInit executes the second program with a fresh runner.
 func (b *bench) compareWithRealInit(t *testing.T, c initCase, second *fakeRun) {
 	t.Helper()
 	fresh := newBench(t)
@@ -209,17 +209,17 @@ func (b *bench) compareWithRealInit(t *testing.T, c initCase, second *fakeRun) {
 	real.spec.ID = id
 	result := fresh.do(real)
 	if result.Init != run.InitRan || result.FailedStep != second.result.FailedStep || result.Class != second.result.Class {
-		t.Errorf("by itself: %+v", result)
+		t.Errorf("with a fresh runner: %+v", result)
 	}
 	if diff := cmp.Diff(fresh.leftByInit("second", c.path), b.leftByInit("second", c.path)); diff != "" {
-		t.Errorf("what a real init leaves (-), what is there (+):\n%s", diff)
+		t.Errorf("a real init (-), this one (+):\n%s", diff)
 	}
 	if diff := cmp.Diff(string(result.LockFile), string(second.result.LockFile)); diff != "" {
 		t.Errorf("the lock file in the result:\n%s", diff)
 	}
 }
 
-// A plan that fails for want of what init would have installed gets an init, and what was kept is not used again.
+// If a plan fails because of a replayed init, init runs, and the cached one is dropped.
 func TestInitThatWasLeftOutIsMadeUpFor(t *testing.T) {
 	b := newBench(t)
 	b.opts.ProviderMirror = mirrorOfTestProvider(t)
@@ -233,22 +233,23 @@ func TestInitThatWasLeftOutIsMadeUpFor(t *testing.T) {
 		t.Fatalf("%+v", result)
 	}
 	if n := strings.Count(string(second.log), "re-running init and retrying"); n != 1 {
-		t.Errorf("the log tells %d times of the init that was made up for:\n%s", n, second.log)
+		t.Errorf("the log has %d re-runs of init:\n%s", n, second.log)
 	}
 	if again := b.do(second.again(run.OperationPlanAndApply)); again.Init != run.InitUnchanged {
 		t.Errorf("the next run: %+v", again)
 	}
 	third := b.succeed(b.stack("third", run.OperationPlanAndApply, files))
 	if third.Init != run.InitRan {
-		t.Errorf("what was in doubt is used again: %q", third.Init)
+		t.Errorf("the dropped init is used again: %q", third.Init)
 	}
 }
 
-// Whoever can write into a directory while init runs could write what others get: only what is new counts.
+// A process that writes to a directory during init could change other stacks' init: only new
+// directories are cached.
 func TestOnlyATreeThatWasJustUnpackedTeachesOthers(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("first", run.OperationPlan, program(twoThings))
-	first.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS", Value: ""}} // not one to learn from
+	first.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS", Value: ""}} // not cacheable
 	b.succeed(first)
 	again := first.again(run.OperationPlan)
 	again.spec.Env = nil

@@ -12,10 +12,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// largePlan is how large a plan must be for these tests, whatever tofu makes of it when it packs it.
+// largePlan is the minimum size of the plan after compression.
 const largePlan = 64 << 20
 
-// A plan of 64 MiB is made, shipped, fetched and applied. Random text is what packing cannot make small.
+// Makes, ships, fetches and applies a plan of 64 MiB of random, incompressible text.
 func TestAPlanOf64MiBGoesThrough(t *testing.T) {
 	b := newBench(t).start()
 	random := make([]byte, largePlan)

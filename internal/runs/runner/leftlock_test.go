@@ -62,7 +62,7 @@ func TestLockOfSomebodyElseIsNotTakenForOneThatWasLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.server.finished(r)
-	// A person breaks the lock and takes it, on the same machine as the same user.
+	// A user breaks the lock and takes it, on the same machine as the same user.
 	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", supervisor.HolderName(&b.runner().Walls)), "2026-11-21T21:28:21.5Z", time.Now().UTC().Format(time.RFC3339Nano))
 	server.mu.Lock()
 	server.lock = []byte(theirs)
@@ -96,14 +96,14 @@ func TestLeftLockIsKnownByWhoAndWhen(t *testing.T) {
 	}
 }
 
-// lastLocked is when the last process in a log had its lock at the latest.
+// lastLocked returns the latest time at which the last process in a log got its lock.
 func lastLocked(log []byte) (at string) {
 	for line := range bytes.Lines(log) {
 		var m struct {
 			Type string `json:"type"`
 			Time string `json:"@timestamp"`
 		}
-		switch _ = json.Unmarshal(line, &m); { // what is no JSON has no type
+		switch _ = json.Unmarshal(line, &m); { // other lines have no type
 		case m.Type == "version":
 			at = ""
 		case at == "" && slices.Contains([]string{"refresh_start", "planned_change", "change_summary", "apply_start"}, m.Type):
@@ -113,8 +113,8 @@ func lastLocked(log []byte) (at string) {
 	return at
 }
 
-// Who waits for a lock gets it with the time of the first attempt. So the lock of somebody who waited while our process had it looks
-// as if it were ours.
+// A waiting process gets the lock with the time of its first attempt, so its lock looks like ours
+// if it waited for our process.
 func TestProcessThatEndedInGoodOrderLeftNoLock(t *testing.T) {
 	b, server := newBench(t).start(), newStateServer(t)
 	r := server.on(b.stack("orderly", run.OperationPlanAndApply, program(`
@@ -126,7 +126,7 @@ resource "terraform_data" "a" {
 	}
 	locked := lastLocked(r.log)
 	if locked == "" {
-		t.Fatalf("nothing tells of a lock:\n%s", r.log)
+		t.Fatalf("the log does not mention the lock:\n%s", r.log)
 	}
 	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", supervisor.HolderName(&b.runner().Walls)), "2026-11-21T21:28:21.5Z", locked)
 	server.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 )
 
-// Provider plugins and scripts print secrets in the encodings of the protocols that they speak. package mask has the whole table;
-// here are those that were found in logs and plans.
+// Provider plugins and scripts print secrets in the encodings of their protocols. Package mask has
+// the whole table; these were found in logs and plans.
 func TestLogLinesHideSecretsInTheEncodingsOfProtocols(t *testing.T) {
 	const secret = `S3cr3t/p@ss w"rd`
 	m := (&run.Spec{Variables: map[string]run.Variable{"password": {Value: execution.Encode(secret), Secret: true}}}).KnownSecrets().Masker(mask.Mark)
@@ -39,8 +39,8 @@ func TestLogLinesHideSecretsInTheEncodingsOfProtocols(t *testing.T) {
 	}
 }
 
-// What people see of a plan, its log and its result: none has the secret, in whatever encoding the program gives it to a resource.
-// What is applied has it.
+// Plan, log and result never show the secret, in whatever encoding the program uses; the applied
+// values have it.
 func TestViewersSeeNoEncodedSecretInPlans(t *testing.T) {
 	const secret = `S3cr3t/p@ss+w"rd`
 	b := newBench(t).start()

@@ -15,19 +15,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// greedy programs take as much as they get; each leaves tofu waiting for what it has started.
+// greedy programs take as much as they get, in children that tofu waits for.
 var greedy = map[string]struct {
 	command string
 	limit   func(*run.Limits)
 	says    string
 }{
 	"memory": {
-		// 100 MB a second of a line that does not end, in a process that nobody waits for.
+		// 100 MB a second of one endless line, in a background process.
 		`(while :; do head -c 20000000 /dev/zero; sleep 0.2; done | tail) >/dev/null 2>&1 & sleep 60`,
 		func(l *run.Limits) { l.Run.MemoryBytes = 300 << 20 }, "(--run-memory)",
 	},
 	"processes": {
-		// The kernel refuses the last ones, and the shell that asks for them ends.
+		// The kernel refuses the last ones, and the shell exits.
 		`(for i in $(seq 300); do sleep 60 & done) >/dev/null 2>&1; exec sleep 60`,
 		func(l *run.Limits) { l.Run.Processes = 150 }, "(--run-processes)",
 	},
@@ -57,8 +57,8 @@ var greedy = map[string]struct {
 	},
 }
 
-// A run that takes too much is ended with a class and a reason of its own, tofu keeps its state, what it wrote is cleared, and
-// the next run of the same stack finds nothing of it.
+// The runner ends a run that exceeds a limit, with its own class and reason. tofu's state is kept,
+// the written files are removed, and the next run finds none of them.
 func TestGreedyProgramsAreEnded(t *testing.T) {
 	for name, c := range greedy {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ resource "terraform_data" "greedy" {
 	}
 }
 
-// Runs of one namespace share what it may have; another namespace's go on.
+// Runs of one namespace share a limit; other namespaces are not affected.
 func TestNamespacesShareWhatTheyMayHave(t *testing.T) {
 	b := newBench(t).start()
 	taker := func(name, namespace string, sleepers int) *fakeRun {
@@ -109,7 +109,7 @@ resource "terraform_data" "a" {
 		t.Errorf("the largest: %s: %s", result.Class, result.Error)
 	}
 	for _, r := range []*fakeRun{small, other} {
-		if err := os.WriteFile(filepath.Join(b.opts.ProviderMirror, r.spec.Stack.Name), nil, 0); err != nil { // it waits for a reader
+		if err := os.WriteFile(filepath.Join(b.opts.ProviderMirror, r.spec.Stack.Name), nil, 0); err != nil { // blocks until there is a reader
 			t.Fatal(err)
 		}
 		if result := b.server.finished(r); result.Outcome != run.OutcomeSucceeded {

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// knows checks what a run says of its modules, beside which packages they are.
+// knows checks a run's report about its modules, apart from the packages.
 func knows(t *testing.T, when string, result *run.Result, want *run.Modules) {
 	t.Helper()
 	got := result.Modules
@@ -42,7 +42,7 @@ func TestARunTellsWhetherItsModulesCanChange(t *testing.T) {
 	if result.Init != run.InitUnchanged {
 		t.Errorf("init: %s", result.Init)
 	}
-	// With another variable init runs again, and the modules stay.
+	// With another variable init runs again, and keeps the modules.
 	again = b.both("s")
 	again.spec.Upgrade, again.spec.Env = false, append(again.spec.Env, run.EnvVar{Name: "TF_VAR_x", Value: "y"})
 	again.spec.Variables = map[string]run.Variable{"x": {Value: []byte(`"y"`)}}
@@ -82,7 +82,7 @@ func TestARunTellsWhatItsModulesRead(t *testing.T) {
 		source := "git::" + repository.URL() + "//m?ref=" + repository.Commit(t, "first", test.files)
 		knows(t, name, b.succeed(b.calls(name, call("far", source, ""))), test.want)
 	}
-	// What is behind a link is not where it seems to be.
+	// A file behind a link is not where it seems to be.
 	repository := b.git.Repository(t, "linked")
 	repository.Commit(t, "first", gittest.Files{"m/main.tf": oneThing})
 	if err := os.Symlink("../../../../main.tf", filepath.Join(repository.Tree(), "l")); err != nil {
@@ -92,7 +92,7 @@ func TestARunTellsWhatItsModulesRead(t *testing.T) {
 	knows(t, "a link", b.succeed(b.calls("linked", call("far", source, ""))), &run.Modules{Whole: ".terraform/modules/far/l is a link"})
 }
 
-// A run that is to plan only if modules have moved asks where they lead, and starts no tool when that is where it was.
+// A run that plans only if modules changed resolves them, and starts no tool if they did not.
 func TestARunEndsEarlyWhenItsModulesHaveNotMoved(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -110,17 +110,17 @@ func TestARunEndsEarlyWhenItsModulesHaveNotMoved(t *testing.T) {
 	}
 	logged(t, same, "the same as with the last plan")
 
-	// What such a run leaves is good for the next one that plans.
+	// The next run that plans can use the result of such a run.
 	next := b.calls("s", calls...)
 	next.spec.Upgrade = false
 	if result := b.succeed(next); result.Plan == nil || result.Modules == nil || result.Modules.Placed != placed {
-		t.Errorf("a look for drift after it: %+v", result)
+		t.Errorf("a drift check after it: %+v", result)
 	}
 	b.repository.Commit(t, "second", gittest.Files{"README.md": "A commit beside the module is another package all the same."})
 	if result := b.succeed(look("two")); result.SameModules || result.Plan == nil || result.Modules.Placed == placed {
 		t.Errorf("a branch moved: %+v", result)
 	}
-	// Nothing that destroys ends so, however it got there.
+	// A run that destroys never ends like this.
 	destroys := look("one")
 	destroys.spec.Destroy = true
 	if result := b.succeed(destroys); result.SameModules || result.Plan == nil {
@@ -132,7 +132,7 @@ func TestARunEndsEarlyWhenItsModulesHaveNotMoved(t *testing.T) {
 	}
 }
 
-// What init gets, nobody has looked into.
+// The runner has not examined modules that init got.
 func TestModulesThatInitGetsAreNotKnown(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()

@@ -27,7 +27,7 @@ const (
 	oneThing  = "resource \"terraform_data\" \"a\" {}\n"
 )
 
-// moduleBench has a registry of modules and a git repository of them.
+// moduleBench has a module registry and a git repository with modules.
 type moduleBench struct {
 	*storeBench
 	git        *gittest.Server
@@ -57,7 +57,7 @@ func call(name, source, version string) string {
 	return text + "}\n"
 }
 
-// calls makes a run, as after a commit, of a program that consists of calls.
+// calls makes a run, as after a commit, of a program with these calls.
 func (b *moduleBench) calls(name string, calls ...string) *fakeRun {
 	r := b.trusting(b.stack(name, run.OperationPlan, program(strings.Join(calls, ""))))
 	r.spec.Upgrade = true
@@ -68,7 +68,7 @@ func (b *moduleBench) both(name string) *fakeRun {
 	return b.calls(name, call("net", b.registry.ModuleSource(netModule), "1.2.3"), call("base", b.gitSource(b.commit), ""))
 }
 
-// wants checks how often modules were asked for since the last time.
+// wants checks the number of module requests since the last call.
 func (b *moduleBench) wants(when string, versions, archives, clones int) {
 	b.t.Helper()
 	got := b.registry.Counts()
@@ -118,7 +118,7 @@ func TestModulesAreDownloadedOnce(t *testing.T) {
 	b.wants("after a commit", 1, 1, 1)
 }
 
-// What the store writes is what the tool itself would have written.
+// The store writes the same as the tool itself.
 func TestTheListOfModulesIsAsTheToolWritesIt(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -199,7 +199,7 @@ func TestModulesOfOneCredentialAreNotThoseOfAnother(t *testing.T) {
 	}
 }
 
-// The store must not become a way to a private module.
+// The store must not give access to private modules.
 func TestAPrivateModuleStaysWithItsCredentials(t *testing.T) {
 	b := newModuleBench(t)
 	b.registry.RequireToken("t0ken")
@@ -213,7 +213,7 @@ func TestAPrivateModuleStaysWithItsCredentials(t *testing.T) {
 	}
 }
 
-// What a branch or a tag is now is asked once for all, and again by a stack that has asked before.
+// All stacks share one lookup of a branch or tag; a stack that has looked before does so again.
 func TestTagsAreAskedAgain(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -237,7 +237,7 @@ func TestTagsAreAskedAgain(t *testing.T) {
 	}
 }
 
-// A branch that has not moved costs one question, also when each commit of the stack's own repository asks for it.
+// A branch that has not moved costs one request, also with each commit to the stack's source.
 func TestABranchThatHasNotMovedIsNotClonedAgain(t *testing.T) {
 	for ref, name := range map[string]string{"main": "a branch", "v1": "a tag", "": "the default branch"} {
 		t.Run(name, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestADamagedModuleIsFetchedAgain(t *testing.T) {
 	b.wants("afterwards", 2, 2, 0)
 }
 
-// What the store cannot get, or does not understand, init gets as ever.
+// Init gets everything that the store cannot get or does not understand.
 func TestModulesThatAreLeftToInit(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -346,7 +346,7 @@ func TestModulesThatAreLeftToInit(t *testing.T) {
 	}
 }
 
-// A tree may have been prepared to hold something else under a module's name.
+// A tree may contain something else under a module's name.
 func TestASourceCannotPutModulesInTheStore(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -381,7 +381,7 @@ func TestStacksThatBeginAtOnceWaitForOneDownload(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with what the store says, init has the last word.
+// If the store's result is wrong, init decides.
 func TestInitMayFindFaultWithWhatTheStoreHas(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()
@@ -400,7 +400,7 @@ func TestInitMayFindFaultWithWhatTheStoreHas(t *testing.T) {
 	second := b.calls("second", call("net", b.registry.ModuleSource(netModule), "1.2.3"))
 	b.succeed(second)
 	planned(t, second, 1)
-	logged(t, second, "Init: again, without the modules that the store has")
+	logged(t, second, "Init: again, without the module store")
 }
 
 func TestAStoppedRunDoesNotWaitForItsModules(t *testing.T) {
@@ -420,7 +420,7 @@ func TestAStoppedRunDoesNotWaitForItsModules(t *testing.T) {
 	select {
 	case <-asked:
 	case <-time.After(time.Minute):
-		t.Fatal("no download begins")
+		t.Fatal("no download started")
 	}
 	b.server.mu.Lock()
 	b.server.cancel = append(b.server.cancel, r.spec.ID)

@@ -16,7 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// unconfined has programs run as on a kernel that confines nothing: they see /proc, and what they leave running stays.
+// unconfined runs programs as on a kernel without confinement: they see /proc and can outlive the
+// run.
 func (b *bench) unconfined() *bench {
 	b.t.Helper()
 	b.opts.Sandbox = filepath.Join(b.t.TempDir(), "sandbox")
@@ -26,7 +27,7 @@ func (b *bench) unconfined() *bench {
 	return b
 }
 
-// noSandbox stands in for the sandbox on a kernel that has nothing to confine with.
+// noSandbox replaces the sandbox on a kernel without confinement.
 const noSandbox = `#!/bin/sh
 while [ "$1" != -- ]; do
 	case "$1" in
@@ -39,7 +40,7 @@ shift
 exec "$@"
 `
 
-// soon fails the test when a run has no result in time: it holds a place that others wait for.
+// soon fails the test unless the run ends in time: it holds a place that others wait for.
 func (b *bench) soon(r *fakeRun) *run.Result {
 	b.t.Helper()
 	b.server.submit(r)
@@ -61,8 +62,8 @@ cat >/dev/null
 echo '{"keys":{"encryption_key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=","decryption_key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},"meta":{"external_data":{}}}'
 `
 
-// keyProvider is a program that gives tofu a key for plans, and leaves a process that takes what tofu prints and prints
-// another plan in its name, wherever it can open tofu's output.
+// keyProvider is a program that gives tofu a key for plans, and leaves a process that replaces
+// tofu's output with another plan wherever it can open it.
 const keyProvider = `#!/bin/sh
 echo '{"magic":"OpenTofu-External-Key-Provider","version":1}'
 cat >/dev/null
@@ -70,7 +71,7 @@ setsid sh -c "exec 3<>/proc/$PPID/fd/1; cat <&3 >/dev/null & sleep 0.2; echo '{\
 echo '{"keys":{"encryption_key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=","decryption_key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},"meta":{"external_data":{}}}'
 `
 
-// externalKey configures tofu to encrypt plans by the key that ./key.sh gives.
+// externalKey makes tofu encrypt plans with the key from ./key.sh.
 func externalKey(t *testing.T) run.EnvVar {
 	t.Helper()
 	configuration, err := json.Marshal(map[string]any{
@@ -84,8 +85,7 @@ func externalKey(t *testing.T) run.EnvVar {
 	return run.EnvVar{Name: "TF_ENCRYPTION", Value: string(configuration)}
 }
 
-// A program that runs while tofu shows the plan does not come between tofu and those who read it, not even where nothing
-// confines it.
+// A program that runs while tofu shows the plan cannot change the output, even unconfined.
 func TestAProgramForgesNothingThatTofuShows(t *testing.T) {
 	b := newBench(t).unconfined().start()
 	loot := t.TempDir()
@@ -128,7 +128,7 @@ resource "terraform_data" "a" {
 func TestAnUnreadableRunOfARunnerBeforeDoesNotEndThisOne(t *testing.T) {
 	b := newBench(t)
 	spec := filepath.Join(b.opts.Dir, "runs", "broken", spool.SpecFile)
-	if err := os.MkdirAll(spec, 0o700); err != nil { // a directory where a file belongs: no attempt can read it
+	if err := os.MkdirAll(spec, 0o700); err != nil { // a directory in place of a file: every read fails
 		t.Fatal(err)
 	}
 	b.put(filepath.Join(b.opts.Dir, "runs", "file"), nil)
@@ -139,8 +139,8 @@ func TestAnUnreadableRunOfARunnerBeforeDoesNotEndThisOne(t *testing.T) {
 	}
 }
 
-// A program that neither ends nor lets others end, with a daemon that writes to tofu's output for ever: when the time of the
-// run is over its place is another's.
+// A program that never ends, and a daemon that writes to tofu's output forever: after the run's
+// timeout its place is free.
 func TestARunWhoseTimeIsOverGivesItsPlaceBack(t *testing.T) {
 	b := newBench(t).unconfined()
 	b.opts.Capacity = 1

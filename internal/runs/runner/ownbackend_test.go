@@ -23,14 +23,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// stateServer keeps one state for the "http" backend, behind a password, with its lock.
+// stateServer keeps one state for the "http" backend, with a password and a lock.
 type stateServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	state    []byte
 	lock     []byte
 	requests []string
-	// refused, when set, is called with each refused LOCK and how many there were.
+	// refused, if set, is called with the number of refused LOCK requests.
 	refused func(n int)
 	n       int
 }
@@ -45,7 +45,7 @@ func newStateServer(t *testing.T) *stateServer {
 }
 
 func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a client that is gone gets no answer
+	body, _ := io.ReadAll(r.Body) // a closed connection gets no response
 	if user, password, _ := r.BasicAuth(); user != "yuba" || password != statePassword {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
@@ -79,7 +79,7 @@ func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const otherLock = `{"ID":"498a5e6e-1d2b-36d5-c058-ce338a55e055","Operation":"OperationTypeApply","Info":"","Who":"ci@build7","Version":"1.12.6","Created":"2026-11-21T21:28:21.5Z","Path":""}`
 
-// on lets a run keep its state there.
+// on makes a run keep its state there.
 func (s *stateServer) on(r *fakeRun) *fakeRun {
 	r.spec.Backend = run.Backend{Kind: run.BackendOwn, Override: "terraform {\n  backend \"http\" {}\n}\n", Settings: map[string]string{
 		"address": s.URL, "lock_address": s.URL, "unlock_address": s.URL, "username": "yuba", "password": statePassword, "retry_max": "0",
@@ -103,7 +103,7 @@ func TestSettingsCompleteTheBackendAndAreNotLeftBehind(t *testing.T) {
 	}
 	second := b.succeed(first.again(run.OperationPlan))
 	if diff := cmp.Diff([]run.Step{run.StepInit, run.StepPlan}, processes(second)); diff != "" || second.Plan.Changes {
-		t.Errorf("the second pass: %+v %s", second.Plan, diff)
+		t.Errorf("the second run: %+v %s", second.Plan, diff)
 	}
 	wrong := first.again(run.OperationPlan)
 	wrong.spec.Backend.Settings = map[string]string{"address": server.URL, "username": "yuba", "password": "wrong-p4ssw0rd"}
@@ -146,7 +146,7 @@ func TestLockOfAnOwnBackend(t *testing.T) {
 
 	waiting := first.again(run.OperationPlan)
 	waiting.spec.LockTimeout = run.Duration(time.Minute)
-	server.refused = func(int) { server.lock = nil } // whoever was refused once finds it free
+	server.refused = func(int) { server.lock = nil } // free after the first refusal
 	b.succeed(waiting)
 	server.refused = nil
 
@@ -157,7 +157,7 @@ func TestLockOfAnOwnBackend(t *testing.T) {
 	if !strings.Contains(string(broken.log), "Broke the lock "+wantLock.ID) {
 		t.Errorf("log:\n%s", broken.log)
 	}
-	// One that is gone is nothing to fail about.
+	// A lock that is already gone must not be an error.
 	gone := first.again(run.OperationPlan)
 	gone.spec.ForceUnlock = wantLock.ID
 	b.succeed(gone)
@@ -178,7 +178,7 @@ func TestLockOfAnApplyOnAnOwnBackend(t *testing.T) {
 	}
 }
 
-// TestLockOfTheLocalBackend holds the state's file as another tofu does.
+// TestLockOfTheLocalBackend locks the state file as another tofu does.
 func TestLockOfTheLocalBackend(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("local-lock", run.OperationPlanAndApply, program(twoThings))
@@ -202,7 +202,7 @@ func TestLockOfTheLocalBackend(t *testing.T) {
 	}
 }
 
-// A local backend keeps its state in the working directory, and nobody has another copy.
+// A local backend keeps the only copy of its state in the working directory.
 func TestADamagedRecordCostsNoLocalState(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("local-damaged", run.OperationPlanAndApply, program(twoThings))
@@ -244,7 +244,8 @@ func TestWorkspacesOfAnOwnBackend(t *testing.T) {
 	}
 }
 
-// TestWorkspaceThatSomebodySelectedIsNotUsed has the working directory as a person's shell may leave it.
+// TestWorkspaceThatSomebodySelectedIsNotUsed has a working directory as a user's shell may leave
+// it.
 func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("selected", run.OperationPlanAndApply, program(`output "w" { value = terraform.workspace }`))
@@ -261,9 +262,9 @@ func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 		t.Errorf("the plan is of another workspace: %+v", result.Plan)
 	}
 	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.succeed(r.again(run.OperationPlan)))); diff != "" {
-		t.Errorf("the pass after it: %s", diff)
+		t.Errorf("the run after it: %s", diff)
 	}
-	// With several workspaces init would ask whether to move them, if it did not know where they are.
+	// With several workspaces init would ask whether to move them, unless it knows where they are.
 	changed := b.stack("selected", run.OperationPlan, program("# changed\n"+`output "w" { value = terraform.workspace }`))
 	changed.spec.Backend.Kind = run.BackendOwn
 	if result := b.succeed(changed); result.Plan.Changes {
@@ -273,11 +274,11 @@ func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result := b.succeed(changed.again(run.OperationPlan)); result.Plan.Changes {
-		t.Errorf("without a list of what init left: %+v", result.Plan)
+		t.Errorf("without a list of files of init: %+v", result.Plan)
 	}
 }
 
-// TestCloudIsReachedWithItsToken lets init get as far as a host that is no more than its discovery document.
+// TestCloudIsReachedWithItsToken lets init reach a host that serves only a discovery document.
 func TestCloudIsReachedWithItsToken(t *testing.T) {
 	var mu sync.Mutex
 	authorized := map[string]string{}

@@ -17,7 +17,7 @@ import (
 type turn struct {
 	run *execution.Run
 	r   *runner
-	// placed is true while the job has a place, since placedAt. ending is true once it needs none any more.
+	// placed is true while the job has a place, since placedAt. ending: it needs none any more.
 	placed, ending bool
 	placedAt       time.Time
 	// stuck is true while its state waits for a user. The runner's lock guards it and ending.
@@ -26,28 +26,27 @@ type turn struct {
 	unplaced bool
 }
 
-// Options.Capacity is the number of places. A job has one from init to the end of its last process. Preparing
-// the source and shipping the results need none, so places are not idle while jobs are waiting. A job also
-// gives its place up while its plan is reviewed, which may take minutes.
+// Preparing the source and shipping the results need no place, so places are not idle while jobs
+// wait. A job also gives its place up while its plan is reviewed, which may take minutes.
 
 const (
 	// maxAside limits the jobs in a review: the server has the plan of each in memory.
 	maxAside = 64
-	// maxAhead limits the jobs that are prepared while all places are taken: each may have a large state in memory.
+	// maxAhead limits the jobs prepared while no place is free: each may hold a large state.
 	maxAhead = 8
 	// maxStuck limits the jobs that wait for a user without counting as work.
 	maxStuck = 512
-	// brisk is the average time in a place up to which jobs are prepared ahead. A prepared job cannot be
-	// overtaken by a more urgent one, and long runs gain nothing.
+	// brisk is the average time in a place up to which jobs are prepared ahead. Long runs gain
+	// nothing, and more urgent jobs cannot overtake a prepared one.
 	brisk = 10 * time.Second
 )
 
 // tally counts jobs by phase; the runner's lock guards it.
 type tally struct {
-	// aside: in a review. ending: shipping their results. stuck: those of the ending whose state the server
-	// cannot store until a user acts.
+	// aside jobs are in a review; ending ones ship their results. stuck counts those of the ending
+	// whose state the server cannot store until a user acts.
 	aside, ending, stuck int
-	// held is the average time that places were held lately.
+	// held is the recent average time in a place.
 	held time.Duration
 }
 
@@ -81,7 +80,7 @@ func (u *turn) keepPlace() {
 func (u *turn) awaitPlace(ctx context.Context) error {
 	u.takePlace(ctx)
 	if !u.placed && ctx.Err() != nil {
-		return &fault.Failure{Step: run.StepInit, Outcome: run.OutcomeInterrupted, Err: errors.New("the runner left before anything was begun")}
+		return &fault.Failure{Step: run.StepInit, Outcome: run.OutcomeInterrupted, Err: errors.New("the runner exited before the run started")}
 	}
 	return execution.ErrNotThisStep
 }
@@ -95,7 +94,7 @@ func (u *turn) leavePlace() {
 	u.r.count(func(t *tally) { t.held += (time.Since(u.placedAt) - t.held) / 4 })
 }
 
-// end says that the job starts no more processes, so the runner may accept another one.
+// end gives the place back for good, so that the runner may accept another job.
 func (u *turn) end() {
 	u.leavePlace()
 	if !u.ending {
@@ -109,7 +108,7 @@ func (u *turn) end() {
 	}
 }
 
-// stall says whether the job's state waits for a user.
+// stall records whether the job's state waits for a user.
 func (u *turn) stall(stuck bool) {
 	u.r.count(func(t *tally) {
 		if u.ending && stuck != u.stuck {
@@ -144,7 +143,7 @@ func (u *turn) aside(ctx context.Context, wait func(context.Context) error) erro
 	return wait(ctx)
 }
 
-// count changes the tally, and asks the server for more if there is capacity now.
+// count changes the tally, and polls again if that adds capacity.
 func (r *runner) count(change func(*tally)) {
 	r.lock.Lock()
 	before := r.capacity()

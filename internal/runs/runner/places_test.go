@@ -46,7 +46,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// asked reports whether the server was asked for something of the run.
+// asked reports whether the server received a request of the run.
 func (b *bench) asked(r *fakeRun, request string) func() bool {
 	return func() bool { return slices.Contains(r.requests, request) }
 }
@@ -67,7 +67,7 @@ func TestNextRunIsPreparedWhileAnotherWorks(t *testing.T) {
 	if waiting != 1 || begun != 0 {
 		t.Errorf("%d runs wait for the runner, and the third has asked %d times: one ahead is enough", waiting, begun)
 	}
-	// It is told to the server, which hears of the places with the next question.
+	// The runner reports it with the next poll.
 	eventually(t, "the server to hear of it", func() bool {
 		return b.server.saw(func(p run.PollRequest) bool { return p.Places == 1 && slices.Equal(p.Ahead, []string{next.spec.ID}) })
 	})

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// lasting starts a program that ends when it is told to only.
+// lasting starts a program that runs until it is told to end.
 func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process.Process) {
 	t.Helper()
 	cmd := exec.Command("/bin/sleep", "1000")
@@ -43,7 +43,7 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 	j := r.newJob("r1", "")
 	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
 	activeAtTheEnd := make(chan bool, 1)
-	p.Note = func(string, ...any) { // it is about to be asked to stop
+	p.Note = func(string, ...any) { // it is about to be stopped
 		r.lock.Lock()
 		activeAtTheEnd <- r.active["r1"] != nil
 		r.lock.Unlock()
@@ -81,13 +81,13 @@ func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 			if p.Signal(syscall.SIGINT); process.Adopt(recorded, run.Limits{}, note) != nil {
-				t.Error("it was adopted after its end")
+				t.Error("adopted after its end")
 			}
 		})
 	}
 }
 
-// Where the kernel gives no descriptor of a process, it is still waited for until its end, and signalled.
+// Without a pidfd, the runner still waits for a process and signals it.
 func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
 	cmd, _ := lasting(t, run.Limits{})
 	recorded := process.Identify(run.StepApply, cmd.Process.Pid, 0)
@@ -101,7 +101,7 @@ func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
 	go func() { ended <- p.Wait() }()
 	select {
 	case <-ended:
-		t.Fatal("a process that still runs was taken for ended")
+		t.Fatal("a running process counts as ended")
 	case <-time.After(3 * process.AdoptedLook):
 	}
 	p.Interrupt("the test says so")
@@ -110,8 +110,8 @@ func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
 	}
 }
 
-// A process that the journal does not name is known by where it works, and by what the runner gave it. A person's login
-// shell may be in the same directory.
+// The runner recognizes an unrecorded process by its working directory and its environment. A
+// user's login shell may be in the same directory.
 func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	base := t.TempDir()
 	w := &workspace.Workspace{Base: base, Dir: filepath.Join(base, workspace.SourceDir)}
@@ -129,7 +129,7 @@ func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	}
 	begin("HOME=/")
 	if pid := sessionIn(w); pid != 0 {
-		t.Errorf("found %d, which nobody here has started", pid)
+		t.Errorf("found %d, which this test did not start", pid)
 	}
 	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, workspace.CLIConfigName))
 	if pid := sessionIn(w); pid != ours {
@@ -137,11 +137,11 @@ func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	}
 }
 
-// envWaits makes the test binary a program that does nothing until it is interrupted, which Go's runtime ends it for.
+// envWaits makes the test binary wait for SIGINT, which ends it by default.
 const envWaits = "YUBA_TEST_WAITS"
 
-// The kernel drops signals for the first process of a namespace that has no handler yet. A wish to stop that comes in
-// tofu's first moments must reach it all the same, once.
+// The kernel drops signals for a namespace's first process until it has a handler. A stop during
+// tofu's start must still reach it, exactly once.
 func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
 	b := newBench(t)
 	r := b.runner()
@@ -161,7 +161,7 @@ func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &process.Process{Step: run.StepPlan, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
-		time.Sleep(time.Duration(i) * 250 * time.Microsecond) // at any time between the first instruction and the last
+		time.Sleep(time.Duration(i) * 250 * time.Microsecond) // at varying points of its life
 		p.Interrupt("the test says so")
 		if e := p.Wait(); e.Killed || e.Code == 0 && e.Signal == 0 {
 			t.Fatalf("after %d: %+v", i, e)

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// mirrorWith puts a program where a provider would be. init installs it without starting it.
+// mirrorWith puts a program in the place of a provider. Init installs it without starting it.
 func mirrorWith(t *testing.T, name, version string) string {
 	t.Helper()
 	mirror := filepath.Join(t.TempDir(), "providers")
@@ -48,7 +48,7 @@ func TestProviderComesFromTheMirrorAndItsLockFileIsReported(t *testing.T) {
 	b.start()
 	first := b.stack("provided", run.OperationPlan, program(needsProvider))
 	result := b.do(first)
-	if result.FailedStep != run.StepPlan { // the program in the mirror is no provider: only init can succeed
+	if result.FailedStep != run.StepPlan { // the program is not a provider: only init can succeed
 		t.Fatalf("%+v\n%s", result, first.log)
 	}
 	if !strings.Contains(string(result.LockFile), "registry.example.com/yuba/dummy") || !strings.Contains(string(result.LockFile), "h1:") {
@@ -78,7 +78,7 @@ func TestLockFileOfTheSourceWins(t *testing.T) {
 		t.Fatalf("%+v", result)
 	}
 	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.do(first.again(run.OperationPlan)))); diff != "" {
-		t.Errorf("second pass: %s", diff)
+		t.Errorf("second run: %s", diff)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestStackOfTheSameNameStartsAfresh(t *testing.T) {
 	second.spec.Stack.UID = "another"
 	b.succeed(second)
 	if _, err := os.Lstat(leftover); err == nil {
-		t.Error("the home of the stack before is still there")
+		t.Error("the previous stack's home is still there")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestHostileArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// The documented way to pin providers in tofu-controller: a lock file by fileMappings, and upgradeOnInit: false.
+// tofu-controller's documented way to pin providers: a mapped lock file and upgradeOnInit: false.
 func TestLockFileThatComesWithTheRunPins(t *testing.T) {
 	lock := []byte("provider \"registry.example.com/yuba/dummy\" {\n  version = \"1.2.3\"\n}\n")
 	for name, c := range map[string]struct {
@@ -165,7 +165,7 @@ func TestLockFileThatComesWithTheRunPins(t *testing.T) {
 			r.spec.Files = []run.File{{Location: run.FileInModule, Path: workspace.LockFileTF, Content: lock}}
 			c.change(r)
 			result := b.do(r)
-			if result.FailedStep != run.StepPlan { // the program in the mirror is no provider: only init can succeed
+			if result.FailedStep != run.StepPlan { // the program is not a provider: only init can succeed
 				t.Fatalf("%+v\n%s", result, r.log)
 			}
 			src := filepath.Join(b.opts.WorkRoot, "team", r.spec.Stack.Name, "src")
@@ -185,13 +185,13 @@ func TestLockFileThatComesWithTheRunPins(t *testing.T) {
 				next.spec.LockFile = result.LockFile
 			}
 			if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.do(next))); diff != "" {
-				t.Errorf("second pass: %s", diff)
+				t.Errorf("second run: %s", diff)
 			}
 		})
 	}
 }
 
-// withLock packs the program with a lock file of its own.
+// withLock packs the program with a lock file.
 func withLock(r *fakeRun, version string) ([]byte, run.Artifact) {
 	files := program(needsProvider)
 	files[workspace.LockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"" + version + "\"\n}\n"

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Providers that the source brings with it are the tool's to find, as without a store.
+// The tool finds providers in the source, as without a store.
 func TestProvidersThatTheSourceBringsAreUsed(t *testing.T) {
 	b := newStoreBench(t)
 	b.start()
@@ -29,7 +29,7 @@ func TestProvidersThatTheSourceBringsAreUsed(t *testing.T) {
 	}
 }
 
-// bundled is a directory of providers as the tool looks for them.
+// bundled is a directory of providers as the tool expects it.
 func bundled(t *testing.T) map[string]string {
 	mirror := mirrorWith(t, "dummy", "1.2.3")
 	files := map[string]string{}
@@ -65,7 +65,7 @@ func TestAFullDiskIsSaidAndDoesNoHarm(t *testing.T) {
 	}
 }
 
-// registryProgram is a package of some size that no compression makes smaller.
+// registryProgram is an incompressible package of some size.
 func registryProgram(name, version string, size int) map[string][]byte {
 	content := make([]byte, size)
 	_, _ = rand.Read(content) // it never fails

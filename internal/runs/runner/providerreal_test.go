@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// A real provider is downloaded, started from the store inside of the sandbox, and does its work for several stacks.
+// Several stacks download a real provider, and run it from the store inside the sandbox.
 func TestARealProviderWorksFromTheStore(t *testing.T) {
 	b := newStoreBench(t)
 	program := filepath.Join(t.TempDir(), "provider")
@@ -47,9 +47,9 @@ resource "yubatest_object" "x" {
   content = "value"
 }
 `, b.registry.Source(name), stackName)}))
-		r.spec.Env = []run.EnvVar{{Name: "SSL_CERT_FILE", Value: b.ca}} // with settings of the tool's own nothing would be left out
+		r.spec.Env = []run.EnvVar{{Name: "SSL_CERT_FILE", Value: b.ca}} // with own tool settings init would always run
 		r.spec.Env = append(r.spec.Env, run.EnvVar{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, run.EnvVar{Name: "YUBATEST_TOKEN", Value: c.Token(), Secret: true})
-		r.spec.Describe, r.spec.PlanText = true, true // by a provider that init left
+		r.spec.Describe, r.spec.PlanText = true, true // with init's provider
 		r.spec.Upgrade = true
 		return r
 	}
@@ -57,7 +57,7 @@ resource "yubatest_object" "x" {
 	if result := b.succeed(first); result.Init != run.InitRan || result.Providers.Downloads != 1 || result.Providers.DownloadedBytes != int64(len(content)) {
 		t.Errorf("%+v %+v", result, result.Providers)
 	}
-	// What init leaves is known by now: the others start no process for it.
+	// The others reuse init's result, and start no process for it.
 	second := b.succeed(stack("second"))
 	if slices.Contains(processes(second), run.StepInit) || second.Init != run.InitReplayed || second.Providers.Hits != 1 {
 		t.Errorf("%+v %+v", second, second.Providers)

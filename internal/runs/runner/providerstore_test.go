@@ -20,7 +20,7 @@ import (
 
 const thing = "acme/thing"
 
-// storeBench is a bench with a store of providers and a registry that its stacks trust.
+// storeBench is a bench with a provider store and a registry that its stacks trust.
 type storeBench struct {
 	*bench
 	registry *registrytest.Registry
@@ -40,12 +40,12 @@ func (b *storeBench) publish(version string, faults ...registrytest.Fault) *stor
 	return b
 }
 
-// program needs a provider in a version that fits.
+// program requires a provider in a matching version.
 func (b *storeBench) program(source, constraint string) map[string]string {
 	return program(fmt.Sprintf("terraform {\n  required_providers {\n    thing = {\n      source = %q\n      version = %q\n    }\n  }\n}\nresource \"thing_a\" \"b\" {}\n", source, constraint))
 }
 
-// wants makes a run of a stack that needs the provider.
+// wants makes a run of a stack that requires the provider.
 func (b *storeBench) wants(name, constraint string) *fakeRun {
 	return b.trusting(b.stack(name, run.OperationPlan, b.program(b.registry.Source(thing), constraint)))
 }
@@ -55,7 +55,7 @@ func (b *storeBench) trusting(r *fakeRun) *fakeRun {
 	return r
 }
 
-// installed does a run, whose init must succeed: its program is no provider, so that the plan cannot.
+// installed does a run whose init must succeed. Its plan cannot: the program is not a provider.
 func (b *storeBench) installed(r *fakeRun) *run.Result {
 	b.t.Helper()
 	result := b.do(r)
@@ -65,7 +65,7 @@ func (b *storeBench) installed(r *fakeRun) *run.Result {
 	return result
 }
 
-// link is where a stack's directory has the provider; empty when it has a copy or nothing.
+// link returns the link to the provider in a stack's directory; empty if there is none.
 func (b *storeBench) link(name, version string) string {
 	matches, _ := filepath.Glob(filepath.Join(b.opts.WorkRoot, "team", name, "src", ".terraform", "providers", "*", "acme", "thing", version, "*_*"))
 	for _, m := range matches {
@@ -88,7 +88,7 @@ func TestTwentyStacksDownloadAProviderOnce(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.opts.Capacity = 20
 	b.start()
-	resume := b.registry.Halt() // until all are there
+	resume := b.registry.Halt() // until all have asked
 	var all []*fakeRun
 	for i := range 20 {
 		r := b.wants(fmt.Sprint("s", i), "~> 1.0")
@@ -282,7 +282,7 @@ func TestModulesFromElsewhereHaveNeedsToo(t *testing.T) {
 	}
 }
 
-// A working directory of before the store has copies: they go.
+// Working directories from before the store have copies, which are removed.
 func TestCopiesBecomeLinks(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	dir := b.opts.ProviderStore
@@ -336,7 +336,7 @@ func TestARunnerThatIsKilledWhileItDownloads(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for b.registry.Counts().Archives == 0 {
 		if time.Now().After(deadline) {
-			t.Fatal("no download begins")
+			t.Fatal("no download started")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -354,7 +354,7 @@ func TestARunnerThatIsKilledWhileItDownloads(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v %v", list, err)
 	}
-	// What the dead left goes when its tofu has ended.
+	// A dead runner's download is removed once its tofu has ended.
 	store, err := providers.Open(b.opts.ProviderStore)
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestARunnerThatIsKilledWhileItDownloads(t *testing.T) {
 			}
 		}
 		if time.Now().After(deadline.Add(time.Minute)) {
-			t.Fatal("a download that was given up is left")
+			t.Fatal("an abandoned download is left")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -392,7 +392,7 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for b.registry.Counts().Archives == 0 {
 		if time.Now().After(deadline) {
-			t.Fatal("no download begins")
+			t.Fatal("no download started")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -405,7 +405,7 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 	}
 }
 
-// Who asks for newer providers asks for newer modules, too.
+// A request for newer providers includes newer modules.
 func TestModulesFromElsewhereAreUpgraded(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()
@@ -423,7 +423,7 @@ func TestModulesFromElsewhereAreUpgraded(t *testing.T) {
 	}
 }
 
-// What a module needs that is called in the place of another is not known before init has fetched it.
+// The needs of an overridden module's replacement are unknown until init has fetched it.
 func TestAModuleInThePlaceOfAnotherMayNeedMore(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.registry.Publish("acme/other", "1.0.0", registrytest.Program("other", "1.0.0"))
@@ -453,6 +453,6 @@ func TestALockFileMayBeALink(t *testing.T) {
 	r.artifact, r.spec.Artifact.Digest = linked(t, files, map[string]string{workspace.LockFileTF: "locks/shared.hcl"})
 	r.spec.Artifact.Size = int64(len(r.artifact))
 	if result := b.installed(r); b.link("linked", "1.2.3") == "" || result.LockFile != nil {
-		t.Errorf("what the source locks is not what is used:\n%s", r.log)
+		t.Errorf("the source's locked version is not used:\n%s", r.log)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// spooled is the path of a file in a run's directory.
+// spooled returns the path of a file in a run's directory.
 func (b *bench) spooled(r *fakeRun, name string) string {
 	return filepath.Join(b.opts.Dir, "runs", r.spec.ID, name)
 }
 
-// abandoned applies with a runner that dies; tofu ends alone and leaves a state that nobody has shipped.
+// abandoned applies with a runner that dies; tofu ends alone, and its state is not shipped.
 func (b *bench) abandoned(name string) *fakeRun {
 	b.t.Helper()
 	first := b.process()
@@ -115,7 +115,8 @@ func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	}
 }
 
-// A state that only the working directory had is newer than the stack's: to apply without it would make everything again.
+// A state that only the working directory has is newer than the stack's: an apply without it would
+// create everything again.
 func TestNothingIsAppliedWithoutAStateThatWasLeft(t *testing.T) {
 	for name, decide := range map[string]func(b *bench, file string, r *fakeRun){
 		"the person makes it the state": func(b *bench, file string, r *fakeRun) {
@@ -141,7 +142,7 @@ func TestNothingIsAppliedWithoutAStateThatWasLeft(t *testing.T) {
 			b.start()
 			programs := program(gated)
 			var file string
-			for range 2 { // however often it is tried
+			for range 2 { // also when repeated
 				next := b.stack("left", run.OperationPlanAndApply, programs)
 				result := b.do(next)
 				if result.Outcome != run.OutcomeFailed || result.Class != run.FailureState || result.ApplyStarted || len(next.states) > 0 {
@@ -172,8 +173,8 @@ func TestJournalIsNotOlderThanTheApply(t *testing.T) {
 	}
 }
 
-// finishedUntidily has a run that came to its end while its server was away, and whose runner died before it had cleaned up: what
-// is in the working directory and elsewhere by then is put there again.
+// finishedUntidily restores the leftovers of a run that ended while its server was away, and whose
+// runner died before cleaning up.
 func (b *bench) finishedUntidily(name string) (r *fakeRun, temp, left string) {
 	b.t.Helper()
 	first := b.process()
@@ -229,7 +230,7 @@ func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 			}
 			b.put(filepath.Join(dir, spool.SpecFile), execution.Encode(next.spec))
 			b.put(filepath.Join(dir, spool.ResultFile), execution.Encode(run.Result{Outcome: run.OutcomeSucceeded}))
-			b.put(filepath.Join(dir, spool.JournalFile), execution.Encode(spool.Journal{States: 1})) // which is in the working directory only
+			b.put(filepath.Join(dir, spool.JournalFile), execution.Encode(spool.Journal{States: 1})) // whose state is in the working directory only
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +247,8 @@ func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 	}
 }
 
-// When the server has the result, it may have begun another run of the stack: a person's shell, of another process.
+// If the server has the result, it may have started another run: a user's shell, in another
+// process.
 func TestWhatAFinishedRunLeftStaysWhenTheServerHasItsResult(t *testing.T) {
 	b := newBench(t)
 	r, _, left := b.finishedUntidily("over")

@@ -25,7 +25,7 @@ output "o" { value = terraform_data.a.output }
 
 func program(text string) map[string]string { return map[string]string{"main.tf": text} }
 
-// processes are the steps that started a tofu process.
+// processes returns the steps that started a tofu process.
 func processes(result *run.Result) []run.Step {
 	var out []run.Step
 	for _, s := range result.Steps {
@@ -136,12 +136,12 @@ func TestWarmPassWithoutChangesStartsOneProcess(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("warm", run.OperationPlanAndApply, program(twoThings))
 	if diff := cmp.Diff([]run.Step{run.StepInit, run.StepPlan, run.StepApply}, processes(b.succeed(first))); diff != "" {
-		t.Errorf("first pass: %s", diff)
+		t.Errorf("first run: %s", diff)
 	}
 	second := first.again(run.OperationPlanAndApply)
 	result := b.succeed(second)
 	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(result)); diff != "" {
-		t.Errorf("second pass: %s", diff)
+		t.Errorf("second run: %s", diff)
 	}
 	if result.Plan.Changes || result.ApplyStarted || len(second.asked)+len(second.states) > 0 {
 		t.Errorf("%+v", result)
@@ -227,7 +227,7 @@ output "w" { value = terraform_data.a.output }`))
 	}
 	second := r.again(run.OperationPlanAndApply)
 	if result := b.succeed(second); result.Plan.Changes {
-		t.Errorf("the second pass found changes: %s", second.log)
+		t.Errorf("the second run found changes: %s", second.log)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestOwnBackendIsUsedDirectly(t *testing.T) {
 	r := b.stack("own", run.OperationPlanAndApply, program(twoThings+"terraform {\n  backend \"local\" { path = \"mine.tfstate\" }\n}"))
 	r.spec.Backend = run.Backend{Kind: run.BackendOwn}
 	b.succeed(r)
-	for _, name := range []string{"one", "two", "three"} { // init of the third finds two and itself missing
+	for _, name := range []string{"one", "two", "three"} { // the third's init finds two others, and itself missing
 		next := r.again(run.OperationPlanAndApply)
 		next.spec.Workspace = name
 		b.succeed(next)

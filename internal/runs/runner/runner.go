@@ -45,7 +45,7 @@ type runner struct {
 	drain  bool
 	// terminated is true when the drain is not the server's to take back.
 	terminated bool
-	// removed are the stacks whose working directories the last answer said to remove.
+	// removed are the stacks whose working directories the last response told to remove.
 	removed []run.Stack
 	group   sync.WaitGroup
 	// finished gets a token when a job has ended, to repeat a poll that was made without capacity.
@@ -54,11 +54,11 @@ type runner struct {
 	leaving chan struct{}
 }
 
-// Run executes runs until the server drains it, ctx ends, or it is idle and the server has been gone for a while. A
-// second runner of the same directory returns at once and without an error.
+// Run executes runs until the server drains it, ctx ends, or it is idle and the server has been
+// gone for a while. If another runner uses the directory, it returns nil at once.
 //
-// The process is the session's leader and outlives terminals and servers: SIGHUP and SIGINT do nothing, SIGTERM stops
-// plans, lets applies finish and then ends it.
+// The runner leads its own session and outlives terminals and servers. It ignores SIGHUP and
+// SIGINT; on SIGTERM it stops plans, lets applies finish and exits.
 func Run(ctx context.Context, opts execution.Options) error {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -75,7 +75,7 @@ func Run(ctx context.Context, opts execution.Options) error {
 		return fmt.Errorf("lock the runner's directory %s: %w", opts.Dir, err)
 	}
 	if !locked {
-		opts.Log.Info("another runner works in this directory already; this one leaves", "directory", opts.Dir)
+		opts.Log.Info("another runner uses this directory; exiting", "directory", opts.Dir)
 		return nil
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
@@ -92,7 +92,7 @@ func Run(ctx context.Context, opts execution.Options) error {
 	return r.work(ctx)
 }
 
-// newRunner makes a runner without jobs.
+// newRunner returns a runner without jobs.
 func newRunner(opts execution.Options) *runner {
 	e := &execution.Equipment{
 		Opts: opts, Server: link.New(opts.Dir, opts.Version), Tools: tools.NewBox(opts.Tofu, opts.Tools), Inits: initcache.New(),
@@ -104,7 +104,7 @@ func newRunner(opts execution.Options) *runner {
 	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 
-// tryLock retries for a moment: a child of a killed runner holds the lock until it has become tofu.
+// tryLock retries for a moment: a child of a killed runner holds the lock until it becomes tofu.
 func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -120,7 +120,7 @@ func (r *runner) work(ctx context.Context) error {
 	defer r.group.Wait()
 	defer cancel()
 	signals := make(chan os.Signal, 4)
-	// Notified and dropped rather than ignored: tofu and its provisioners would inherit that.
+	// Not ignored, because tofu and its provisioners would inherit that.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	go func() {
@@ -139,9 +139,9 @@ func (r *runner) work(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		_, _ = r.Tools.Find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
+		_, _ = r.Tools.Find(ctx, run.Tool{}) // warms the cache; the first run reports errors
 		if err := footprint.Shrink(); err != nil {
-			r.Opts.Log.Debug("giving memory back", "error", err)
+			r.Opts.Log.Debug("return unused memory", "error", err)
 		}
 	}()
 	go r.TidyStores(ctx)
@@ -162,7 +162,7 @@ func (r *runner) stopPlans(reason string) {
 	r.wake()
 }
 
-// setDrain begins to drain or takes that back; r.lock is held.
+// setDrain starts or cancels draining; r.lock is held.
 func (r *runner) setDrain(drain bool) {
 	switch {
 	case drain && !r.drain:
@@ -180,13 +180,13 @@ func (r *runner) wake() {
 	}
 }
 
-// poll asks for work until there is no reason to go on.
+// poll asks for work until the runner may exit.
 func (r *runner) poll(ctx context.Context) {
 	var pause link.Backoff
 	for ctx.Err() == nil {
 		request := r.pollRequest()
 		if r.draining() && len(request.Active) == 0 {
-			r.Opts.Log.Info("drained: the runner leaves")
+			r.Opts.Log.Info("drained; the runner exits")
 			return
 		}
 		response, err := r.askForWork(ctx, request)
@@ -199,7 +199,7 @@ func (r *runner) poll(ctx context.Context) {
 		case errors.Is(err, errAgain):
 			continue
 		case r.Server.Silence() > r.Opts.ServerGone && r.Processes.Load() == 0:
-			r.Opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
+			r.Opts.Log.Info("server unreachable and nothing running; the runner exits, and the next one delivers the spool", "spooled", len(request.Active))
 			return
 		}
 		r.Opts.Log.Debug("ask for work", "error", err)
@@ -207,7 +207,7 @@ func (r *runner) poll(ctx context.Context) {
 	}
 }
 
-// settle waits between polls that the server would answer at once: it repeats its requests until the runs are gone.
+// settle pauses between polls: the server repeats its requests until the runs are gone.
 func (r *runner) settle(ctx context.Context, response run.PollResponse) {
 	pause := 200 * time.Millisecond
 	switch {
@@ -226,7 +226,7 @@ func (r *runner) settle(ctx context.Context, response run.PollResponse) {
 	}
 }
 
-// errAgain ends a poll that was made without capacity once there is some.
+// errAgain ends a poll that was made without capacity once there is capacity.
 var errAgain = errors.New("ask again")
 
 // askForWork makes one long poll.
@@ -238,7 +238,7 @@ func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollRes
 	defer close(stop)
 	r.lock.Lock()
 	finished, leaving := r.finished, r.leaving
-	if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
+	if p.Capacity > 0 { // do not interrupt a poll that may bring work
 		finished = nil
 	} else if r.drain {
 		leaving = nil
@@ -247,7 +247,7 @@ func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollRes
 	go func() {
 		select {
 		case <-finished:
-		case <-leaving: // the server sees from the next poll that an assignment was lost
+		case <-leaving: // the next poll shows the server a lost assignment
 		case <-stop:
 			return
 		}
@@ -296,10 +296,10 @@ func (r *runner) draining() bool {
 	return r.drain
 }
 
-// obey carries out the server's answer.
+// obey carries out the server's response.
 func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.lock.Lock()
-	// A server that starts anew keeps the runner that the one before let go.
+	// A restarted server keeps a runner that its predecessor drained.
 	r.setDrain(response.Drain || r.terminated)
 	r.removed = response.Remove
 	byID := map[string]*job{}
@@ -319,7 +319,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	}
 	for _, id := range response.Forget {
 		if j := byID[id]; j != nil {
-			j.run.Stop.Ask("the server does not know the run any more", true)
+			j.run.Stop.Ask("the server no longer knows the run", true)
 		}
 	}
 	if len(response.Remove) > 0 {
@@ -339,7 +339,7 @@ func validID(id string) bool {
 	return id != "" && id == filepath.Base(id) && id[0] != '.'
 }
 
-// begin runs a job on a goroutine of its own.
+// begin runs a job on its own goroutine.
 func (r *runner) begin(j *job, do func()) {
 	r.lock.Lock()
 	r.active[j.run.ID] = j
@@ -363,8 +363,8 @@ func (r *runner) begin(j *job, do func()) {
 	}()
 }
 
-// guard keeps a panic in one job from ending the others. It stops the job's tofu first: until then nobody
-// else may work in its directory. The job's spool stays for examination.
+// guard keeps a panic in one job from ending the others. It stops the job's tofu before others may
+// use the directory, and keeps the spool for examination.
 func (r *runner) guard(j *job, do func()) {
 	defer func() {
 		if problem := recover(); problem != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// saving stands for tofu and a provider: the first, when it is asked to stop, waits until the second has finished what it is
+// saving acts as tofu and a provider. Asked to stop, tofu waits until the provider has finished
 // creating.
 const saving = `trap 'wait; echo stored; exit 0' INT
 (trap '' INT; sleep 2; echo created) &
 echo begun; wait; wait`
 
-// What a run has in flight is finished when it is only a little over its limit.
+// A run that is only a little over its limit finishes its operations in flight.
 func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		size int

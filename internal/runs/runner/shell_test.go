@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// granted makes a shell's run of a stack, which the server hands to nobody.
+// granted makes a stack's shell run, which the server offers to no runner.
 func (b *bench) granted(r *fakeRun) run.ShellGrant {
 	b.t.Helper()
 	b.server.mu.Lock()
@@ -34,7 +34,7 @@ func (b *bench) granted(r *fakeRun) run.ShellGrant {
 		Tofu: b.opts.Tofu, Sandbox: b.opts.Sandbox}
 }
 
-// shell carries a run out at a terminal that is none.
+// shell executes a run at a fake terminal.
 func (b *bench) shell(r *fakeRun, input string, command ...string) (out string, code int, result run.Result) {
 	b.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -96,7 +96,7 @@ resource "terraform_data" "a" { input = "${var.which}${var.more}" }
 	}
 }
 
-// What a person changes in the tree is gone with the next run, whose plan is of the program that the stack names.
+// A user's changes to the tree are gone in the next run, which plans the stack's program.
 func TestWhatIsChangedInAShellIsNotTheProgram(t *testing.T) {
 	b := newBench(t).start()
 	first := b.appliedStack("tree")
@@ -152,7 +152,7 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 	})
 }
 
-// envShell makes the test binary a person's process.
+// envShell makes the test binary a user's process.
 const envShell = "YUBA_TEST_SHELL"
 
 func playPerson(text string) int {
@@ -168,8 +168,8 @@ func playPerson(text string) int {
 	return code
 }
 
-// A person's process is killed while a program it started still works: that is ended, what was written is shipped, and
-// the run has a result, all by the machine's runner.
+// A user's process is killed while a program that it started still works. The machine's runner ends
+// that program, ships the state and delivers the result.
 func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 	b := newBench(t)
 	r := b.stack("killed", run.OperationShell, program(twoNamed))
@@ -188,12 +188,12 @@ func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 	t.Cleanup(func() {
 		person.Process.Kill()
 		person.Wait()
-		for _, pid := range startedFrom(r.spec.ID) { // of a test that failed
+		for _, pid := range startedFrom(r.spec.ID) { // of a failed test
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
 	b.atGate("killed", "gate")
-	// The shell dies with the person's process, what it waits for does not.
+	// The shell dies with the user's process; its child does not.
 	eventually(t, "the program that the shell waits for", func() bool {
 		for _, pid := range startedFrom(r.spec.ID) {
 			if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); string(name) == "cat\n" {
@@ -208,7 +208,7 @@ func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 	}
 	_ = person.Wait() // killed, of course
 	if len(startedFrom(r.spec.ID)) == 0 {
-		t.Error("nothing is left that could be ended: the test proves little")
+		t.Error("no process is left to end: the test proves little")
 	}
 	b.start()
 	b.server.mu.Lock()
@@ -220,11 +220,11 @@ func TestAShellWhoseProcessIsKilledIsTakenOver(t *testing.T) {
 		t.Errorf("%+v, the state has %v", result, inState(t, r.lastState()))
 	}
 	for _, pid := range startedFrom(r.spec.ID) {
-		t.Errorf("process %d of the shell goes on", pid)
+		t.Errorf("process %d of the shell still runs", pid)
 	}
 }
 
-// startedFrom finds the processes that were started from a shell.
+// startedFrom finds the processes started from a shell.
 func startedFrom(id string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	for _, path := range paths {

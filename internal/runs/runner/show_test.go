@@ -24,7 +24,7 @@ resource "terraform_data" "a" { input = { given = var.given, declared = var.decl
 output "id" { value = "constant" }
 `
 
-// secretRun plans a program with a secret that the run knows and one that only the program knows.
+// secretRun plans a program with one secret that the run knows and one that only the program knows.
 func (b *bench) secretRun(name string, operation run.Operation) *fakeRun {
 	r := b.stack(name, operation, program(secretive))
 	r.spec.Describe, r.spec.PlanText, r.spec.PlanDocument = true, true, true
@@ -191,7 +191,7 @@ func TestResourcesAndOutputsAreReadBack(t *testing.T) {
 	check(b.succeed(first))
 	again := first.again(run.OperationPlan)
 	if result := b.succeed(again); result.Resources != nil || result.Outputs != nil {
-		t.Errorf("read although nothing changed and nobody asked: %+v", result)
+		t.Errorf("read without a change or request: %+v", result)
 	}
 	asked := first.again(run.OperationPlan)
 	asked.spec.ReadUnchanged = true
@@ -208,7 +208,7 @@ func TestOutputOverTheLimitIsDroppedAndTheToolGoesOn(t *testing.T) {
 	}
 }
 
-// A document is whole or it is not taken.
+// The runner takes a document completely or not at all.
 func TestADocumentOverTheLimitFailsTheRun(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("long", run.OperationPlan, program(`resource "terraform_data" "a" { input = join("", [for i in range(1000) : "01234567890123456789012345678901234567890123456789"]) }`))

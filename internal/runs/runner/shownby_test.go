@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A program that runs while tofu reads a plan, the one that gives the key, puts something in the place of providers.
+// A key program that runs while tofu reads a plan replaces the providers.
 func TestAPlanIsShownByTheProvidersOfInit(t *testing.T) {
 	b := newBench(t).start()
 	for name, c := range map[string]struct{ does, refused string }{

@@ -28,7 +28,7 @@ func (b *bench) appliedStack(name string) *fakeRun {
 	return r
 }
 
-// change makes a run of the stack that changes its state.
+// change makes a run that changes the stack's state.
 func (r *fakeRun) change(c run.StateChange) *fakeRun {
 	next := r.again(run.OperationState)
 	next.spec.StateChange = &c
@@ -142,7 +142,7 @@ func TestAStateIsPushedToABackendOfTheStacksOwn(t *testing.T) {
 	}
 }
 
-// The tool is a script here that stands at a gate before it becomes the tool, for an import only.
+// The tool is a script that waits at a gate before it becomes the tool, for imports only.
 func TestRunnerKilledDuringAnImport(t *testing.T) {
 	b := newBench(t)
 	script := filepath.Join(t.TempDir(), "tofu")
@@ -150,7 +150,7 @@ func TestRunnerKilledDuringAnImport(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.opts.Tofu, b.opts.ProviderMirror = script, filepath.Dir(b.opts.Tofu) // what is in the mirror may be executed
+	b.opts.Tofu, b.opts.ProviderMirror = script, filepath.Dir(b.opts.Tofu) // files in the mirror are executable
 	process := b.process()
 	r := b.stack("killed", run.OperationState, program(`resource "terraform_data" "a" { input = "one" }`))
 	r.spec.StateChange = &run.StateChange{Verb: run.StateImport, Args: []string{"terraform_data.a", "id-7"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// The state of a stack may need a provider that its program needs no more: what is to be destroyed was made by it.
+// A state may need a provider that the program no longer needs, to destroy its resources.
 func TestProviderThatOnlyTheStateNeeds(t *testing.T) {
 	c := cloud.Start()
 	defer c.Close()
@@ -30,7 +30,8 @@ func TestProviderThatOnlyTheStateNeeds(t *testing.T) {
 	}
 }
 
-// A stack's own ways to install are left out when all that its program needs is in the store; the state may need more.
+// The stack's own installation is dropped if the store has all providers of the program; the state
+// may need more.
 func TestProviderThatOnlyTheStateNeedsComesTheStacksOwnWay(t *testing.T) {
 	c := cloud.Start()
 	defer c.Close()

@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// scribbling has a program write a state over tofu's again and again, and tofu then finish. It writes each at once: what it
-// was still writing when it is stopped would spoil the state that tofu writes then.
+// scribbling makes a program replace tofu's state again and again, each time atomically: a partial
+// write at the end would spoil tofu's own state.
 func scribbling(times int, state string) string {
 	return fmt.Sprintf(`
 resource "terraform_data" "kept" {}
@@ -29,7 +29,8 @@ resource "terraform_data" "scribbler" {
 }`, times, state)
 }
 
-// While no server answers, states come without end: few of them are kept, and the last one is not lost.
+// While the server is away, a program writes endless states: few are kept, and the last one is not
+// lost.
 func TestStatesWithoutEndFillNoDisk(t *testing.T) {
 	for name, c := range map[string]struct {
 		times int
@@ -60,7 +61,7 @@ func TestStatesWithoutEndFillNoDisk(t *testing.T) {
 			spooled := b.journal(r).States
 			b.server.start()
 			result := b.server.finished(r)
-			if c.class == "" && most > 3 || spooled < 4 { // a slow machine sees fewer than were written
+			if c.class == "" && most > 3 || spooled < 4 { // a slow machine misses some
 				t.Errorf("%d of %d states in the spool at once", most, spooled)
 			}
 			if result.Class != c.class || c.class != "" && !strings.Contains(result.Error, "(--run-disk)") {

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// stopRun has the server ask for the end of a run, as a person's wish or as its own.
+// stopRun makes the server stop a run, at a user's request or its own.
 func (s *fakeServer) stopRun(r *fakeRun, person string) {
 	s.mu.Lock()
 	s.cancel = append(s.cancel, r.spec.ID)
@@ -29,7 +29,7 @@ func (s *fakeServer) stopRun(r *fakeRun, person string) {
 	s.notify()
 }
 
-// A first apply is one process from its plan on. As long as it plans it is called back like a plan.
+// A first apply is one process. While it plans, it can be stopped like a plan.
 func TestAnApplyInOneGoThatStillPlansIsCalledBack(t *testing.T) {
 	b := newBench(t).start()
 	r, open := b.planning("hangs", direct)
@@ -40,11 +40,11 @@ func TestAnApplyInOneGoThatStillPlansIsCalledBack(t *testing.T) {
 		t.Errorf("%+v, %d states", result, len(r.states))
 	}
 	if r.changing {
-		t.Error("it was said to change something")
+		t.Error("it was reported as changing something")
 	}
 }
 
-// A data source that is being read is no change either: it is what plans hang on.
+// Reading a data source is not a change either, and often blocks plans.
 func TestAnApplyInOneGoThatReadsIsCalledBack(t *testing.T) {
 	b := newBench(t).start()
 	b.succeed(b.stack("reads", run.OperationPlan, program("")))
@@ -79,7 +79,7 @@ func TestAnApplyInOneGoThatHasBegunGoesOn(t *testing.T) {
 
 func TestAPersonEndsAnyRun(t *testing.T) {
 	applying := func(b *bench, change ...func(*fakeRun)) (*fakeRun, func()) {
-		r, _ := b.applying("apply", change...) // nobody stands at the gate once the run is over
+		r, _ := b.applying("apply", change...) // nothing waits at the gate after the run
 		return r, func() {}
 	}
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func TestAPersonEndsAnyRun(t *testing.T) {
 	}
 }
 
-// callBack asks for the end of an apply as the server does, and returns when that was heard.
+// callBack asks for the end of an apply, as the server does, and returns when the runner knows.
 func (b *bench) callBack(r *fakeRun, open func()) (*fakeRun, func()) {
 	b.t.Helper()
 	b.server.stopRun(r, "")
@@ -121,7 +121,7 @@ func (b *bench) callBack(r *fakeRun, open func()) (*fakeRun, func()) {
 	return r, open
 }
 
-// What does not stop is killed when its grace period is over, not before.
+// The runner kills a process after its grace period, not before.
 func TestTheGracePeriodIsTheRunsOwn(t *testing.T) {
 	b := newBench(t).start()
 	const grace = 2 * time.Second
@@ -138,7 +138,7 @@ func TestTheGracePeriodIsTheRunsOwn(t *testing.T) {
 	}
 }
 
-// A look at what an apply has left is quick, or given up: the grace period of a run, which may be an hour, is not for it.
+// Reading the results of an apply is quick or abandoned: a run's grace period may be an hour.
 func TestALookThatHangsIsGivenUp(t *testing.T) {
 	b := newBench(t)
 	hangs := filepath.Join(t.TempDir(), "tofu")
@@ -165,7 +165,8 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-// within has a job with a working directory of its own start programs, and kills what has not ended in time.
+// within lets a job with its own working directory start programs, and kills those that do not end
+// in time.
 func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
 	err := errors.Join(j.run.Dir.Create(), j.open(b.t.Context(), true))
@@ -183,7 +184,7 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	j.site.Space.Temp = filepath.Join(j.site.Space.Base, workspace.TempDir)
 	j.site.Space.Env = j.program.Environment()
 	late := time.AfterFunc(patience, func() {
-		b.t.Error("it goes on and on")
+		b.t.Error("it does not end")
 		if p := j.run.Stop.Attached(); p != nil {
 			p.Kill("the test is over")
 		}

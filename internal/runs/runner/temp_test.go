@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Temporary files are on a disk whose reserve is watched, are counted, and are gone after the run.
+// Temporary files are on a watched disk, are counted, and are removed after the run.
 func TestTemporaryFilesAreOnADiskThatIsWatched(t *testing.T) {
 	for name, confined := range map[string]bool{"with namespaces": true, "without": false} {
 		t.Run(name, func(t *testing.T) {

@@ -23,25 +23,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// adoptShell takes over the shell of a user whose process died. It reports false if there is none.
+// adoptShell takes over a user's shell whose process died. It reports false if there is none.
 func (r *runner) adoptShell(ctx context.Context, id string) bool {
 	left := filepath.Join(r.Opts.Dir, run.ShellDir, id)
 	if _, err := os.Stat(left); err != nil {
 		return false
 	}
 	if err := os.Rename(left, r.SpoolDir(id)); err != nil {
-		r.Opts.Log.Error("taking over a person's shell", "run", id, "error", err)
+		r.Opts.Log.Error("take over a user's shell", "run", id, "error", err)
 		return false
 	}
 	adopted, err := r.adoptLeft(ctx, id)
 	if err != nil {
-		r.Opts.Log.Error("taking over a person's shell", "run", id, "error", err)
+		r.Opts.Log.Error("take over a user's shell", "run", id, "error", err)
 	}
 	return adopted
 }
 
-// OpenShell executes one run of run.OperationShell at the terminal, and returns the exit code of the shell
-// and the run's result. This process is the run's runner; if it dies, the machine's runner takes the run over.
+// OpenShell executes a run of run.OperationShell at the terminal. It returns the shell's exit code
+// and the run's result. If this process dies, the machine's runner takes the run over.
 func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *shell.Terminal) (int, run.Result, error) {
 	opts, err := execution.Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
 		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.WithDefaults()
@@ -57,7 +57,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *she
 	}
 	lock := flock.New(filepath.Join(dir, run.ShellLock(grant.ID)))
 	if locked, err := lock.TryLock(); err != nil || !locked {
-		return 0, run.Result{}, errors.Join(fmt.Errorf("open a shell: its run has been given up meanwhile. Try again"), err)
+		return 0, run.Result{}, errors.Join(fmt.Errorf("open a shell: its run was canceled meanwhile. Try again"), err)
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
@@ -85,7 +85,7 @@ func isHere(grant run.ShellGrant) error {
 		return fmt.Errorf("read %s: %w", run.ConnectionFile, err)
 	}
 	if conn.URL != grant.URL {
-		return errors.New("it belongs to another Yuba")
+		return errors.New("it belongs to another Yuba server")
 	}
 	return nil
 }
@@ -106,8 +106,8 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 	return j.shell.Terminal.ExitCode, j.run.Result, nil
 }
 
-// mindSignals leaves Ctrl-C to the program at the terminal, and stops it if the terminal is closed. The
-// context ends at the second signal before or after the shell.
+// mindSignals leaves Ctrl-C to the program at the terminal, and stops it if the terminal closes. A
+// second signal outside of the shell ends the context.
 func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	signals := make(chan os.Signal, 8)
@@ -139,14 +139,14 @@ func (j *job) heed(s os.Signal, wishes int) int {
 	p := j.run.Stop.Attached()
 	switch {
 	case p != nil && p.Step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
-		return wishes // the terminal gave it to the shell, too
+		return wishes // the terminal sends it to the shell, too
 	case p != nil && p.Step == run.StepApply:
 		p.Signal(syscall.SIGHUP)
 		return wishes
 	}
 	j.run.Stop.Ask("it was interrupted", true)
 	if wishes == 1 && j.shell.Terminal.News != nil {
-		j.shell.Terminal.News("What the server does not have yet is left to the runner.")
+		j.shell.Terminal.News("The runner delivers the rest to the server.")
 	}
 	return wishes + 1
 }

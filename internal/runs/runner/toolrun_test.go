@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// A program that is put in place is found without a new start, and a run names what it was carried out with.
+// A new tool is found without a restart, and the result names the one that was used.
 func TestAToolThatComesLaterIsFound(t *testing.T) {
 	b := newBench(t)
 	b.opts.Tools = filepath.Join(b.data, "tools")
@@ -41,7 +41,7 @@ func TestAToolThatComesLaterIsFound(t *testing.T) {
 	}
 }
 
-// Tools in a directory are often links to where a version manager or a package has them.
+// Tools in a directory are often links to those of a version manager or package.
 func TestAToolBehindALinkIsRunByItsOwnName(t *testing.T) {
 	b := newBench(t)
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// large is content that makes an archive large: numbers do not pack well.
+// large makes an archive large: numbers do not compress well.
 func large() string {
 	var text strings.Builder
 	random := rand.New(rand.NewPCG(1, 2))
@@ -47,9 +47,9 @@ func TestPartsComeFromOneTree(t *testing.T) {
 			t.Errorf("%v: %v", entries, err)
 		}
 		if _, err := os.Stat(filepath.Join(tree, "other")); err == nil {
-			t.Error("what the run does not read is there")
+			t.Error("files that the run does not read are there")
 		}
-		// What is written into a working directory is nobody else's.
+		// Writes to a working directory do not reach other ones.
 		if err := os.WriteFile(filepath.Join(tree, "modules", "m", "m.tf"), []byte("of one stack"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestTreesThatWereNotUsedGo(t *testing.T) {
 		t.Errorf("the one in use: %v, an old one: %v, the last: %v", is(0), is(1), is(workspace.MaxTrees+2))
 	}
 	if leaveFirst(); is(0) {
-		t.Error("the oldest is still there when nobody uses it")
+		t.Error("the unused oldest one is still there")
 	}
 	if entries, err := os.ReadDir(trees.Dir); err != nil || len(entries) != 2*workspace.MaxTrees {
 		t.Errorf("%d entries: %v", len(entries), err)

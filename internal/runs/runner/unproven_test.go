@@ -24,7 +24,7 @@ import (
 
 var anID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// unproven is what a server would list of the run, in words.
+// unproven returns the run's unproven resources as the server would list them.
 func (r *fakeRun) unproven() []string {
 	e := unproven.Evidence{Trace: r.result.Trace}
 	if p := r.result.Plan; p != nil {
@@ -41,7 +41,8 @@ func (r *fakeRun) unproven() []string {
 	return lines
 }
 
-// cutOff has an apply killed together with its runner, does something to what is left, and returns the run with its result.
+// cutOff kills an apply with its runner, changes the files left, and returns the run with its
+// result.
 func (b *bench) cutOff(name string, do func(r *fakeRun), change ...func(*fakeRun)) *fakeRun {
 	b.t.Helper()
 	first := b.process()
@@ -57,10 +58,10 @@ func (b *bench) cutOff(name string, do func(r *fakeRun), change ...func(*fakeRun
 	return r
 }
 
-// killGroup kills a tofu and all it has started.
+// killGroup kills a tofu and everything that it started.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // it may be gone
 
-// overwrite damages a file: what is from there on is cut off, zero, or something else.
+// overwrite damages a file from an offset: truncated, zeroed or replaced.
 func (b *bench) overwrite(path string, change func([]byte) []byte) {
 	b.t.Helper()
 	data, err := os.ReadFile(path)
@@ -70,7 +71,7 @@ func (b *bench) overwrite(path string, change func([]byte) []byte) {
 	b.put(path, change(data))
 }
 
-// A log that was damaged while nobody read it proves nothing by what it does not say.
+// The absence of lines in a damaged log proves nothing.
 func TestADamagedOutputProvesNothing(t *testing.T) {
 	half := func(data []byte) []byte { return data[:len(data)/2+7] }
 	zeros := func(data []byte) []byte {
@@ -116,11 +117,12 @@ func TestADamagedOutputProvesNothing(t *testing.T) {
 	}
 }
 
-// What is to be done is on disk before it is done, or as soon as it is said, and outlives all other files.
+// The planned actions are on disk before they start, or once tofu reports them, and outlive all
+// other files.
 func TestThePlanOutlivesItsOutput(t *testing.T) {
 	for name, change := range map[string]struct {
 		run   []func(*fakeRun)
-		token string // what is left of it
+		token string // its remains
 	}{
 		"planned and applied":              {},
 		"in one go":                        {run: []func(*fakeRun){direct}},
@@ -148,7 +150,7 @@ func TestThePlanOutlivesItsOutput(t *testing.T) {
 	}
 }
 
-// The state in the spool is damaged; that in the working directory is not.
+// The state in the spool is damaged; the one in the working directory is not.
 func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 	b := newBench(t)
 	first := b.process()
@@ -181,7 +183,7 @@ func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 	}
 }
 
-// Where nothing else is left the server hears which state it lacks.
+// If nothing else is left, the server learns which state it lacks.
 func TestAStateThatIsLostIsNamed(t *testing.T) {
 	b := newBench(t)
 	first := b.process()
@@ -207,7 +209,7 @@ func TestAStateThatIsLostIsNamed(t *testing.T) {
 	})
 }
 
-// The name of a resource may hold a secret: what is told is masked, and known all the same.
+// A resource name may contain a secret: it is masked, but still recognized.
 func TestMaskedAddressesAreKnownByTheirDigests(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("masked", run.OperationPlanAndApply, program(`
@@ -238,8 +240,8 @@ resource "terraform_data" "b" {
 	}
 }
 
-// A server that gave a run up, as when it lost its record, does not want its states: without them everything would be made
-// again.
+// A server that lost its record of a run refuses its states; without them an apply would create
+// everything again.
 func TestNothingIsAppliedWithoutAStateThatNoServerTook(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("unwanted", run.OperationPlanAndApply, program(twoThings))
@@ -263,8 +265,8 @@ func TestNothingIsAppliedWithoutAStateThatNoServerTook(t *testing.T) {
 	}
 }
 
-// The server lost its record while it was away, and the run ended meanwhile: the next run is there before the state was
-// offered and refused.
+// The server lost its record while the run ended: the next run starts before the state is offered
+// and refused.
 func TestNothingIsAppliedBeforeAServerAnsweredForAState(t *testing.T) {
 	for name, c := range map[string]struct {
 		killed bool
@@ -311,7 +313,7 @@ func TestNothingIsAppliedBeforeAServerAnsweredForAState(t *testing.T) {
 	}
 }
 
-// What else lies beside the kept states, or cannot be read, stops nobody's apply.
+// Other or unreadable files beside the kept states do not block applies.
 func TestStraysBesideKeptStatesStopNobody(t *testing.T) {
 	b := newBench(t).start()
 	orphans := filepath.Join(b.opts.Dir, "orphans")
@@ -326,7 +328,7 @@ func TestStraysBesideKeptStatesStopNobody(t *testing.T) {
 	}
 }
 
-// What a backend of the stack's own has is for the tool to say: after an apply that was cut off, and when it is wanted.
+// The tool reports on a custom backend: after an interrupted apply, and on request.
 func TestTheToolListsAStateThatTheServerCannotRead(t *testing.T) {
 	b := newBench(t).start()
 	own := func(r *fakeRun) {
@@ -346,7 +348,7 @@ func TestTheToolListsAStateThatTheServerCannotRead(t *testing.T) {
 	if result := b.succeed(next); !result.StateListed || cmp.Diff(want, result.StateHas) != "" {
 		t.Errorf("%+v", result)
 	}
-	// So it does after an apply that failed: what that has made in part is in the state.
+	// So it does after a failed apply: partial results are in the state.
 	failing := b.stack("listed", run.OperationPlanAndApply, program(twoThings+`
 resource "terraform_data" "c" {
   provisioner "local-exec" {

@@ -21,9 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// CLIConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
-// that it installs without a network. A stack's own file is kept as it is; where it says how providers are installed,
-// that counts and the mirror is left out.
+// CLIConfig makes tofu install mirrored providers from the mirror only, without a network. It keeps
+// a stack's own file; if that configures provider installation, it omits the mirror.
 func CLIConfig(mirror string, own []byte) ([]byte, error) {
 	mirrored, err := providers.Mirrored(mirror)
 	if err != nil {
@@ -46,7 +45,7 @@ func CLIConfig(mirror string, own []byte) ([]byte, error) {
 	return slices.Concat(own, []byte("\n"+block)), nil
 }
 
-// mergeJSON adds an installation to a file in JSON that has none.
+// mergeJSON adds an installation to a JSON file that has none.
 func mergeJSON(own []byte, places []Origin) ([]byte, error) {
 	_, all := filesystemMirrors(places)
 	return mergeInstallation(own, places, map[string]any{"exclude": all})
@@ -55,9 +54,9 @@ func mergeJSON(own []byte, places []Origin) ([]byte, error) {
 func mergeInstallation(own []byte, places []Origin, direct map[string]any) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(own, &object); err != nil {
-		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
+		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it is not valid JSON")
 	}
-	// The tool takes a block for one only as the item of a list.
+	// The tool requires a list of blocks.
 	var mirrors []any
 	for _, p := range places {
 		if len(p.Providers) > 0 {
@@ -71,9 +70,9 @@ func mergeInstallation(own []byte, places []Origin, direct map[string]any) ([]by
 	return json.Marshal(object)
 }
 
-// InstallsProviders looks for a block provider_installation outside of all others. Comments and texts do not count.
+// InstallsProviders reports whether a file has a top-level block provider_installation.
 func InstallsProviders(config []byte) bool {
-	tokens, _ := hclsyntax.LexConfig(config, workspace.CLIConfigName, hcl.InitialPos) // what cannot be read the tool complains about
+	tokens, _ := hclsyntax.LexConfig(config, workspace.CLIConfigName, hcl.InitialPos) // the tool reports errors
 	depth := 0
 	for _, token := range tokens {
 		switch token.Type {
@@ -90,7 +89,7 @@ func InstallsProviders(config []byte) bool {
 	return false
 }
 
-// SettingsHCL writes settings of the backend as a file that init takes.
+// SettingsHCL writes backend settings as a file for init.
 func SettingsHCL(settings map[string]string) []byte {
 	file := hclwrite.NewEmptyFile()
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

@@ -28,30 +28,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
-// has ended, so that it has nothing of that one's working directory.
+// Fetcher downloads for the stores. It uses no working directory, and may outlive its run.
 type Fetcher struct {
 	Tool tools.Tool
-	// Sandbox confines the tool, mirror is the machine's own; empty for none.
+	// Sandbox confines the tool, Mirror is the machine's mirror; both may be empty.
 	Sandbox, Mirror string
 	Walls           confinement.Walls
 	Users           *confinement.Users
 	Limits          confinement.Limits
 	Config          []byte
 	Env             []run.EnvVar
-	// Authorities are certificates of the stack's own.
+	// Authorities are the stack's certificates.
 	Authorities []Authority
 	Mask        *mask.Masker
 }
 
-// maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
+// maxFetch limits the download of one provider, maxFetchOutput the output that is kept.
 const (
 	maxFetch       = 30 * time.Minute
 	maxFetchOutput = 1 << 20
 )
 
-// Provider has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
-// started.
+// Provider makes the tool install one provider, without starting it or any code of the stack.
 func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.Address) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxFetch, fmt.Errorf("the download took longer than %s", maxFetch))
 	defer cancel()
@@ -70,25 +68,25 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 	return err
 }
 
-// downloadPatience is how long is waited for the end of a download that was stopped, and for the end of its output.
+// downloadPatience limits the wait for the end of a stopped download and of its output.
 const downloadPatience = 10 * time.Second
 
-// runToEnd runs a download to its end, and ends what it left running.
+// runToEnd runs a download, and ends the processes that it leaves.
 func (f *Fetcher) runToEnd(cmd *exec.Cmd, dir string) error {
 	running, err := confinement.Start(cmd)
 	if err != nil {
 		return err
 	}
 	process.AwaitChild(cmd.Process.Pid)
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the dead leader still holds the number of its group
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the unreaped leader reserves the group's number
 	var left error
-	if !f.Walls.Alone() { // elsewhere the kernel has ended all
+	if !f.Walls.Alone() { // else the kernel ended them
 		_, left = confinement.EndLeft(confinement.Mark(dir), LeftPatience)
 	}
 	return errors.Join(running.Wait(downloadPatience), left)
 }
 
-// placeAuthorities puts certificates of the stack's own where the download finds them.
+// placeAuthorities puts the stack's certificates into the download's directory.
 func (f *Fetcher) placeAuthorities(dir string) error {
 	for _, a := range f.Authorities {
 		for name, text := range a.files() {
@@ -104,7 +102,7 @@ func (f *Fetcher) placeAuthorities(dir string) error {
 	return nil
 }
 
-// command is a call of the tool, or of another program, in the sandbox.
+// command returns a sandboxed call of the tool or another program.
 func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call ...string) (cmd *exec.Cmd, out, errs *Bounded, err error) {
 	user := 0
 	if f.Walls.Users {
@@ -141,7 +139,7 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 	return cmd, out, errs, nil
 }
 
-// problem is what the tool said, without secrets.
+// problem is the tool's error, masked.
 func (f *Fetcher) problem(out, errs *Bounded, ended error) string {
 	var stream plan.Stream
 	for line := range bytes.Lines(out.Bytes()) {
@@ -155,25 +153,25 @@ func (f *Fetcher) problem(out, errs *Bounded, ended error) string {
 	return f.Mask.Text(cmp.Or(text, ended.Error()))
 }
 
-// Authority is a variable of the environment that names certificates in the stack's own directories.
+// Authority is an environment variable that names certificates in the stack's own directories.
 type Authority struct {
 	Name string `json:"name"`
-	// Files are the certificates by their names, Dir says that the variable names a directory.
+	// Files are the certificates by name. Dir is true if the variable names a directory.
 	Files map[string][]byte `json:"files"`
 	Dir   bool              `json:"dir,omitempty"`
 }
 
 const (
-	// AuthorityPrefix begins the names of the variables that name certificates: SSL_CERT_FILE and SSL_CERT_DIR.
+	// AuthorityPrefix matches SSL_CERT_FILE and SSL_CERT_DIR.
 	AuthorityPrefix = "SSL_CERT_"
-	// What is taken of a stack's certificates: more than any authority has.
+	// Limits for a stack's certificates.
 	MaxCertificates     = 500
 	MaxCertificateBytes = 4 << 20
-	// authoritiesDir is where they are in the directory of a download.
+	// authoritiesDir has the certificates in a download's directory.
 	authoritiesDir = "authorities"
 )
 
-// files are the certificates as files of a download's directory.
+// files returns the certificates by path in a download's directory.
 func (a Authority) files() map[string][]byte {
 	files := make(map[string][]byte, len(a.Files))
 	for name, text := range a.Files {
@@ -182,7 +180,7 @@ func (a Authority) files() map[string][]byte {
 	return files
 }
 
-// variable is the one that names them there.
+// variable returns the environment variable for a download.
 func (a Authority) variable(dir string) string {
 	name := path.Join(authoritiesDir, a.Name)
 	if !a.Dir {
@@ -191,8 +189,8 @@ func (a Authority) variable(dir string) string {
 	return a.Name + "=" + filepath.Join(dir, filepath.FromSlash(name))
 }
 
-// Bounded keeps what it is given up to its limit and drops the rest: the process that writes must not die of that. It
-// is no bytes.Buffer, whose other ways to be written to know no limit.
+// Bounded keeps output up to its limit and drops the rest, so that the writer does not fail. It
+// does not embed bytes.Buffer, whose other methods would bypass the limit.
 type Bounded struct {
 	text  bytes.Buffer
 	Limit int64
@@ -206,5 +204,5 @@ func (b *Bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes is what was kept.
+// Bytes returns the kept output.
 func (b *Bounded) Bytes() []byte { return b.text.Bytes() }

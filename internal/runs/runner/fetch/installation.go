@@ -20,19 +20,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// fetchNames begin the names of the environment that have to do with where providers come from and who is trusted there:
-// credentials of registries, proxies, certificates, how strict the tool is. The rest is for providers at work, and does not
-// reach the process that downloads them.
+// fetchNames are prefixes of the variables that affect downloads: registry credentials, proxies,
+// certificates, verification. Downloads do not get the others.
 var fetchNames = []string{"TF_TOKEN_", "OPENTOFU_", "TOFU_", "TF_REGISTRY_", "TF_PROVIDER_DOWNLOAD_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
-// ownNames and ownFiles are settings and files of the tool's own that are left to it: it may find credentials or whole
-// providers by them, in places that only the stack's own directory has, or be told to install in another way.
+// OwnNames and OwnFiles may contain credentials or providers that only the stack's own directory
+// has, or change the installation. They are left to the tool.
 var (
 	OwnNames = []string{"XDG_CONFIG_", "XDG_DATA_", "TF_REATTACH_PROVIDERS", "TF_PLUGIN_CACHE_"}
 	OwnFiles = []string{".terraform", ".tofu", ".config/opentofu", ".config/terraform", ".local/share/opentofu", ".local/share/terraform"}
 )
 
-// Environment is what of a stack's environment the download of its providers needs.
+// Environment is the part of a stack's environment that provider downloads need.
 func Environment(spec *run.Spec) []run.EnvVar {
 	var env []run.EnvVar
 	for _, e := range spec.Env {
@@ -44,16 +43,16 @@ func Environment(spec *run.Spec) []run.EnvVar {
 	return env
 }
 
-// HasAnyPrefix reports whether a text begins with one of the prefixes.
+// HasAnyPrefix reports whether s begins with one of the prefixes.
 func HasAnyPrefix(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// MaxUnderstood keeps the parser, which calls itself for every level of what it reads, within its stack.
+// MaxUnderstood limits the recursion of the parser.
 const MaxUnderstood = 16 << 10
 
-// Understood says whether a stack's own file leaves it to others where providers come from, or names registries and
-// mirrors on a network only. Whatever is on the machine already needs no store, and what is under development no copy.
+// Understood reports whether a CLI configuration installs providers, if at all, from a network
+// only. Local ones need no store.
 func Understood(config []byte) bool {
 	if len(config) > MaxUnderstood {
 		return false
@@ -91,13 +90,13 @@ func isJSON(config []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
-// Origin is a directory that certain providers are taken from.
+// Origin is a directory with certain providers.
 type Origin struct {
 	Dir       string
 	Providers []string
 }
 
-// filesystemMirrors writes the methods for places; empty ones are left out.
+// filesystemMirrors writes a block for each place that is not empty.
 func filesystemMirrors(places []Origin) (blocks string, all []string) {
 	for _, p := range places {
 		if len(p.Providers) == 0 {
@@ -117,8 +116,8 @@ func quotedList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// PlacedConfig is the tool's configuration for a run whose providers are in these places; others are looked for as ever. With
-// all of them there, nobody else is asked.
+// PlacedConfig returns the CLI configuration for providers in these places. If complete, the
+// stack's own installation methods are dropped.
 func PlacedConfig(own []byte, places []Origin, complete bool) ([]byte, error) {
 	blocks, all := filesystemMirrors(places)
 	switch {
@@ -131,15 +130,15 @@ func PlacedConfig(own []byte, places []Origin, complete bool) ([]byte, error) {
 	return withInstallation(own, blocks, rest, !complete)
 }
 
-// withInstallation puts methods of installation before those of a stack's own file, which may also go, or before what is to
-// be done without such.
+// withInstallation inserts installation methods before the stack's own ones, which keepOwn keeps,
+// or else before otherwise.
 func withInstallation(own []byte, first, otherwise string, keepOwn bool) ([]byte, error) {
 	if len(own) == 0 {
 		return []byte("disable_checkpoint = true\nprovider_installation {\n" + first + otherwise + "}\n"), nil
 	}
 	file, diags := hclwrite.ParseConfig(own, workspace.CLIConfigName, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it is not as the tool expects it")
+		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it is not valid HCL")
 	}
 	for _, block := range file.Body().Blocks() {
 		if block.Type() == "provider_installation" {
@@ -152,8 +151,7 @@ func withInstallation(own []byte, first, otherwise string, keepOwn bool) ([]byte
 	return fmt.Appendf(file.Bytes(), "\nprovider_installation {\n%s%s}\n", first, otherwise), nil
 }
 
-// fetchConfig is the tool's configuration for a download: it takes what is in the mirror, if any, and knows what others
-// have as well.
+// fetchConfig is the CLI configuration for a download, which prefers the mirror, if any.
 func fetchConfig(own []byte, mirror string, a providers.Address) ([]byte, error) {
 	first := ""
 	if mirror != "" {
@@ -169,7 +167,7 @@ func fetchConfig(own []byte, mirror string, a providers.Address) ([]byte, error)
 	return withInstallation(own, first, "  direct {}\n", true)
 }
 
-// hclString quotes a text for HCL.
+// hclString quotes a string for HCL.
 func hclString(s string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
 }

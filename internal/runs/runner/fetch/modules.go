@@ -23,10 +23,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// maxModuleFetch is how long the download of a module, and of those it calls, may take.
+// maxModuleFetch limits the download of a module and those that it calls.
 const maxModuleFetch = 10 * time.Minute
 
-// Module has the tool fetch a module where nothing of the stack is but its credentials.
+// Module makes the tool download a module, with nothing of the stack but its credentials.
 func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, files []run.File) ([]modules.Found, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxModuleFetch, fmt.Errorf("the download took longer than %s", maxModuleFetch))
 	defer cancel()
@@ -39,7 +39,7 @@ func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, fil
 	return f.fetchedModules(dir)
 }
 
-// Run runs a program that downloads, and returns its output.
+// Run runs a download program and returns its output.
 func (f *Fetcher) Run(ctx context.Context, dir, program string, call ...string) ([]byte, error) {
 	return f.run(ctx, dir, "", program, call...)
 }
@@ -104,10 +104,10 @@ func (f *Fetcher) writeCall(dir string, call modules.Call) error {
 	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(program+"}\n"), 0o600)
 }
 
-// fetchedKey is what the module is called by that is fetched.
+// fetchedKey is the name of the call.
 const fetchedKey = "m"
 
-// fetchedModules reads what the tool has fetched.
+// fetchedModules reads the tool's list of modules.
 func (f *Fetcher) fetchedModules(dir string) ([]modules.Found, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *Fetcher) fetchedModules(dir string) ([]modules.Found, error) {
 	}
 	found := list.Found(root.FS(), f.Tool.Name)
 	if len(found) == 0 {
-		return nil, errors.New("the tool has fetched it to where modules do not belong")
+		return nil, errors.New("the tool placed the module outside of its modules directory")
 	}
 	return found, nil
 }

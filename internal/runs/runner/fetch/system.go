@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
-// What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
-// here: it would show every process' environment.
+// Paths that every tofu may use; the sandbox ignores missing ones. /proc is not included: it shows
+// the environment of every process.
 var (
 	SystemExecutable = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/run/current-system"}
 	SystemReadable   = []string{
@@ -30,24 +30,23 @@ var (
 	SystemWritable = []string{"/dev/null", "/dev/full"}
 )
 
-// Downloads for the stores run outside of the run: with the machine's network, and not measured. So they must not run what the
-// stack's author wrote. git and ssh start programs that variables and files name, under more and more names; a stack that has
-// others than these gets its modules by its own init.
+// Downloads run outside of the run, with network and unmetered, so they must not run the stack's
+// programs. Git and ssh start programs for more and more settings; only known harmless ones pass.
 
 var (
-	// gitNames begin the names that git, ssh and curl take settings from.
+	// gitNames are prefixes of the settings of git, ssh and curl.
 	gitNames = []string{"GIT_", "SSH_", "NETRC", "CURL_"}
-	// harmlessNames are those that name no program, and no file that may.
+	// harmlessNames cannot make git run a program.
 	harmlessNames = []string{
 		"GIT_TERMINAL_PROMPT", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_HTTP_USER_AGENT",
 		"GIT_HTTP_LOW_SPEED_LIMIT", "GIT_HTTP_LOW_SPEED_TIME", "GIT_SSL_NO_VERIFY", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "NETRC",
 	}
 )
 
-// IsHarmless says whether a variable tells git where modules come from, and cannot have it run a program.
+// IsHarmless reports whether a variable cannot make git run a program.
 func IsHarmless(name string) bool { return slices.Contains(harmlessNames, name) }
 
-// isHarmlessFile says whether a file of the home directory has credentials, and cannot have git or ssh run a program.
+// isHarmlessFile reports whether a home file has credentials only.
 func isHarmlessFile(name string) bool {
 	if name = path.Clean(name); name == ".netrc" || name == ".ssh/known_hosts" || name == ".ssh/known_hosts2" {
 		return true
@@ -56,22 +55,22 @@ func isHarmlessFile(name string) bool {
 	return isKey && !strings.Contains(key, "/")
 }
 
-// StartsPrograms says which of a stack's variables and files may have a download run a program; empty when none does.
+// StartsPrograms returns the variable or file that may make a download run a program, if any.
 func StartsPrograms(env []run.EnvVar, home []run.File) string {
 	for _, e := range env {
 		if HasAnyPrefix(strings.ToUpper(e.Name), gitNames) && !IsHarmless(e.Name) {
-			return "the environment has " + e.Name + ", by which git or ssh may run programs"
+			return "the environment has " + e.Name + ", which may make git or ssh run programs"
 		}
 	}
 	for _, f := range home {
 		if !isHarmlessFile(f.Path) {
-			return "the home directory has " + f.Path + ", by which git, ssh or tofu may run programs"
+			return "the home directory has " + f.Path + ", which may make git, ssh or tofu run programs"
 		}
 	}
 	return ""
 }
 
-// LeftPatience is how long it is tried to end what a program left running.
+// LeftPatience limits the attempt to end leftover processes.
 const LeftPatience = 10 * time.Second
 
 // SystemProgram finds a program of the machine that every tofu may run.

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Cache keeps the latest inits, by what they depend on.
+// Cache keeps the latest inits by key.
 type Cache struct {
 	mu    sync.Mutex
 	byKey map[string]*Init
@@ -31,7 +31,7 @@ type Cache struct {
 // New returns an empty cache.
 func New() *Cache { return &Cache{byKey: map[string]*Init{}} }
 
-// How much is kept: an init of a large program leaves some 20 KiB.
+// Limits; a large program's init takes about 20 KiB.
 const (
 	maxKeptInits   = 512
 	maxKeptBytes   = 16 << 20
@@ -39,14 +39,14 @@ const (
 	maxKeptEntries = 1000
 )
 
-// Get returns what is kept for the key; nil if nothing is.
+// Get returns the init of a key, or nil.
 func (k *Cache) Get(key string) *Init {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.byKey[key]
 }
 
-// Put keeps an init in place of an earlier one of the key, and drops the oldest ones beyond the limits.
+// Put replaces the init of a key, and drops the oldest ones beyond the limits.
 func (k *Cache) Put(key string, kept *Init) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +57,7 @@ func (k *Cache) Put(key string, kept *Init) {
 	}
 }
 
-// Drop forgets what is kept for the key.
+// Drop removes the init of a key.
 func (k *Cache) Drop(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,28 +79,21 @@ func (k *Cache) dropLocked(key string) {
 	}
 }
 
-// What init leaves follows from little: the tool, how it is configured, the lock file, which providers there are to
-// choose from, and what the modules say they need. Stacks by the hundred agree in all of that. So what one init left is
-// kept, in memory, and put into the working directories of the others, which saves them the process.
-//
-// Kept is only what is known to be all there is: a module whose requirements are plain to see, modules of its own source
-// alone, and providers that are links into the mirror. Where anything else is found init runs as ever.
-
-// Init is what init left, relative to the root module.
+// Init is the result of init, relative to the root module.
 type Init struct {
 	lockFile    []byte
 	hasLockFile bool
 	files       map[string][]byte
-	// links are the providers: where they are, by their place below the root module.
+	// links are the providers' link targets, by path below the root module.
 	links map[string]string
-	// stamps are what the mirror held of those providers then.
+	// stamps are the states of these targets in the mirror.
 	stamps map[string]string
-	// Warnings are what there was to say about the lock file.
+	// Warnings are init's warnings about the lock file.
 	Warnings []string
 	size     int
 }
 
-// Current reports whether the mirror still has what it had.
+// Current reports whether the mirror is unchanged.
 func (k *Init) Current() bool {
 	for dir, stamp := range k.stamps {
 		if now, err := stampOf(dir); err != nil || now != stamp {
@@ -110,7 +103,7 @@ func (k *Init) Current() bool {
 	return true
 }
 
-// Place puts what init left into a working directory.
+// Place puts the result into a working directory.
 func (k *Init) Place(w *workspace.Workspace) error {
 	if err := w.Remove(workspace.DataDirTF); err != nil {
 		return err
@@ -131,7 +124,7 @@ func (k *Init) Place(w *workspace.Workspace) error {
 			return fault.New(fault.DiskClass(err), "link the provider %s: %w", name, err)
 		}
 	}
-	if len(k.files)+len(k.links) == 0 { // its being there says that init was done
+	if len(k.files)+len(k.links) == 0 { // tofu takes it for initialized
 		if err := makeParent(w, workspace.DataDirTF+"/any"); err != nil {
 			return err
 		}
@@ -149,13 +142,13 @@ func makeParent(w *workspace.Workspace, name string) error {
 	return nil
 }
 
-// Read reads what init left; nil when that is more than is understood here.
+// Read reads the result of init; nil if it contains anything unknown.
 func Read(w *workspace.Workspace, mirrors []string) *Init {
 	kept := &Init{files: map[string][]byte{}, links: map[string]string{}, stamps: map[string]string{}}
 	entries := 0
 	err := fs.WalkDir(w.Root.FS(), w.InModule(workspace.DataDirTF), func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // nothing was needed
+			return nil // init needed nothing
 		}
 		if entries++; err != nil || entries > maxKeptEntries {
 			return errors.Join(err, errors.New("too much"))
@@ -170,12 +163,12 @@ func Read(w *workspace.Workspace, mirrors []string) *Init {
 			content, err := w.Read(name, maxKeptOne)
 			kept.files[inside], kept.size = content, kept.size+len(content)
 			return err
-		case strings.HasPrefix(inside, workspace.ProvidersTF) && strings.HasSuffix(inside, ".lock"): // beside each link; it is empty
+		case strings.HasPrefix(inside, workspace.ProvidersTF) && strings.HasSuffix(inside, ".lock"): // empty, beside each link
 			content, err := w.Read(name, 0)
 			kept.files[inside] = content
 			return err
 		}
-		return fmt.Errorf("%s is there, too", inside)
+		return fmt.Errorf("unknown file %s", inside)
 	})
 	if err != nil {
 		return nil
@@ -191,8 +184,7 @@ func Read(w *workspace.Workspace, mirrors []string) *Init {
 	return kept
 }
 
-// takeLink keeps the link to a provider, .terraform/providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM, which must be of a
-// mirror.
+// takeLink adds a provider link, .terraform/providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM.
 func (k *Init) takeLink(w *workspace.Workspace, name string, mirrors []string) error {
 	target, err := w.Root.Readlink(w.InModule(name))
 	if err != nil {
@@ -213,8 +205,7 @@ func (k *Init) takeLink(w *workspace.Workspace, name string, mirrors []string) e
 	return fmt.Errorf("%s is not from a mirror", name)
 }
 
-// stampOf changes when the mirror offers something else of a provider than before: the versions that there are to choose
-// from, and the files of the one that was chosen.
+// stampOf changes with the mirror's versions of a provider, and the files of the linked one.
 func stampOf(target string) (string, error) {
 	hash := sha256.New()
 	version := filepath.Dir(target)

@@ -29,8 +29,8 @@ func (s *Step) bringsLockFile() bool {
 	return mapped || s.site.Space.Record.HasLockFile
 }
 
-// freshLockFile puts the lock file for init in place: that of the run's files, else that of the source, else
-// the recorded one.
+// freshLockFile puts the lock file for init in place: from the run's files, the source, or the
+// recorded one.
 func (s *Step) freshLockFile() error {
 	w := s.site.Space
 	if text, mapped := s.mappedLockFile(); mapped {

@@ -34,21 +34,20 @@ type moduleStep struct {
 	site      *execution.Site
 	program   *supervisor.Supervisor
 	downloads *downloads
-	// used is what the run has from the store.
+	// used is what the run uses of the store.
 	used moduleUse
 }
 
-// Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
-// init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
-// nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
+// The store downloads a remote module once per source, version and credentials, for all stacks.
+// Placed and listed as the tool does it, it leaves init nothing to download. Init gets the rest.
 
-// moduleUse is what a job has from the store of modules.
+// moduleUse is what a job uses of the module store.
 type moduleUse struct {
-	// placed is true when modules were put in place, complete when these are all that the program calls.
+	// placed is true if modules are in place, complete if these are all that the program calls.
 	placed, complete bool
 }
 
-// moduleWalk puts together what a program calls.
+// moduleWalk collects the modules that a program calls.
 type moduleWalk struct {
 	step   *moduleStep
 	scope  *modules.Scope
@@ -56,25 +55,25 @@ type moduleWalk struct {
 	fetch  *fetch.Fetcher
 	// root is the root module, relative to the source.
 	root string
-	// after is when the stack got its modules the last time: what it asks for now is to be newer.
+	// after is when the stack last got its modules; an upgrade asks for newer ones.
 	after time.Time
-	// had is what the stack got before and keeps, got what it gets, by calls.
+	// had is what the stack got before and keeps, got what it gets now, by call.
 	had, got map[string]modules.Answer
 
 	list []modules.Installed
-	// packages says which package is in which place.
+	// packages lists the package of each place.
 	packages         []string
 	calls            int
 	bytes            int64
 	hits, downloaded int
 	closure          *modules.ClosureReader
-	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
+	// elsewhere is true once a remote module was called. why is the reason to leave some to init.
 	elsewhere bool
 	why       string
 }
 
-// placeModules puts the modules that the program calls in place. A stack that has some already keeps them, and gets the same
-// ones again after a commit, until newer ones are to be looked for.
+// placeModules puts the called modules in place. A stack keeps those it has, also after a commit,
+// until an upgrade.
 func (m *moduleStep) placeModules(ctx context.Context) error {
 	m.used = moduleUse{}
 	scope, fetcher, why := m.moduleScope()
@@ -110,7 +109,7 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	return walk.finish()
 }
 
-// moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
+// moduleFailure converts an error into a failure of the run.
 func (m *moduleStep) moduleFailure(err error) error {
 	if reason := m.run.Stop.Asked(); reason != "" && errors.Is(err, context.Canceled) {
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
@@ -118,13 +117,13 @@ func (m *moduleStep) moduleFailure(err error) error {
 	return fault.New(fault.DiskClass(err), "put the modules in place: %w", err)
 }
 
-// listsModules tells whether the tool has made a list of modules before.
+// listsModules reports whether the tool has listed modules before.
 func (m *moduleStep) listsModules() bool {
 	_, err := m.site.Space.Root.Lstat(m.site.Space.InModule(workspace.ManifestTF))
 	return err == nil
 }
 
-// visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
+// visit adds the calls of the module at key, which is in dir, of the package in pkg.
 func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
 	if pkg != "." {
 		if err := m.closure.Module(ctx, dir); err != nil {
@@ -160,7 +159,7 @@ func (m *moduleWalk) leave(format string, args ...any) {
 	}
 }
 
-// local takes in a module of the same package as the one that calls it.
+// local adds a module of the caller's package.
 func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call module.Call, depth int) error {
 	inner := path.Join(dir, call.Source)
 	if !fs.ValidPath(inner) || strings.ContainsAny(call.Source, "?\\\x00") || pkg != "." && inner != pkg && !strings.HasPrefix(inner, pkg+"/") {
@@ -175,7 +174,7 @@ func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call mod
 	return m.visit(ctx, inner, pkg, place, depth+1)
 }
 
-// remote takes in a module from elsewhere.
+// remote adds a module from elsewhere.
 func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
 	if !m.elsewhere {
 		m.elsewhere = true
@@ -185,7 +184,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	}
 	call := modules.Call{Tool: m.step.site.Space.Tool.Name, Source: written.Source, Version: written.Version}
 	if !call.Suits() {
-		m.leave("the module %q comes from where the store does not go", place)
+		m.leave("the store does not support the source of the module %q", place)
 		return nil
 	}
 	got, err := m.place(ctx, call, workspace.ModulesTF+"/"+place)
@@ -217,11 +216,11 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
 }
 
-// clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
+// clear makes room for modules. It reports false if, say, a link of the source is in the way.
 func (m *moduleWalk) clear() bool {
 	w := m.step.site.Space
 	if info, err := w.Root.Lstat(w.InModule(workspace.DataDirTF)); err == nil && !info.IsDir() {
-		m.leave("%s is no directory", workspace.DataDirTF)
+		m.leave("%s is not a directory", workspace.DataDirTF)
 		return false
 	}
 	if err := errors.Join(w.Remove(workspace.ModulesTF), w.Root.MkdirAll(w.InModule(workspace.ModulesTF), 0o755)); err != nil {
@@ -231,7 +230,7 @@ func (m *moduleWalk) clear() bool {
 	return true
 }
 
-// place gets a module and puts it in its place. One that was damaged in the store is fetched again.
+// place puts a module in place, and fetches it again if the stored one is damaged.
 func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (*modules.Module, error) {
 	const attempts = 2
 	var problem error
@@ -260,7 +259,7 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 	return nil, problem
 }
 
-// finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
+// finish writes the list. An upgrade gets all modules or none from the store.
 func (m *moduleWalk) finish() error {
 	w := m.step.site.Space
 	if m.why != "" {
@@ -301,8 +300,8 @@ func (m *moduleWalk) finish() error {
 	return nil
 }
 
-// sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
-// a plan, least of all what is to destroy something.
+// sameModules reports whether a run that plans only if modules changed may end without a plan. Runs
+// that destroy always plan.
 func (m *moduleStep) sameModules() bool {
 	s, known := &m.run.Spec, m.site.Space.Record.Known
 	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
@@ -312,11 +311,11 @@ func (m *moduleStep) sameModules() bool {
 // withdrawModules undoes what placeModules did.
 func (m *moduleStep) withdrawModules() error {
 	m.used, m.site.Space.Record.Known = moduleUse{}, nil
-	m.run.Log.Note("Init: again, without the modules that the store has")
+	m.run.Log.Note("Init: again, without the module store")
 	return m.site.Space.Remove(workspace.ModulesTF)
 }
 
-// tellModules says in the result what is known of the modules from elsewhere, if they are still those that were looked into.
+// tellModules reports the findings about remote modules, unless the modules have changed since.
 func (s *Step) tellModules() {
 	known := s.site.Space.Record.Known
 	if known != nil && known.List != listedModules(s.site.Space) {
@@ -335,7 +334,7 @@ func (s *Step) tellModules() {
 	s.run.Result.Modules = &told
 }
 
-// listedModules is the digest of the tool's list of modules, in whatever order; empty when there is none.
+// listedModules is the digest of the tool's module list, in any order; empty without one.
 func listedModules(w *workspace.Workspace) string {
 	text, err := w.Read(w.InModule(workspace.ManifestTF), modules.MaxListBytes)
 	var list modules.List

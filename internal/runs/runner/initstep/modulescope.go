@@ -19,13 +19,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 )
 
-// A branch that has not moved leads to the module that is in the store already. So a module from git is kept by the commit that
-// its repository had, and the repository is asked for that, which takes one exchange, before it is cloned again.
+// The store keeps git modules by commit, so ls-remote replaces a clone if a branch has not moved.
 
-// maxResolve is how long that question may take.
+// maxResolve limits that request.
 const maxResolve = time.Minute
 
-// moduleResolver asks git repositories where nothing of the stack is but its credentials.
+// moduleResolver asks git repositories, with nothing of the stack but its credentials.
 func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 	files := m.homeFiles()
 	return func(ctx context.Context, dir string, a modules.Answer) (string, error) {
@@ -50,9 +49,9 @@ func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 	}
 }
 
-// moduleScope is the part of the store of modules that a run's come from and go to, and what of the stack's environment and
-// certificates their download needs; nil without a store, or when the stack has the tool look in places of its own or may have
-// it run programs; then why says what is in the way. Whatever a download can see of a stack is in the scope's name.
+// moduleScope returns the run's part of the module store, named by everything of the stack that a
+// download can see, and a fetcher. It returns nil without a store or if the stack has its own
+// locations; why is set if git could run programs of the stack.
 func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why string) {
 	if m.run.Modules == nil || len(m.run.Spec.CLIConfig) > fetch.MaxUnderstood {
 		return nil, nil, ""
@@ -74,7 +73,7 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 	if unreadable != "" {
 		return nil, nil, ""
 	}
-	// A file of the stack's own directory is nowhere else.
+	// A download cannot read a file in the working directory.
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, m.run.Opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
@@ -91,7 +90,7 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 	return m.run.Modules.Scope(hex.EncodeToString(sum[:])), f, ""
 }
 
-// homeFiles are the files that come with the run for its home directory, where git and others look for credentials.
+// homeFiles are the run's files for its home directory, where git and others find credentials.
 func (m *moduleStep) homeFiles() []run.File {
 	var files []run.File
 	for _, f := range m.run.Spec.Files {
@@ -103,8 +102,7 @@ func (m *moduleStep) homeFiles() []run.File {
 	return files
 }
 
-// moduleFetcher has the tool fetch a module. It goes on for other runs that wait for the same when the one that began it
-// has ended, so that it has nothing of that one's working directory.
+// moduleFetcher downloads with the tool. It uses no working directory, and may outlive its run.
 func (m *moduleStep) moduleFetcher(f *fetch.Fetcher, call modules.Call) modules.Fetcher {
 	files := m.homeFiles()
 	return func(ctx context.Context, dir string) ([]modules.Found, error) {

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// providerStep has providers in the provider store, and offers them to init.
+// providerStep gets providers from the provider store, and offers them to init.
 type providerStep struct {
 	run       *execution.Run
 	site      *execution.Site
@@ -36,23 +36,23 @@ type providerStep struct {
 	providing providing
 }
 
-// providing is what a job has from the store of providers.
+// providing is what a job uses of the provider store.
 type providing struct {
-	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
+	// plainConfig is the CLI configuration without the store; nil if that is in place.
 	plainConfig []byte
-	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
+	// openConfig is the current one plus the stack's own installation methods; nil if it has none.
 	openConfig []byte
-	// before is the lock file that was in place, when there was one.
+	// before is the original lock file, if there was one.
 	before   []byte
 	packages []*providers.Package
-	// complete is true when these are all providers that the program needs: init has nothing to look for then.
+	// complete is true if the program needs no other providers, so init need not search.
 	complete bool
-	// chosen is true when the version of one of them was chosen here, and not by a lock file.
+	// chosen is true if this step, not a lock file, chose the version of a provider.
 	chosen bool
 }
 
-// keepProviders holds the packages of the store that an earlier init has linked to. It reports false when one of them is
-// gone: then init has to run again.
+// keepProviders holds the store packages that an earlier init linked. It reports false if one is
+// gone, so that init runs again.
 func (s *providerStep) keepProviders() bool {
 	scope := s.downloads.providerScope()
 	for _, target := range workspace.LinksBelow(s.site.Space.Root.Root, s.site.Space.Module) {
@@ -74,8 +74,8 @@ func (s *providerStep) keepProviders() bool {
 	return true
 }
 
-// provide has the providers that the program needs in the store, and lets init take them from there: the configuration
-// names the store, the lock file says which package of which version. What cannot be told before is left to init.
+// provide gets the providers that the program needs into the store. The CLI configuration then
+// names the store, and the lock file each package. Init gets everything unknown.
 func (s *providerStep) provide(ctx context.Context) error {
 	scope := s.downloads.providerScope()
 	if scope == nil {
@@ -86,7 +86,7 @@ func (s *providerStep) provide(ctx context.Context) error {
 	if !ok || s.bringsProviders() {
 		return nil
 	}
-	if s.run.Spec.Upgrade && !s.modules.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
+	if s.run.Spec.Upgrade && !s.modules.used.complete { // init does not upgrade modules if all providers are here
 		if err := s.site.Space.Remove(workspace.DataDirTF + "/modules"); err != nil {
 			return err
 		}
@@ -109,17 +109,17 @@ func (s *providerStep) provide(ctx context.Context) error {
 	return s.offerProviders(scope, &lock, got)
 }
 
-// sayWithoutStore says why what the stack needs is downloaded for it alone.
+// sayWithoutStore logs why the stack cannot share downloads.
 func (s *providerStep) sayWithoutStore() {
 	if s.downloads.scoped.why != "" {
 		s.run.Log.Note("Providers and modules that are not here yet are downloaded for this stack alone: %s", s.downloads.scoped.why)
 	}
 }
 
-// maxWants is how many providers a program can have that are asked for one by one. No honest one has as many.
+// maxWants limits the providers of a program; with more, init gets them.
 const maxWants = 100
 
-// readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
+// readLockFile reads the lock file for init. The tool reports an invalid one.
 func (s *providerStep) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
 	text, err := s.site.Space.Read(s.site.Space.InModule(workspace.LockFileTF), workspace.MaxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func (s *providerStep) readLockFile() (lock providers.LockFile, text []byte, ok 
 	return lock, text, err == nil
 }
 
-// providerNeeds reads what the program needs. Modules from elsewhere are fetched first: they have needs, too.
+// providerNeeds reads what the program needs, after fetching remote modules, which have needs too.
 func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
 	needs, err := s.readProviders()
 	if err != nil || !needs.Remote {
@@ -147,7 +147,7 @@ func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds,
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return needs, err
 	}
-	if err != nil { // init says what is wrong
+	if err != nil { // init reports the error
 		return needs, nil
 	}
 	return s.readProviders()
@@ -164,13 +164,13 @@ func (s *providerStep) readProviders() (module.ProviderNeeds, error) {
 	return module.ReadProviders(source.FS(), cmp.Or(dir, "."), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}), nil
 }
 
-// wish is what to ask the store for. Without an optional one init does as well.
+// wish is a provider to get from the store. Init does not need an optional one.
 type wish struct {
 	providers.Want
 	optional bool
 }
 
-// providerWants says what to ask the store for, and whether that is all there is to be installed.
+// providerWants returns the providers to get, and whether these are all.
 func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers.LockFile) (wants []wish, complete bool, err error) {
 	mirrors, err := s.downloads.machineMirrors()
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers
 		constraints[a] = append(constraints[a], list...)
 	}
 	needed := maps.Clone(constraints)
-	if needs.Unclear != "" { // what the last init found out counts as well
+	if needs.Unclear != "" { // also use what the last init locked
 		for _, l := range lock.Locks {
 			if _, known := constraints[l.Address]; !known {
 				constraints[l.Address] = nil // any version
@@ -198,7 +198,7 @@ func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers
 	}
 	for _, a := range slices.SortedFunc(maps.Keys(constraints), func(a, b providers.Address) int { return strings.Compare(a.String(), b.String()) }) {
 		if slices.Contains(mirror, a.String()) {
-			continue // the mirror has the first word, and which version it is the tool sees there
+			continue // the tool takes it from the mirror, and chooses the version
 		}
 		_, sure := needed[a]
 		want := wish{providers.Want{Address: a}, !sure}
@@ -223,7 +223,7 @@ func (s *providerStep) providerWants(needs module.ProviderNeeds, lock *providers
 	return wants, complete && !slices.ContainsFunc(mirror, func(m string) bool { return mirrorServes(constraints, m) }), nil
 }
 
-// mirrorServes says whether a provider of the mirror is one that is needed: then init chooses its version.
+// mirrorServes reports whether the program needs this provider; init chooses its version.
 func mirrorServes(needed map[providers.Address][]string, name string) bool {
 	for a := range needed {
 		if a.String() == name {
@@ -233,14 +233,13 @@ func mirrorServes(needed map[providers.Address][]string, name string) bool {
 	return false
 }
 
-// systemMirrors are where tools look for providers that the machine's owner has put in place, unless they are told where to
-// look.
+// systemMirrors are the tools' implied mirrors of the machine, without a configured installation.
 var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins"}
 
-// ownMirrors are where they look in the stack's own directories.
+// ownMirrors are the implied mirrors in the stack's own directories.
 var ownMirrors = []string{"terraform.d/plugins", workspace.HomeDir + "/.terraform.d/plugins", workspace.HomeDir + "/.local/share/terraform", workspace.HomeDir + "/.local/share/opentofu"}
 
-// bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
+// bringsProviders reports whether the tool finds providers in the stack's own directories.
 func (s *providerStep) bringsProviders() bool {
 	if len(s.run.Spec.CLIConfig) > 0 && fetch.InstallsProviders(s.run.Spec.CLIConfig) {
 		return false
@@ -256,8 +255,7 @@ func (s *providerStep) bringsProviders() bool {
 	return false
 }
 
-// machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
-// Yuba's, the tool is told where to look, and the system's count no longer.
+// machineMirrors are the machine's mirrors. Yuba's mirror, unless empty, replaces the system's.
 func (d *downloads) machineMirrors() ([]fetch.Origin, error) {
 	if len(d.run.Spec.CLIConfig) > 0 && fetch.InstallsProviders(d.run.Spec.CLIConfig) {
 		return nil, nil
@@ -285,10 +283,10 @@ func allProviders(origins []fetch.Origin) []string {
 	return all
 }
 
-// parallelFetches is how many providers of one program are waited for at a time.
+// parallelFetches limits the providers that a program gets at a time.
 const parallelFetches = 4
 
-// getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
+// getProviders gets the providers from the store, without those that the tool finds on the machine.
 func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
 	waiting, cancel := s.run.Stop.Until(ctx)
 	defer cancel()
@@ -308,7 +306,7 @@ func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope,
 	for _, g := range all {
 		if g.Package != nil {
 			got = append(got, g)
-			s.providing.packages = append(s.providing.packages, g.Package) // released with the job, whatever becomes of it
+			s.providing.packages = append(s.providing.packages, g.Package) // released with the job
 		}
 	}
 	for i, err := range problems {
@@ -320,7 +318,7 @@ func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope,
 	return got, nil
 }
 
-// getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
+// getProvider gets a provider. If listing its versions fails, it falls back to the last one used.
 func (s *providerStep) getProvider(ctx context.Context, scope *providers.Scope, want providers.Want, fetch providers.Fetcher) (providers.Got, error) {
 	got, err := scope.Get(ctx, want, fetch)
 	var mismatch *providers.MismatchError
@@ -335,7 +333,7 @@ func (s *providerStep) getProvider(ctx context.Context, scope *providers.Scope, 
 	return providers.Got{Package: last}, nil
 }
 
-// providerFailure says what went wrong, in terms of runs.
+// providerFailure converts an error into a failure of the run.
 func (s *providerStep) providerFailure(ctx context.Context, want providers.Want, err error) error {
 	if reason := s.run.Stop.Asked(); reason != "" && errors.Is(err, context.Canceled) {
 		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
@@ -358,7 +356,7 @@ func (s *providerStep) providerFailure(ctx context.Context, want providers.Want,
 	return fault.New(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
 }
 
-// tellProviders says in log and result where the providers came from.
+// tellProviders reports in log and result where the providers came from.
 func (s *providerStep) tellProviders(got []providers.Got) {
 	if len(got) == 0 {
 		return
@@ -386,7 +384,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
 }
 
-// offerProviders puts lock file and configuration in place.
+// offerProviders puts lock file and CLI configuration in place.
 func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
 	w := s.site.Space
 	if len(got) == 0 {
@@ -432,7 +430,7 @@ func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.Lo
 	return w.Write(workspace.CLIConfigName, config)
 }
 
-// forgetCopy removes what an earlier init downloaded into the working directory: the tool would go on with it.
+// forgetCopy removes an earlier download from the working directory, which the tool would prefer.
 func forgetCopy(w *workspace.Workspace, scope *providers.Scope, p *providers.Package) error {
 	relative, err := filepath.Rel(scope.Mirror(), p.Dir)
 	if err != nil {
@@ -440,13 +438,13 @@ func forgetCopy(w *workspace.Workspace, scope *providers.Scope, p *providers.Pac
 	}
 	name := w.InModule(workspace.ProvidersTF + filepath.ToSlash(relative))
 	if info, err := w.Root.Lstat(name); err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // nothing is there, or nothing that can be reached
+		return nil //nolint:nilerr // nothing reachable is there
 	}
 	return w.Remove(workspace.ProvidersTF + filepath.ToSlash(relative))
 }
 
-// withdrawable says whether init may do better without the store: a version that was chosen here by less than init knows may
-// be a wrong one, modules that init fetches may need more, and the stack may have its own ways to install.
+// withdrawable reports whether init may succeed without the store: the version chosen here may be
+// wrong, modules may need more, or the stack may install in its own way.
 func (p *providing) withdrawable() bool {
 	return p.plainConfig != nil && (p.chosen || p.openConfig != nil)
 }
@@ -456,14 +454,14 @@ func (s *providerStep) withdrawProviders() error {
 	w := s.site.Space
 	config := s.providing.plainConfig
 	s.providing.plainConfig, s.providing.openConfig, s.providing.complete = nil, nil, false
-	s.run.Log.Note("Init: again, without what the store has")
+	s.run.Log.Note("Init: again, without the provider store")
 	if err := errors.Join(w.Write(workspace.CLIConfigName, config), w.Remove(workspace.LockFileTF)); err != nil || s.providing.before == nil {
 		return err
 	}
 	return w.Write(w.InModule(workspace.LockFileTF), s.providing.before)
 }
 
-// ReleaseProviders lets go of what the job held.
+// ReleaseProviders releases the packages that the job holds.
 func (s *Step) ReleaseProviders() {
 	for _, p := range s.providers.providing.packages {
 		p.Release()

@@ -27,8 +27,8 @@ func (s *Step) planComes() bool {
 	return s.run.Spec.Operation == run.OperationPlan || s.run.Spec.Operation == run.OperationPlanAndApply
 }
 
-// keepKey identifies everything that init depends on, except the content of the mirror. If it is empty,
-// why says why init cannot be shared.
+// keepKey identifies everything that init depends on, except the mirror's content. If it is empty,
+// why is the reason.
 func (s *Step) keepKey() (key, why string) {
 	w := s.site.Space
 	switch {
@@ -90,8 +90,8 @@ func (s *Step) replay(key string) (bool, error) {
 	return true, nil
 }
 
-// keep caches the result of init for other stacks, if this run unpacked the tree into an empty directory:
-// a process that an earlier run left could have written to any other.
+// keep caches the result of init for other stacks, if this run unpacked into an empty directory: a
+// leftover process could have written to any other.
 func (s *Step) keep(key string) {
 	if !s.site.Space.Unpacked {
 		return

@@ -21,7 +21,7 @@ func (s *Step) beforeInit(action initflow.Action) error {
 	w := s.site.Space
 	switch action {
 	case initflow.ForgetBackend:
-		s.run.Log.Note("Init: again, with the new backend alone")
+		s.run.Log.Note("Init: again, with the new backend only")
 		return w.ForgetBackend()
 	case initflow.RunEmpty: // the result must be of this init alone
 		if err := w.Remove(workspace.DataDirTF); err != nil {
@@ -37,7 +37,7 @@ func (s *Step) beforeInit(action initflow.Action) error {
 		}
 	}
 	s.run.Result.Init, w.Record.Unproven = run.InitRan, ""
-	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
+	// Key providers, backends, git and ssh may run the stack's commands, even if this init fails.
 	programs := w.Own || len(s.run.Spec.CLIConfig) > 0 || fetch.StartsPrograms(s.run.Spec.Env, s.modules.homeFiles()) != "" || s.site.MayEncrypt()
 	if programs != w.Record.Programs {
 		if w.Record.Programs = programs; programs {
@@ -82,7 +82,7 @@ func (s *Step) runInit(ctx context.Context) (initflow.Event, error) {
 	return s.endInit(s.program.InitCommand(ctx, s.site.Space.Selects(), append(args, settings...)...))
 }
 
-// endInit returns the event for the end of init. Even after a failure it lists the result, for the next run.
+// endInit returns the event for init's end. After a failure, too, it lists the result.
 func (s *Step) endInit(err error) (initflow.Event, error) {
 	if err == nil {
 		return initflow.Event{Kind: initflow.Done, Select: s.site.Space.Selects()}, nil
@@ -105,7 +105,7 @@ func (s *Step) selectWorkspace(ctx context.Context) error {
 	return err
 }
 
-// placeSettings writes the backend's settings to a file, and returns the argument for init and a function
+// placeSettings writes the backend's settings to a file. It returns init's argument, and a function
 // that removes the file.
 func (s *Step) placeSettings() (args []string, remove func(), err error) {
 	w := s.site.Space

@@ -20,26 +20,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// downloads are the parts of the stores that the run's downloads come from and go to.
+// downloads are the parts of the stores that the run's downloads use.
 type downloads struct {
 	run    *execution.Run
 	site   *execution.Site
 	scoped scoped
 }
 
-// scoped is what was chosen for a run's downloads of providers, once: what the program does to its files counts no more.
+// scoped is chosen once for a run's provider downloads; later changes of files do not count.
 type scoped struct {
 	chosen bool
 	scope  *providers.Scope
-	// why says why the stack does without the store; empty when it does not.
+	// why is the reason for not using the store; empty if the stack uses it.
 	why string
-	// env and authorities are what of the stack's environment a download gets.
+	// env and authorities are the part of the stack's environment that a download gets.
 	env         []run.EnvVar
 	authorities []fetch.Authority
 }
 
-// providerScope is the part of the store that the run's providers come from and go to; nil without a store, or when the
-// stack has the tool look in places of its own.
+// providerScope is the run's part of the store; nil without a store, or if the stack installs
+// providers in its own way.
 func (d *downloads) providerScope() *providers.Scope {
 	if d.run.Store == nil {
 		return nil
@@ -78,7 +78,7 @@ func (d *downloads) chooseScope() scoped {
 	return s
 }
 
-// installsElsewhere says what has the tool look for providers in places of the stack's own; empty for nothing.
+// installsElsewhere returns the setting that makes the tool use the stack's own providers, if any.
 func (d *downloads) installsElsewhere() string {
 	for _, e := range d.run.Spec.Env {
 		if fetch.HasAnyPrefix(e.Name, fetch.OwnNames) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" {
@@ -97,12 +97,11 @@ func (d *downloads) fetcher() *fetch.Fetcher {
 	return &fetch.Fetcher{Tool: d.site.Space.Tool, Sandbox: d.run.Opts.Sandbox, Mirror: d.run.Opts.ProviderMirror, Walls: d.run.Walls, Users: d.run.Users, Limits: meter.ProcessLimits(d.run.Spec.Limits, d.run.Walls), Config: d.run.Spec.CLIConfig, Env: d.scoped.env, Authorities: d.scoped.authorities, Mask: d.run.Mask}
 }
 
-// A registry or a mirror may have a certificate of an authority of its own, which the stack brings as a file: by
-// fileMappings, or in its source. Downloads for the stores happen elsewhere, so that such files go with them, and stacks
-// share what was downloaded with others that bring the same.
+// A stack may bring the certificates of a registry or mirror in fileMappings or its source.
+// Downloads get copies, and stacks with the same certificates share them.
 
-// takeAuthorities splits an environment into what a download gets as it is and the certificates of the stack's own. Why
-// says why a download cannot have them; empty when it can.
+// takeAuthorities splits an environment into plain variables and the stack's certificates. If a
+// download cannot have these, why is the reason.
 func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []fetch.Authority, why string) {
 	for _, e := range env {
 		name, inside := d.ownPath(e)
@@ -111,7 +110,7 @@ func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []
 			continue
 		}
 		if d.site.Space == nil {
-			return nil, nil, e.Name + " names a file of the stack's own"
+			return nil, nil, e.Name + " names a file in the stack's working directory"
 		}
 		a, err := d.readAuthority(e.Name, name)
 		if err != nil {
@@ -122,7 +121,7 @@ func (d *downloads) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []
 	return rest, own, ""
 }
 
-// ownPath says whether a variable names certificates in the stack's own directories, and where, relative to its base.
+// ownPath returns the path, relative to base, of certificates in the stack's own directories.
 func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 	if !strings.HasPrefix(e.Name, fetch.AuthorityPrefix) || e.Value == "" {
 		return "", false
@@ -150,10 +149,10 @@ func (d *downloads) ownPath(e run.EnvVar) (string, bool) {
 	return filepath.ToSlash(relative), true
 }
 
-// runnerHome is where a program finds its home directory, as in tofu-controller's runners.
+// runnerHome is a program's home directory, as in tofu-controller's runners.
 const runnerHome = "/home/runner"
 
-// readAuthority reads certificates below the source or the home directory. No link leads out of the stack's directory.
+// readAuthority reads certificates below source or home. Links cannot leave the stack's directory.
 func (d *downloads) readAuthority(variable, name string) (fetch.Authority, error) {
 	a := fetch.Authority{Name: variable, Files: map[string][]byte{}}
 	if first, _, _ := strings.Cut(name, "/"); first != workspace.SourceDir && first != workspace.HomeDir {

@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// A download goes on for others when the run that began it is over, and may fail then.
+// A download continues for others after the run that began it, and may then fail.
 func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := execution.New(&execution.Equipment{Opts: execution.Options{Sandbox: "/bin/false"}, Walls: confinement.Walls{Sandbox: "/bin/false"}}, t.TempDir(), "one", "")
 	at := execution.NewSite(r)
@@ -58,7 +58,7 @@ func TestWhichStacksShareProviders(t *testing.T) {
 		"other authorities":                       {env("SSL_CERT_FILE", "/etc/ssl/corp.pem"), alike},
 		"authorities in its own directory":        {env("SSL_CERT_FILE", "/data/work/team/x/home/ca.pem"), alone},
 		"authorities somewhere":                   {env("SSL_CERT_DIR", "certs"), alone},
-		"authorities in its home":                 {env("SSL_CERT_FILE", "/home/runner/ca.pem"), alone}, // there is none here
+		"authorities in its home":                 {env("SSL_CERT_FILE", "/home/runner/ca.pem"), alone}, // without a home here
 		"how strict the tool is":                  {env("OPENTOFU_ENFORCE_GPG_VALIDATION", "true"), alike},
 		"a cache of its own":                      {env("TF_PLUGIN_CACHE_DIR", "/tmp/x"), alone},
 		"arguments for init":                      {env("TF_CLI_ARGS_init", "-plugin-dir=x"), alone},

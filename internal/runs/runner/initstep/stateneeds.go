@@ -51,7 +51,7 @@ func (s *Step) PlaceState(ctx context.Context) error {
 		return s.keeper.PlaceEmptyState()
 	}
 	if !spool.Complete(state) {
-		return fault.New(run.FailureState, "place the state: what the server sent is not a state")
+		return fault.New(run.FailureState, "place the state: the server did not send a state")
 	}
 	s.keeper.GivenState = spool.Digest(state)
 	s.run.Lock()
@@ -63,12 +63,12 @@ func (s *Step) PlaceState(ctx context.Context) error {
 	return s.initForState(ctx, state)
 }
 
-// A state may need providers that the program no longer does, to destroy their resources. Init knows that
-// only if the state is in place, which it is not at first; so init runs again if such a provider is missing.
+// A state may need providers only to destroy their resources. Init knows that only with the state
+// in place, so it runs again if one is missing.
 
-// stateProviders are the providers of the resources in a state, each once. A resource names its own as
-// "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module that it was configured in, if any. The text is searched and
-// not parsed, because every drift check needs the result, and states can be large.
+// stateProviders returns the distinct providers in a state. They look like
+// provider["HOST/NAMESPACE/TYPE"].alias, maybe after a module. Searching is cheaper than parsing:
+// states can be large, and every drift check needs this.
 func stateProviders(state []byte) []string {
 	var names []string
 	opening, closing := []byte(`provider[\"`), []byte(`\"]`)
@@ -105,8 +105,8 @@ func valueOfProvider(before []byte) bool {
 // builtIn prefixes providers that are part of the tool.
 const builtIn = "terraform.io/builtin/"
 
-// missingProviders returns the providers of a state that the lock file lacks; none for an encrypted state.
-// tofu uses providers of OpenTofu's registry for those of Terraform's.
+// missingProviders returns the providers of a state that the lock file lacks; none if encrypted.
+// tofu uses OpenTofu's registry for providers of Terraform's.
 func missingProviders(state, lockFile []byte) []string {
 	var missing []string
 	locked := func(name string) bool { return strings.Contains(string(lockFile), `provider "`+name+`"`) }
@@ -142,11 +142,11 @@ func (s *Step) initForState(ctx context.Context, state []byte) error {
 	return ofInit(w.Save())
 }
 
-// runInitWithState runs init where the state is. The backend is the same, so that there is no state to move.
+// runInitWithState runs init with the state in place. The backend is the same, so no state moves.
 func (s *Step) runInitWithState(ctx context.Context) (initflow.Event, error) {
 	w := s.site.Space
 	s.run.Result.Init, w.Record.Unproven = run.InitRan, ""
-	if s.providers.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
+	if s.providers.providing.openConfig != nil { // the stack's own installation may have them
 		if err := w.Write(workspace.CLIConfigName, s.providers.providing.openConfig); err != nil {
 			return initflow.Event{}, err
 		}

@@ -32,12 +32,12 @@ type Step struct {
 	downloads *downloads
 	modules   *moduleStep
 	providers *providerStep
-	// initState is the state of initflow. initKey identifies everything that init depends on; empty if unknown.
+	// initKey identifies everything that init depends on; empty if unknown.
 	initState initflow.State
 	initKey   string
 }
 
-// New makes the step, and has the supervisor let programs execute the providers that init links.
+// New returns the step, and lets the supervisor's programs execute the providers that init links.
 func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor) *Step {
 	d := &downloads{run: t, site: at}
 	m := &moduleStep{run: t, site: at, program: program, downloads: d}
@@ -46,7 +46,7 @@ func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *
 		providers: &providerStep{run: t, site: at, program: program, downloads: d, modules: m}}
 }
 
-// Init makes the working directory ready for the tool. What it does next is decided by package initflow.
+// Init makes the working directory ready for the tool.
 func (s *Step) Init(ctx context.Context) error {
 	w := s.site.Space
 	intact, err := s.checkInit()
@@ -59,7 +59,7 @@ func (s *Step) Init(ctx context.Context) error {
 }
 
 // errLostInit is the result if initflow has no transition for an event.
-var errLostInit = errors.New("init does not know how to go on. This is a bug in Yuba")
+var errLostInit = errors.New("init has no next action. This is a bug in Yuba")
 
 // driveInit carries out actions until init has ended.
 func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
@@ -83,7 +83,7 @@ func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
 	}
 }
 
-// actInit carries out one action. If it returns an error without an event, no program reported it.
+// actInit carries out one action. An error without an event did not come from a program.
 func (s *Step) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
 	done := initflow.Event{Kind: initflow.Done}
 	switch action {
@@ -152,18 +152,18 @@ func (s *Step) prepareInit(ctx context.Context) (initflow.Event, error) {
 	}
 	var why string
 	if s.initKey, why = s.keepKey(); s.initKey == "" {
-		s.run.Opts.Log.Debug("init is for this run alone", "run", s.run.ID, "why", why)
+		s.run.Opts.Log.Debug("other stacks cannot share this init", "run", s.run.ID, "why", why)
 	}
 	return initflow.Event{Kind: initflow.Done, Shareable: s.initKey != ""}, nil
 }
 
-// replayInit replays the init of another stack, if there is one.
+// replayInit replays another stack's init, if there is one.
 func (s *Step) replayInit() (initflow.Event, error) {
 	replayed, err := s.replay(s.initKey)
 	if err != nil || !replayed {
 		return initflow.Event{Kind: initflow.Gone, Unpacked: s.site.Space.Unpacked}, err
 	}
-	s.run.Log.Note("Init: as for the same requirements before")
+	s.run.Log.Note("Init: reused an earlier result for the same requirements")
 	s.run.Result.Init, s.site.Space.Record.Unproven = run.InitReplayed, s.initKey
 	return initflow.Event{Kind: initflow.Done}, nil
 }
@@ -193,7 +193,7 @@ func (s *Step) InitAfterAll(ctx context.Context) error {
 	state, err := w.Read(w.InModule(w.StateIn()), custody.MaxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.New(run.FailureState, "run init after all: read the state: %w", err)
+		return fault.New(run.FailureState, "re-run init: read the state: %w", err)
 	}
 	if err := s.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
 		return ofInit(err)

@@ -19,11 +19,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// initDigest covers everything that init reads, the recorded lock file included, and the variables, which
-// may name modules and providers.
+// initDigest covers everything that init reads, including the recorded lock file, and the
+// variables, which may name modules and providers.
 func (s *Step) initDigest(lockFile []byte) string {
 	w := s.site.Space
-	config, _ := w.Root.ReadFile(workspace.CLIConfigName) // written a moment ago
+	config, _ := w.Root.ReadFile(workspace.CLIConfigName) // just written
 	if s.providers.providing.plainConfig != nil {
 		config = s.providers.providing.plainConfig
 	}
@@ -37,7 +37,7 @@ func (s *Step) initDigest(lockFile []byte) string {
 	}
 	hash := sha256.New()
 	for _, part := range []any{s.run.TreeDigest(), w.Module, s.run.Spec.Backend, lockFile, w.Tool.Identity, w.Named, s.run.Spec.Variables, env, config, scope} {
-		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
+		text, _ := json.Marshal(part) // plain values; invalid JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
 	if len(s.run.Spec.Files) > 0 {
@@ -47,7 +47,7 @@ func (s *Step) initDigest(lockFile []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// recordInit records the input of init, so that the next run, which brings the new lock file, can reuse the result.
+// recordInit records init's inputs, with the new lock file, so that the next run can skip init.
 func (s *Step) recordInit() error {
 	w := s.site.Space
 	defer w.ListInit()
@@ -89,11 +89,11 @@ func (s *Step) checkInit() (intact bool, err error) {
 		if err == nil && differences.None() {
 			return true, nil
 		}
-		if err == nil && workspace.OnlyBackend(differences) { // the run's settings were removed after it
+		if err == nil && workspace.OnlyBackend(differences) { // cleanup removed the run's settings
 			return false, w.ForgetUnlessLocal()
 		}
 		if err == nil {
-			s.run.Log.Note("Init: from nothing, because what it left is not as it was: %s", differences)
+			s.run.Log.Note("Init: starting over, because files of the last init changed: %s", differences)
 		}
 	}
 	local := w.LocalBackend()

@@ -20,36 +20,36 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// Journal is what the next runner must know to take a job over.
+// Journal is what the next runner needs to take a job over.
 type Journal struct {
 	// Process is the tofu process last started, nil before the first.
 	Process *process.Record `json:"process,omitempty"`
 	// ApplyStarted is set before tofu apply is started.
 	ApplyStarted bool `json:"applyStarted,omitempty"`
-	// Direct is true when that apply plans, too.
+	// Direct is true if that apply plans, too.
 	Direct   bool             `json:"direct,omitempty"`
 	Plan     *run.PlanResult  `json:"plan,omitempty"`
 	LockFile []byte           `json:"lockFile,omitempty"`
 	Steps    []run.StepReport `json:"steps,omitempty"`
 	TempDir  string           `json:"tempDir,omitempty"`
 
-	// Initial is the digest of the state put in place before the run, Serial the serial of the last one known.
+	// Initial is the digest of the state before the run, Serial the last known serial.
 	Initial string `json:"initial,omitempty"`
 	Serial  uint64 `json:"serial,omitempty"`
-	// States is how many states were spooled, Acknowledged how many of them the server has.
+	// States is the number of spooled states, Acknowledged of those the server has.
 	States       int    `json:"states,omitempty"`
 	Acknowledged int    `json:"acknowledged,omitempty"`
 	StateDigest  string `json:"stateDigest,omitempty"`
-	// LostDigest is that of the last state when its file is gone or damaged and none has come in its place. The server may
-	// have it all the same. Damaged is true when the file of any state is, so that it is kept for people to look at.
+	// LostDigest is the digest of a last state whose file is lost or damaged and not replaced; the
+	// server may have it. Damaged is true if any state's file is damaged: users may want it.
 	LostDigest string `json:"lostDigest,omitempty"`
 	Damaged    bool   `json:"damaged,omitempty"`
-	// StatesRefused is the server's word on why it takes no more states.
+	// StatesRefused is the server's reason for taking no more states.
 	StatesRefused string `json:"statesRefused,omitempty"`
 }
 
-// ApplyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file
-// that is damaged must not cost what the others say.
+// ApplyRecord is the journal right before the apply, and everything else that is needed to take the
+// job over, so that damage to one file does not make the others useless.
 type ApplyRecord struct {
 	Journal
 	Spec  *run.Spec `json:"spec,omitempty"`
@@ -62,32 +62,32 @@ const (
 	TokenFile   = "token"
 	LogFile     = "log.jsonl"
 	JournalFile = "journal.json"
-	// ApplyFile is an applyRecord. It is on disk for certain and never written again.
+	// ApplyFile is an ApplyRecord. It is synced and never written again.
 	ApplyFile = "apply.json"
-	// PlannedFile has what an apply that plans said that it would do. It is on disk for certain as soon as that was read.
+	// PlannedFile is the plan of a direct apply, synced as soon as it is read.
 	PlannedFile = "planned.json"
 	ResultFile  = "result.json"
 	StatesDir   = "states"
-	// OutEnd and errEnd end the names of the files that a step's process writes to.
+	// OutEnd and ErrEnd are suffixes of a process's output files, after the step.
 	OutEnd = ".out"
 	ErrEnd = ".err"
 )
 
-// Book is what a run has on disk: its directory, and the journal that is kept there.
+// Book is a run's directory with its journal.
 type Book struct {
 	Dir Dir
 	// Mutex guards the rest.
 	sync.Mutex
 	Journal Journal
-	// DiskProblem is the last error of the disk.
+	// DiskProblem is the last disk error.
 	DiskProblem error
 }
 
-// NewBook is the book of a run with this directory. Its journal is empty.
+// NewBook returns the book of a directory, with an empty journal.
 func NewBook(dir string) *Book { return &Book{Dir: Dir{dir}} }
 
-// SaveJournal writes the journal; the lock is held. A journal that cannot be written is no reason to stop: it only matters if this
-// process dies, too.
+// SaveJournal writes the journal; the lock is held. A failure does not stop the run: it only
+// matters if this process dies, too.
 func (b *Book) SaveJournal() {
 	if err := b.Dir.WriteJSON(JournalFile, b.Journal); err != nil {
 		b.DiskProblem = err
@@ -97,7 +97,7 @@ func (b *Book) SaveJournal() {
 // Dir is a job's directory.
 type Dir struct{ Root string }
 
-// Path is the absolute path of a file.
+// Path returns the absolute path of a file.
 func (s Dir) Path(name string) string { return filepath.Join(s.Root, name) }
 
 // Create makes the directory.
@@ -108,7 +108,7 @@ func (s Dir) Create() error {
 	return nil
 }
 
-// writeState spools a state. Most runs have none, and then no directory for them.
+// writeState spools a state. It creates the directory, which most runs do not need.
 func (s Dir) writeState(sequence int, state []byte) error {
 	if err := os.Mkdir(s.Path(StatesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write state %d: %w", sequence, err)
@@ -116,7 +116,7 @@ func (s Dir) writeState(sequence int, state []byte) error {
 	return s.write(newStatePath(sequence, state), state)
 }
 
-// ReadState reads a spooled state and verifies that it is the one that was written.
+// ReadState reads a spooled state and verifies its digest.
 func (s Dir) ReadState(sequence int) ([]byte, error) {
 	name := s.StatePath(sequence)
 	state, err := os.ReadFile(s.Path(name))
@@ -130,13 +130,12 @@ func (s Dir) ReadState(sequence int) ([]byte, error) {
 	return state, nil
 }
 
-// write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
-// after the death of the machine the state is where tofu itself synced it, in the working directory. That an apply
-// began, and of which run, is what sync takes care of.
+// write replaces a whole file. It does not sync: the spool only has to survive this process. After
+// a machine crash, tofu's own synced state is in the working directory.
 func (s Dir) write(name string, data []byte) error {
 	temporary := s.Path(name + ".tmp")
 	if err := os.WriteFile(temporary, data, 0o600); err != nil {
-		_ = os.Remove(temporary) // half a file helps nobody
+		_ = os.Remove(temporary) // incomplete
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if err := os.Rename(temporary, s.Path(name)); err != nil {
@@ -145,7 +144,7 @@ func (s Dir) write(name string, data []byte) error {
 	return nil
 }
 
-// WriteJSON writes a value and, on a line of its own, the digest by which damage to it is noticed.
+// WriteJSON writes a value and, on a second line, its digest.
 func (s Dir) WriteJSON(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -154,25 +153,25 @@ func (s Dir) WriteJSON(name string, value any) error {
 	return s.write(name, fmt.Appendf(data, "\n%s\n", Digest(data)))
 }
 
-// Sync returns when files and directories of the spool, "" for itself, are on disk.
+// Sync flushes files and directories of the spool ("" is its root) to disk.
 func (s Dir) Sync(names ...string) error {
 	for _, name := range names {
 		file, err := os.Open(s.Path(name))
 		if err != nil {
-			return fmt.Errorf("store %s for certain: %w", name, err)
+			return fmt.Errorf("sync %s: %w", name, err)
 		}
 		err = file.Sync()
 		file.Close()
 		if err != nil {
-			return fmt.Errorf("store %s for certain: %w", file.Name(), err)
+			return fmt.Errorf("sync %s: %w", file.Name(), err)
 		}
 	}
 	return nil
 }
 
-// ReadJournal reads the journal. One that is lost, cannot be read or is older than the apply, as after a power cut, gives way
-// to the one of before the apply. States that it does not know of are counted. The error says which files cannot be read; the
-// rest counts.
+// ReadJournal reads the journal. If it is lost, damaged or older than the apply, as after a power
+// cut, the apply record's replaces it. It counts states unknown to the journal. The error names
+// unreadable files.
 func (s Dir) ReadJournal() (Journal, error) {
 	var now Journal
 	var before ApplyRecord
@@ -193,7 +192,7 @@ func (s Dir) ReadJournal() (Journal, error) {
 	return now, errors.Join(err, beforeErr)
 }
 
-// LastState is the highest number of a state in the spool, 0 without one.
+// LastState returns the highest number of a spooled state, or 0.
 func (s Dir) LastState() int {
 	if all := s.Sequences(); len(all) > 0 {
 		return all[len(all)-1]
@@ -201,7 +200,7 @@ func (s Dir) LastState() int {
 	return 0
 }
 
-// Sequences are the numbers of the states in the spool, in order.
+// Sequences returns the numbers of the spooled states in order.
 func (s Dir) Sequences() []int {
 	var all []int
 	entries, _ := os.ReadDir(s.Path(StatesDir)) // without the directory there is none
@@ -215,8 +214,8 @@ func (s Dir) Sequences() []int {
 	return all
 }
 
-// ReadJSON returns false when there is no such file, or one that is damaged or was not written whole. One without a digest is
-// of an older runner.
+// ReadJSON returns false if the file is missing, damaged or incomplete. Older runners wrote no
+// digest.
 func (s Dir) ReadJSON(name string, into any) (bool, error) {
 	text, err := os.ReadFile(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -232,8 +231,8 @@ func (s Dir) ReadJSON(name string, into any) (bool, error) {
 	return json.Unmarshal(data, into) == nil, nil
 }
 
-// ReadSpec reads what the run is, and its token: from the record of the apply, which is on disk for certain and never written
-// again, else from the files of their own. It is false when neither has them, and an error when that is for want of reading.
+// ReadSpec reads spec and token from the apply record, else from their own files. It returns false
+// if both lack them, and an error if one cannot be read.
 func (s Dir) ReadSpec(into *run.Spec) (token string, known bool, err error) {
 	var kept ApplyRecord
 	began, err := s.ReadJSON(ApplyFile, &kept)
@@ -251,7 +250,7 @@ func (s Dir) ReadSpec(into *run.Spec) (token string, known bool, err error) {
 	return token, false, errors.Join(specErr, err)
 }
 
-// Token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
+// Token returns the run's token; empty if lost or damaged. Then the server's 401 ends the job.
 func (s Dir) Token() string {
 	text, err := os.ReadFile(s.Path(TokenFile))
 	token := strings.TrimSpace(string(text))
@@ -261,12 +260,12 @@ func (s Dir) Token() string {
 	return token
 }
 
-// newStatePath is where a state is spooled: its number, and a part of its digest, by which damage is noticed.
+// newStatePath names a state by number and part of its digest, which reveals damage.
 func newStatePath(sequence int, state []byte) string {
 	return fmt.Sprintf("%s/%06d-%.16s", StatesDir, sequence, strings.TrimPrefix(Digest(state), "sha256:"))
 }
 
-// StatePath is where the state of that number is.
+// StatePath returns the path of the state with that number.
 func (s Dir) StatePath(sequence int) string {
 	number := fmt.Sprintf("%06d", sequence)
 	entries, _ := os.ReadDir(s.Path(StatesDir)) // without the directory it is nowhere

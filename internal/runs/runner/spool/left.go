@@ -10,21 +10,21 @@ import (
 	"path/filepath"
 )
 
-// Left is a state that is kept below DIR/orphans: it was found in the working directory, or no server took it.
+// Left is a state below DIR/orphans: found in the working directory, or taken by no server.
 type Left struct {
 	File    string `json:"-"`
 	Lineage string `json:"lineage"`
 	Serial  uint64 `json:"serial"`
 }
 
-// ReadLeft reads what is needed to compare a state with others.
+// ReadLeft reads lineage and serial, to compare a state with others.
 func ReadLeft(file string, state []byte) Left {
 	l := Left{File: file}
-	_ = json.Unmarshal(state, &l) // the rest of a state is not wanted; of an encrypted one both are plain, too
+	_ = json.Unmarshal(state, &l) // both are plain in encrypted states, too
 	return l
 }
 
-// KeepFile writes a new file and returns when it is on disk.
+// KeepFile writes a new file and syncs it.
 func KeepFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -37,7 +37,7 @@ func KeepFile(path string, data []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// SerialOf is the serial of a state, encrypted or not.
+// SerialOf returns the serial of a state, encrypted or not.
 func SerialOf(state []byte) uint64 {
 	var header struct {
 		Serial uint64 `json:"serial"`

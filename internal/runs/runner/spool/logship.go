@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// shipDelay is how long lines are gathered: people see them at once, the server is asked four times a second.
+	// shipDelay groups lines: fast enough for users, with at most four requests a second.
 	shipDelay = 250 * time.Millisecond
 	shipBytes = 64 << 10
-	// shipChunk is the most that one request carries.
+	// shipChunk limits one request.
 	shipChunk = 1 << 20
 )
 
 // LogShipper sends a run's log to the server as it grows.
 type LogShipper struct {
 	log *Log
-	// changing says whether a run that plans and applies at once has begun to change something. The server is told with
-	// the log, which speaks of it.
+	// changing reports whether a direct apply has begun to change something. Log requests carry it.
 	changing func() bool
 	exchange func(context.Context, link.Request) (int, error)
 
@@ -37,7 +36,7 @@ type LogShipper struct {
 	done     chan struct{}
 }
 
-// ShipLog sends the log until the shipper is closed. Fresh says that the server has nothing of it yet.
+// ShipLog sends the log until the shipper is closed. fresh: the server has nothing of it yet.
 func ShipLog(ctx context.Context, log *Log, fresh bool, changing func() bool, exchange func(context.Context, link.Request) (int, error)) *LogShipper {
 	s := &LogShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -47,7 +46,7 @@ func ShipLog(ctx context.Context, log *Log, fresh bool, changing func() bool, ex
 	return s
 }
 
-// Hurry sends what is there by now without waiting for more.
+// Hurry sends the current content without waiting for more.
 func (s *LogShipper) Hurry() {
 	select {
 	case s.now <- struct{}{}:
@@ -55,7 +54,7 @@ func (s *LogShipper) Hurry() {
 	}
 }
 
-// Close sends what is left and returns when the server has it, or ctx of the start ended.
+// Close returns when the server has everything, or the context of ShipLog ended.
 func (s *LogShipper) Close() {
 	close(s.finish)
 	<-s.done
@@ -96,7 +95,7 @@ func (s *LogShipper) gather(ctx context.Context) {
 	}
 }
 
-// ship sends everything that is in the log by now.
+// ship sends everything that the log has now.
 func (s *LogShipper) ship(ctx context.Context) {
 	if !s.known && !s.unwanted {
 		var position run.LogPosition
@@ -108,7 +107,7 @@ func (s *LogShipper) ship(ctx context.Context) {
 	}
 	for !s.unwanted && ctx.Err() == nil {
 		size := s.log.Length()
-		if s.position > size { // the server has a log that is not ours; what it has cannot be taken back
+		if s.position > size { // the server has another log, which we cannot take back
 			s.position = size
 		}
 		if s.position == size {

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// The modules that name where a line came from; tofu's own lines have another one.
+// Modules name the origin of a line; tofu's own lines have another one.
 const (
 	ModuleYuba   = "yuba"
 	ModuleStdout = "tofu.stdout"
@@ -35,11 +35,11 @@ type Log struct {
 	size int64
 	cut  bool
 	full error
-	// grown gets a token when the log has.
+	// grown gets a token when the log grows.
 	grown chan struct{}
 }
 
-// OpenLog opens a log, or makes it. Lines over the limit are dropped.
+// OpenLog opens or creates a log. It drops lines over the limit.
 func OpenLog(path string, limit int64, mask *mask.Masker) (*Log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -56,7 +56,7 @@ func OpenLog(path string, limit int64, mask *mask.Masker) (*Log, error) {
 	return &Log{mask: mask, limit: limit, file: file, size: size, cut: size >= limit, grown: make(chan struct{}, 1)}, nil
 }
 
-// dropPartialLine cuts what a full disk left of a line, and returns the size.
+// dropPartialLine removes an incomplete last line, as a full disk leaves it. It returns the size.
 func dropPartialLine(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -80,18 +80,18 @@ func dropPartialLine(file *os.File) (int64, error) {
 	return 0, file.Truncate(0)
 }
 
-// Note adds a line of the runner's own.
+// Note adds a line of the runner.
 func (l *Log) Note(format string, args ...any) { l.Own("info", fmt.Sprintf(format, args...)) }
 
-// Warn adds a warning of the runner's own.
+// Warn adds a warning of the runner.
 func (l *Log) Warn(format string, args ...any) { l.Own("warn", fmt.Sprintf(format, args...)) }
 
-// Own adds a line of the runner's own.
+// Own adds a line of the runner.
 func (l *Log) Own(level, message string) {
 	l.Append(l.mask.Line(Wrap(level, ModuleYuba, "yuba_step", message)))
 }
 
-// Wrap gives text the shape of tofu's own lines.
+// Wrap formats text like tofu's own lines.
 func Wrap(level, module, kind, message string) []byte {
 	line := struct {
 		Level     string `json:"@level"`
@@ -117,7 +117,7 @@ func (l *Log) Append(line []byte) {
 	}
 	text := append(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), '\n')
 	n, err := l.file.Write(text)
-	if err != nil { // a full disk: what is written stays whole lines, the run goes on
+	if err != nil { // a full disk: keep complete lines and continue
 		l.full = err
 		if n > 0 {
 			_ = l.file.Truncate(l.size)
@@ -131,14 +131,14 @@ func (l *Log) Append(line []byte) {
 	}
 }
 
-// Length is how many bytes are in the log.
+// Length returns the bytes in the log.
 func (l *Log) Length() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
 }
 
-// Problem is the last error of writing.
+// Problem returns the last write error.
 func (l *Log) Problem() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

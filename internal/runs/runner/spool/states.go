@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
-// Send is one state on its way to the server. The error is a refusal, or the end of ctx.
+// Send sends one state. The error is a refusal, or the end of ctx.
 type Send func(ctx context.Context, sequence int, state []byte) error
 
 // States keeps every state of a run in the spool until the server has it.
@@ -29,25 +29,25 @@ type States struct {
 	book *Book
 	send Send
 	log  *slog.Logger
-	// limit is the size of the largest state that the server takes.
+	// limit is the largest size of a state that the server takes.
 	limit int64
-	// memory holds states that could not be written to the spool, a full disk for one.
+	// memory holds states that could not be spooled, as when the disk is full.
 	memory map[int][]byte
-	// waiting says of the states that this process took and that wait for the server what they are; sending is the number
-	// of the one that is on its way, 0 for none.
+	// waiting describes states that this process took and the server lacks. sending is the number
+	// of the one in transit, or 0.
 	waiting map[int]Left
 	sending int
-	// closed is true when the server wants nothing more of this run.
+	// closed is true if the server takes no more states of this run.
 	closed bool
 	wake   chan struct{}
 	finish chan struct{}
 	done   chan struct{}
 }
 
-// KeepStates keeps the states of a run and sends them until it is closed, or ctx ends.
+// KeepStates keeps a run's states and sends them until Close, or the end of ctx.
 func KeepStates(ctx context.Context, b *Book, limit int64, send Send, log *slog.Logger) *States {
 	s := &States{book: b, send: send, log: log, limit: limit, memory: map[int][]byte{}, waiting: map[int]Left{}, wake: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
-	s.wake <- struct{}{} // the spool may hold states of a runner before
+	s.wake <- struct{}{} // the spool may have states of an earlier runner
 	go func() {
 		defer close(s.done)
 		s.loop(ctx)
@@ -55,14 +55,14 @@ func KeepStates(ctx context.Context, b *Book, limit int64, send Send, log *slog.
 	return s
 }
 
-// Close sends what is left and returns when the server has it all or refused it, or ctx of the start ended.
+// Close returns when the server has or refused everything, or the context of KeepStates ended.
 func (s *States) Close() {
 	close(s.finish)
 	<-s.done
 }
 
-// Offer takes a complete state unless it is the one that was last taken or put in place. Those before it that it follows, and
-// that still wait for the server, give way: a program that writes states without end must not fill the disk.
+// Offer takes a complete state unless it is the last one taken or put in place. It drops the
+// waiting states that this one follows: a program's endless states must not fill the disk.
 func (s *States) Offer(state []byte) {
 	if !Complete(state) {
 		return
@@ -86,7 +86,7 @@ func (s *States) Offer(state []byte) {
 		s.memory[sequence] = state
 		b.DiskProblem = err
 	}
-	if int64(len(state)) <= s.limit { // the server takes no larger one
+	if int64(len(state)) <= s.limit { // the server refuses larger ones
 		s.supersede(sequence, now)
 	}
 	b.SaveJournal()
@@ -97,8 +97,8 @@ func (s *States) Offer(state []byte) {
 	}
 }
 
-// supersede drops the states before a number that wait for the server and that the state of this number follows. Those on
-// disk go only when the newer one is on disk for certain. The lock is held.
+// supersede drops waiting states that the state with this number follows; those on disk only after
+// that one is synced. The lock is held.
 func (s *States) supersede(sequence int, now Left) {
 	b := s.book
 	var onDisk []int
@@ -116,7 +116,7 @@ func (s *States) supersede(sequence int, now Left) {
 		return
 	}
 	if err := b.Dir.Sync(b.Dir.StatePath(sequence), StatesDir); err != nil {
-		s.log.Warn("states that a newer one follows stay in the spool", "error", err)
+		s.log.Warn("superseded states stay in the spool", "error", err)
 		return
 	}
 	for _, n := range onDisk {
@@ -126,7 +126,7 @@ func (s *States) supersede(sequence int, now Left) {
 	}
 }
 
-// Held is how many bytes of states are in memory for want of a disk.
+// Held returns the bytes of states in memory for lack of disk space.
 func (s *States) Held() (bytes int64) {
 	s.book.Lock()
 	defer s.book.Unlock()
@@ -136,8 +136,8 @@ func (s *States) Held() (bytes int64) {
 	return bytes
 }
 
-// pending are the numbers of the states that the server has not acknowledged, in order. The last one is named also when it is
-// gone; of those before it a newer one has all. The lock is held.
+// pending returns the numbers of the unacknowledged states in order, always with the last one, even
+// if its file is lost: newer states replace older ones. The lock is held.
 func (s *States) pending() []int {
 	b := s.book
 	all := append(slices.Collect(maps.Keys(s.memory)), b.Dir.Sequences()...)
@@ -147,21 +147,21 @@ func (s *States) pending() []int {
 	return slices.DeleteFunc(all, func(n int) bool { return n <= b.Journal.Acknowledged || n > b.Journal.States })
 }
 
-// InMemory reports whether states are there that no disk had room for.
+// InMemory reports whether there are states that fit on no disk.
 func (s *States) InMemory() bool {
 	s.book.Lock()
 	defer s.book.Unlock()
 	return len(s.memory) > 0
 }
 
-// Complete tells a whole state from one that is being written: tofu truncates the file and writes it anew. An
-// encrypted state is a JSON object, too.
+// Complete detects incomplete states: tofu truncates the file and rewrites it. Encrypted states are
+// JSON objects, too.
 func Complete(state []byte) bool {
 	state = bytes.TrimSpace(state)
 	return len(state) > 2 && state[0] == '{' && json.Valid(state)
 }
 
-// Digest names the exact bytes of a file.
+// Digest identifies the exact bytes of a file.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -181,7 +181,7 @@ func (s *States) loop(ctx context.Context) {
 	}
 }
 
-// ship sends the states in order, each until it is acknowledged or refused for good.
+// ship sends the states in order, each until it is acknowledged or finally refused.
 func (s *States) ship(ctx context.Context) {
 	b := s.book
 	for ctx.Err() == nil {
@@ -200,11 +200,11 @@ func (s *States) ship(ctx context.Context) {
 			s.log.Error("the server refused a state", "sequence", sequence, "error", err)
 		}
 		switch link.Refused(err) {
-		case 0, http.StatusConflict: // with a conflict the server keeps the bytes, and later ones are wanted, too
+		case 0, http.StatusConflict: // on a conflict the server keeps the bytes, and takes later states
 			b.Journal.Acknowledged = sequence
 			delete(s.memory, sequence)
 			delete(s.waiting, sequence)
-			_ = os.Remove(b.Dir.Path(b.Dir.StatePath(sequence))) // a state that stays is only sent again
+			_ = os.Remove(b.Dir.Path(b.Dir.StatePath(sequence))) // if it stays, it is only sent again
 		default:
 			s.closed = true
 		}
@@ -213,7 +213,7 @@ func (s *States) ship(ctx context.Context) {
 	}
 }
 
-// next returns the oldest state that the server has not acknowledged.
+// next returns the oldest unacknowledged state.
 func (s *States) next() (int, []byte, bool) {
 	b := s.book
 	b.Lock()
@@ -230,7 +230,7 @@ func (s *States) next() (int, []byte, bool) {
 			s.sending = sequence
 			return sequence, state, true
 		}
-		// Lost with a power cut before it was on disk, or damaged: a later one, or the working directory, has more.
+		// Lost in a power cut, or damaged: a later state, or the working directory, has more.
 		s.log.Warn("a spooled state cannot be sent", "sequence", sequence, "error", err)
 		b.Journal.Acknowledged = sequence
 		delete(s.waiting, sequence)
@@ -239,11 +239,11 @@ func (s *States) next() (int, []byte, bool) {
 	return 0, nil, false
 }
 
-// unknownDigest stands for that of a state of which nothing is left.
+// unknownDigest stands for the digest of a state that is lost entirely.
 const unknownDigest = "unknown"
 
-// missState notes that a spooled state cannot be read. If it was the last one, what is in the working directory is taken
-// again. The lock is held.
+// missState records an unreadable state. If it was the last, the state in the working directory is
+// taken again. The lock is held.
 func (b *Book) missState(sequence int, err error) {
 	b.Journal.Damaged = b.Journal.Damaged || !errors.Is(err, fs.ErrNotExist)
 	if sequence == b.Journal.States {
@@ -251,7 +251,7 @@ func (b *Book) missState(sequence int, err error) {
 	}
 }
 
-// Verify notices at once when the last spooled state is gone or damaged: what is in the working directory may be the same.
+// Verify notices a lost last state early, as the working directory may have the same.
 func (s *States) Verify() {
 	b := s.book
 	b.Lock()
@@ -265,7 +265,7 @@ func (s *States) Verify() {
 	}
 }
 
-// Stored reports whether every state is with the server or on disk for certain.
+// Stored reports whether every state is on the server or synced to disk.
 func (s *States) Stored() bool {
 	if s.InMemory() {
 		return false
@@ -281,7 +281,7 @@ func (s *States) Stored() bool {
 	return b.Journal.Acknowledged == b.Journal.States || b.Dir.Sync(StatesDir, "") == nil
 }
 
-// Spooled reports whether every state that the server does not have is in the spool.
+// Spooled reports whether the spool has every state that the server lacks.
 func (s *States) Spooled() bool {
 	b := s.book
 	b.Lock()
@@ -294,7 +294,7 @@ func (s *States) Spooled() bool {
 	return true
 }
 
-// Unsent reports whether states are left that the server does not have, or what is left of one that was damaged.
+// Unsent reports whether the spool has states that the server lacks, or damaged ones.
 func (b *Book) Unsent() bool {
 	b.Lock()
 	defer b.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shipper is that of a run whose spool is in a directory; it sends nothing by itself.
+// shipper returns the States of a spool directory, without sending.
 func shipper(t *testing.T, dir string) *States {
 	t.Helper()
 	b := NewBook(dir)
@@ -30,7 +30,7 @@ func shipper(t *testing.T, dir string) *States {
 	return &States{book: b, log: slog.New(slog.DiscardHandler), limit: 1000, memory: map[int][]byte{}, waiting: map[int]Left{}, wake: make(chan struct{}, 1)}
 }
 
-// all takes every state off a shipper in the order in which it would be sent.
+// all takes every state off a shipper in sending order.
 func (s *States) all() (sent []string) {
 	for {
 		sequence, state, ok := s.next()
@@ -46,7 +46,7 @@ func (s *States) all() (sent []string) {
 	}
 }
 
-// blocked makes a directory where a file is to be written.
+// blocked makes a directory in place of a file.
 func blocked(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
@@ -61,9 +61,9 @@ func TestANewerStateReplacesThoseThatWait(t *testing.T) {
 	large := strings.Repeat("x", 1000)
 	for name, c := range map[string]struct {
 		states [][]byte
-		// sendsFirst is true when the first one is on its way before the others come.
+		// sendsFirst is true if the first one is in transit before the others come.
 		sendsFirst bool
-		// memory are those that no disk has room for.
+		// memory are the states that fit on no disk.
 		memory []int
 		want   []string
 		spool  []int
@@ -82,7 +82,7 @@ func TestANewerStateReplacesThoseThatWait(t *testing.T) {
 			dir := t.TempDir()
 			s := shipper(t, dir)
 			for i, data := range c.states {
-				if slices.Contains(c.memory, i+1) { // no file can be made there
+				if slices.Contains(c.memory, i+1) { // prevents the write
 					blocked(t, s.book.Dir.Path(newStatePath(i+1, data))+".tmp")
 				}
 				s.Offer(data)

@@ -12,40 +12,38 @@ import (
 	"time"
 )
 
-// Many stacks come from one source, and all of them want its archive at the same time: when somebody commits. The latest
-// archives are kept, so that each is fetched once.
+// After a commit many stacks need the archive of one source at once. It is fetched once and kept.
 
 const (
 	MaxArtifacts     = 32
 	maxArtifactBytes = 512 << 20
 )
 
-// Artifacts are the archives that are kept, by digest, in a directory of their own.
+// Artifacts are the kept archives, by digest.
 type Artifacts struct {
 	Dir   string
 	Fetch *Locks
-	mu    sync.Mutex // guards what is in the directory against being cleared by two
+	mu    sync.Mutex // serializes changes of the directory
 }
 
-// NewArtifacts keeps archives in a directory, which is made when the first one comes.
+// NewArtifacts keeps archives in a directory, which it creates when needed.
 func NewArtifacts(dir string) *Artifacts { return &Artifacts{Dir: dir, Fetch: NewLocks()} }
 
-// HexDigest matches the digest of an archive. The name of its file is the digest without the algorithm.
+// HexDigest matches an archive's digest. The file name omits the algorithm.
 var HexDigest = regexp.MustCompile(`^sha256:([0-9a-f]{64})$`)
 
-// Open opens an archive that is kept.
+// Open opens a kept archive.
 func (a *Artifacts) Open(name string) (*os.File, error) {
 	path := filepath.Join(a.Dir, name)
 	file, err := os.Open(path)
 	if err == nil {
 		now := time.Now()
-		_ = os.Chtimes(path, now, now) // one that looks older than it is goes earlier
+		_ = os.Chtimes(path, now, now) // on failure it is only removed earlier
 	}
 	return file, err
 }
 
-// Keep takes an archive in whose content was held against its digest. Without room for it, on disk or by the limits, it
-// is fetched again.
+// Keep moves a verified archive in. On failure it is fetched again next time.
 func (a *Artifacts) Keep(path, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +56,7 @@ func (a *Artifacts) Keep(path, name string) {
 	a.clear()
 }
 
-// clear removes the archives that were not used for longest, as many as are too many.
+// clear removes the least recently used archives beyond the limits.
 func (a *Artifacts) clear() {
 	entries, err := os.ReadDir(a.Dir)
 	if err != nil {
@@ -74,10 +72,10 @@ func (a *Artifacts) clear() {
 	total := int64(0)
 	for i, info := range files {
 		if total += info.Size(); i >= MaxArtifacts || total > maxArtifactBytes {
-			_ = os.Remove(filepath.Join(a.Dir, info.Name())) // who has it open reads on
+			_ = os.Remove(filepath.Join(a.Dir, info.Name())) // open files stay readable
 		}
 	}
 }
 
-// Drop removes an archive that is not what it should be.
+// Drop removes a damaged archive.
 func (a *Artifacts) Drop(name string) { _ = os.Remove(filepath.Join(a.Dir, name)) }

@@ -16,31 +16,29 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// Runs use what init left for an earlier one, and a plan that waits may need files that planning made. Programs that run in
-// between can write to both. So the runner lists them, out of the programs' reach, with the times of the inodes' last changes,
-// which no program can set, and compares before it uses them.
+// Runs use files of an earlier init, and an apply those of its plan. Programs can change both in
+// between, so the runner lists them, out of reach, with their ctimes, which no program can set.
 
 const (
 	InitListName = "init.json"
 	MadeName     = "made.json"
-	// maxListed is more than honest modules and providers have, or an honest plan makes.
+	// maxListed is more than honest modules, providers or plans have.
 	maxListed = 200_000
 )
 
-// ListInit lists what init left. Without a list the next run begins with nothing.
+// ListInit lists the files of init. Without a list the next run starts over.
 func (w *Workspace) ListInit() {
 	list, err := archive.Scan(filepath.Join(w.Dir, DataDirTF), nil, maxListed)
 	if err == nil {
 		err = list.Save(filepath.Join(w.Base, InitListName))
 	}
 	if err != nil {
-		_ = w.Root.Remove(InitListName) // one that stays does not fit what is there
+		_ = w.Root.Remove(InitListName) // a stale list does not match
 	}
 }
 
-// LocalBackend is what init remembers of a backend of the stack's own that keeps its states in the working directory; nil for
-// every other. Without it init asks whether to move them. Nothing is lost by not verifying it: the program can change those
-// states themselves.
+// LocalBackend returns init's record of a local backend in the working directory, or nil. Without
+// it init asks whether to move states. It needs no check: programs can change the states, too.
 func (w *Workspace) LocalBackend() []byte {
 	if !w.Own {
 		return nil
@@ -57,7 +55,7 @@ func (w *Workspace) LocalBackend() []byte {
 	return text
 }
 
-// RememberBackend puts back what init remembered.
+// RememberBackend restores init's record of the backend.
 func (w *Workspace) RememberBackend(dataDir string, local []byte) error {
 	if local == nil {
 		return nil
@@ -68,7 +66,7 @@ func (w *Workspace) RememberBackend(dataDir string, local []byte) error {
 	return w.Write(path.Join(dataDir, StateName), local)
 }
 
-// ForgetUnlessLocal has init take the backend as it finds it, and a person's choice of a workspace is forgotten.
+// ForgetUnlessLocal makes init forget the backend, unless local, and a user's choice of workspace.
 func (w *Workspace) ForgetUnlessLocal() error {
 	if w.LocalBackend() != nil {
 		return w.Remove(SelectedName)
@@ -76,26 +74,26 @@ func (w *Workspace) ForgetUnlessLocal() error {
 	return w.ForgetBackend()
 }
 
-// InitList is the list of what init left, if there is one.
+// InitList returns the list of files of init, if there is one.
 func (w *Workspace) InitList() (archive.Manifest, bool) {
 	list, err := archive.LoadManifest(filepath.Join(w.Base, InitListName))
 	return list, err == nil
 }
 
-// OnlyBackend says whether nothing differs but what init remembers of the backend.
+// OnlyBackend reports whether only init's record of the backend differs.
 func OnlyBackend(d archive.Differences) bool {
 	return !slices.ContainsFunc(slices.Concat(d.Added, d.Changed, d.Removed), func(name string) bool {
 		return name != StateName && DataDirTF+"/"+name != SelectedName
 	})
 }
 
-// notProviders says of a name below tofu's directory that no provider is there.
+// notProviders reports whether a name in the data directory is outside of the providers.
 func notProviders(name string) bool {
 	return name != "providers" && !strings.HasPrefix(name, "providers/")
 }
 
-// moveProviders takes the providers that init left to the new tree, unless something has changed them, be it while init was at
-// work. Without them init installs them anew.
+// moveProviders moves init's providers to the new tree if they are unchanged, also during init.
+// Otherwise init installs them again.
 func (w *Workspace) moveProviders(fresh string) {
 	if w.Record.Programs {
 		return
@@ -112,8 +110,8 @@ func (w *Workspace) moveProviders(fresh string) {
 	_ = w.Root.Rename(w.InModule(DataDirTF+"/providers"), path.Join(fresh, DataDirTF, "providers"))
 }
 
-// ListMade lists the files that planning made and that its apply may need, such as archives. What a tool would read on its
-// own, be it source, values or a file with a dot, is not among them.
+// ListMade lists the files, such as archives, that planning made for the apply, without those that
+// a tool reads implicitly: source, values and dotfiles.
 func (w *Workspace) ListMade(planDigest string) {
 	manifest, err := archive.LoadManifest(filepath.Join(w.Base, manifestName))
 	if err != nil {
@@ -129,11 +127,11 @@ func (w *Workspace) ListMade(planDigest string) {
 	})
 	made.Digest = planDigest
 	if len(made.Files) == 0 || made.Save(filepath.Join(w.Base, MadeName)) != nil {
-		_ = os.Remove(filepath.Join(w.Base, MadeName)) // one that stays is of another plan
+		_ = os.Remove(filepath.Join(w.Base, MadeName)) // a stale list is for another plan
 	}
 }
 
-// readUnasked says whether a tool reads a file without being told to.
+// readUnasked reports whether a tool reads the file implicitly.
 func readUnasked(name string) bool {
 	base := strings.TrimSuffix(path.Base(name), ".json")
 	ending := path.Ext(base)
@@ -141,7 +139,7 @@ func readUnasked(name string) bool {
 		strings.HasPrefix(name, "terraform.d/") || strings.Contains(name, "/terraform.d")
 }
 
-// expectMade adds the files that making a plan made, if they are what they were, to what its apply expects.
+// expectMade adds the unchanged files of a plan to those that its apply expects.
 func (w *Workspace) expectMade(plan string, manifest *archive.Manifest) {
 	if plan == "" {
 		return

@@ -15,17 +15,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// ProviderLinks counts, by where it leads, the links to providers in the working directories of stacks.
+// ProviderLinks counts the provider links in the stacks' working directories, by target.
 func ProviderLinks(workRoot string) map[string]int {
 	links := map[string]int{}
-	bases, _ := filetree.Glob(workRoot, "*/*/"+RecordName) // the pattern is good
+	bases, _ := filetree.Glob(workRoot, "*/*/"+RecordName) // the pattern is valid
 	for _, record := range bases {
 		countProviderLinks(links, filepath.Dir(record))
 	}
 	return links
 }
 
-// ProviderLinksOf is ProviderLinks for some stacks only.
+// ProviderLinksOf is ProviderLinks for some stacks.
 func ProviderLinksOf(workRoot string, stacks []run.Stack) map[string]int {
 	links := map[string]int{}
 	for _, s := range stacks {
@@ -50,15 +50,15 @@ func countProviderLinks(links map[string]int, base string) {
 	}
 }
 
-// maxLinks bounds what is looked at in one working directory, which the tool can write to.
+// maxLinks limits the entries of one working directory, which the tool can write to.
 const maxLinks = 10_000
 
-// LinksBelow are the targets of the links to providers of one working directory.
+// LinksBelow returns the targets of a working directory's provider links.
 func LinksBelow(root *os.Root, module string) []string {
 	var targets []string
 	entries := 0
 	top := strings.TrimSuffix(module+"/"+ProvidersTF, "/")
-	_ = fs.WalkDir(root.FS(), top, func(name string, entry fs.DirEntry, err error) error { // what cannot be read has no links
+	_ = fs.WalkDir(root.FS(), top, func(name string, entry fs.DirEntry, err error) error { // unreadable directories have no links
 		if entries++; err != nil || entries > maxLinks {
 			return errors.Join(err, fs.SkipAll)
 		}

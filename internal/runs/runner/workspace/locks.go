@@ -5,8 +5,8 @@ package workspace
 
 import "sync"
 
-// Locks keep two runs out of one working directory, and from doing the same twice. The server never starts two for one
-// stack, but one that it has given up may still be finishing. A name that nobody holds or waits for is not kept.
+// Locks serialize work by name, such as runs in one working directory: a run that the server gave
+// up may still be finishing. Unused names are removed.
 type Locks struct {
 	mu   sync.Mutex
 	held map[string]*nameLock
@@ -18,10 +18,10 @@ type nameLock struct {
 	users int
 }
 
-// NewLocks are locks that nobody holds.
+// NewLocks returns free locks.
 func NewLocks() *Locks { return &Locks{held: map[string]*nameLock{}} }
 
-// try is lock for a name that nobody should hold yet; it returns nil when somebody does.
+// try is Lock without waiting; it returns nil if the name is locked.
 func (l *Locks) try(name string) func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,7 +34,7 @@ func (l *Locks) try(name string) func() {
 	return func() { l.unlock(name, n) }
 }
 
-// Lock waits for the name and returns what gives it back.
+// Lock waits for the name and returns its unlock function.
 func (l *Locks) Lock(name string) func() {
 	l.mu.Lock()
 	n := l.held[name]

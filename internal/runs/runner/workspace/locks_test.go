@@ -15,19 +15,19 @@ func TestLocksAreForOneAtATimeAndForgotten(t *testing.T) {
 	for range 50 {
 		group.Go(func() {
 			unlock := l.Lock("a")
-			inside++ // the race detector, and the count, tell of two at a time
+			inside++ // the race detector and the count reveal two at a time
 			unlock()
 		})
 	}
 	group.Wait()
 	unlock := l.try("a")
 	if inside != 50 || unlock == nil || l.try("a") != nil {
-		t.Fatalf("%d were inside; free: %v", inside, unlock != nil)
+		t.Fatalf("entered %d times; free: %v", inside, unlock != nil)
 	}
 	other := l.Lock("b")
 	unlock()
 	other()
 	if len(l.held) != 0 {
-		t.Errorf("%d names are kept", len(l.held))
+		t.Errorf("%d names remain", len(l.held))
 	}
 }

@@ -3,7 +3,7 @@
 
 package workspace
 
-// Names of what the runner keeps in a stack's directory.
+// Further names in a stack's directory.
 const (
 	ShellBin  = "bin"
 	ShellHome = "shell"
@@ -11,19 +11,19 @@ const (
 	NewSourceDir = "src.new"
 	manifestName = "manifest.json"
 
-	// GivenDir holds what tofu is given and the program must not change; givenPlan is the plan that is shown and applied,
-	// givenNow one that it is compared with.
+	// GivenDir has tofu's input that the program must not change: GivenPlan is shown and applied,
+	// GivenNow is compared with it.
 	GivenDir  = "given"
 	GivenPlan = GivenDir + "/" + PlanName
 	GivenNow  = GivenDir + "/now"
 
-	// CLIConfigName is beside, not in, what tofu can write.
+	// CLIConfigName is out of tofu's reach.
 	CLIConfigName = "tofu.rc"
-	// SettingsName is the file that completes the backend's configuration, for as long as init runs.
+	// SettingsName completes the backend's configuration while init runs.
 	SettingsName = GivenDir + "/settings.tfbackend"
-	// SelectedName is where the tool remembers which workspace is selected. A person's shell may have selected another one.
+	// SelectedName is the tool's selected workspace, which a user's shell may have changed.
 	SelectedName = DataDirTF + "/environment"
-	// TempPrefix is short because providers listen on sockets below it, whose paths are limited to 108 bytes.
+	// TempPrefix is short: providers' sockets below it are limited to paths of 108 bytes.
 	TempPrefix = "/tmp/yuba-"
 
 	ProvidersTF = DataDirTF + "/providers/"

@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// Location is the directory of a file, relative to root.
+// Location returns the directory of a file, relative to Root.
 func (w *Workspace) Location(f run.File) string {
 	if f.Location == run.FileInHome {
 		return HomeDir
@@ -21,8 +21,8 @@ func (w *Workspace) Location(f run.File) string {
 	return w.Module
 }
 
-// Place writes a file below a location and makes the directories on its way. A link on the way, which the source may
-// have, is not followed: it could put a secret where others look.
+// Place writes a file and makes its parents. It does not follow links of the source, which could
+// put a secret where others read it.
 func (w *Workspace) Place(location, name string, content []byte) error {
 	root, err := w.Root.OpenRoot(location)
 	if err != nil {
@@ -70,7 +70,7 @@ func makeDir(root *Root, name string) error {
 	return nil
 }
 
-// RemovePlaced removes the files that came with the last run.
+// RemovePlaced removes the files of the last run.
 func (w *Workspace) RemovePlaced() error {
 	if len(w.Record.Placed) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (w *Workspace) RemovePlaced() error {
 	return w.Save()
 }
 
-// unplace removes a file, unless the run has put a link or a file where its directory was: then it is gone, and what a
-// link leads to is not ours.
+// unplace removes a file. If a parent is no longer a directory, the file is gone, and the target of
+// a link is not ours.
 func (w *Workspace) unplace(name string) error {
 	location, name, _ := strings.Cut(name, "/")
 	root, err := w.Root.OpenRoot(location)
@@ -110,8 +110,8 @@ func (w *Workspace) unplace(name string) error {
 	return nil
 }
 
-// forgetSettings removes what init remembers of a backend whose settings came with the run: they may be secret. The
-// next run's init is told them again.
+// forgetSettings removes init's record of a backend with settings of the run, which may be secret.
+// The next run's init gets them again.
 func (w *Workspace) forgetSettings() error {
 	if !w.Record.Settings {
 		return nil

@@ -17,23 +17,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// A plan is written by tofu where the program can write, too. As soon as tofu has ended the runner copies it, once and from
-// one descriptor, to where the program can only read. Whatever is shown, reviewed, kept and applied from then on is that
-// copy, and its digest is checked before it is used.
+// The program can write to the plan that tofu writes. So the runner copies it right after tofu
+// ends, from one descriptor, and shows, keeps and applies only the verified copy.
 
-// Plan is a plan in the runner's hands.
+// Plan is a plan in custody.
 type Plan struct {
 	name   string
 	Digest string
 	Size   int64
-	// stamp is how its file looked when it was written.
+	// stamp is that of the copy.
 	stamp Stamp
 }
 
-// PlanFile is the absolute path of a plan in custody.
+// PlanFile returns the absolute path of a plan in custody.
 func (w *Workspace) PlanFile(p Plan) string { return filepath.Join(w.Base, p.name) }
 
-// TakePlan takes the plan that tofu has just written into custody.
+// TakePlan takes the plan that tofu has written into custody.
 func (w *Workspace) TakePlan(written, name string, limit int64) (Plan, error) {
 	file, err := w.Open(written)
 	if err != nil {
@@ -59,7 +58,7 @@ func (w *Workspace) HoldPlan(plan io.Reader, name string, limit int64) (Plan, er
 		return p, fault.New(fault.DiskClass(err), "keep the plan: %w", err)
 	}
 	if p.Size > limit {
-		return p, fault.New(run.FailureLimit, "keep the plan: it has more than %d bytes, which is the limit", limit)
+		return p, fault.New(run.FailureLimit, "keep the plan: it exceeds the limit of %d bytes", limit)
 	}
 	p.Digest = "sha256:" + hex.EncodeToString(hash.Sum(nil))
 	if p.stamp, err = StampFile(file); err != nil {
@@ -68,7 +67,7 @@ func (w *Workspace) HoldPlan(plan io.Reader, name string, limit int64) (Plan, er
 	return p, nil
 }
 
-// OpenPlan opens a plan in custody, and refuses one that was changed since.
+// OpenPlan opens a plan in custody. It refuses a changed one.
 func (w *Workspace) OpenPlan(p Plan) (*os.File, error) {
 	file, err := w.Open(p.name)
 	if err != nil {
@@ -85,15 +84,15 @@ func (w *Workspace) OpenPlan(p Plan) (*os.File, error) {
 	return file, nil
 }
 
-// planChangedError says that a plan in custody is not what it was.
+// planChangedError reports a changed plan in custody.
 type planChangedError struct{}
 
 func (*planChangedError) Error() string {
-	return "something outside of Yuba has changed the plan after it was made; it is neither shown nor applied. " +
+	return "something outside of Yuba changed the plan after it was made; refusing to show or apply it. " +
 		"A program can do so only where confinement is missing: see `yuba version`, and docs/how-to/confinement.md"
 }
 
-// UnchangedPlan makes sure that a plan is still what it was, when tofu has read it.
+// UnchangedPlan verifies the plan after tofu has read it.
 func (w *Workspace) UnchangedPlan(p Plan) error {
 	file, err := w.OpenPlan(p)
 	if err != nil {
@@ -102,7 +101,7 @@ func (w *Workspace) UnchangedPlan(p Plan) error {
 	return file.Close()
 }
 
-// ReadPlan reads a plan in custody whole.
+// ReadPlan reads a plan in custody.
 func (w *Workspace) ReadPlan(p Plan) ([]byte, error) {
 	file, err := w.OpenPlan(p)
 	if err != nil {
@@ -119,7 +118,7 @@ func (w *Workspace) ReadPlan(p Plan) ([]byte, error) {
 	return data, nil
 }
 
-// ConfirmPlan makes sure, directly before tofu applies it, that a plan in custody has the digest that was decided about.
+// ConfirmPlan verifies right before the apply that the plan has the approved digest.
 func (w *Workspace) ConfirmPlan(p Plan, digest string) error {
 	file, err := w.OpenPlan(p)
 	if err != nil {

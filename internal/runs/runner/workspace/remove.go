@@ -12,8 +12,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Remove deletes the working directories of stacks that are gone, once nobody works in them. A directory that a newer stack
-// of the same name has taken over stays.
+// Remove deletes the working directories of deleted stacks, once unused. It keeps one that a newer
+// stack of the same name uses.
 func (a *Area) Remove(stacks []run.Stack, log *slog.Logger) {
 	for _, s := range stacks {
 		if !isFileName(s.Namespace) || !isFileName(s.Name) {
@@ -21,7 +21,7 @@ func (a *Area) Remove(stacks []run.Stack, log *slog.Logger) {
 		}
 		unlock := a.Lock(s)
 		if err := RemoveDir(a.base(s), s.UID); err != nil {
-			log.Warn("the working directory of a stack that is gone stays", "stack", s.String(), "error", err)
+			log.Warn("cannot remove the working directory of a deleted stack", "stack", s.String(), "error", err)
 		}
 		unlock()
 	}
@@ -32,7 +32,7 @@ func RemoveDir(base, uid string) error {
 	data, err := os.ReadFile(filepath.Join(base, RecordName))
 	if err != nil {
 		if os.IsNotExist(err) {
-			return nil // it never had a run here
+			return nil // the stack never ran here
 		}
 		return err
 	}
@@ -43,11 +43,11 @@ func RemoveDir(base, uid string) error {
 	if err := RemoveTree(base); err != nil {
 		return err
 	}
-	_ = os.Remove(filepath.Dir(base)) // the namespace's, which stays while it holds other stacks
+	_ = os.Remove(filepath.Dir(base)) // the namespace's, unless it has other stacks
 	return nil
 }
 
-// isFileName keeps the name of a stack from being a path.
+// isFileName rejects names that are paths.
 func isFileName(name string) bool {
 	return name != "" && name == filepath.Base(name) && name[0] != '.'
 }

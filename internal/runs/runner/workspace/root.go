@@ -14,29 +14,29 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// Root is a stack's directory. What this process makes below the places that are the program's belongs to the
-// program's user, where it has one of its own; other files that the program reads belong to its group.
+// Root is a stack's directory. It gives new files below the program's places to the program's user,
+// if any, and other files that the program reads to its group.
 type Root struct {
 	*os.Root
-	// at is where the root is in the stack's directory.
+	// at is the path of the root in the stack's directory.
 	at string
-	// User is the program's, 0 when that is the server's.
+	// User is the program's; 0 is the server's.
 	User int
 }
 
-// programPlaces are the program's own, shownPlaces hold what it reads and must not change.
+// programPlaces belong to the program; it can only read shownPlaces.
 var (
 	programPlaces = []string{SourceDir, NewSourceDir, HomeDir, TempDir, PlanDir}
 	shownPlaces   = []string{GivenDir, CLIConfigName}
 )
 
-// in says whether a file is in one of the places.
+// in reports whether a file is in one of the places.
 func (r *Root) in(places []string, name string) bool {
 	first, _, _ := strings.Cut(path.Join(r.at, name), "/")
 	return slices.Contains(places, first)
 }
 
-// settle makes what was just made the program's, or readable for it, if it belongs there.
+// settle gives a new file to the program, or makes it readable, if it is in one of its places.
 func (r *Root) settle(name string, mode os.FileMode) error {
 	switch {
 	case r.User == 0:
@@ -49,7 +49,7 @@ func (r *Root) settle(name string, mode os.FileMode) error {
 	return nil
 }
 
-// OpenRoot opens a directory in it.
+// OpenRoot opens a directory below it.
 func (r *Root) OpenRoot(name string) (*Root, error) {
 	inner, err := r.Root.OpenRoot(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Root) OpenRoot(name string) (*Root, error) {
 	return &Root{Root: inner, at: path.Join(r.at, name), User: r.User}, nil
 }
 
-// OpenFile opens a file, or makes it.
+// OpenFile opens or creates a file.
 func (r *Root) OpenFile(name string, flag int, mode os.FileMode) (*os.File, error) {
 	file, err := r.Root.OpenFile(name, flag, mode)
 	if err != nil || flag&os.O_CREATE == 0 {
@@ -89,7 +89,7 @@ func (r *Root) Mkdir(name string, mode os.FileMode) error {
 	return r.settle(name, mode)
 }
 
-// MkdirAll makes a directory and those on its way.
+// MkdirAll makes a directory and its parents.
 func (r *Root) MkdirAll(name string, mode os.FileMode) error {
 	if info, err := r.Stat(name); err == nil && info.IsDir() {
 		return nil
@@ -116,7 +116,7 @@ func (r *Root) Symlink(target, name string) error {
 	return r.settle(name, 0)
 }
 
-// GiveAll makes all that is below a directory, and the directory, the user's.
+// GiveAll gives a directory and everything below it to the user.
 func (r *Root) GiveAll(name string, user int) error {
 	err := r.Lchown(name, user, user)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +136,7 @@ func (r *Root) GiveAll(name string, user int) error {
 	return giveBelow(inner, user)
 }
 
-// giveBelow makes what is below a directory the user's, and follows no link.
+// giveBelow gives everything below a directory to the user. It does not follow links.
 func giveBelow(dir *os.Root, user int) error {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
@@ -161,8 +161,7 @@ func giveBelow(dir *os.Root, user int) error {
 	return nil
 }
 
-// RemoveAll removes a file or a directory with all that is below, however deep it is and whatever modes the program has given
-// it.
+// RemoveAll removes a file or directory, however deep it is and whatever modes it has.
 func (r *Root) RemoveAll(name string) error {
 	parent, err := r.Open(path.Dir(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +174,7 @@ func (r *Root) RemoveAll(name string) error {
 	return filetree.Remove(parent, path.Base(name))
 }
 
-// GiveTree makes a directory of the machine, with all that is below, the user's.
+// GiveTree is GiveAll for a path of the machine.
 func GiveTree(dir string, user int) error {
 	parent, err := os.OpenRoot(path.Dir(dir))
 	if err != nil {
@@ -185,7 +184,7 @@ func GiveTree(dir string, user int) error {
 	return (&Root{Root: parent}).GiveAll(path.Base(dir), user)
 }
 
-// RemoveTree removes a directory of the machine with all that is below, whatever modes a program has given it.
+// RemoveTree is RemoveAll for a path of the machine.
 func RemoveTree(dir string) error {
 	parent, err := os.OpenRoot(path.Dir(dir))
 	if errors.Is(err, fs.ErrNotExist) {

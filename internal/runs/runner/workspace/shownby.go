@@ -18,11 +18,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// To show a plan tofu starts providers, which say what is in it. Programs of the run can write where providers are: while the plan
-// was made, and while it is shown, as a program that gives the key for it does. So they are compared with what init left, and
-// looked at again afterwards.
+// To show a plan, tofu starts providers, which the run's programs may have replaced while the plan
+// was made, or replace now, such as a key provider. So they are compared before and after.
 
-// providersChangedError says that what shows a plan is not what init left.
+// providersChangedError reports that the providers that show a plan are not those of init.
 type providersChangedError struct{ what string }
 
 func (e *providersChangedError) Error() string {
@@ -30,7 +29,7 @@ func (e *providersChangedError) Error() string {
 		"Look for a program that writes to " + DataDirTF + " or " + LockFileTF
 }
 
-// ByInitsProviders shows something of a plan, and fails when other providers than those that init left may have shown it.
+// ByInitsProviders shows a plan. It fails if other providers than init's may have shown it.
 func (w *Workspace) ByInitsProviders(show func() error) error {
 	before, err := w.providerStamps()
 	if err = errors.Join(err, w.hasInitsProviders()); err != nil {
@@ -49,17 +48,17 @@ func (w *Workspace) ByInitsProviders(show func() error) error {
 	return nil
 }
 
-// hasInitsProviders compares the providers and the lock file with what init left.
+// hasInitsProviders compares the providers and the lock file with the result of init.
 func (w *Workspace) hasInitsProviders() error {
 	if w.LockFileDigest() != w.Record.LockFile {
-		return &providersChangedError{LockFileTF + " is another one"}
+		return &providersChangedError{LockFileTF + " has changed"}
 	}
 	list, listed := w.InitList()
 	if _, err := w.Root.Lstat(w.InModule(DataDirTF)); errors.Is(err, fs.ErrNotExist) && !listed {
 		return nil
 	}
 	if !listed {
-		return &providersChangedError{"there is no list of what init left"}
+		return &providersChangedError{"the list of files of init is missing"}
 	}
 	differences, err := archive.Compare(filepath.Join(w.Dir, DataDirTF), list, notProviders)
 	if err == nil && !differences.None() {
@@ -68,8 +67,8 @@ func (w *Workspace) hasInitsProviders() error {
 	return err
 }
 
-// providerStamps are those of the lock file, the providers and the directories that lead to them: who moves a directory away and
-// back changes the time of its inode's last change.
+// providerStamps also covers the directories above the providers: moving one away and back changes
+// its ctime.
 func (w *Workspace) providerStamps() (map[string]Stamp, error) {
 	stamps := map[string]Stamp{}
 	take := func(name string, st *unix.Stat_t) error {
@@ -84,12 +83,12 @@ func (w *Workspace) providerStamps() (map[string]Stamp, error) {
 			continue
 		}
 		if err = errors.Join(err, take(name, &st)); err != nil {
-			return nil, fmt.Errorf("look at %s: %w", name, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 	}
 	err := filetree.Walk(filepath.Join(w.Dir, providers), filetree.Bounds{Entries: maxListed}, take)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look at the providers: %w", err)
+		return nil, fmt.Errorf("read the providers: %w", err)
 	}
 	return stamps, nil
 }

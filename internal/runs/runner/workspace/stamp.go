@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamp changes with each change of a file. No program can set the time of an inode's last change.
+// Stamp changes with every change of a file, as no program can set a ctime.
 type Stamp struct {
 	inode        uint64
 	Size         int64
 	mtime, ctime int64
 }
 
-// StampFile is the stamp of an open file.
+// StampFile returns the stamp of an open file.
 func StampFile(file *os.File) (Stamp, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
@@ -28,7 +28,7 @@ func StampFile(file *os.File) (Stamp, error) {
 	return Stamp{st.Ino, st.Size, unix.TimespecToNsec(st.Mtim), unix.TimespecToNsec(st.Ctim)}, nil
 }
 
-// DigestOfFile is the digest of what is left to read of a file; empty when it cannot be read.
+// DigestOfFile returns the digest of the rest of a file; empty if it cannot be read.
 func DigestOfFile(file *os.File) string {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {

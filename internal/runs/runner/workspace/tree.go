@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// SameTree says whether the tree is what was unpacked and what making the plan, if one is named, added. All else that was
-// added is removed. Otherwise it says what was changed, if that is known.
+// SameTree reports whether the tree is as unpacked, plus the files made by the plan, if given. It
+// removes other added files. If the tree has changed, differences says how, if known.
 func (w *Workspace) SameTree(plan string) (same bool, differences string) {
 	manifest, err := archive.LoadManifest(filepath.Join(w.Base, manifestName))
 	if err != nil || manifest.Digest != w.Record.Artifact {
@@ -35,7 +35,7 @@ func (w *Workspace) SameTree(plan string) (same bool, differences string) {
 	return true, ""
 }
 
-// keep tells what the runner and tofu put beside the root module.
+// keep reports whether the runner or tofu put the file beside the root module.
 func (w *Workspace) keep(name string) bool {
 	if path.Join(SourceDir, path.Dir(name)) != w.Module {
 		return false
@@ -44,11 +44,11 @@ func (w *Workspace) keep(name string) bool {
 	return base == DataDirTF || base == LockFileTF || base == OverrideTF || slices.Contains(SecretFiles, base)
 }
 
-// ReplaceTree puts the new tree in the place of the old one. The providers of the old one go with it if they are as init
-// left them. Modules and what init knows of the backend do not: a program of the old one may have had a hand in them.
+// ReplaceTree replaces the tree. It takes over providers that are unchanged since init, but not
+// modules and init's record of the backend: a program of the old tree may have changed those.
 func (w *Workspace) ReplaceTree(manifest archive.Manifest) error {
 	w.Record.Artifact, w.Record.Known = "", nil
-	if err := w.Save(); err != nil { // until the new tree is complete none is
+	if err := w.Save(); err != nil { // no tree until the new one is complete
 		return err
 	}
 	if w.Root.User != 0 {
@@ -67,7 +67,7 @@ func (w *Workspace) ReplaceTree(manifest archive.Manifest) error {
 		}
 	}
 	if err := w.Root.RemoveAll(SourceDir); err != nil {
-		return fault.New(fault.DiskClass(err), "remove the source of before: %w", err)
+		return fault.New(fault.DiskClass(err), "remove the previous source: %w", err)
 	}
 	if err := w.Root.Rename(NewSourceDir, SourceDir); err != nil {
 		return fault.New(fault.DiskClass(err), "place the source: %w", err)
@@ -87,8 +87,8 @@ func (w *Workspace) ReplaceTree(manifest archive.Manifest) error {
 	return w.Save()
 }
 
-// DiscardTree removes the working directory with all that was written there, but for the states that the stack's own backend
-// keeps. The next run unpacks the source anew.
+// DiscardTree empties the working directory, except for the states of a local backend. The next run
+// unpacks the source again.
 func (w *Workspace) DiscardTree() error {
 	fresh := path.Join(NewSourceDir, path.Clean("/"+w.Module[len(SourceDir):]))
 	if err := errors.Join(w.Root.RemoveAll(NewSourceDir), w.Root.MkdirAll(fresh, 0o700), w.moveOwnStates(fresh)); err != nil {
@@ -104,7 +104,7 @@ func (w *Workspace) DiscardTree() error {
 	return w.Save()
 }
 
-// moveOwnStates takes the states of a stack whose own backend keeps them beside its root module to the new tree.
+// moveOwnStates moves the states of a local backend to the new tree.
 func (w *Workspace) moveOwnStates(fresh string) error {
 	if !w.Own || w.Record.Module == "" {
 		return nil

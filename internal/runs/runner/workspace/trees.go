@@ -14,23 +14,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// A source with a thousand root modules would be unpacked a thousand times to get at one of them each time. So the latest
-// sources are unpacked once, beside the working directories, where no tofu can read or write, and each working directory
-// gets a copy of its part. A copy, because a file that two directories share could be written to through one of them, and
-// a link is not what a program takes it for.
+// Unpacking a source once per root module would be slow, so Trees unpacks the latest sources once,
+// out of tofu's reach, and each working directory gets a copy of its part. Hard links would let one
+// stack write the files of another, and programs treat symbolic links differently.
 
-// Trees are the sources that are unpacked for all, by digest. They are good until the machine is started anew: what was
-// not yet on disk then may be missing, and no file says so.
+// Trees are the shared unpacked sources, by digest. They do not survive a reboot: unsynced files
+// may be missing without a trace.
 type Trees struct {
 	Dir    string
 	Unpack *Locks
 	mu     sync.Mutex
 	users  map[string]int
-	order  []string // the one that was used last comes last
+	order  []string // the last used one is last
 	Sizes  map[string]int64
 }
 
-// NewTrees keeps unpacked sources in a directory, which is made when the first one comes.
+// NewTrees keeps unpacked sources in a directory, which it creates when needed.
 func NewTrees(dir string) *Trees {
 	return &Trees{Dir: dir, Unpack: NewLocks(), users: map[string]int{}, Sizes: map[string]int64{}}
 }
@@ -51,7 +50,7 @@ func (t *Trees) Use(name string) (path string, leave func()) {
 	}
 }
 
-// Unpacked takes note of how large a tree is.
+// Unpacked records the size of a tree.
 func (t *Trees) Unpacked(name string, manifest archive.Manifest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +60,7 @@ func (t *Trees) Unpacked(name string, manifest archive.Manifest) {
 	}
 }
 
-// latest are the trees that were used last, as many as there is to be room for, and one in any case.
+// latest returns the last used trees within the limits, and at least one.
 func (t *Trees) latest() []string {
 	first, total := len(t.order), int64(0)
 	for first > 0 && len(t.order)-first < MaxTrees {
@@ -73,17 +72,17 @@ func (t *Trees) latest() []string {
 	return t.order[first:]
 }
 
-// clear removes the trees that were not used for longest, and those of runners before; t.mu is held.
+// clear removes the least recently used trees, and those of earlier runners; t.mu is held.
 func (t *Trees) clear() {
 	keep := t.latest()
-	entries, _ := os.ReadDir(t.Dir) // without it nothing is to be removed
+	entries, _ := os.ReadDir(t.Dir) // without it there is nothing to remove
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(strings.TrimPrefix(entry.Name(), "."), ".")
 		if t.users[name] == 0 && !slices.Contains(keep, name) {
 			_ = os.RemoveAll(filepath.Join(t.Dir, entry.Name())) // the next call tries again
 		}
 	}
-	keep = slices.Clone(keep) // it is a part of what changes now
+	keep = slices.Clone(keep) // it shares memory with t.order
 	t.order = slices.DeleteFunc(t.order, func(name string) bool { return t.users[name] == 0 && !slices.Contains(keep, name) })
 	maps.DeleteFunc(t.Sizes, func(name string, _ int64) bool { return !slices.Contains(t.order, name) })
 }
@@ -91,6 +90,6 @@ func (t *Trees) clear() {
 const (
 	MaxTrees     = 4
 	MaxTreeBytes = 4 << 30
-	// SmallArchive is what is unpacked sooner than it is shared.
+	// SmallArchive is the size up to which unpacking is cheaper than sharing.
 	SmallArchive = 16 << 10
 )

@@ -13,12 +13,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
-// NewUsers gives users to the working directories below workRoot, and to downloads. The last one is recorded in dir.
+// NewUsers assigns users to the working directories and downloads. dir records the last one.
 func NewUsers(dir, workRoot string) *confinement.Users {
 	return &confinement.Users{File: filepath.Join(dir, "users"), Highest: func() (int, error) { return highestUser(workRoot) }}
 }
 
-// highestUser is the highest that a working directory has.
+// highestUser returns the highest user of a working directory.
 func highestUser(workRoot string) (int, error) {
 	records, err := filetree.Glob(workRoot, "*/*/"+RecordName)
 	if err != nil {

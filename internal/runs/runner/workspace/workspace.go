@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
-// Names in a stack's directory. tofu can write below sourceDir, homeDir, tempDir and planDir only.
+// Names in a stack's directory. tofu can write below SourceDir, HomeDir, TempDir and PlanDir only.
 const (
 	SourceDir   = "src"
 	HomeDir     = "home"
@@ -50,12 +50,12 @@ type Area struct {
 	Locks *Locks
 }
 
-// Order says whose working directory is wanted, and for what.
+// Order names a working directory and its use.
 type Order struct {
 	Stack run.Stack
-	// Path is the root module's, workspace the tofu workspace; empty for the default.
+	// Path is the root module, Workspace the tofu workspace; both may be empty.
 	Path, Workspace string
-	// Own is true for a stack with a backend of its own.
+	// Own is true for a custom backend.
 	Own bool
 }
 
@@ -64,9 +64,9 @@ type Workspace struct {
 	area  *Area
 	stack run.Stack
 	Base  string
-	// Root is base. Everything below sourceDir may be of tofu's making, links included: root never leaves base.
+	// Root is Base. tofu may put links below SourceDir; Root never leaves Base.
 	Root   *Root
-	Module string // the root module relative to base
+	Module string // the root module relative to Base
 	Dir    string // the same, absolute
 	Named  string // the tofu workspace
 	Env    []string
@@ -74,13 +74,13 @@ type Workspace struct {
 	Temp   string
 	Record Record
 	Unlock func()
-	// Unpacked is true when this run has unpacked the source: no process of an earlier run can write there.
+	// Unpacked is true if this run unpacked the source, out of reach of earlier processes.
 	Unpacked bool
-	// Own is true for a stack with a backend of its own. That may be the local one: then its states are its own, too.
+	// Own is true for a custom backend, which may be local, with states in this directory.
 	Own bool
 }
 
-// NewArea is the area below a directory. The walls may be found out later.
+// NewArea returns the area below a directory. The walls may be set later.
 func NewArea(root string, walls *confinement.Walls, users *confinement.Users) *Area {
 	return &Area{Root: root, Walls: walls, Users: users, Locks: NewLocks()}
 }
@@ -88,14 +88,14 @@ func NewArea(root string, walls *confinement.Walls, users *confinement.Users) *A
 // base is a stack's directory.
 func (a *Area) base(s run.Stack) string { return filepath.Join(a.Root, s.Namespace, s.Name) }
 
-// Lock waits until nobody works in a stack's directory and returns what gives it back.
+// Lock locks a stack's directory and returns the unlock function.
 func (a *Area) Lock(s run.Stack) func() { return a.Locks.Lock(a.base(s)) }
 
-// Try is lock for a directory that nobody should use yet; it returns nil when somebody does.
+// Try is Lock without waiting; it returns nil if the directory is in use.
 func (a *Area) Try(s run.Stack) func() { return a.Locks.try(a.base(s)) }
 
-// Open opens, and makes if need be, the directory of a stack for programs to work in. It waits for a run of the same stack to
-// leave, unless the claim is the lock that the caller has.
+// Open opens or creates a stack's directory for programs. It waits for another run of the stack,
+// unless claim is the caller's lock.
 func (a *Area) Open(o Order, claim func()) (*Workspace, error) {
 	w, err := a.Reopen(o, claim)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *Area) Open(o Order, claim func()) (*Workspace, error) {
 	return w, nil
 }
 
-// Reopen is open while a program of an earlier runner may still work there: its files stay its own.
+// Reopen is Open for a program of an earlier runner: its files keep their owner.
 func (a *Area) Reopen(o Order, claim func()) (*Workspace, error) {
 	w := &Workspace{area: a, stack: o.Stack, Base: a.base(o.Stack), Named: o.Workspace, Own: o.Own, Unlock: claim}
 	if err := w.check(o); err != nil {
@@ -127,7 +127,7 @@ func (a *Area) Reopen(o Order, claim func()) (*Workspace, error) {
 	return w, nil
 }
 
-// check refuses names that would be paths.
+// check rejects names that are paths.
 func (w *Workspace) check(o Order) error {
 	for _, name := range []string{o.Stack.Namespace, o.Stack.Name} {
 		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
@@ -158,15 +158,15 @@ func (w *Workspace) openRoot(o Order) error {
 	case errors.Is(err, fs.ErrNotExist):
 		w.Record = Record{User: w.owner()}
 	case err != nil || json.Unmarshal(text, &w.Record) != nil:
-		// Whose the directory was is not known. If it was not this stack's, that is long gone; if it was, it may have the only
-		// copy of a state: that of a local backend.
+		// Unknown owner. An earlier stack of the name is long gone; if it is this one, the
+		// directory may have the only copy of a local backend's state.
 		w.Record = Record{UID: w.stack.UID, User: w.owner(), Module: w.Module}
 	}
 	w.Root.User = w.Record.User
 	return nil
 }
 
-// owner is the user to whom the source belongs, 0 when that is the server's: a program that still runs needs its files even
+// owner returns the user of the source, 0 for the server's: a running program needs its files even
 // if the record is lost.
 func (w *Workspace) owner() int {
 	info, err := w.Root.Lstat(SourceDir)
@@ -180,8 +180,8 @@ func (w *Workspace) owner() int {
 	return int(stat.Uid)
 }
 
-// Settle gives the program's directories to its user: this one, or a new one where programs have users of their own and it
-// is nobody. Directories of before, when they had others, change hands.
+// Settle gives the program's directories to the user, or to a new one if it is 0 and programs have
+// own users. It also hands over directories of an earlier user.
 func (w *Workspace) Settle(user int) error {
 	switch {
 	case !w.area.Walls.Users:
@@ -202,8 +202,8 @@ func (w *Workspace) Settle(user int) error {
 	return w.handOver()
 }
 
-// BeginHandover records the new user before anything is the user's, so that nobody else gets it. The record also says that
-// the directories still change hands: a runner that dies meanwhile leaves the rest to the next run.
+// BeginHandover records the new user before it owns anything, so that no other stack gets it. If
+// the runner dies, the next run completes the handover.
 func (w *Workspace) BeginHandover(user int) error {
 	w.Record.User, w.Record.Handover = user, true
 	return w.Save()
@@ -220,7 +220,7 @@ func (w *Workspace) handOver() error {
 	return w.Save()
 }
 
-// Close gives the directory back.
+// Close releases the directory.
 func (w *Workspace) Close() {
 	if w.Root != nil {
 		w.Root.Close()
@@ -228,7 +228,7 @@ func (w *Workspace) Close() {
 	w.Unlock()
 }
 
-// Save writes the record as a whole: half of one would be none.
+// Save replaces the whole record.
 func (w *Workspace) Save() error {
 	const fresh = RecordName + ".new"
 	text, err := json.Marshal(w.Record)
@@ -244,7 +244,7 @@ func (w *Workspace) Save() error {
 	return nil
 }
 
-// settleStates gives the program's user the states that its own backend keeps there: a person may have put one in place.
+// settleStates gives a local backend's states to the program's user: a user may have added one.
 func (w *Workspace) settleStates() error {
 	if w.Root.User == 0 || !w.Own {
 		return nil
@@ -257,10 +257,10 @@ func (w *Workspace) settleStates() error {
 	return nil
 }
 
-// InModule is the path of a file of the root module, relative to root.
+// InModule returns the path, relative to Root, of a file of the root module.
 func (w *Workspace) InModule(name string) string { return path.Join(w.Module, name) }
 
-// StateIn is where the state of the workspace is, relative to the module.
+// StateIn returns the path of the workspace's state, relative to the module.
 func (w *Workspace) StateIn() string {
 	if w.Named == "default" {
 		return StateName
@@ -268,13 +268,13 @@ func (w *Workspace) StateIn() string {
 	return path.Join(StatesName, w.Named, StateName)
 }
 
-// StatePath is the absolute path of the state.
+// StatePath returns the absolute path of the state.
 func (w *Workspace) StatePath() string { return filepath.Join(w.Dir, w.StateIn()) }
 
-// PlanPath is where tofu writes its plan.
+// PlanPath returns the path to which tofu writes its plan.
 func (w *Workspace) PlanPath() string { return filepath.Join(w.Base, PlanDir, PlanName) }
 
-// Write puts a file in place. One that is there, a link perhaps, goes first.
+// Write replaces a file, or a link.
 func (w *Workspace) Write(name string, data []byte) error {
 	if err := w.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.DiskClass(err), "replace %s: %w", name, err)
@@ -290,8 +290,8 @@ func (w *Workspace) Write(name string, data []byte) error {
 	return nil
 }
 
-// Open opens a file that tofu may have made: no device, no pipe that would keep us waiting. A link is followed, but to no
-// file that is not the stack's own.
+// Open opens a regular file that tofu may have made; a FIFO must not block us. It follows links
+// within the stack's directory.
 func (w *Workspace) Open(name string) (*os.File, error) {
 	file, err := w.Root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -318,8 +318,8 @@ func (w *Workspace) Read(name string, limit int64) ([]byte, error) {
 	return ReadUpTo(file, limit)
 }
 
-// ReadUpTo reads a file whole. Memory is taken only for a file that is within the limit and has no hole: tofu leaves none in
-// what it writes, and a hole costs a program nothing.
+// ReadUpTo reads a whole file. It rejects holes before it allocates memory: tofu writes none, and
+// they cost a program nothing.
 func ReadUpTo(file *os.File, limit int64) ([]byte, error) {
 	name := filepath.Base(file.Name())
 	info, err := file.Stat()
@@ -327,10 +327,10 @@ func ReadUpTo(file *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, fault.New(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
+		return nil, fault.New(run.FailureLimit, "read %s: it exceeds the limit of %d bytes", name, limit)
 	}
 	if hole, err := unix.Seek(int(file.Fd()), 0, unix.SEEK_HOLE); err == nil && hole < info.Size() {
-		return nil, fault.New(run.FailureLimit, "read %s: it has a hole, and tofu writes none", name)
+		return nil, fault.New(run.FailureLimit, "read %s: it is a sparse file, which tofu never writes", name)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func ReadUpTo(file *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(data.Len()) > limit {
-		return nil, fault.New(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
+		return nil, fault.New(run.FailureLimit, "read %s: it exceeds the limit of %d bytes", name, limit)
 	}
 	return data.Bytes(), nil
 }
@@ -355,15 +355,15 @@ func (w *Workspace) Remove(names ...string) error {
 	return nil
 }
 
-// stateFiles are what the local backend writes beside the root module.
+// stateFiles are the files of the local backend beside the root module.
 var stateFiles = []string{
 	StateName, StateName + ".backup", StatesName, ErroredName, ErroredName + ".backup", ".terraform.tfstate.lock.info",
 }
 
-// SecretFiles hold secrets and have no business in the directory between runs.
+// SecretFiles hold secrets and must not stay between runs.
 var SecretFiles = append([]string{TfvarsName}, stateFiles...)
 
-// Places are the directories that hold what a run writes.
+// Places returns the directories that a run writes to.
 func (w *Workspace) Places() []string {
 	if w.Temp == "" || filepath.Dir(w.Temp) == w.Base {
 		return []string{w.Base}
@@ -371,7 +371,7 @@ func (w *Workspace) Places() []string {
 	return []string{w.Base, w.Temp}
 }
 
-// ClearSecrets removes what holds secrets, but never a state that the stack's own backend keeps there.
+// ClearSecrets removes files with secrets, but never a custom backend's state.
 func (w *Workspace) ClearSecrets() error {
 	if w.Own {
 		return w.Remove(TfvarsName)
@@ -379,9 +379,9 @@ func (w *Workspace) ClearSecrets() error {
 	return w.Remove(SecretFiles...)
 }
 
-// CleanUp removes what holds secrets, after the states are in the spool.
+// CleanUp removes files with secrets, after the states are in the spool.
 func (w *Workspace) CleanUp(temp string) {
-	// Prepare removes what is left and reports.
+	// Prepare removes leftovers and reports errors.
 	_ = errors.Join(w.ClearSecrets(), w.RemovePlaced(), w.forgetSettings(), w.Root.Remove(CLIConfigName))
 	for _, name := range []string{PlanDir, GivenDir, HomeDir, TempDir, ShellBin, ShellHome} {
 		_ = w.Root.RemoveAll(name)
@@ -391,8 +391,8 @@ func (w *Workspace) CleanUp(temp string) {
 	}
 }
 
-// makeBase makes a stack's directory. Where programs have users of their own but see the machine's file tree, they have to
-// come through to theirs; what is in it keeps its own modes.
+// makeBase makes a stack's directory, traversable if programs have own users but see the machine's
+// file tree.
 func (a *Area) makeBase(base string) error {
 	mode := os.FileMode(0o700)
 	if a.Walls.Users && !a.Walls.Alone() {
