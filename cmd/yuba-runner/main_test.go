@@ -24,7 +24,7 @@ func TestNothingOfKubernetesIsLinked(t *testing.T) {
 
 func TestArgumentsAreChecked(t *testing.T) {
 	for name, test := range map[string]struct{ args, want string }{
-		"nothing":         {"", `"yuba up" starts the runner by itself`},
+		"nothing":         {"", `"yuba up" starts the runner automatically`},
 		"a word too many": {"once more", `unexpected "once"`},
 		"a format":        {"--log-format xml", `--log-format "xml": want text or json`},
 	} {

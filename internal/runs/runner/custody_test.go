@@ -142,7 +142,7 @@ func TestAPlanThatWasChangedInCustodyIsSeen(t *testing.T) {
 		t.Fatal("nothing was swapped")
 	}
 	refused := result.Outcome == run.OutcomeFailed && result.Class == run.FailureStalePlan && !result.ApplyStarted
-	if said := strings.Join(result.Warnings, "\n"); !refused && !strings.Contains(said, "may not be what was approved") {
+	if said := strings.Join(result.Warnings, "\n"); !refused && !strings.Contains(said, "may differ from the approved one") {
 		t.Errorf("%+v", result)
 	}
 }
@@ -209,7 +209,7 @@ func TestADaemonThatARunLeftSwapsNoPlan(t *testing.T) {
 			apply.state = first.lastState()
 			apply.plan, apply.spec.Plan = second.savedPlan, &run.PlanRef{ID: "plan-1", Digest: planned.Plan.Digest}
 			result := b.do(apply)
-			if done := string(apply.lastState()); len(apply.states) > 0 && !strings.Contains(done, is) && !strings.Contains(strings.Join(result.Warnings, "\n"), "may not be what was approved") {
+			if done := string(apply.lastState()); len(apply.states) > 0 && !strings.Contains(done, is) && !strings.Contains(strings.Join(result.Warnings, "\n"), "may differ from the approved one") {
 				t.Errorf("shown was %s, applied was\n%s\n%+v", is, done, result)
 			}
 			_, err := os.Stat(filepath.Join(loot, "swapped"))

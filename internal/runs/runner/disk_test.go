@@ -126,7 +126,7 @@ resource "terraform_data" "a" {
 	}
 	awaitMeasured(t, src, 2)
 	other := b.do(b.stack("other", run.OperationPlan, program(twoThings)))
-	if other.Class != run.FailureDisk || !strings.Contains(other.Error, "are kept for the server") {
+	if other.Class != run.FailureDisk || !strings.Contains(other.Error, "are reserved for the server") {
 		t.Errorf("another run: %s %s: %s", other.Outcome, other.Class, other.Error)
 	}
 	if err := os.WriteFile(filepath.Join(src, "go"), nil, 0o600); err != nil {

@@ -48,7 +48,7 @@ func TestLockThatAKilledApplyLeftIsBroken(t *testing.T) {
 			}
 			next := r.again(run.OperationPlan)
 			b.succeed(next)
-			if server.held() != "" || !strings.Contains(string(next.log), "is of an earlier run, whose process was killed") {
+			if server.held() != "" || !strings.Contains(string(next.log), "belongs to an earlier run, whose process was killed") {
 				t.Errorf("locked: %q, log:\n%s", server.held(), next.log)
 			}
 		})

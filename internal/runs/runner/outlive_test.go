@@ -115,7 +115,7 @@ resource "terraform_data" "a" {
   provisioner "local-exec" { command = "echo the first words; sleep 1; : >/proc/$PPID/fd/1; echo the last words" }
 }`))
 	result := b.do(r)
-	for _, words := range []string{"the first words", "the last words", "was cut off while it was read", "Apply complete!"} {
+	for _, words := range []string{"the first words", "the last words", "was truncated while it was read", "Apply complete!"} {
 		if !strings.Contains(string(r.log), words) {
 			t.Errorf("no %q in the log:\n%s", words, r.log)
 		}

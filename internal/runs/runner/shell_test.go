@@ -118,7 +118,7 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 			grant.Dir, grant.URL = dir, "https://127.0.0.1:1"
 			var elsewhere *shell.NotHereError
 			_, _, err := OpenShell(t.Context(), grant, "test", &shell.Terminal{})
-			if !errors.As(err, &elsewhere) || !strings.Contains(err.Error(), "the machine where runs are carried out, here,") {
+			if !errors.As(err, &elsewhere) || !strings.Contains(err.Error(), "the machine that executes runs, here,") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -138,7 +138,7 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 	})
 	t.Run("there is no such command", func(t *testing.T) {
 		r := b.stack("command", run.OperationShell, program(twoNamed))
-		if _, _, result := b.shell(r, "", "no-such-program"); !strings.Contains(result.Error, "no such program in") || r.result == nil {
+		if _, _, result := b.shell(r, "", "no-such-program"); !strings.Contains(result.Error, "the program is not in") || r.result == nil {
 			t.Errorf("%+v", result)
 		}
 	})
@@ -239,7 +239,7 @@ func startedFrom(id string) (pids []int) {
 func TestAShellThatNobodyIsAtIsOver(t *testing.T) {
 	b := newBench(t).start()
 	result := b.do(b.stack("nobody", run.OperationShell, program(twoNamed)))
-	if result.Outcome != run.OutcomeCanceled || !strings.Contains(result.Error, "nobody is at the shell") {
+	if result.Outcome != run.OutcomeCanceled || !strings.Contains(result.Error, "the user's terminal is closed") {
 		t.Errorf("%+v", result)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// act writes outputs and other results of runs, and describes the run to start.
+// act writes outputs and other results of runs, and drafts the run to start.
 func (r *Reconciler) act(ctx context.Context, d *decided) (*acted, error) {
 	p := &acted{decided: *d}
 	if err := r.follow(ctx, p); err != nil {
@@ -116,7 +116,7 @@ func direct(obj *infrav1.Terraform, s *run.Spec) bool {
 		s.Backend.Kind == run.BackendManaged && obj.Status.LastAppliedRevision == "" && obj.Status.LastAppliedRun == ""
 }
 
-// urgencyOf says who waits for the run.
+// urgencyOf derives the urgency from the reason for the run.
 func urgencyOf(d decide.Decision) run.Urgency {
 	switch {
 	case d.Purpose == decide.PurposeDelete:
@@ -136,7 +136,7 @@ func (w runDrafts) spec(p *gathered) run.Spec {
 	s := run.Spec{Stack: p.stack, Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
 		Limits: limits,
-		// Look for new providers when the program or its object changed, or when somebody asks.
+		// Upgrade providers after a change of program or object, or on request.
 		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != p.facts.Source.Revision ||
 			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),
 		ReadOutputs: obj.KeepsOwnState() || p.config.Encrypts()}
@@ -154,7 +154,7 @@ func stateLabels(obj *infrav1.Terraform) map[string]string {
 	return obj.Spec.BackendConfig.Labels
 }
 
-// stateRefOf says where a run finds the stack's state.
+// stateRefOf returns where a run finds the stack's state.
 func stateRefOf(obj *infrav1.Terraform) run.StateRef {
 	return run.StateRef{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Labels: stateLabels(obj),
 		Stack: obj.Name, Existing: obj.Status.LastAppliedRevision != "", Scope: scope.Of(obj.Labels)}

@@ -43,7 +43,7 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 	}
 }
 
-// Work by hand says nothing about whether what the stack wants is applied.
+// A manual operation does not change whether the stack is applied.
 func TestWorkByHandThatWaitsLeavesReadyAlone(t *testing.T) {
 	p := passOver(stackObject())
 	p.inHand = &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}

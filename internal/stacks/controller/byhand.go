@@ -19,11 +19,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// A manual operation on a state is a run like any other: it has a record and a log, the status
-// names it, no other run of the stack runs beside it, and it holds the lock. But its result says
-// nothing about the declared stack, and it may run on a suspended one.
+// A manual operation is a run: recorded, logged, named in the status, exclusive, with the lock. But
+// its result says nothing about the declared stack, and it may run on a suspended one.
 
-// attemptsByHand bounds retries after concurrent changes of the object.
+// attemptsByHand limits retries after concurrent changes of the object.
 const attemptsByHand = 5
 
 // recordingPatience is how long a request waits until the end of the previous run is recorded:
@@ -36,7 +35,7 @@ const (
 // errBeingRecorded says that the previous run has ended and the status does not say so yet.
 var errBeingRecorded = errors.New("the end of the previous run is being recorded")
 
-// maxPushed bounds a state pushed to an own backend: it travels in the run's record.
+// maxPushed limits a state pushed to a custom backend: it travels in the run's record.
 const maxPushed = 16 << 20
 
 // Operate begins a requested operation and returns its run; what the server does itself has ended
@@ -76,7 +75,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 	}
 }
 
-// describeByHand checks that the request can be met now and says what the run is to do.
+// describeByHand checks that the request is possible now, and drafts the run.
 func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Request) (*run.Record, error) {
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
 		Trigger: "requested by " + orUnknown(req.By),
@@ -107,7 +106,7 @@ func backendKind(obj *infrav1.Terraform) run.BackendKind {
 
 func orUnknown(name string) string { return cmp.Or(name, "an unknown user") }
 
-// mayOperate says why the request cannot be met now.
+// mayOperate says why the request is not possible now.
 func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) error {
 	obj := p.obj
 	own := obj.KeepsOwnState()
@@ -175,7 +174,7 @@ func busy(stack run.Stack, what string) error {
 		"Wait for it; suspend the stack to keep another from starting:\n    yuba logs %s -f\n    yuba suspend %s", what, stack, stack, stack)}
 }
 
-// specByHand is the present configuration, or, if that is not usable, the one of the last apply.
+// specByHand is the present configuration, or the last applied one if that is unusable.
 func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Request) (run.Spec, error) {
 	if err := r.gatherConfiguration(ctx, p); err != nil {
 		return run.Spec{}, err

@@ -18,13 +18,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// Circuits is what the controller needs of the circuit breakers. No method blocks.
+// Circuits is the part of the circuit breakers that the controller needs. No method blocks.
 type Circuits interface {
 	// Observe records the end of a run. The same end may come many times.
 	Observe(book.Ended)
 	// Any says whether there are any circuit breakers; without, Cover finds none.
 	Any() bool
-	// Knows says whether the stack's providers are known, Learn what they are.
+	// Knows reports whether the stack's providers are known, Learn sets them.
 	Knows(book.Stack) bool
 	Learn(stack book.Stack, providers []string)
 	// Cover finds the circuit breaker for a stack with these providers; nil stands for the known
@@ -32,7 +32,7 @@ type Circuits interface {
 	Cover(stack book.Stack, providers []string) (book.Cover, bool)
 	// Decline says that the stack to probe cannot be planned now.
 	Decline(book.Stack)
-	// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
+	// Forget drops a deleted stack; without a UID, all stacks of its name.
 	Forget(book.Stack)
 }
 
@@ -41,7 +41,7 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 	if o.circuits == nil {
 		return nil
 	}
-	// Report a failure under an earlier server again: who failed is not stored.
+	// Report a failure under an earlier server again: its provider is not stored.
 	for _, rec := range []*run.Record{p.over, p.failing} {
 		if rec != nil && rec.Result != nil && !rec.Spec.Operation.ByHand() {
 			o.observe(p, *rec, rec == p.over)
@@ -67,8 +67,8 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// observe reports a run's end. A stopped or interrupted run says nothing about the world; if it was
-// a probe, another stack is next.
+// observe reports a run's end. A stopped or interrupted run says nothing about the provider; if it
+// was a probe, another stack is next.
 func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 	outcome := rec.Result.Outcome
 	switch {
@@ -118,7 +118,7 @@ func recordedProviders(rec run.Record) []string {
 	return book.ProvidersIn(rec.Spec.LockFile)
 }
 
-// withRequired adds the providers that the root module names: a stack without a recorded lock file has no
+// withRequired adds the root module's required providers: without a recorded lock file there are no
 // others. Nil stands for none known.
 func withRequired(p *gathered, providers []string) []string {
 	if p.config == nil {
@@ -152,7 +152,7 @@ func describeCircuit(p *decided) {
 	setCondition(p.obj, infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonCircuitOpen, decide.CircuitMessage(c.Name, c.What, p.facts.Stack.Call))
 }
 
-// outageObjection says why an outage forbids an apply; empty when none does.
+// outageObjection says why an outage forbids an apply; empty if none does.
 func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string {
 	if o.circuits == nil || rec.Spec.Operation.ByHand() || rec.Spec.Purpose == run.PurposeDelete {
 		return ""
@@ -163,8 +163,7 @@ func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string 
 	if p := &obj.Status.Plan; p.HeldBy != "" && p.IsDriftDetectionPlan {
 		return "plan " + p.Pending + " is held for approval by circuit breaker " + p.HeldBy
 	}
-	// Use known providers, as decisions do. If both disagreed, forbidden runs would follow each
-	// other.
+	// Use known providers, as decisions do. If both disagreed, forbidden runs would repeat.
 	stack, providers := book.Stack(rec.Spec.Stack), []string(nil)
 	if !o.circuits.Knows(stack) {
 		providers = nonEmpty(book.ProvidersIn(rec.Spec.LockFile))

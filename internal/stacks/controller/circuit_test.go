@@ -24,12 +24,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// circuits are circuit breakers that say what the test has them say.
+// circuits are circuit breakers with results set by the test.
 type circuits struct {
 	cover    book.Cover
 	observed []book.Ended
 	declined int
-	// unknown says that nothing is known of any stack; asked are the providers that Cover was asked about.
+	// unknown is true if no stack is known; asked are the providers passed to Cover.
 	unknown   bool
 	asked     [][]string
 	forgotten []book.Stack
@@ -100,11 +100,11 @@ func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
 	c := &circuits{}
 	rec := ran(run.OperationState, run.Result{Outcome: run.OutcomeFailed, Error: "no"}).rec
 	if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 {
-		t.Errorf("work by hand: %v, %d observed", err, len(c.observed))
+		t.Errorf("manual operation: %v, %d observed", err, len(c.observed))
 	}
 }
 
-// A failure of what worked before is the world's; one of what never did may be the program's.
+// A failure of something that worked may be an outage; otherwise it may be the program's.
 func TestWhatHasWorkedBefore(t *testing.T) {
 	succeededOnce := metav1.NewTime(finished.Add(-time.Hour))
 	for sentence, test := range map[string]struct {
@@ -132,7 +132,7 @@ func TestWhatHasWorkedBefore(t *testing.T) {
 	}
 }
 
-// A stack is told once that it is paused, however the outage goes on, and once that it is not.
+// A stack reports once that it is paused, and once that it is not.
 func TestPausedIsSaidOnce(t *testing.T) {
 	p := passOver(stackObject())
 	p.facts = decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}
@@ -147,7 +147,7 @@ func TestPausedIsSaidOnce(t *testing.T) {
 	p.facts.Circuit.Open = false
 	describeCircuit(&p.decided)
 	if diff := cmp.Diff(first, conditions.Of(p.obj, infrav1.ConditionPaused)); diff != "" {
-		t.Errorf("it was said again (-first +then):\n%s", diff)
+		t.Errorf("it was reported again (-first +then):\n%s", diff)
 	}
 	p.decision = decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonCircuitClosed}
 	describeCircuit(&p.decided)
@@ -180,7 +180,7 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 	}
 }
 
-// What was started before an outage was seen is asked before it applies.
+// A run that started before the outage must ask before it applies.
 func TestWhatMayApplyInAnOutage(t *testing.T) {
 	open := book.Cover{Name: "aws-down", Open: true, What: "provider aws is unavailable"}
 	closed := book.Cover{Name: "aws-down", ClosedAt: finished}
@@ -221,8 +221,7 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 	}
 }
 
-// Decisions are made with what is known of a stack. Who permits goes by the same: of different minds, they would have a stack
-// planned and refused again and again.
+// Permits must use the same facts as decisions, or a stack is planned and refused repeatedly.
 func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
 	rec := ran(run.OperationPlanAndApply, run.Result{}, func(r *run.Record) {
 		r.Spec.LockFile = []byte("provider \"registry.opentofu.org/hashicorp/aws\" {\n}\n")
@@ -243,7 +242,7 @@ func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ .
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "terraforms"}, key.Name)
 }
 
-// A stack whose finalizer was taken off by hand goes without a word.
+// A stack whose finalizer was removed manually is deleted without a message.
 func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
 	c := &circuits{}
 	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{}), Now: time.Now}
@@ -255,7 +254,7 @@ func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
 	}
 }
 
-// A plan that is held says so, and is held no more once it is applied or has nothing to do.
+// A held plan says so until it is applied or has no changes.
 func TestAHeldPlanInTheStatus(t *testing.T) {
 	obj := stackObject(autoApproved)
 	plan := &run.PlanResult{Changes: true, ChangesDigest: "changes-1", Digest: "sha256:p"}
@@ -275,7 +274,7 @@ func TestAHeldPlanInTheStatus(t *testing.T) {
 	}
 }
 
-// What kept a stack for a moment and is over leaves its word; a paused stack says again how it failed.
+// A temporary problem leaves its message; a paused stack reports its failure again.
 func TestAPausedStackSaysHowItFailed(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) {
 		setReady(t, metav1.ConditionFalse, infrav1.ReasonLockHeld, "somebody held the lock")

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// collect takes over the runs that ended since the last pass, and takes up a run that an earlier server left.
+// collect takes over runs that ended since the last pass, and continues a run of an earlier server.
 func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error) {
 	p := &collected{pass: *begun}
 	if ref := p.obj.Status.CurrentRun; ref != nil {
@@ -53,8 +53,8 @@ func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error
 	return p, nil
 }
 
-// takeDamaged gives up a run whose record is lost: a fresh plan finds what it did. The lock has the
-// run's id, so nobody else's is released; it is held until what the run may have left is recorded.
+// takeDamaged gives up a run whose record is lost: a fresh plan finds what it did. Its lock, under
+// its own id, is held until the possible leftovers are recorded.
 func (h runHistory) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
 	known := p.known(ref)
 	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
@@ -112,7 +112,7 @@ func (h runHistory) take(ctx context.Context, p *collected, rec run.Record) {
 	if drifted(rec) && rec.Result.Applied {
 		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonDriftDetected, action: "Repair", message: repaired(rec.Result.Plan)})
 	}
-	if !rec.Result.SameModules { // which changed nothing that is told
+	if !rec.Result.SameModules { // which changed nothing visible
 		p.ended = &rec
 	}
 }

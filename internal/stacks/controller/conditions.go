@@ -25,8 +25,8 @@ func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, mes
 	setCondition(obj, infrav1.ConditionReady, status, reason, message)
 }
 
-// describe writes a decision into the status: what it waits for, what is wrong, what is in
-// progress. The result of a run, which record wrote, stays until something else is true.
+// describe writes a decision to the status: what it waits for, what is wrong, what is in progress.
+// The result of a run, which record wrote, stays until something else is true.
 func describe(p *acted) {
 	obj, d := p.obj, p.decision
 	obj.Status.ObservedGeneration = obj.Generation
@@ -65,7 +65,7 @@ func describe(p *acted) {
 	describeStall(obj, d)
 }
 
-// describeWait says what the stack waits for, unless Ready already says what came before.
+// describeWait reports what the stack waits for, unless Ready has an earlier reason.
 func describeWait(p *decided) {
 	obj, d := p.obj, p.decision
 	if d.Reason != decide.ReasonDependencyNotReady {
@@ -73,7 +73,7 @@ func describeWait(p *decided) {
 	}
 	switch d.Reason {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
-		// A missing Secret that came back left its message; the failure before it is what counts.
+		// A missing Secret that came back left its message; the earlier failure counts.
 		if p.failing != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
 			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(p.failing.Result))
 		}
@@ -85,13 +85,13 @@ func describeWait(p *decided) {
 	case decide.ReasonSuspended, decide.ReasonStateTakenOver:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 	case decide.ReasonBreakTheGlass:
-		// Manual changes are not seen here, so nothing known counts any more.
+		// A manual change is not visible here, so the known results no longer count.
 		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
 		forgetPlanned(obj)
 	}
 }
 
-// describeStall reports that nothing happens before somebody changes something. A suspended or held
+// describeStall reports that nothing happens until somebody changes something. A suspended or held
 // stack is not stalled: its own conditions say why it rests.
 func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 	switch {
@@ -143,9 +143,8 @@ func answerRequest(obj *infrav1.Terraform) {
 // forgetPlanned makes the next possible pass plan, and apply nothing before.
 func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 
-// sameAtRevision follows a revision that changes nothing for the stack. If the revision does not
-// touch the stack's part, it writes that only when a dependant of the same source waits for it:
-// otherwise a commit would cost a write for each of a thousand stacks.
+// sameAtRevision follows a revision that changes nothing for the stack. If its part is untouched,
+// only a waiting dependant causes a write: a commit must not write a thousand statuses.
 func sameAtRevision(p *gathered) {
 	status, revision := &p.obj.Status, p.facts.Source.Revision
 	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
@@ -180,7 +179,7 @@ func sameAtGeneration(p *gathered) {
 	}
 }
 
-// awaitedAtRevision: a stack of the same source depends on this one.
+// awaitedAtRevision reports whether a stack of the same source depends on this one.
 func (p *held) awaitedAtRevision() bool {
 	source := sourceOf(p.obj)
 	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
@@ -194,7 +193,7 @@ func confirm(p *decided) {
 	}
 	ready := conditions.Of(p.obj, infrav1.ConditionReady)
 	if p.facts.Stack.Suspended && ready.Status == metav1.ConditionTrue && !p.planned() {
-		return // what it was changed to is not applied before somebody resumes it, and whoever builds on it waits for that
+		return // the change is not applied before the stack is resumed, and dependants wait for that
 	}
 	if ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
 		setReady(p.obj, ready.Status, ready.Reason, ready.Message)
@@ -228,13 +227,13 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 }
 
-// describeAwaited says what a run waits for, and takes that back afterwards.
+// describeAwaited reports what a run waits for, and withdraws it afterwards.
 func describeAwaited(p *gathered) {
 	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
 	}
-	if p.inHand != nil && strings.HasPrefix(p.inHand.Waits, run.WaitsForState) { // a person has to do something
-		if !p.inHand.Spec.Operation.ByHand() { // which says nothing of Ready, then or when it is over
+	if p.inHand != nil && strings.HasPrefix(p.inHand.Waits, run.WaitsForState) { // a person has to act
+		if !p.inHand.Spec.Operation.ByHand() { // which never affects Ready
 			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, p.inHand.Waits)
 		}
 		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
@@ -270,7 +269,7 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 func describeRest(p *decided) {
 	obj := p.obj
 	if p.facts.Stack.Suspended {
-		// What was under way was stopped; otherwise what Ready says is still true.
+		// The run in progress was stopped. Otherwise Ready is still true.
 		if conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
 			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, p.decision.Message)
 		}
@@ -316,7 +315,7 @@ func describeWarnings(p *acted) {
 	if p.config != nil {
 		warnings = append(warnings, p.config.Warnings...)
 	} else if p.facts.Source.Ready {
-		// Without inputs, what the module declares is unknown.
+		// Without inputs, the module's declarations are unknown.
 		warnings = append(warnings, keptWarnings(p.obj)...)
 	}
 	warnings = append(warnings, p.inventoryWarnings()...)

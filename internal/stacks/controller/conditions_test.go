@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// saying is a stack whose Ready says something, of the generation before.
+// saying is a stack with a Ready condition of the previous generation.
 func saying(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
 	return func(t *infrav1.Terraform) {
 		t.Generation--
@@ -150,14 +150,14 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			if p.obj.Status.ObservedGeneration != p.obj.Generation {
 				t.Errorf("observed generation %d of %d", p.obj.Status.ObservedGeneration, p.obj.Generation)
 			}
-			if test.decision.Reason != decide.ReasonDriftDue { // whose run speaks of the new generation
+			if test.decision.Reason != decide.ReasonDriftDue { // whose run covers the new generation
 				lint(t, p.obj)
 			}
 		})
 	}
 }
 
-// A Secret that goes and comes back leaves the failure before it to be told.
+// A Secret that was missing temporarily leaves the earlier failure to report.
 func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
 	result := failed(run.StepPlan, run.FailureConfiguration, false)
 	for between, want := range map[string]string{
@@ -174,7 +174,7 @@ func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
 	}
 }
 
-// Looking at what stands still changes nothing about it, not even since when it does.
+// Reconciling an idle stack changes no condition, not even its time.
 func TestConditionsStandStillWithTheStack(t *testing.T) {
 	for _, d := range []decide.Decision{
 		{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
@@ -194,7 +194,7 @@ func TestConditionsStandStillWithTheStack(t *testing.T) {
 	}
 }
 
-// A stack that is suspended and was changed is not ready as it is now. One that was only suspended is.
+// A suspended stack that was changed is not ready. One that was only suspended is.
 func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
 	for config, want := range map[string]int64{"sha256:c": 2, "sha256:other": 1, "": 1} {
 		p := passOver(stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }))
@@ -217,7 +217,7 @@ func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
 		decision        decide.Decision
 		handled, digest string
 	}{
-		// What was asked for is done as soon as it can be: nothing planned counts any more.
+		// A request is met as soon as possible: nothing planned counts any more.
 		"what fails":                 {nil, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed}, "now", ""},
 		"what waits for a lock":      {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, "now", ""},
 		"what waits for a person":    {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass}, "now", ""},
@@ -246,7 +246,7 @@ func TestFailuresAreCountedForOneThing(t *testing.T) {
 	}
 }
 
-// Attempts that fail before a run could begin are counted until source and inputs are usable again.
+// Attempts that fail before a run are counted until source and inputs are usable again.
 func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
 	p := passOver(stackObject())
 	p.facts = decide.Facts{Source: decide.Source{Revision: revision}}
@@ -260,7 +260,7 @@ func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
 	}
 	p.describeAs(decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", NextCheck: finished})
 	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
-		t.Errorf("after a look between two attempts (-want +got):\n%s", diff)
+		t.Errorf("after a pass between two attempts (-want +got):\n%s", diff)
 	}
 	p.facts.Config = "sha256:c"
 	p.describeAs(decide.Decision{Verb: decide.VerbRest})
@@ -269,7 +269,7 @@ func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
 	}
 }
 
-// A change of the object that keeps the plan leaves no plan that looks stale.
+// A change of the object that keeps the plan does not make it look stale.
 func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		config    string
@@ -292,7 +292,7 @@ func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
 	}
 }
 
-// A commit that changes nothing for a stack counts as planned: who depends on it waits to hear that.
+// A commit that changes nothing for a stack counts as planned: dependants wait for that.
 func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		config    string
@@ -329,7 +329,7 @@ func TestWarningsAreToldOnceAndBounded(t *testing.T) {
 	p = passOver(obj)
 	p.config = &reads.Configuration{}
 	if describeWarnings(p); len(p.notes) != 0 {
-		t.Errorf("told again: %+v", p.notes)
+		t.Errorf("reported again: %+v", p.notes)
 	}
 	for i := range 2 * infrav1.MaxWarnings {
 		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("warning %d", i))
@@ -337,7 +337,7 @@ func TestWarningsAreToldOnceAndBounded(t *testing.T) {
 	if describeWarnings(p); len(obj.Status.Warnings) != infrav1.MaxWarnings {
 		t.Errorf("%d warnings", len(obj.Status.Warnings))
 	}
-	// An input that is missing for a while says nothing about the module.
+	// A missing input says nothing about the module.
 	kept := len(obj.Status.Warnings)
 	p = passOver(obj)
 	p.facts = decide.Facts{Source: decide.Source{Ready: true}}

@@ -30,7 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Runs is what the controller needs of the executor.
+// Runs is the part of the executor that the controller needs.
 type Runs interface {
 	// Prepare stores a run's record; Start queues it, once.
 	Prepare(ctx context.Context, rec run.Record) error
@@ -43,7 +43,7 @@ type Runs interface {
 	// Resume continues a recorded run that an earlier server left; a record with a result has
 	// ended. run.ErrNotFound says that there is no record.
 	Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error)
-	// InHand returns the stack's current run and whether it was told to stop.
+	// InHand returns the stack's current run and whether it was asked to stop.
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
 	// Working reports whether a run of any stack is in progress.
 	Working(id string) bool
@@ -65,11 +65,11 @@ type Runs interface {
 	LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
 	// Cancel stops a run that has not begun to change anything.
 	Cancel(ctx context.Context, id string) error
-	// Forget drops what is remembered of a deleted stack.
+	// Forget drops the memory of a deleted stack.
 	Forget(stack run.Stack)
 }
 
-// States is what the controller needs of the state store.
+// States is the part of the state store that the controller needs.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	// Holder returns the holder of a lock as the watch last reported it; HolderNow asks the API.
@@ -83,9 +83,9 @@ type States interface {
 	Leave(ctx context.Context, key state.Key, at time.Time, emptied bool) error
 }
 
-// Reconciler keeps stacks as their objects say.
+// Reconciler reconciles stacks.
 type Reconciler struct {
-	// Client writes; Reader reads past the cache. Stacks reads stacks from the cache, up to what was written here.
+	// Client writes; Reader reads past the cache. Stacks reads the cache, up to our own last write.
 	Client client.Client
 	Reader client.Reader
 	Stacks *fresh.Reader
@@ -108,7 +108,7 @@ type Reconciler struct {
 
 	health health.Book
 	stuck  stuckBook
-	// looks are the last decisions.
+	// looks has the last decisions.
 	looks lookBook
 	// applying are stacks whose apply takes long.
 	applying chan run.Stack
@@ -196,7 +196,7 @@ func (r *Reconciler) hold(ctx context.Context, c *collected) (*held, error) {
 	return h, nil
 }
 
-// record writes what the pass found and decided into the status, and sends the events.
+// record writes the results of the pass to the status, and sends the events.
 func (r *Reconciler) record(ctx context.Context, p *acted) (*recorded, error) {
 	describe(p)
 	p.gate()
@@ -209,7 +209,7 @@ func (r *Reconciler) record(ctx context.Context, p *acted) (*recorded, error) {
 	return &recorded{*p}, nil
 }
 
-// begin does what only a recorded decision allows, and returns the next check.
+// begin starts what requires a recorded decision, and returns the next check.
 func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error) {
 	switch p.decision.Verb {
 	case decide.VerbCancel:

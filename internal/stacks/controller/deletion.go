@@ -22,9 +22,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
-// letGo removes Yuba's finalizers from a deleted stack. The state, its versions and the records of
-// runs stay, to repair mistakes. Only the empty state of a tenant's stack is deleted, or there
-// would be one for every former tenant.
+// letGo removes Yuba's finalizers from a deleted stack. State, versions and records of runs stay,
+// to repair mistakes; only the empty state of a tenant's stack is deleted, or these would
+// accumulate.
 func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
@@ -45,7 +45,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	if err := r.Client.Patch(ctx, p.obj, reconciling.ChangeOf(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
-	if before.Status.Unproven != nil { // told once it is true: what comes before is tried again after a conflict
+	if before.Status.Unproven != nil { // reported once it is true: earlier steps are repeated after a conflict
 		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack is deleted. " + unprovenMessage(before)})
 	}
 	r.Stacks.Wrote(p.obj)
@@ -56,7 +56,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// tellWhatStays reports that a deletion with targets destroyed nothing else.
+// tellWhatStays reports that a deletion with targets destroyed only these.
 func (p *pass) tellWhatStays() {
 	if !p.obj.Spec.DestroyResourcesOnDeletion || len(p.obj.Spec.Targets) == 0 || p.obj.Status.LastRun == nil {
 		return
@@ -66,10 +66,10 @@ func (p *pass) tellWhatStays() {
 		strings.Join(p.obj.Spec.Targets, ", "), stateOf(p.obj))})
 }
 
-// stateOf says where the state is.
+// stateOf names the place of the state.
 func stateOf(obj *infrav1.Terraform) string {
 	if obj.KeepsOwnState() {
-		return "the stack's own backend"
+		return "the stack's custom backend"
 	}
 	return "Secret " + obj.StateSecretName()
 }
@@ -82,7 +82,7 @@ func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	}
 	err := a.states.Discard(ctx, stateKeyOf(p.obj))
 	if apierrors.IsForbidden(err) {
-		a.log.Warn("the empty state of a stack that is gone stays", "stack", p.stack.String(), "error", err)
+		a.log.Warn("cannot delete the empty state of a deleted stack", "stack", p.stack.String(), "error", err)
 		return nil
 	}
 	return err

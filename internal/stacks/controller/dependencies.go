@@ -84,7 +84,7 @@ func (f relatives) cached(ctx context.Context, name types.NamespacedName) (*infr
 	return &t, nil
 }
 
-// gatherRelations reads what the stack depends on and what depends on it.
+// gatherRelations reads the stack's dependencies and dependants.
 func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 	own := client.ObjectKeyFromObject(p.obj)
 	for _, name := range dependenciesOf(p.obj) {
@@ -178,7 +178,7 @@ func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (st
 		return name.String(), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for the outputs Secret %s: %w", name, err)
+		return "", fmt.Errorf("find the outputs Secret %s: %w", name, err)
 	}
 	return "", nil
 }
@@ -212,7 +212,7 @@ func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, e
 	return reached, nil
 }
 
-// cycle describes the cycle through a stack, alike for all stacks on it: "a -> b -> a".
+// cycle describes the cycle through a stack, equal for all stacks on it: "a -> b -> a".
 func (w ways) cycle(own types.NamespacedName) string {
 	if _, ok := w[own]; !ok {
 		return ""
@@ -239,8 +239,7 @@ func (w ways) cycle(own types.NamespacedName) string {
 }
 
 // dependencyFinalizer shows that another stack depends on this one. Within a namespace it is
-// tofu-controller's; otherwise it contains the namespace. A name that is too long is hashed. The
-// decision to release a stack uses dependsOn instead.
+// tofu-controller's; otherwise it has the namespace, hashed if too long. Releases use dependsOn.
 func dependencyFinalizer(dependant types.NamespacedName, namespace string) string {
 	name := infrav1.DependencyFinalizerPrefix + dependant.Name
 	if dependant.Namespace != namespace {
@@ -329,7 +328,7 @@ func tellsDependants(was, is *infrav1.Terraform) bool {
 	return now.Status == "True" && appearance(was) != appearance(is)
 }
 
-// appearanceOf is what others see of a stack.
+// appearanceOf is the part of a stack that matters to dependants.
 type appearanceOf struct {
 	generation, observed                              int64
 	ready, planned, applied, outputs, written, source string

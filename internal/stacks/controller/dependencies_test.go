@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// graph is a cache of stacks that depend on each other, "namespace/name" on others written alike.
+// graph is a cache of stacks: "namespace/name" to its dependencies, in the same form.
 type graph map[string][]string
 
 func (g graph) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
@@ -120,11 +120,11 @@ func TestWhoKeepsAStackFromGoing(t *testing.T) {
 		want  []string
 	}{
 		{"t/vpc", true, []string{"app", "u/app", "web"}},
-		// Nobody of another namespace may depend on it, so nobody of one keeps it.
+		// Other namespaces may not depend on it, so they do not keep it.
 		{"t/vpc", false, []string{"app", "web"}},
 		{"t/app", true, []string{"web"}},
 		{"t/web", true, nil},
-		// Of a circle somebody has to go first.
+		// On a cycle, one stack has to go first.
 		{"t/a", true, []string{"c"}},
 		{"t/b", true, nil},
 	} {
@@ -161,7 +161,7 @@ func TestFinalizersOfDependants(t *testing.T) {
 			t.Errorf("%s from %s: %q, want %q", test.dependant, test.namespace, got, test.want)
 		}
 		if problems := validation.IsQualifiedName(got); len(problems) > 0 || !strings.HasPrefix(got, infrav1.DependencyFinalizerPrefix) {
-			t.Errorf("%s from %s: %q is no finalizer of ours: %v", test.dependant, test.namespace, got, problems)
+			t.Errorf("%s from %s: %q is not a valid finalizer: %v", test.dependant, test.namespace, got, problems)
 		}
 		if other, ok := seen[got]; ok {
 			t.Errorf("%s and %s have the same finalizer %q", test.dependant, other, got)

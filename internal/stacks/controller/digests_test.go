@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// What earlier versions kept of a stack is a digest over its whole archive. It must count for what it is.
+// Earlier versions recorded a digest of the whole archive, which must still count.
 func TestDigestsOfEarlierVersionsAreRecognized(t *testing.T) {
 	const old = "sha256:whole"
 	obj, now := stackObject(), reads.Configuration{Digest: "sha256:part", Whole: old}
@@ -71,7 +71,7 @@ func sourced(name string) infrav1.Terraform {
 	})
 }
 
-// A stack that is at rest learns which modules it calls from its next drift check, without a plan for that.
+// An idle stack learns its modules from its next drift check, without an extra plan.
 func TestAQuietPassTellsOfModules(t *testing.T) {
 	checked := metav1.NewTime(finished.Add(-time.Minute))
 	obj := stackObject(func(t *infrav1.Terraform) {
@@ -87,14 +87,14 @@ func TestAQuietPassTellsOfModules(t *testing.T) {
 	if obj.Status.ConfigDigest != rec.SettledConfig || obj.Status.LastPlanAt != nil {
 		t.Errorf("%+v", obj.Status)
 	}
-	// Newer modules that read more count with all that they read.
+	// Newer modules that read more count with everything they read.
 	rec.Config, rec.Result.Modules = rec.SettledConfig, &run.Modules{Moves: "far", Whole: "x"}
 	if leaveTrace(obj, rec); obj.Status.Modules.Whole != "x" {
 		t.Errorf("%+v", obj.Status.Modules)
 	}
 }
 
-// The modules of a program may not have moved: the status follows the revision, and all else stays.
+// If modules have not moved, the status follows the revision, and nothing else changes.
 func TestModulesThatHaveNotMovedTellOnlyTheRevision(t *testing.T) {
 	obj := stackObject()
 	record(obj, ran(run.OperationPlan, noChanges))
@@ -110,7 +110,7 @@ func TestModulesThatHaveNotMovedTellOnlyTheRevision(t *testing.T) {
 	}
 	setReady(before, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, "Plan no changes: main@sha1:two")
 	if diff := cmp.Diff(before.Status.Conditions, obj.Status.Conditions); diff != "" || !cmp.Equal(before.Status.LastPlanAt, obj.Status.LastPlanAt) || !cmp.Equal(before.Status.Modules, obj.Status.Modules) {
-		t.Errorf("the status tells of a plan: %s, %+v", diff, obj.Status)
+		t.Errorf("the status mentions a plan: %s, %+v", diff, obj.Status)
 	}
 }
 

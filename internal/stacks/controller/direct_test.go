@@ -45,7 +45,7 @@ func TestWhichRunsPlanAndApplyInOneGo(t *testing.T) {
 	}
 }
 
-// The server says that an apply begins before there is a plan. What comes to nothing takes that back.
+// The server announces an apply before its plan, and withdraws that if it has nothing to do.
 func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 	for sentence, result := range map[string]run.Result{
 		"the plan failed":           {Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "Error: no"},
@@ -58,7 +58,7 @@ func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 			o.rec.Spec.Direct = true
 			describeApply(obj, o.rec)
 			if conditions.Of(obj, infrav1.ConditionApply).Status != metav1.ConditionUnknown {
-				t.Fatal("it is not said that the apply begins")
+				t.Fatal("the start of the apply is not reported")
 			}
 			record(obj, o)
 			if c := conditions.Of(obj, infrav1.ConditionApply); c.Type != "" {
@@ -68,7 +68,7 @@ func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 	}
 }
 
-// What plans and applies in one go is planning until it has begun to change something.
+// A direct apply is planning until it has begun to change something.
 func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "run-1", Status: "queued"} })
 	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}

@@ -1,38 +1,35 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the controller of the Terraform kind. One pass over a stack takes over the runs
-// that ended, gathers the facts, lets the package decide decide, acts, and records the result in the
-// object's status.
+// Package controller reconciles the kind Terraform. A pass over a stack takes over runs that ended,
+// gathers facts, decides (package decide), acts, and records the result in the status.
 //
-//	controller.go, pass.go  the stages of a pass, and the parts that carry them out
+//	controller.go, pass.go  the stages of a pass and its parts
 //	facts.go                the object, its inputs, state, lock and runs as they are now
-//	dependencies.go         the stacks that it depends on, and what their changes cause
-//	act.go                  describes the run to start
+//	dependencies.go         the stacks that it depends on, and effects of their changes
+//	act.go                  drafts the run to start
 //	permit.go               lets runs apply
-//	stateaccess.go          which state a stack may use; takeover.go whose it is, locks.go its lock
-//	record.go               what a run's result means for the status, pure
-//	conditions.go           what a decision means for the conditions; events.go which events follow
+//	stateaccess.go          the state that a stack may use; takeover.go its owner; locks.go
+//	record.go               the effect of a run's result on the status, pure
+//	conditions.go           the effect of a decision on conditions; events.go on events
 //	summary.go              the short status for tables, pure
-//	follow.go               what follows plans and applies: outputs.go, inventory.go, health.go
+//	follow.go               after plans and applies: outputs.go, inventory.go, health.go
 //	why.go                  explains a decision, and which inputs changed
 //	byhand.go               runs that a person requested
 //	circuit.go              the circuit breakers' view of a stack
 //	deletion.go             releases a deleted object
-//	unproven.go             what interrupted applies may have left, until a state or a person settles it
+//	unproven.go             leftovers of interrupted applies, until they are settled
 //	stuck.go                reports passes that keep failing
 //
-// The packages beside it: reads finds program and inputs, decide decides, plans keeps readable plans,
-// health checks what a stack made, review asks webhooks.
+// Other packages: reads finds program and inputs, plans keeps readable plans, health checks what a
+// stack made, review asks webhooks.
 //
 // # Invariants
 //
-//   - A pass never works on a status older than what this controller wrote: the cache is read up to that
-//     (package fresh). Every write is bound to the version that was read, and an apply is permitted from
-//     the object as the API has it.
-//   - The status names an announced run before the run is handed out. Drift checks are not announced; the
-//     status names one that applies before the apply begins, and one that found something afterwards.
-//   - A result is recorded once. A pass that finds nothing new writes nothing to the API, but for a trace
-//     about once an hour.
-//   - Contents of Secrets are read when they are needed and kept nowhere but in sealed run records.
+//   - A pass never uses a status older than the controller's last write (package fresh). Each write
+//     is bound to the version that was read, and an apply is permitted from the object in the API.
+//   - The status names an announced run before the run starts. A drift check is not announced: the
+//     status names it before it applies, or after it found something.
+//   - A result is recorded once. A pass without news writes only a trace, about once an hour.
+//   - Contents of Secrets are read when needed and kept only in sealed run records.
 package controller

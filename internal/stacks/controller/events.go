@@ -36,12 +36,12 @@ func (p *collected) news(kind string, was metav1.Condition) (note, bool) {
 	case kind == infrav1.ConditionStateLocked:
 		n.warning = is.Status == metav1.ConditionTrue
 	case kind == infrav1.ConditionOutput && is.Reason == infrav1.ReasonOutputsWritten:
-		return note{}, false // the write itself is told, with the names
+		return note{}, false // the write has its own event, with the names
 	case kind != infrav1.ConditionReady:
 	case is.Reason == infrav1.ReasonNoDrift && was.Status == metav1.ConditionTrue:
-		return note{}, false // that all is well is news only to those who were told otherwise
+		return note{}, false // a recovery is news only after a failure
 	case is.Reason == infrav1.ReasonPlannedNoChanges && was.Status == is.Status && was.Reason == is.Reason && p.ended == nil:
-		return note{}, false // nothing was planned: only the revision is another
+		return note{}, false // nothing was planned: only the revision changed
 	case is.Reason == infrav1.ReasonDependencyNotReady:
 		n.warning, n.message = false, conditions.Of(p.obj, infrav1.ConditionReconciling).Message
 	case is.Reason == infrav1.ReasonPlannedWithChanges:
@@ -57,7 +57,7 @@ func (p *collected) applied() bool {
 	return p.ended != nil && p.ended.Result != nil && p.ended.Result.Applied
 }
 
-// tellOfSuccess reports an apply when Ready is about what came after.
+// tellOfSuccess reports an apply if Ready is already about something later.
 func (p *collected) tellOfSuccess() note {
 	apply, reason := conditions.Of(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
 	if p.ended.Spec.Destroy {

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// What events tell of conditions, in tofu-controller's words.
+// Events about conditions have tofu-controller's words.
 func TestWhatAConditionTellsAsAnEvent(t *testing.T) {
 	dependency := func(t *infrav1.Terraform) {
 		saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "dependency 'team/vpc' is not ready")(t)

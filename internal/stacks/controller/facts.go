@@ -36,7 +36,7 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	}
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
-	// Yuba reads nothing of another tenant's state, not even who locks it.
+	// Yuba reads nothing of another tenant's state, not even its lock holder.
 	if obj.KeepsOwnState() || p.noState != nil {
 		return p, nil
 	}
@@ -78,7 +78,7 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 	if spec.RetryStrategy == infrav1.ExponentialBackoff {
 		s.MaxRetryInterval = obj.GetMaxRetryInterval()
 	}
-	// As tofu-controller counts, the first attempt is one of the retries. Without any there is still that attempt.
+	// As in tofu-controller, the first attempt counts as a retry, and is made even without any.
 	if rem := spec.Remediation; rem != nil && rem.Retries >= 0 {
 		s.MaxFailures = max(int(min(rem.Retries, math.MaxInt32)), 1)
 	}
@@ -124,7 +124,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 		return nil
 	}
 	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
-		// A plan that another controller made left its bytes where Yuba does not look.
+		// A plan of another controller is stored where Yuba does not search.
 		Usable: status.Plan.RunID != "" && status.Plan.Digest != "", HeldBy: status.Plan.HeldBy}
 	if status.StateSerial != nil {
 		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
@@ -253,7 +253,7 @@ var inputReasons = map[inputs.Part]string{
 // getter reads ConfigMaps and Secrets past the cache, which holds only their metadata.
 type getter struct {
 	reader client.Reader
-	// stacks reads stacks, up to what was written here.
+	// stacks reads stacks, up to our own last write.
 	stacks interface {
 		Get(ctx context.Context, key types.NamespacedName, obj client.Object) error
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
-// follow keeps what is made of plans and states in step with them: outputs, readable plans, the inventory and the look
-// at what answers. Outputs come first, for checks use them.
+// follow updates what is made of plans and states: outputs, readable plans, inventory, health
+// checks. Outputs come first: checks use them.
 func (r *Reconciler) follow(ctx context.Context, p *acted) error {
 	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
 }
 
-// askFor has a run bring what follows it.
+// askFor makes a run bring what follow needs.
 func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
 	s.Review = len(obj.ActiveWebhooks()) > 0
 	form := obj.ReadablePlanForm()
@@ -33,7 +33,7 @@ func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
 		announced && obj.Status.OutputsDigest == "")
 }
 
-// ensureReadable stores the plan that was recorded in this pass as the object asks for, in the place of the one before.
+// ensureReadable replaces the stored plan with the plan of this pass, as the object requests.
 func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 	obj, want := p.obj, p.obj.ReadablePlanForm()
 	store := plans.Store{Client: r.Client, Reader: r.Reader}
@@ -52,7 +52,7 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 	}
 	data, err := r.Runs.ReadPart(ctx, p.stack, p.ended.Spec.ID, part)
 	if errors.Is(err, run.ErrNotFound) {
-		return nil // it applied what another run had planned, or the field was not set when it began
+		return nil // it applied another run's plan, or the field was unset when it began
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 		if !plans.Refused(err) {
 			return err
 		}
-		// A plan that the API refuses to store holds nothing up.
+		// A plan that the API refuses to store blocks nothing.
 		p.notes = append(p.notes, note{warning: true, reason: "Warning", action: "StorePlan", message: err.Error()})
 		return nil
 	}
@@ -69,8 +69,8 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// planOf is the id of the recorded plan: the pending one, the applied one, or the id that a plan without
-// changes would have had.
+// planOf is the id of the recorded plan: pending, applied, or, without changes, the one it would
+// have.
 func planOf(p *collected) string {
 	status := &p.obj.Status.Plan
 	switch result := p.ended.Result; {

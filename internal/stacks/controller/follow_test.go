@@ -82,13 +82,13 @@ func TestTheInventoryIsBounded(t *testing.T) {
 	if diff := cmp.Diff([]string{warning}, p.obj.Status.Warnings); diff != "" || entries < 1000 || entries > 10_000 {
 		t.Errorf("%d entries (-want +got):\n%s", entries, diff)
 	}
-	// A pass that does not look at the state leaves the warning; one that lists all takes it back.
+	// A pass that does not read the state keeps the warning; one that lists all removes it.
 	for i, config := range []*reads.Configuration{{}, nil} {
 		p = passOver(p.obj)
 		p.config = config
 		p.facts = decide.Facts{Source: decide.Source{Ready: true}}
 		if p.describeAs(decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 1 || len(p.notes) != 0 {
-			t.Errorf("pass %d: %q, told %v", i, p.obj.Status.Warnings, p.notes)
+			t.Errorf("pass %d: %q, events %v", i, p.obj.Status.Warnings, p.notes)
 		}
 	}
 	p = passOver(p.obj)

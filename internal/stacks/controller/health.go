@@ -18,10 +18,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/health"
 )
 
-// Health checks run beside the passes: a pass starts them, and their end causes the next one. Results are
-// kept in this process only; after a start, the object's condition stands until the first check has ended.
+// Health checks run beside the passes: a pass starts them, and their end triggers the next pass.
+// Only this process keeps results; after a start, the condition stands until the first check ends.
 
-// ensureHealth says what the last check found and starts another when one is due.
+// ensureHealth reports the last check and starts another if it is due.
 func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
 	obj, d := p.obj, p.decision
 	if len(obj.Spec.HealthChecks) == 0 || obj.Spec.Destroy || p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" {
@@ -29,14 +29,14 @@ func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
 		c.book.Forget(p.stack)
 		return nil
 	}
-	// Check what is about to change afterwards.
+	// If the stack is about to change, check it afterwards.
 	if p.facts.Stack.Suspended || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbApply {
 		return nil
 	}
 	key := healthKey(obj)
 	last, known := c.book.Last(p.stack)
 	if !known || !last.Running && lookDue(&p.pass, last, key) {
-		// After a start, what the condition says stands, unless it is about an earlier apply.
+		// After a start, the condition stands, unless it is about an earlier apply.
 		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !p.movedState()
 		if err := c.look(ctx, &p.pass, health.Entry{Key: key, Again: known && last.Key == key || !known && said}); err != nil {
 			return err
@@ -50,8 +50,8 @@ func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// lookDue: check changes at once, what does not answer after the retry interval, and what does at the
-// interval of drift detection.
+// lookDue: changes are checked at once, failed checks repeat after the retry interval, and passed
+// ones at the interval of drift detection.
 func lookDue(p *pass, last health.Entry, key string) bool {
 	next := nextLook(p.obj, last)
 	return last.Key != key || !next.IsZero() && !p.now.Before(next)
@@ -68,7 +68,7 @@ func nextLook(obj *infrav1.Terraform, last health.Entry) time.Time {
 	return time.Time{}
 }
 
-// healthKey names what is checked. It reveals nothing: the digest of the outputs is salted.
+// healthKey identifies a check. It reveals nothing: the digest of the outputs is salted.
 func healthKey(obj *infrav1.Terraform) string {
 	checks, err := json.Marshal(obj.Spec.HealthChecks)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c healthChecks) probes(ctx context.Context, p *pass) (probes []health.Prob
 	return probes, "", nil
 }
 
-// tellHealth writes what is known into the condition.
+// tellHealth writes the result of the checks to the condition.
 func tellHealth(obj *infrav1.Terraform, last health.Entry, key string) {
 	switch {
 	case last.Key != key || last.Running && !last.Again:
@@ -144,8 +144,8 @@ func (p *collected) gate() {
 	}
 }
 
-// gateOnHealth keeps a stack from being ready before its checks pass, and makes it ready again when only
-// that was missing. A Ready condition about something else stays.
+// gateOnHealth makes a stack ready only when its checks pass. A Ready condition about something
+// else stays.
 func gateOnHealth(obj *infrav1.Terraform) {
 	ready, check := conditions.Of(obj, infrav1.ConditionReady), conditions.Of(obj, infrav1.ConditionHealthCheck)
 	held := heldByHealth(ready)
@@ -168,7 +168,7 @@ func heldByHealth(ready metav1.Condition) bool {
 		ready.Reason == infrav1.ReasonProgressing && ready.Message == infrav1.MessageCheckingHealth
 }
 
-// readyAgain says what the last apply came to.
+// readyAgain restores Ready from the last apply.
 func readyAgain(obj *infrav1.Terraform) {
 	revision := obj.Status.LastAppliedRevision
 	if output := conditions.Of(obj, infrav1.ConditionOutput); output.Reason == infrav1.ReasonOutputsWritten {
@@ -182,8 +182,8 @@ func readyAgain(obj *infrav1.Terraform) {
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, revision))
 }
 
-// sameTransition restores the transition times of conditions whose status did not change in the end: a pass
-// may set Ready several times.
+// sameTransition restores transition times of conditions whose status is unchanged in the end: a
+// pass may set Ready several times.
 func sameTransition(obj, before *infrav1.Terraform) {
 	for i := range obj.Status.Conditions {
 		is := &obj.Status.Conditions[i]

@@ -151,13 +151,13 @@ func TestWhenALookIsDue(t *testing.T) {
 	}
 }
 
-// An interval of 0 looks at nothing without a reason, and a retry interval of 0 is no reason to do nothing else.
+// Interval 0 disables periodic checks; retry interval 0 must not cause endless ones.
 func TestIntervalsOfZero(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
 	later := passOver(obj)
 	later.now = finished.AddDate(1, 0, 0)
 	if lookDue(&later.pass, health.Entry{Key: "k", At: finished}, "k") || !lookDue(&later.pass, health.Entry{Key: "old", At: finished}, "k") {
-		t.Error("a healthy stack is looked at for a change, and for nothing else")
+		t.Error("a healthy stack must be checked after a change only")
 	}
 	if next := nextLook(obj, health.Entry{At: finished, Failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
 		t.Errorf("the next attempt is at %s", next)
@@ -178,7 +178,7 @@ func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
 	}
 	p = passOver(p.obj)
 	if p.gate(); len(p.notes) != 0 {
-		t.Errorf("told again: %+v", p.notes)
+		t.Errorf("reported again: %+v", p.notes)
 	}
 }
 
@@ -199,10 +199,10 @@ func TestWhatIsLookedAt(t *testing.T) {
 		"one check fewer": func(t *infrav1.Terraform) { t.Spec.HealthChecks = nil },
 	} {
 		if key(change) == before {
-			t.Errorf("%s is not looked at", sentence)
+			t.Errorf("%s is not checked", sentence)
 		}
 	}
 	if key(func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "auto" }) != before {
-		t.Error("an approval is looked at")
+		t.Error("an approval triggers a check")
 	}
 }

@@ -67,7 +67,7 @@ func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
 		p.facts.Source.Revision = "main@sha1:1"
 		describeRest(&p.decided)
 		if mended := conditions.Of(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
-			t.Errorf("%s after a run that %s: mended %v", c.reason, c.lastRun, mended)
+			t.Errorf("%s after a run that %s: fixed %v", c.reason, c.lastRun, mended)
 		}
 	}
 }

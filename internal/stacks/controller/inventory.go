@@ -63,7 +63,7 @@ func (p *collected) movedState() bool {
 	return p.moved || p.ended != nil && p.ended.Result.ApplyStarted
 }
 
-// managed lists what the state manages, in its order.
+// managed lists the managed resources of a state, in its order.
 func managed(file *state.File) []run.Resource {
 	var list []run.Resource
 	for _, r := range file.Resources {

@@ -54,7 +54,7 @@ func constants(t *testing.T, file string) []string {
 	return values
 }
 
-// lint checks what every stack's conditions must be, whatever happened.
+// lint checks the rules for every stack's conditions.
 func lint(t *testing.T, obj *infrav1.Terraform) {
 	t.Helper()
 	reasons := documentedReasons(t)
@@ -86,7 +86,7 @@ func lint(t *testing.T, obj *infrav1.Terraform) {
 	}
 }
 
-// What decisions put into conditions has the API's words; decide imports nothing, so that only a test can say so.
+// Decisions use the API's reasons. decide imports nothing, so only a test can check that.
 func TestDecisionsHaveTheAPIsReasons(t *testing.T) {
 	for ours, apis := range map[string]string{
 		decide.ReasonAccessDenied: infrav1.ReasonAccessDenied, decide.ReasonArtifactFailed: infrav1.ReasonArtifactFailed,

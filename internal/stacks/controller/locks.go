@@ -73,9 +73,8 @@ func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(contex
 // infoOfRun is how the lock of a run describes itself.
 const infoOfRun = "yuba run "
 
-// isOver reports whether a run of this stack left the lock: by its record it has ended, or was not
-// yet permitted to change anything. That happens when a server dies after taking a lock, and after
-// a restored backup. The lock of a permitted run without a result is for a person to break.
+// isOver reports whether the lock's run has ended, or could not change anything yet, as after a
+// crash or a restored backup. A person breaks the lock of a permitted run without a result.
 func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.LockInfo) (bool, error) {
 	if holder.Info != infoOfRun+holder.ID || strings.Contains(holder.ID, "/") {
 		return false, nil
@@ -107,7 +106,7 @@ func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// lockToBreak is the lock of an own backend that was in the way of the last run and may be broken by the next.
+// lockToBreak is the lock of a custom backend that blocked the last run and may be broken.
 func lockToBreak(obj *infrav1.Terraform) string {
 	spec, pending := obj.Spec.TFState, obj.Status.Lock.Pending
 	if spec == nil || !obj.KeepsOwnState() {
@@ -147,8 +146,7 @@ func lockGone(obj *infrav1.Terraform) {
 	conditions.Remove(obj, infrav1.ConditionStateLocked)
 }
 
-// recordLock records what a run found out about the lock of an own backend, which only the tool
-// sees.
+// recordLock records what a run learned about the lock of a custom backend.
 func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	result, broke := rec.Result, rec.Spec.ForceUnlock
 	// The tool breaks the lock before it plans.
@@ -168,7 +166,7 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
-// lockAdvice says how to break the lock of an own backend.
+// lockAdvice says how to break the lock of a custom backend.
 func lockAdvice(r *run.Result) string {
 	if r.Class != run.FailureLocked || r.Lock == nil {
 		return ""

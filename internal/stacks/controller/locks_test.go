@@ -112,7 +112,7 @@ func TestWhichLockOfAnOwnBackendTheNextRunBreaks(t *testing.T) {
 	}
 }
 
-// What the status says when a lock that Yuba keeps was met, broken, or given back.
+// The status shows that a managed lock was met, broken or released.
 func TestDecisionsAboutLocksAreTold(t *testing.T) {
 	lock := &decide.Lock{ID: "lock-1"}
 	for sentence, test := range map[string]struct {
@@ -138,7 +138,7 @@ func TestDecisionsAboutLocksAreTold(t *testing.T) {
 	}
 }
 
-// kept are runs on record, none of which is in hand.
+// kept are recorded runs, none in progress.
 type kept struct {
 	Runs
 	records map[string]run.Record

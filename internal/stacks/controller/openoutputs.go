@@ -63,10 +63,9 @@ func sameKeys(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// openOutputs divides the candidates: a value that contains a secret of the stack stays closed,
-// because programs put passwords from plain variables into URLs. Without the record of the run that
-// made the outputs, or if another run made the state, nothing is open: that run may have had other
-// secrets.
+// openOutputs divides the candidates: a value that contains a secret stays closed, because programs
+// put passwords into URLs. Nothing is open if the record of the run that made the state is missing:
+// it may have had other secrets.
 func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
 	rec, err := o.applied(ctx, p)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
@@ -96,7 +95,7 @@ func (o outputsWriter) madeState(ctx context.Context, obj *infrav1.Terraform, re
 	}
 	now, err := o.states.Read(ctx, stateKeyOf(obj))
 	if err != nil {
-		return false, fmt.Errorf("read the state that the outputs are of: %w", err)
+		return false, fmt.Errorf("read the state of the outputs: %w", err)
 	}
 	return now.Digest == rec.Result.StateDigest, nil
 }
@@ -151,7 +150,7 @@ func (g getter) distrust(ctx context.Context, secret *corev1.Secret) error {
 		var t infrav1.Terraform
 		err := g.stacks.Get(ctx, types.NamespacedName{Namespace: secret.Namespace, Name: owner.Name}, &t)
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("look for the stack that writes Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+			return fmt.Errorf("find the stack that writes Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 		}
 		to, note := t.Spec.WriteOutputsToSecret, secret.Annotations[infrav1.OpenOutputsAnnotation]
 		if err == nil && t.UID == owner.UID && to != nil && to.Name == secret.Name && t.Status.OpenOutputsDigest == sealOf(&t, note) {

@@ -32,7 +32,7 @@ func (o oneStack) Get(_ context.Context, key types.NamespacedName, obj client.Ob
 	return nil
 }
 
-// Whoever may write Secrets must not be able to say which values are shown.
+// Writers of Secrets must not decide which values are shown.
 func TestWhatSecretsSayAboutThemselvesIsTrustedOnlyIfAStackWroteIt(t *testing.T) {
 	data := map[string][]byte{"id": []byte("vpc-1"), "token": []byte("t0ken")}
 	for sentence, test := range map[string]struct {

@@ -305,7 +305,7 @@ func outputsHadFailed(obj *infrav1.Terraform) bool {
 	return reason == infrav1.ReasonOutputsWritingFailed || reason == infrav1.ReasonOutputFailed
 }
 
-// outputsFailed reports the error in the conditions. What is applied stays applied.
+// outputsFailed reports the error in the conditions. The apply still counts.
 func outputsFailed(obj *infrav1.Terraform, reason string, err error) error {
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
 	setReady(obj, metav1.ConditionFalse, reason, err.Error())

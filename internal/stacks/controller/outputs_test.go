@@ -52,11 +52,11 @@ func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
 	}
 }
 
-// A retry interval of 0 does not keep the controller busy with what somebody else has to mend.
+// A retry interval of 0 must not cause endless attempts.
 func TestOutputsThatCannotBeWrittenAreTriedAgainUnhurriedly(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
 	setReady(obj, metav1.ConditionFalse, infrav1.ReasonOutputsWritingFailed, "it belongs to somebody else")
 	if next := (&recorded{*passOver(obj)}).next(); next.RequeueAfter < time.Second {
-		t.Errorf("looked at again after %s", next.RequeueAfter)
+		t.Errorf("reconciled again after %s", next.RequeueAfter)
 	}
 }

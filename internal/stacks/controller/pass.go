@@ -17,9 +17,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// A pass goes through stages, each a type that is made of the one before it, so that the compiler refuses any other order:
-//
-//	pass -collect-> collected -hold-> held -gather-> gathered -decide-> decided -act-> acted -record-> recorded -begin->
+// Each stage of a pass is a type made of the previous one, so the compiler enforces the order:
+//	pass -collect-> collected -hold-> held -gather-> gathered -decide-> decided -act-> acted
+//	  -record-> recorded -begin->
 
 // pass is one reconcile of a stack.
 type pass struct {
@@ -77,13 +77,13 @@ type gathered struct {
 	dependencyOutputs []string
 }
 
-// decided is a pass that knows what to do.
+// decided is a pass with its decision.
 type decided struct {
 	gathered
 	decision decide.Decision
 }
 
-// acted is a pass that did what comes before writing the status.
+// acted is a pass that acted and is ready to write the status.
 type acted struct {
 	decided
 	// run is the run to start; nil for none.
@@ -101,7 +101,7 @@ type acted struct {
 // recorded is a pass whose status is written.
 type recorded struct{ acted }
 
-// The parts of the controller. Each says what of the Reconciler it uses; the stages of a pass connect them.
+// The parts of the controller name what they use of the Reconciler; the stages connect them.
 
 // runHistory takes over runs that ended, and reads the facts about runs.
 type runHistory struct {
@@ -123,7 +123,7 @@ func relativesOf(r *Reconciler) relatives {
 	return relatives{r.stacks, r.Rules.AllowCrossNamespace, r.Log}
 }
 
-// stateAccess decides which state a stack may use, and whose it is.
+// stateAccess decides which state a stack may use, and who owns it.
 type stateAccess struct {
 	reader client.Reader
 	// cache is nil where there is none.

@@ -9,7 +9,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// passOver is a pass over a stack that is to rest, at any of its stages.
+// passOver is a pass over an idle stack, at any stage.
 func passOver(obj *infrav1.Terraform) *acted {
 	p := &acted{}
 	p.pass = pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: finished}
@@ -17,7 +17,7 @@ func passOver(obj *infrav1.Terraform) *acted {
 	return p
 }
 
-// describeAs has the pass describe a decision.
+// describeAs makes the pass describe a decision.
 func (p *acted) describeAs(d decide.Decision) {
 	p.decision = d
 	describe(p)

@@ -34,10 +34,10 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover); no != "" {
 		return false, no, nil
 	}
-	// A run that checks where modules are has not changed Ready so far.
+	// A run that only checks modules has not changed Ready so far.
 	told := rec.Spec.Unless == "" || conditions.Of(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
 	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
-		if planned != nil || !rec.Spec.Direct { // else it plans first, and tells when it begins to change something
+		if planned != nil || !rec.Spec.Direct { // otherwise it plans first, and reports when it begins to change something
 			r.Changing(rec)
 		}
 		return true, "", nil
@@ -63,7 +63,7 @@ func (r *Reconciler) Changing(rec run.Record) {
 		}
 		select {
 		case r.applying <- rec.Spec.Stack:
-		default: // many begin at once; the status of one says a little less until its end
+		default: // many begin at once; that status shows less until the end
 		}
 	})
 }
@@ -145,7 +145,7 @@ func (r *Reconciler) stackOf(ctx context.Context, rec run.Record) (*infrav1.Terr
 
 // Webhooks asks services about plans.
 type Webhooks interface {
-	// Ask asks the stack's i-th webhook. Nil means that the plan passes; any error that it does not.
+	// Ask asks the stack's i-th webhook. Nil lets the plan pass.
 	Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error
 }
 
@@ -170,7 +170,7 @@ func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResu
 			return false, fmt.Sprintf("prepare spec.webhooks[%d]: %s", i, err), nil
 		}
 		if err := r.Webhooks.Ask(ctx, i, hook, payload); err != nil {
-			r.Log.Info("a webhook did not let a plan pass", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "webhook", i)
+			r.Log.Info("webhook refused a plan", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "webhook", i)
 			return false, err.Error(), nil
 		}
 	}

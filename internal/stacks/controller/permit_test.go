@@ -60,7 +60,7 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 	}
 }
 
-// A run of a stack that is gone ends, though another stack has its name by now.
+// A run of a deleted stack ends, even if another stack has its name.
 func TestRunsOfAStackThatIsGone(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := infrav1.AddToScheme(scheme); err != nil {

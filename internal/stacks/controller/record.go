@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// outcome is an ended run and what is known besides its record.
+// outcome is an ended run, with facts besides its record.
 type outcome struct {
 	rec run.Record
 	// planText is the readable plan, for the message that reports drift.
@@ -62,10 +62,10 @@ func startedAt(rec run.Record) *metav1.Time {
 
 func finishedAt(rec run.Record) *metav1.Time { return &metav1.Time{Time: rec.Result.Finished} }
 
-// drifted reports whether nothing had changed on this side: what the run found is drift.
+// drifted reports whether no input had changed: all changes found are drift.
 func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift }
 
-// planned records what a conclusive plan was made for.
+// planned records the inputs of a conclusive plan.
 func planned(obj *infrav1.Terraform, o outcome) {
 	status := &obj.Status
 	status.LastPlanAt, status.LastDriftCheckAt = finishedAt(o.rec), finishedAt(o.rec)
@@ -208,7 +208,7 @@ func recordCanceled(obj *infrav1.Terraform) {
 	neverApplied(obj)
 }
 
-// neverApplied takes back what the start of an apply announced.
+// neverApplied withdraws the announcement of an apply.
 func neverApplied(obj *infrav1.Terraform) {
 	obj.Status.Plan.Approved = false
 	if conditions.Of(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {

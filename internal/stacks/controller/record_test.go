@@ -24,7 +24,7 @@ const (
 	planID   = "plan-main-0123456789"
 )
 
-// told is what a stack's status tells people.
+// told is what a stack's status shows.
 type told struct {
 	Ready, Plan, Apply string
 	Pending, Applied   string
@@ -53,7 +53,7 @@ func tell(obj *infrav1.Terraform) told {
 	return told{say("Ready"), say("Plan"), say("Apply"), p.Pending, p.LastApplied, strings.Join(flags, ""), obj.Status.ReconciliationFailures}
 }
 
-// stackObject is a stack whose second generation is being worked on.
+// stackObject is a stack in its second generation.
 func stackObject(change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc", UID: "uid-1", Generation: 2}}
 	for _, c := range change {

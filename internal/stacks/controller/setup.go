@@ -68,7 +68,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	return b.Complete(r)
 }
 
-// otherScope passes updates that change whose a stack is, which decides what it may read.
+// otherScope passes updates that change a stack's owner, which decides what it may read.
 var otherScope = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
 }}

@@ -27,9 +27,9 @@ func (a stateAccess) readsStacks() client.Reader {
 	return a.cache
 }
 
-// refusedState says why a stack may not use the state that it names: workspace and suffix are the
-// stack's to choose, and a former stack of its name may have been another tenant's. An unlabelled
-// state is older than tenants, and allowed. The store refuses what the cache has missed.
+// refusedState says why a stack may not use its named state: stacks choose workspace and suffix,
+// and another tenant's may have had the name. An unlabelled state is older than tenants, and
+// allowed.
 func (a stateAccess) refusedState(ctx context.Context, obj *infrav1.Terraform) (*reads.Problem, error) {
 	if obj.KeepsOwnState() {
 		return nil, nil
@@ -101,11 +101,11 @@ func expectState(obj *infrav1.Terraform) []state.ReadOption {
 	return []state.ReadOption{state.ExpectExisting()}
 }
 
-// maxStatePart is the longest that workspace and suffix may be: each is the value of a label of the state's Secret.
+// maxStatePart limits workspace and suffix: they are labels of the state's Secret.
 const maxStatePart = validation.LabelValueMaxLength
 
-// labelProblem says which of the labels for the state's Secret no object can have; empty when it can have all. The API would
-// refuse the Secret, and the run that wants to store its state would try again forever.
+// labelProblem says which label of the state's Secret would be invalid; empty if none. Otherwise
+// the API would refuse the Secret, and the run would retry storing its state forever.
 func labelProblem(obj *infrav1.Terraform) string {
 	for _, name := range slices.Sorted(maps.Keys(stateLabels(obj))) {
 		value := stateLabels(obj)[name]
@@ -117,7 +117,7 @@ func labelProblem(obj *infrav1.Terraform) string {
 	return ""
 }
 
-// nameProblem says why no Secret can keep the state under the names that the stack gives, and which field to change.
+// nameProblem says why the state's Secret would have an invalid name, and which field to change.
 func nameProblem(obj *infrav1.Terraform, err error) string {
 	suffix := "the stack's name"
 	if b := obj.Spec.BackendConfig; b != nil && b.SecretSuffix != "" {

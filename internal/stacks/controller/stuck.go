@@ -32,8 +32,8 @@ func (b *stuckBook) note(name types.NamespacedName, err error, now time.Time) bo
 	return failing && now.Sub(since.(time.Time)) >= stuckAfter //nolint:forcetypeassert // only times are stored
 }
 
-// tellStuck reports failing passes in the conditions: such a pass writes no status of its own. If
-// the API does not take it, the next pass tries again.
+// tellStuck reports failing passes in the conditions, which they cannot write themselves. If the
+// API refuses, the next pass tries again.
 func (r *Reconciler) tellStuck(ctx context.Context, name types.NamespacedName, cause error) {
 	if !r.stuck.note(name, cause, r.Now()) || ctx.Err() != nil {
 		return
@@ -48,6 +48,6 @@ func (r *Reconciler) tellStuck(ctx context.Context, name types.NamespacedName, c
 	obj.Status.Summary = summarize(situation{obj: &obj})
 	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
-		r.Log.Warn("a stack cannot say why it stands still", "stack", name.String(), "error", err)
+		r.Log.Warn("cannot report failing passes in the stack's status", "stack", name.String(), "error", err)
 	}
 }

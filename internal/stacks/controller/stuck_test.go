@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// brokenRuns cannot be read.
+// brokenRuns returns only errors.
 type brokenRuns struct {
 	Runs
 	err error
@@ -74,7 +74,7 @@ func TestAPassThatFailsForLongIsTold(t *testing.T) {
 	now = now.Add(stuckAfter - 1)
 	fails()
 	if c := ready(); c.Type != "" {
-		t.Fatalf("a moment of trouble is told: %+v", c)
+		t.Fatalf("a short failure is reported: %+v", c)
 	}
 	now = now.Add(1)
 	fails()
@@ -83,6 +83,6 @@ func TestAPassThatFailsForLongIsTold(t *testing.T) {
 		t.Errorf("Ready is %+v", c)
 	}
 	if !isOver(c) {
-		t.Error("it stays told when all is well again")
+		t.Error("the report stays after the recovery")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// Who is told of events reads the revision in the status: a commit that breaks the inputs must not be blamed on the one
-// before it, nor the end of a run on the one after.
+// Receivers of events read the status's revision: it must be the one that broke the inputs, or that
+// the run used.
 func TestEventsTellOfTheRevisionTheyAreAbout(t *testing.T) {
 	const before, now = "main@sha1:a", "main@sha1:b"
 	for sentence, test := range map[string]struct {

@@ -18,19 +18,19 @@ import (
 const (
 	// maxSummary bounds status.summary, in characters.
 	maxSummary = 48
-	// roomForSummary is what a table of 100 columns leaves beside a namespace of 20 and a name of 30 characters, READY and AGE.
+	// roomForSummary fits a table of 100 columns: 20 for namespace, 30 for name, READY and AGE.
 	roomForSummary = 26
 )
 
-// situation is what a summary depends on: the status, and details of the decision.
+// situation has the inputs of a summary: the status, and details of the decision.
 type situation struct {
 	obj   *infrav1.Terraform
 	ready metav1.Condition
-	// blocker is the stack that is waited for, circuit the circuit breaker that pauses this one; empty when not known.
+	// blocker is the stack to wait for, circuit the open circuit breaker; may be empty.
 	blocker, circuit string
 }
 
-// summaries are evaluated in order; the first that says something wins.
+// summaries are evaluated in order; the first text counts.
 var summaries = []func(situation) string{
 	summaryOfDeletion,
 	// A run in progress continues when the stack is suspended.
@@ -42,11 +42,11 @@ var summaries = []func(situation) string{
 	summaryOfPause,
 	summaryOfSuccess,
 	summaryOfFailure,
-	// Nothing, where no pass has come to an end.
+	// Empty until a pass has ended.
 	func(s situation) string { return firstLineOf(s.ready.Message) },
 }
 
-// summarize says in a few words how a stack stands.
+// summarize describes the stack's status in a few words.
 func summarize(s situation) string {
 	s.ready = conditions.Of(s.obj, infrav1.ConditionReady)
 	for _, say := range summaries {
@@ -57,7 +57,7 @@ func summarize(s situation) string {
 	return ""
 }
 
-// summary says how the stack stands at the end of a pass.
+// summary describes the stack's status at the end of a pass.
 func (p *decided) summary() string {
 	s := situation{obj: p.obj}
 	if d := p.decision; d.Reason == decide.ReasonDependencyNotReady {
@@ -171,7 +171,7 @@ func summaryOfSuccess(s situation) string {
 	return "Applied"
 }
 
-// failures are the words for reasons. What happened in detail is in Ready's message.
+// failures are the words for reasons. Ready's message has the details.
 var failures = map[string]string{
 	infrav1.ReasonAccessDenied:              "Access denied",
 	infrav1.ReasonArtifactFailed:            "Source not ready",

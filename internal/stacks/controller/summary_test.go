@@ -18,7 +18,7 @@ import (
 
 type edit = func(*infrav1.Terraform)
 
-// pendingOf is a stack whose plan waits and does this.
+// pendingOf is a stack with a pending plan of these changes.
 func pendingOf(counts string, more ...edit) []edit {
 	return append([]edit{planPending, saying(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, approve),
 		func(t *infrav1.Terraform) { t.Status.Plan.Summary = counts }}, more...)
@@ -104,7 +104,7 @@ func TestWhatAStatusIsInAFewWords(t *testing.T) {
 	}
 }
 
-// What a table shows of a failure has room in it; words that people know from elsewhere are no substitute for a message.
+// The word for a failure must fit into the table.
 func TestEveryFailureHasAWordThatFits(t *testing.T) {
 	for reason, word := range failures {
 		if word == "" || utf8.RuneCountInString(word) > roomForSummary || strings.HasSuffix(word, ".") {
@@ -113,7 +113,7 @@ func TestEveryFailureHasAWordThatFits(t *testing.T) {
 	}
 }
 
-// An apply that failed is told until another succeeds, or there is nothing left to apply.
+// A failed apply is shown until another succeeds or nothing is left to apply.
 func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
 	obj := stackObject(applying)
 	record(obj, ran(run.OperationApply, failed(run.StepApply, "", true)))
@@ -128,7 +128,7 @@ func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
 	for sentence, end := range map[string]outcome{"an apply": ran(run.OperationApply, applied), "a plan without changes": ran(run.OperationPlan, noChanges)} {
 		o := obj.DeepCopy()
 		if record(o, end); o.Status.LastFailedApply != nil {
-			t.Errorf("%s leaves it told", sentence)
+			t.Errorf("%s leaves the report", sentence)
 		}
 	}
 	never := stackObject(applying)
@@ -138,7 +138,7 @@ func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
 	}
 }
 
-// The summary names what only the decision knows: whom the stack waits for.
+// The summary names the stack to wait for, which only the decision knows.
 func TestAPassSumsUp(t *testing.T) {
 	p := passOver(stackObject())
 	d := decide.Decision{Verb: decide.VerbWait, Subject: "dev/network", Reason: decide.ReasonDependencyNotReady, Message: "dependency 'dev/network' is not ready", NextCheck: finished}

@@ -21,9 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the
-// cache with the API: the state may just have become the stack's own. After a canceled run it asks
-// the API at once, or runs would follow each other until the watch catches up.
+// gatherTakeover finds out whether a deleted stack left the state. The API confirms hits of the
+// cache; after a canceled run it is asked at once, or runs repeat until the watch catches up.
 func (a stateAccess) gatherTakeover(ctx context.Context, p *gathered) error {
 	readers := []client.Reader{a.readsStacks(), a.reader}
 	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
@@ -63,14 +62,13 @@ func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terra
 		if client.IgnoreNotFound(err) == nil {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
+		return nil, fmt.Errorf("find the owner of the state in Secret %s: %w", name, err)
 	}
 	return secret, nil
 }
 
-// takeover returns the deleted stack whose resources the state holds. It is nil when the state is
-// the stack's own or nobody's, is shared with a living stack, was adopted, or belongs to the same
-// stack of the same tenant.
+// takeover returns the deleted stack whose resources the state holds; nil if the state is the
+// stack's own, nobody's, shared with a living stack, adopted, or of the same tenant's same stack.
 func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
 	if len(o.Owners) == 0 || o.Has(string(obj.UID)) {
 		return nil, nil
@@ -81,7 +79,7 @@ func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o sta
 	}
 	var sharing infrav1.TerraformList
 	if err := a.readsStacks().List(ctx, &sharing, client.InNamespace(obj.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("look for the stacks that use the state of %s/%s: %w", obj.Namespace, former.Name, err)
+		return nil, fmt.Errorf("find the stacks that use the state of %s/%s: %w", obj.Namespace, former.Name, err)
 	}
 	for i := range sharing.Items {
 		other := &sharing.Items[i]
@@ -132,7 +130,7 @@ func (a stateAccess) leaveState(ctx context.Context, p *gathered) error {
 	}
 	err := a.states.Leave(ctx, stateKeyOf(p.obj), p.now, emptied(p))
 	if apierrors.IsForbidden(err) {
-		a.log.Warn("the state does not say that its stack is gone", "stack", p.stack.String(), "error", err)
+		a.log.Warn("cannot record in the state that its stack is deleted", "stack", p.stack.String(), "error", err)
 		return nil
 	}
 	return err
@@ -146,7 +144,7 @@ func emptied(p *gathered) bool {
 	return (deleted || destroyed) && len(p.obj.Spec.Targets) == 0
 }
 
-// foundNothing reports whether a run compared the whole stack with the world and found no changes.
+// foundNothing reports whether a run refreshed the whole stack and found no changes.
 func foundNothing(rec run.Record) bool {
 	result, spec := rec.Result, rec.Spec
 	return result.Outcome == run.OutcomeSucceeded && result.Plan != nil && !result.Plan.Changes && !result.Applied && !spec.Operation.ByHand() &&

@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// stackNamed is a stack of the namespace "team" that keeps its state under its own name, but for what is said of it.
+// stackNamed is a stack of the namespace "team" that keeps its state under its own name.
 func stackNamed(name, uid string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(uid)}}
 	for _, c := range change {
@@ -98,7 +98,7 @@ func TestWhoseStateAStackTakesOver(t *testing.T) {
 	}
 }
 
-// The watch may not tell yet whose the state is. A run that was begun without that knowledge is stopped before it applies.
+// The watch may lag. A run that began without knowing the owner is stopped before it applies.
 func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := infrav1.AddToScheme(scheme); err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// ofAcme makes a stack one that the Tenant acme-web has.
+// ofAcme makes the Tenant acme-web the stack's owner.
 func ofAcme(t *infrav1.Terraform) {
 	t.Labels = map[string]string{tenantv1.LabelUID: "acme"}
 	t.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web", UID: "tenant-1"}}
@@ -41,14 +41,14 @@ func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(want.Labels, merged(want.Labels, scope.Of(stackObject().Labels).Labels())); diff != "" {
-		t.Errorf("a stack that is nobody's asks for labels as it likes: %s", diff)
+		t.Errorf("a stack without a tenant may request any labels: %s", diff)
 	}
 	if key := stateKeyOf(stackObject(ofAcme)); key.Scope != "acme" {
 		t.Errorf("the state's key is %+v", key)
 	}
 }
 
-// worldOfStates has the states of two tenants and of nobody.
+// worldOfStates has the states of two tenants, and one without an owner.
 func worldOfStates(t *testing.T) client.Reader {
 	t.Helper()
 	secretOf := func(name, tenant string) client.Object {
@@ -105,8 +105,8 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 	}
 }
 
-// A stack that was applied and then names another tenant's state must not put that one's outputs into its own Secret, and
-// one that never had a state of its own can go.
+// An applied stack that later names another tenant's state must not copy its outputs. One that
+// never had a state can be deleted.
 func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
 	obj := stackObject(ofAcme)
 	obj.Spec.Inline = map[string]string{"main.tf": "locals {}\n"}
@@ -152,7 +152,7 @@ func TestWhoseItIsIsAReasonToLook(t *testing.T) {
 	}
 }
 
-// A template may make a thousand stacks that are suspended; whoever is looked at later is looked at in full.
+// A template may make a thousand suspended stacks, which cost nothing until they are resumed.
 func TestWhichStacksNeedNoLook(t *testing.T) {
 	suspended := func(t *infrav1.Terraform) { t.Spec.Suspend = true }
 	for sentence, test := range map[string]struct {
@@ -174,7 +174,7 @@ func TestWhichStacksNeedNoLook(t *testing.T) {
 			t.Errorf("%s: %v", sentence, got)
 		}
 	}
-	// Nothing of what is not known then is asked for by the decision.
+	// The decision needs nothing that is unknown then.
 	p := passOver(stackObject(suspended))
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(p.obj)}
 	p.decision = decide.Decide(p.facts)
@@ -183,7 +183,7 @@ func TestWhichStacksNeedNoLook(t *testing.T) {
 	}
 }
 
-// discarded notes which states were.
+// discarded records the discarded states.
 type discarded struct {
 	States
 	keys []state.Key
@@ -194,7 +194,7 @@ func (d *discarded) Discard(_ context.Context, key state.Key) error {
 	return apierrors.NewForbidden(corev1.Resource("secrets"), key.SecretName(), nil)
 }
 
-// A stack of nobody keeps its state for whoever makes one of its name again; so does one whose resources stay.
+// Stacks without a tenant keep their state for a successor; so do those whose resources stay.
 func TestWhoseStatesAreDiscarded(t *testing.T) {
 	destroyed := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
 	for sentence, test := range map[string]struct {
@@ -219,7 +219,7 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 	}
 }
 
-// A state may have been there before the stack: its outputs are written although there was nothing to apply.
+// A state may be older than the stack: its outputs are written without any apply.
 func TestWhenThereAreOutputs(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		change func(*infrav1.Terraform)

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// What a pass on the interval leaves on the status of a stack of which it found what is known already.
+// A pass that finds nothing new leaves a trace now and then.
 func TestPassesLeaveATraceNowAndThen(t *testing.T) {
 	ago := func(d time.Duration) *metav1.Time { at := metav1.NewTime(finished.Add(-d)); return &at }
 	checked := func(d time.Duration) func(*infrav1.Terraform) {
@@ -87,7 +87,7 @@ func TestPassesLeaveATraceNowAndThen(t *testing.T) {
 	}
 }
 
-// A forced stack without drift detection is planned on its interval. That finds no drift, and leaves a trace all the same.
+// A forced stack without drift detection is planned on its interval, and leaves a trace, too.
 func TestPassesThatDoNotLookForDriftSayNothingOfIt(t *testing.T) {
 	obj := stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: "+revision))
 	leaveTrace(obj, ran(run.OperationPlanAndApply, noChanges).rec)
@@ -96,7 +96,7 @@ func TestPassesThatDoNotLookForDriftSayNothingOfIt(t *testing.T) {
 	}
 }
 
-// Of stacks that were applied at the same moment not all write at the same moment.
+// Stacks that were applied together do not all write together.
 func TestTracesAreSpread(t *testing.T) {
 	minutes := map[time.Duration]int{}
 	for i := range 1000 {

@@ -22,9 +22,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// The record of an interrupted run lists what its apply may have left. The status names the first
-// of these resources until a state proves them, as after an import, or a person acknowledges them.
-// A later run that creates a resource again proves nothing: there may be two.
+// An interrupted run's record lists what its apply may have left. The status names the first of
+// these resources until a state proves them or a person acknowledges them. Creating one again
+// proves nothing: there may be two.
 
 // listsUnproven reports whether a run's record lists anything.
 func listsUnproven(r *run.Result) bool {
@@ -70,7 +70,7 @@ const (
 func sizeOf(resources ...infrav1.UnprovenResource) int {
 	text, err := json.Marshal(resources)
 	if err != nil {
-		return maxUnprovenBytes // it cannot happen: they are strings and flags
+		return maxUnprovenBytes // impossible: they are strings and flags
 	}
 	return len(text)
 }
@@ -92,7 +92,7 @@ func briefly(one run.Unproven, id string) infrav1.UnprovenResource {
 
 func shortened(text string) string { return brief.CutBytes(text, maxUnprovenText) }
 
-// workedOn identifies the state of a run: what is true of one state says nothing about another.
+// workedOn identifies the state of a run: facts about one state say nothing about another.
 func workedOn(rec run.Record) string {
 	parts := []string{string(rec.Spec.Backend.Kind), rec.State.Workspace, rec.State.Suffix}
 	if rec.Spec.Backend.Kind != run.BackendManaged {
@@ -110,7 +110,7 @@ func digestOf(parts ...string) string {
 // severalStates stands for different states of merged runs: then no state proves anything.
 const severalStates = "several"
 
-// boundRuns merges the oldest runs: an apply that is always killed is retried for ever. Of merged
+// boundRuns merges the oldest runs: an apply that is always killed is retried forever. Of merged
 // runs only named resources can be proven; a person acknowledges the rest.
 func boundRuns(u *infrav1.UnprovenStatus) {
 	for len(u.Runs) > infrav1.MaxUnprovenRuns {
@@ -125,7 +125,7 @@ func boundRuns(u *infrav1.UnprovenStatus) {
 	}
 }
 
-// known is what the status knows of a run whose record is damaged.
+// known returns what the status has about a run whose record is damaged.
 func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
 	rec := run.Record{Created: moment.Of(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
@@ -137,7 +137,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	return rec
 }
 
-// weighUnproven removes what was acknowledged and what the last run proves.
+// weighUnproven removes acknowledged resources and those that the last run proves.
 func (d leftovers) weighUnproven(ctx context.Context, p *acted) error {
 	u, word, fresh := p.obj.Status.Unproven, p.obj.Annotations[infrav1.AnnotationAcknowledged], p.newWord()
 	if u == nil {
@@ -167,7 +167,7 @@ func (d leftovers) weighUnproven(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// settledMessage says what is no longer listed; empty when nothing changed.
+// settledMessage lists what is settled now; empty if nothing is.
 func settledMessage(listed, acknowledged, settled int, notes string) string {
 	var parts []string
 	if acknowledged+settled > 0 {
@@ -242,7 +242,7 @@ func countUnproven(u *infrav1.UnprovenStatus) int {
 	return n
 }
 
-// describeUnproven says on the stack what is unproven.
+// describeUnproven reports unproven resources in the status.
 func describeUnproven(obj *infrav1.Terraform) {
 	if obj.Status.Unproven == nil {
 		conditions.Remove(obj, infrav1.ConditionUnproven)
@@ -254,7 +254,7 @@ func describeUnproven(obj *infrav1.Terraform) {
 // namedInMessages is how many resources a condition names.
 const namedInMessages = 5
 
-// unprovenMessage says what is unproven and what to do about it.
+// unprovenMessage lists unproven resources and the next step.
 func unprovenMessage(obj *infrav1.Terraform) string {
 	u, call := obj.Status.Unproven, obj.Name+" -n "+obj.Namespace
 	n := countUnproven(u)
@@ -275,7 +275,7 @@ func unprovenMessage(obj *infrav1.Terraform) string {
 	return text + fmt.Sprintf(". See `yuba status %s`; after checking: `yuba acknowledge %s --run %s`", call, call, u.Runs[len(u.Runs)-1].ID)
 }
 
-// unprovenAdvice says in a failure's message what the run may have left.
+// unprovenAdvice adds to a failure's message what the run may have left.
 func unprovenAdvice(r *run.Result) string {
 	if len(r.Unproven)+r.UnprovenMore == 0 {
 		if r.UnprovenNote != "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// cutOff is a run whose record lists what it may have left.
+// cutOff is a run whose record lists possible leftovers.
 func cutOff(id string, objects ...run.Unproven) run.Record {
 	return run.Record{Spec: run.Spec{ID: id}, Result: &run.Result{Outcome: run.OutcomeInterrupted, ApplyStarted: true, Unproven: objects}}
 }
@@ -35,7 +35,7 @@ func mayBeGone(address string) run.Unproven {
 	return run.Unproven{Address: address, Action: run.ActionDelete, MayBeGone: true}
 }
 
-// standing is what a status lists, in words.
+// standing describes a status's list.
 func standing(obj *infrav1.Terraform) []string {
 	u := obj.Status.Unproven
 	if u == nil {
@@ -238,7 +238,7 @@ func TestResourcesThatTheStatusDoesNotNameAreCounted(t *testing.T) {
 	}
 }
 
-// An apply that is always killed is tried again for ever: the status stays small and forgets nothing.
+// An apply that is always killed is retried forever: the status stays small and complete.
 func TestRunsInTheStatusAreBounded(t *testing.T) {
 	obj := stackObject()
 	const runs = 2000
@@ -265,7 +265,7 @@ func TestRunsInTheStatusAreBounded(t *testing.T) {
 	if tidyUnproven(u); u.Runs[0].ID != "r1950" {
 		t.Error("the entry of older runs is gone, and one of their resources is listed")
 	}
-	// The clock was set back: what is cut off now is listed, and stays in the list.
+	// The clock was set back: the new run is listed, and stays.
 	recordUnproven(obj, cutOff("r0003", mayExist("a.late")))
 	if last := u.Resources[len(u.Resources)-1]; last.Address != "a.late" || tidyUnproven(u) || u.Runs[len(u.Runs)-1].ID != "r0003" {
 		t.Errorf("%+v", u)
@@ -276,7 +276,7 @@ func TestRunsInTheStatusAreBounded(t *testing.T) {
 	}
 }
 
-// stateHolding is a state that has objects of such an id at these addresses.
+// stateHolding is a state with objects of this id at these addresses.
 func stateHolding(id string, addresses ...string) *unproven.State {
 	var objects []unproven.Object
 	for _, address := range addresses {
@@ -322,7 +322,7 @@ func TestWhatARunHasMade(t *testing.T) {
 	}
 }
 
-// A value of the annotation counts once: what is recorded later may have an id that sorts before it.
+// A value of the annotation counts once: later runs may have ids that sort before it.
 func TestAnAcknowledgementCountsOnce(t *testing.T) {
 	obj := listing(cutOff("r9", mayExist("a.b")))
 	obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: "r9"}
@@ -347,7 +347,7 @@ func TestAnAcknowledgementCountsOnce(t *testing.T) {
 	}
 }
 
-// Events tell what was acknowledged, notes among it, and what a later run has settled.
+// Events list what was acknowledged, with notes, and what a later run settled.
 func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 	noted := cutOff("r1")
 	noted.Result.UnprovenNote = "All is lost"
@@ -376,7 +376,7 @@ func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 	}
 }
 
-// Addresses and ids are as long as programs and providers make them: the status stays small.
+// Programs and providers choose the length of addresses and ids: the status stays small.
 func TestTheStatusStaysSmallWhateverProvidersSay(t *testing.T) {
 	long := strings.Repeat("\u00fc", 50_000)
 	controls := strings.Repeat("\x01", 390)
@@ -406,7 +406,7 @@ func TestTheStatusStaysSmallWhateverProvidersSay(t *testing.T) {
 	}
 }
 
-// lostRuns are runs whose records are gone. They put down in which order things are done.
+// lostRuns are runs whose records are gone. They record the order of actions.
 type lostRuns struct {
 	Runs
 	States
@@ -429,7 +429,7 @@ func (l *lostRuns) Unlock(_ context.Context, _ state.Key, holder string) error {
 	return nil
 }
 
-// An apply whose record is gone did begin: what it may have left is put on record before its lock is given back.
+// An apply without a record did begin: its possible leftovers are recorded before its lock goes.
 func TestAnApplyWithoutARecordDidBegin(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		status string

@@ -14,9 +14,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// proof is what an ended run shows about what earlier runs may have left.
+// proof is the evidence of an ended run about leftovers of earlier runs.
 type proof struct {
-	// run is its id, on what the state that it worked on.
+	// run is its id, on the state that it used.
 	run, on string
 	// state is the content of the state; nil when it cannot be read.
 	state *unproven.State
@@ -26,11 +26,11 @@ type proof struct {
 	all  bool
 	// tried are those that a failed run began to create: the state may contain them, too.
 	tried map[string]bool
-	// looked is true when the run compared the whole state with the world.
+	// looked is true if the run refreshed the whole state.
 	looked bool
 }
 
-// proofOf gathers what the run that ended in this pass proves.
+// proofOf gathers the evidence of the run that ended in this pass.
 func (d leftovers) proofOf(ctx context.Context, stack run.Stack, rec *run.Record) (*proof, error) {
 	result := rec.Result
 	pr := &proof{run: rec.Spec.ID, on: workedOn(*rec), made: map[string]bool{}, tried: map[string]bool{}}
@@ -107,7 +107,7 @@ func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
 		return
 	}
 	if applied == nil || applied.FatesTotal > len(applied.Fates) || applied.FatesTotal == 0 && applied.Counts.Add > 0 {
-		pr.all = true // nobody knows which
+		pr.all = true // it is unknown which
 		return
 	}
 	for _, f := range applied.Fates {
@@ -135,7 +135,7 @@ func (d leftovers) presentState(ctx context.Context, of run.StateRef) (*unproven
 	return now, nil
 }
 
-// weigh removes what is proven, and marks what was created again.
+// weigh removes proven resources, and marks those that were created again.
 func (pr *proof) weigh(u *infrav1.UnprovenStatus) {
 	u.Resources = slices.DeleteFunc(u.Resources, func(one infrav1.UnprovenResource) bool { return pr.about(u, one.Run) && pr.proves(&one) })
 	for i := range u.Resources {
@@ -155,7 +155,7 @@ func (pr *proof) weigh(u *infrav1.UnprovenStatus) {
 	}
 }
 
-// doubtOf says in words what may have become of a resource.
+// doubtOf describes what may have become of a resource.
 func doubtOf(one *infrav1.UnprovenResource) string {
 	doubt := run.Unproven{MayExist: one.MayExist, MayBeGone: one.MayBeGone, Certain: one.Certain, Many: one.Many, StateUnread: one.StateUnread}.Doubt()
 	if one.RemadeBy != "" {
@@ -169,24 +169,24 @@ func (pr *proof) about(u *infrav1.UnprovenStatus, id string) bool {
 	return id != pr.run && pr.sameState(u.Runs[u.Entry(id)])
 }
 
-// sameState says whether the run worked on the state of an earlier one. Statuses of older versions do not name it.
+// sameState reports whether the run used an earlier run's state, which old statuses do not name.
 func (pr *proof) sameState(earlier infrav1.UnprovenRun) bool {
 	return earlier.State == "" || earlier.State == pr.on
 }
 
-// proves says whether nothing is in doubt any more about a resource.
+// proves reports whether a resource is settled.
 func (pr *proof) proves(one *infrav1.UnprovenResource) bool {
 	exists := one.MayExist && (one.RemadeBy != "" || !pr.provesIt(matchOf(one), one.Replaces, one.ReplacedID))
 	return !exists && !(one.MayBeGone && pr.mayBeGone(matchOf(one)))
 }
 
 // mayBeGone reports whether an object may be gone although the state has it: no plan has checked it
-// since, and nobody removed it from the state.
+// since, and it was not removed from the state.
 func (pr *proof) mayBeGone(match string) bool {
 	return !pr.looked && (pr.state == nil || pr.state.Has(match))
 }
 
-// provesIt says whether the state has the very object that an earlier run may have made.
+// provesIt reports whether the state has the very object that an earlier run may have made.
 func (pr *proof) provesIt(match string, replaces bool, replacedID string) bool {
 	return !pr.hasMade(match) && pr.state.Proves(match, replaces, replacedID)
 }
@@ -197,15 +197,15 @@ func (pr *proof) hasMade(match string) bool {
 	return pr.all || pr.made[match] || pr.tried[match] && (pr.state == nil || pr.state.Has(match))
 }
 
-// matchOf is what the resource's address is known by.
+// matchOf is the identity of the resource's address.
 func matchOf(one *infrav1.UnprovenResource) string { return unproven.Match(one.Address, one.Match) }
 
-// countsAnew says whether the run may prove something of what the status counts of an earlier one.
+// countsAnew reports whether the run may prove something about an earlier run's unnamed resources.
 func (pr *proof) countsAnew(r infrav1.UnprovenRun) bool {
 	return r.More > 0 && !r.Remade && r.OlderRuns == 0 && r.ID != pr.run && pr.sameState(r)
 }
 
-// weighMore counts anew what the status does not name of a run's list.
+// weighMore counts the resources of a run's list again that the status does not name.
 func (pr *proof) weighMore(r *infrav1.UnprovenRun, list []run.Unproven) {
 	if int64(len(list)) <= r.Named {
 		return
@@ -214,7 +214,7 @@ func (pr *proof) weighMore(r *infrav1.UnprovenRun, list []run.Unproven) {
 	for _, one := range rest {
 		match := unproven.Match(one.Address, one.Match)
 		if one.MayExist && pr.hasMade(match) {
-			r.Remade = true // from now on the state proves nothing about those that nobody names
+			r.Remade = true // from now on the state proves nothing about unnamed ones
 			return
 		}
 		if one.MayExist && !pr.provesIt(match, one.Replaces, one.ReplacedID) || one.MayBeGone && pr.mayBeGone(match) {

@@ -90,7 +90,7 @@ func decidedAs(p *decided) run.Decided {
 	return out
 }
 
-// proof says what the stack's configuration depends on; nil when there is none.
+// proof lists the dependencies of the stack's configuration; nil without one.
 func (p *gathered) proof() *run.Proof {
 	if p.config == nil {
 		return nil
@@ -115,7 +115,7 @@ func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []ru
 		if before := &records[1+i]; before.Config != "" && before.Spec.Artifact.Digest != "" && !applies(last, before) {
 			why.LastRun.Before = before.Spec.ID
 			was, is := ofRecord(before), ofRecord(last)
-			was.serial = nil // what it left is not what it was given
+			was.serial = nil // the state that it left is not its input
 			if config != nil {
 				is.origins = config.Origins
 			}
@@ -172,7 +172,7 @@ func (r *Reconciler) now(ctx context.Context, p *gathered) known {
 	switch {
 	case state.Lasting(err):
 	case err != nil:
-		r.Log.Warn("the state's serial cannot be told", "stack", p.stack.String(), "error", err)
+		r.Log.Warn("cannot read the state's serial", "stack", p.stack.String(), "error", err)
 	case snapshot.Data != nil && snapshot.Serial > 0:
 		is.serial = &snapshot.Serial
 	}
@@ -182,7 +182,7 @@ func (r *Reconciler) now(ctx context.Context, p *gathered) known {
 // changedSince lists the changed inputs, with the files of the source if both archives exist.
 func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is known, kept bool) []run.InputChange {
 	if kept {
-		return nil // it worked on what was applied before, whatever the inputs were
+		return nil // it used the last applied inputs
 	}
 	list := changedInputs(was, is)
 	for i := range list {

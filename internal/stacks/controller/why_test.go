@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// inputsThat are a stack's inputs with a change.
+// inputsThat returns a stack's inputs with a change.
 func inputsThat(change func(*known)) known {
 	serial := uint64(4)
 	k := known{artifact: run.Artifact{Digest: "sha256:a", Revision: "main@sha1:aaa"}, path: "live", tool: "tofu 1.12.0", serial: &serial,
@@ -78,13 +78,13 @@ func TestWhatChangedBetweenTwoMoments(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if text := fmt.Sprintf("%+v", list); strings.Contains(text, "s3cr3t") {
-				t.Errorf("a secret is told: %s", text)
+				t.Errorf("the text contains a secret: %s", text)
 			}
 		})
 	}
 }
 
-// A secret in a value is none the less one for being written as JSON does.
+// A secret counts in JSON's spelling, too.
 func TestSecretsInValuesAreNotToldHoweverTheyAreWritten(t *testing.T) {
 	for sentence, secret := range map[string]string{
 		"a key":           "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n",
@@ -148,6 +148,6 @@ func TestLooksAreRemembered(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if book.forget(name); book.of(name) != nil {
-		t.Error("what is gone is remembered")
+		t.Error("a deleted stack is remembered")
 	}
 }

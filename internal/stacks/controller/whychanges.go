@@ -29,7 +29,7 @@ type known struct {
 	tool string
 	// serial is the state's; nil when it is not known.
 	serial *uint64
-	// origins say where values come from; nil when that is not known any more.
+	// origins say where values come from; nil if that is no longer known.
 	origins map[string]string
 }
 
@@ -89,7 +89,7 @@ func changedInputs(was, is known) []run.InputChange {
 
 func asked(t run.Tool) string { return strings.TrimSpace(t.Name + " " + t.Version) }
 
-// shortDigest is enough of a digest to tell it from others.
+// shortDigest is the distinctive beginning of a digest.
 func shortDigest(digest string) string {
 	if hash, ok := strings.CutPrefix(digest, "sha256:"); ok && len(hash) > 12 {
 		return "sha256:" + hash[:12]
@@ -175,7 +175,7 @@ func changedNames(part string, was, is map[string]string) []run.InputChange {
 	return list
 }
 
-// changedBackend names what changed: any of it may hold credentials.
+// changedBackend names changed settings: all values may be credentials.
 func changedBackend(was, is run.Backend) []run.InputChange {
 	var list []run.InputChange
 	if was.Kind != is.Kind {

@@ -11,11 +11,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// places is how many stacks of a namespace are checked at a time, so that a namespace with many stacks
-// that do not answer delays no other.
+// places limits a namespace's concurrent checks, so that slow stacks delay no other namespace.
 const places = 16
 
-// Book starts health checks and remembers what they found. Its zero value is ready.
+// Book starts health checks and remembers their results. Its zero value is ready.
 type Book struct {
 	once sync.Once
 	over chan run.Stack
@@ -28,10 +27,10 @@ type Book struct {
 
 // Entry is the last check of a stack, or the running one.
 type Entry struct {
-	// Key says what was checked: which apply, which checks, with which outputs.
+	// Key identifies what was checked: which apply, which checks, with which outputs.
 	Key     string
 	Running bool
-	// Again is true for a running check of what was checked before: its result still stands.
+	// Again is true if a running check repeats the last one, whose result still stands.
 	Again bool
 	At    time.Time
 	// Failure is empty for a healthy stack.
@@ -119,7 +118,7 @@ func (b *Book) set(stack run.Stack, c *checked) chan struct{} {
 	return b.places[stack.Namespace]
 }
 
-// conclude records the result of a check, unless the stack was forgotten or another check has begun.
+// conclude records a result, unless the stack was forgotten or another check has begun.
 func (b *Book) conclude(stack run.Stack, c *checked, at time.Time, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

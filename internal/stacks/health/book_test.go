@@ -33,10 +33,10 @@ func TestALookIsWrittenDownForTheStackItWasOf(t *testing.T) {
 		t.Errorf("%+v %v", e, ok)
 	}
 	book.Forget(b)
-	<-stopped // nobody waits for it
+	<-stopped // nothing waits for it
 	close(open)
 	if seen := <-book.Ended(); seen != a {
-		t.Errorf("told of %v", seen)
+		t.Errorf("reported %v", seen)
 	}
 	if e, _ := book.Last(a); e != (Entry{Key: "k", At: finished, Failure: "boom"}) {
 		t.Errorf("%+v", e)
@@ -56,9 +56,9 @@ func TestWhoHasManyStacksThatDoNotAnswerKeepsNobodyElseWaiting(t *testing.T) {
 	other := run.Stack{Namespace: "other", Name: "a"}
 	book.Begin(t.Context(), other, Entry{}, now, func(context.Context) error { return nil })
 	if seen := <-book.Ended(); seen != other {
-		t.Errorf("told of %v", seen)
+		t.Errorf("reported %v", seen)
 	}
-	for i := range 2 * places { // those that wait for a place are ended as well
+	for i := range 2 * places { // waiting ones are ended, too
 		book.Forget(run.Stack{Namespace: "many", Name: strconv.Itoa(i)})
 	}
 }

@@ -1,18 +1,18 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health finds out whether what a stack made answers.
+// Package health checks whether what a stack made responds.
 //
 // The nouns:
 //
-//   - A check is what a stack's author wrote: a name, how to look, and where, which may be a template over the stack's
-//     outputs.
-//   - A probe is a check with its place filled in. It knows the place twice: as it is, and as it may be shown.
+//   - A check is defined by a stack's author: a name, a method and a place, possibly a template
+//     over outputs.
+//   - A probe is a check with its place filled in, also in a form that may be shown.
 //
 // # Invariants
 //
-//   - What a probe says never holds the value of a sensitive output, nor what a server answered.
+//   - Messages of probes contain neither sensitive outputs nor a server's answer.
 //   - A probe ends within its timeout.
 //
-// The package decides nothing: when to probe, and what follows, is the stack controller's.
+// The stack controller decides when to probe, and what follows.
 package health

@@ -62,7 +62,7 @@ func TestHowLongAProbeTakes(t *testing.T) {
 	}
 }
 
-// closed is an address that nobody listens at.
+// closed is an address without a listener.
 func closed(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,7 +73,7 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// silent accepts connections and says nothing.
+// silent accepts connections and never responds.
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// talking returns an address where somebody says the same to everyone.
+// talking returns an address with a fixed response.
 func talking(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,10 +19,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// redirects is how many are followed: a name that leads to another, and that to https.
+// redirects is how many are followed: from one name to another, and to https.
 const redirects = 5
 
-// Look makes probes one after the other and returns the first *FailedError; nil when everything answers.
+// Look makes probes in order and returns the first *FailedError; nil if all succeed.
 func Look(ctx context.Context, probes []Probe) error {
 	for _, p := range probes {
 		if err := p.look(ctx); err != nil {
@@ -41,7 +41,7 @@ func (p Probe) look(ctx context.Context) error {
 	return p.get(ctx)
 }
 
-// mistake is an error about the place itself; it holds nothing of it.
+// mistake is an error about the place itself, which it does not quote.
 type mistake struct{ error }
 
 func (p Probe) connect(ctx context.Context) error {
@@ -64,7 +64,7 @@ func (p Probe) connect(ctx context.Context) error {
 	return nil
 }
 
-// statusError is an answer that says that something is wrong.
+// statusError is a response with an error status.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string {
@@ -98,7 +98,7 @@ func (p Probe) get(ctx context.Context) error {
 	return nil
 }
 
-// explain says what went wrong, without what the place is and what was answered.
+// explain describes the error without the place and the response.
 func (p Probe) explain(err error) string {
 	var (
 		ours    mistake

@@ -13,30 +13,30 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// defaultTimeout is for checks that name none. The API fills it in; objects of older versions may lack it.
+// defaultTimeout is for checks without one, as in objects of older versions.
 const defaultTimeout = 20 * time.Second
 
-// maxTimeout keeps a check from taking a place for ever.
+// maxTimeout keeps a check from occupying a place forever.
 const maxTimeout = 5 * time.Minute
 
-// Output is the value of an output, as templates see it: a text as it is, anything else as JSON.
+// Output is the value of an output for templates: a text as it is, others as JSON.
 type Output struct {
 	Text      string
 	Sensitive bool
 }
 
-// Probe is a check that is ready to be made.
+// Probe is a check that is ready to run.
 type Probe struct {
 	Name string
 	Kind string
-	// Shown is the place as it may be shown.
+	// Shown is the place in a form that may be shown.
 	Shown   string
 	Timeout time.Duration
 
 	target string
 }
 
-// hidden stands where a sensitive value would be.
+// hidden replaces sensitive values.
 const hidden = "(sensitive)"
 
 // Uses reports whether any check needs outputs.
@@ -56,7 +56,7 @@ func place(c *infrav1.HealthCheck) string {
 	return c.URL
 }
 
-// Prepare fills outputs into checks. Its error is for people and holds no value.
+// Prepare fills outputs into checks. Its error contains no values.
 func Prepare(checks []infrav1.HealthCheck, outputs map[string]Output) ([]Probe, error) {
 	open, shown := map[string]any{}, map[string]any{}
 	for name, output := range outputs {
@@ -77,11 +77,11 @@ func Prepare(checks []infrav1.HealthCheck, outputs map[string]Output) ([]Probe, 
 		p.Shown, hides = render(i, c, shown)
 		switch {
 		case failed != nil && hides != nil:
-			return nil, hides // a template may put values into its error
+			return nil, hides // the template's error may contain values
 		case failed != nil:
 			return nil, fmt.Errorf("health check %s: its place cannot be filled in with the sensitive outputs it names", c.Name)
 		case hides != nil:
-			p.Shown = place(c) // what cannot be filled in without the values is shown as it is written
+			p.Shown = place(c) // unfilled if that needs sensitive values
 		}
 		probes = append(probes, p)
 	}
@@ -100,14 +100,14 @@ func render(i int, c *infrav1.HealthCheck, outputs map[string]any) (string, erro
 	return text, nil
 }
 
-// FailedError says that something does not answer as it should.
+// FailedError is a check that failed.
 type FailedError struct {
 	Probe Probe
-	// Cause is why, in words that may be shown.
+	// Cause is the reason, in a form that may be shown.
 	Cause string
 }
 
-// Error begins with the very line that tools compare.
+// Error begins with exactly the line that tools compare.
 func (e *FailedError) Error() string {
 	format := infrav1.MessageHTTPCheckFailed
 	if e.Probe.Kind == infrav1.HealthCheckTCP {

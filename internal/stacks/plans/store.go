@@ -29,7 +29,7 @@ import (
 const (
 	// maxChunk is how much one Secret or ConfigMap holds: the API's limit for the data of either.
 	maxChunk = 1 << 20
-	// maxChunks bounds what a plan may take of the API's database, which has its limit for everybody together.
+	// maxChunks limits a plan's share of the API's database, whose limit all share.
 	maxChunks = 16
 )
 
@@ -78,7 +78,7 @@ func (s Store) DropAll(ctx context.Context, obj *infrav1.Terraform) error {
 		s.drop(ctx, obj, "Secret", obj.Name, nil))
 }
 
-// Refused reports whether the API refuses to store a plan for good, so that trying again is useless.
+// Refused reports whether the API refuses to store a plan for good.
 func Refused(err error) bool {
 	var foreign *foreignError
 	return errors.As(err, &foreign) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
@@ -138,8 +138,8 @@ func labelValue(text string) string {
 	return text[:most-len(mark)] + mark
 }
 
-// chunksOf splits a plan into what the objects hold, and returns it whole, before it is compressed, too. One that
-// is too large is cut, or as a document left out, with a word on where it is to be seen.
+// chunksOf splits a plan for the objects, and also returns it whole and uncompressed. One that is
+// too large is cut, or as a document replaced with a message.
 func chunksOf(obj *infrav1.Terraform, form string, data []byte) (whole []byte, chunks [][]byte) {
 	see := fmt.Sprintf("yuba plan %s -n %s", obj.Name, obj.Namespace)
 	if form == infrav1.ReadablePlanHuman {
@@ -160,7 +160,7 @@ func chunksOf(obj *infrav1.Terraform, form string, data []byte) (whole []byte, c
 	return whole, slices.Collect(slices.Chunk(packed, maxChunk))
 }
 
-// splitText splits between characters: a ConfigMap holds text, and half a character is none.
+// splitText splits between characters: a ConfigMap holds valid text.
 func splitText(text []byte) [][]byte {
 	chunks := [][]byte{}
 	for len(text) > maxChunk {
@@ -233,7 +233,7 @@ func (s Store) drop(ctx context.Context, obj *infrav1.Terraform, kind, name stri
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
 	if err := s.Reader.List(ctx, list, client.InNamespace(obj.Namespace), client.MatchingLabels{labelPlanName: labelValue(name)}); err != nil {
-		return fmt.Errorf("look for the readable plans of %s/%s: %w", obj.Namespace, obj.Name, err)
+		return fmt.Errorf("list the readable plans of %s/%s: %w", obj.Namespace, obj.Name, err)
 	}
 	for i := range list.Items {
 		item := &list.Items[i]

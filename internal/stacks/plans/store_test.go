@@ -68,7 +68,7 @@ func TestAReadablePlanIsMarkedAsToolsExpect(t *testing.T) {
 	}
 }
 
-// unpacked puts the pieces of a document together again.
+// unpacked joins the pieces of a document.
 func unpacked(t *testing.T, list []client.Object) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -87,7 +87,7 @@ func unpacked(t *testing.T, list []client.Object) []byte {
 }
 
 func TestLongPlansAreSplit(t *testing.T) {
-	text := []byte(strings.Repeat("ä", maxChunk)) // of two bytes each, so that no piece ends at the limit but by chance
+	text := []byte(strings.Repeat("ä", maxChunk)) // two bytes each, so that no piece ends at the limit except by chance
 	text = append([]byte("x"), text...)
 	list := objects(stackObject(), infrav1.ReadablePlanHuman, planID, text)
 	var whole []byte
@@ -133,7 +133,7 @@ func TestPlansThatAreTooLargeSayWhereTheyAre(t *testing.T) {
 		}
 	}
 	if last := objects(stackObject(), infrav1.ReadablePlanHuman, planID, []byte("bad \xff text"))[0].(*corev1.ConfigMap).Data["tfplan"]; last != "bad \uFFFD text" {
-		t.Errorf("what is no text is %q", last)
+		t.Errorf("invalid text is %q", last)
 	}
 }
 

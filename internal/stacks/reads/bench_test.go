@@ -20,8 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
-// BenchmarkAThousandStacksOfOneSource measures what proving takes apart from the API: the first look at a source, at
-// which it is read once and each root module is parsed, that at its next commit, which touches one of them, and every look after it.
+// BenchmarkAThousandStacksOfOneSource measures proving without the API: the first pass, which reads
+// the source, the pass after a commit to one stack, and later passes.
 func BenchmarkAThousandStacksOfOneSource(b *testing.B) {
 	for _, n := range []int{100, 1000, 3000} {
 		store, objects := fleet(b, n)
@@ -50,7 +50,7 @@ func BenchmarkAThousandStacksOfOneSource(b *testing.B) {
 	}
 }
 
-// TestEachCommitIsReadOnce: the archive of a thousand stacks is not opened by each of them.
+// TestEachCommitIsReadOnce: a thousand stacks share one opening of their archive.
 func TestEachCommitIsReadOnce(t *testing.T) {
 	store, objects := fleet(t, 50)
 	opened := &countingStore{ArtifactStore: store}
@@ -102,7 +102,7 @@ func fleet(t testing.TB, n int) (*blob.Store, []*infrav1.Terraform) {
 	return store, objects
 }
 
-// commits are archives of a source of so many stacks: the second differs from the first in one of them.
+// commits are archives of a source of n stacks: the second changes one of them.
 func commits(t testing.TB, store *blob.Store, n int) []string {
 	t.Helper()
 	files := map[string]string{"modules/m/main.tf": "variable \"n\" {}\nresource \"terraform_data\" \"m\" { input = var.n }\n"}

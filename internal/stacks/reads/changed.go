@@ -10,8 +10,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Changed lists the files of a source that differ between two archives, as far as counts says that they
-// count, and how many more there are. If it cannot, it says why.
+// Changed lists the counting files that differ between two archives, and the number of others; or
+// why it cannot.
 func (s *Sources) Changed(ctx context.Context, was, is string, counts func(name string) bool) (list []run.FileChange, more int, problem string) {
 	old, errOld := s.tree(ctx, was)
 	present, errNow := s.tree(ctx, is)
@@ -28,7 +28,7 @@ func (s *Sources) Changed(ctx context.Context, was, is string, counts func(name 
 // maxChangedFiles is how many files of a source are named.
 const maxChangedFiles = 20
 
-// changedIn compares two archives file by file, as far as counts says that files do.
+// changedIn compares two archives by their counting files.
 func changedIn(was, is *archive.Index, counts func(name string) bool) (list []run.FileChange, more int) {
 	add := func(name, change string, dir bool) {
 		switch {

@@ -20,13 +20,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Configuration is everything that decides what a plan says, apart from the world.
+// Configuration has all inputs of a plan except the world.
 type Configuration struct {
-	// Digest covers all of this. Whole is the same with the whole archive instead of the part that the
-	// stack reads, as earlier versions recorded it; empty when the stack reads all of the archive.
+	// Digest covers all of this. Whole is the same with the whole archive, as earlier versions
+	// recorded it; empty if the stack reads all of it.
 	Digest, Whole string
-	// Settled is what Digest is, or would be, once the remote modules of the program are settled; empty
-	// when it calls none, or when the whole archive counts in any case.
+	// Settled is Digest once the program's remote modules are settled; empty if it has none, or if
+	// the whole archive counts anyway.
 	Settled  string
 	Warnings []string
 	// Origins say where values come from.
@@ -37,25 +37,25 @@ type Configuration struct {
 	env       []run.EnvVar
 	backend   run.Backend
 	varFiles  []string
-	// fromVarFiles are the variables that those assign.
+	// fromVarFiles are the variables assigned in files of values.
 	fromVarFiles map[string]module.Position
 	files        []run.File
 	cliConfig    []byte
-	// secrets are texts to mask beside the values marked as secret.
+	// secrets are texts to mask besides values marked as secret.
 	secrets []string
-	// open are the variables, and "env " with the names of the environment, that come from Secrets and
-	// are known not to be secret. The digest ignores that, so that learning it causes no plan.
+	// open are variables, and "env NAME", from Secrets that are known not to be secret. The digest
+	// ignores that, so learning it causes no plan.
 	open map[string]bool
-	// planLock and lockTimeout say how the tool treats the lock of an own backend. They change no plan.
+	// planLock and lockTimeout are for locks of a custom backend. They change no plan.
 	planLock    bool
 	lockTimeout time.Duration
-	// part is the part of the source that counts; joined is what the files that join the root module
+	// part is the part of the source that counts; joined is what the files joining the root module
 	// read of the world.
 	part   part
 	joined []string
-	// lent are the names that went from varsFrom into the environment, with the names of their types.
+	// lent are names of varsFrom that went into the environment, with their types.
 	lent []string
-	// outputs are the digests of the outputs of the stacks that this one depends on, as "name=digest".
+	// outputs are digests of the dependencies' outputs, as "name=digest".
 	outputs []string
 }
 
@@ -77,7 +77,7 @@ func (c *Configuration) Encrypts() bool {
 		slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == "TF_ENCRYPTION" && e.Value != "" })
 }
 
-// opened are variables and environment as runs get them: values known not to be secret are not marked.
+// opened returns variables and environment for runs; values known not to be secret lack marks.
 func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	if len(c.open) == 0 {
 		return c.variables, c.env
@@ -149,8 +149,8 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	return nil
 }
 
-// setLocking reads the settings for the lock of an own backend. Plans on the managed backend take
-// none.
+// setLocking reads the lock settings of a custom backend. Plans on the managed backend take no
+// lock.
 func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
 	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
@@ -166,7 +166,7 @@ func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) err
 func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	values := in.Values()
 	for name := range values {
-		// The tool takes the value of the file, whatever the type of the one here.
+		// The tool uses the value in the file, even if ours has another type.
 		if _, inFile := c.fromVarFiles[name]; inFile {
 			delete(values, name)
 		}
@@ -189,7 +189,7 @@ func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || sensitive}
 		c.open[name] = in.Variables[name].Open && !sensitive
 	}
-	if c.program.template == nil { // a template may use what the module does not declare
+	if c.program.template == nil { // a template may use undeclared variables
 		c.Warnings = append(c.Warnings, warnings...)
 	}
 	for _, text := range in.Inserted {

@@ -20,8 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// honoured are the fields that do what they say. Every other one is in the table of the kind's package, which the
-// reference and the warnings are made from: a field never just has no effect.
+// honoured are the supported fields. All others are in the kind's table, which reference and
+// warnings use: no field is ignored silently.
 var honoured = []string{
 	"approvePlan", "destroy", "backendConfig", "workspace", "vars", "varsFrom", "values", "interval", "retryInterval",
 	"retryStrategy", "maxRetryInterval", "path", "sourceRef", "inline", "suspend", "force", "writeOutputsToSecret",
@@ -48,7 +48,7 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 		refused := strings.Contains(refusedFields(spec), "spec."+name)
 		warned := strings.Contains(strings.Join(IgnoredFields(spec), "\n"), "spec."+name)
 		wantRefused, wantWarned := support.Support == infrav1.SupportRefused, support.Support == infrav1.SupportIgnored
-		// The fields about Pods are a tree of their own, whose leaves the kind's package tests.
+		// The kind's package tests the fields about Pods.
 		if refused != wantRefused || warned != wantWarned && support.Support != infrav1.SupportPods {
 			t.Errorf("spec.%s (%s) is refused: %v, warned about: %v", name, support.Support, refused, warned)
 		}
@@ -68,7 +68,7 @@ func TestFieldsAboutPodsAreNamedTogether(t *testing.T) {
 	}
 }
 
-// fill gives a field some value that is not its zero.
+// fill gives a field a value other than its zero.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
@@ -102,7 +102,7 @@ func TestRefusalsAreSentences(t *testing.T) {
 	}
 	spec := &infrav1.TerraformSpec{StoreReadablePlan: "none", ServiceAccountName: "tf-runner"}
 	if got := IgnoredFields(spec); got != nil {
-		t.Errorf("what tofu-controller's users write by habit is warned about: %q", got)
+		t.Errorf("common settings of tofu-controller's users cause warnings: %q", got)
 	}
 }
 

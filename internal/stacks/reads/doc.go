@@ -1,18 +1,18 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reads finds what a stack reads, and proves that a run is unnecessary when nothing of that has
+// Package reads finds what a stack reads, and proves that a run is unnecessary if none of it
 // changed.
 //
 // The nouns:
 //
-//   - A program is a stack's source as it is now: an archive, and what its root module declares.
-//   - The part is the part of the archive that the root module can read. A commit beside it changes nothing.
-//   - The configuration is everything that decides what a plan says, apart from the world: the part, the
-//     inputs, the backend, the tool. Its digest is in the status of the stack.
-//   - The world is what a program reads while planning and no digest covers, such as a data source.
-//   - Remote modules are modules that are not in the source. They are settled once a run has said that they
-//     cannot change.
+//   - A program is a stack's current source: an archive, and what its root module declares.
+//   - The part is the part of the archive that the root module can read. Other commits change
+//     nothing.
+//   - The configuration has all inputs of a plan except the world: the part, the inputs, the
+//     backend, the tool. The stack's status has its digest.
+//   - The world is what a program reads while planning without a digest, such as data sources.
+//   - Remote modules are not in the source. They are settled once a run proves them immutable.
 //
 // The files:
 //
@@ -25,9 +25,9 @@
 //
 // # Invariants
 //
-//   - Where the part is not plain to see, the whole archive counts.
-//   - Digests are recorded in statuses. What they are made of may only grow where the new is unset.
-//   - Secrets are read when they are needed, and kept nowhere.
+//   - If the part is not certain, the whole archive counts.
+//   - Statuses record digests. Their input may only grow where new fields are unset.
+//   - Secrets are read when needed, and kept nowhere.
 //
 // The package starts no runs and writes no objects.
 package reads

@@ -16,7 +16,7 @@ import (
 
 var finished = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// stackObject is a stack whose second generation is being worked on.
+// stackObject is a stack in its second generation.
 func stackObject(change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc", UID: "uid-1", Generation: 2}}
 	for _, c := range change {
@@ -25,7 +25,7 @@ func stackObject(change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	return obj
 }
 
-// ofAcme makes a stack one that the Tenant acme-web has.
+// ofAcme makes the Tenant acme-web the stack's owner.
 func ofAcme(t *infrav1.Terraform) {
 	t.Labels = map[string]string{tenantv1.LabelUID: "acme"}
 	t.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web", UID: "tenant-1"}}
@@ -35,7 +35,7 @@ func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason stri
 	conditions.Set(obj, infrav1.ConditionReady, status, reason, "told by a test")
 }
 
-// record has a stack's status say what a plan without changes found.
+// record makes a stack's status show a plan without changes.
 func record(obj *infrav1.Terraform, rec run.Record) {
 	obj.Status.LastRun = &infrav1.RunReference{ID: "r1", Status: string(rec.Result.Outcome)}
 	obj.Status.ConfigDigest = rec.Config

@@ -115,7 +115,7 @@ func configuredFor(t *testing.T, secrets secretsOf, obj *infrav1.Terraform) *Con
 	return c
 }
 
-// A program from a source is its author's, who may run it elsewhere, too: it declares what it wants.
+// Authors of programs in sources run them elsewhere, too, and declare what they need.
 func TestProgramsFromSourcesAreLentNothing(t *testing.T) {
 	obj := stackObject(ofAcme)
 	obj.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "infra"}
@@ -127,7 +127,7 @@ func TestProgramsFromSourcesAreLentNothing(t *testing.T) {
 	if lent := in.Lent(func(string) bool { return false }); len(lent) > 0 {
 		t.Errorf("lent %v", lent)
 	}
-	// values.hcl is as good as inline: the published guide writes it.
+	// values.hcl counts as inline: the published guide writes it.
 	obj.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"hcl": "locals {}"}`)}
 	if in, err = tenantRules.Resolve(t.Context(), secretsOf{"cloud": {"AWS_REGION": "eu"}}, obj); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestTheDigestKnowsWhatIsLent(t *testing.T) {
 	}
 }
 
-// labelled has Secrets that are each labelled with the tenant of their own name.
+// labelled has Secrets that are labelled with the tenant of their own name.
 type labelled struct{ secretsOf }
 
 func (l labelled) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
@@ -171,7 +171,7 @@ func TestAnotherTenantsSecretsAreRefused(t *testing.T) {
 		t.Errorf("its own: %v", err)
 	}
 	if err := read("beta", stackObject()); err != nil {
-		t.Errorf("a stack that is nobody's: %v", err)
+		t.Errorf("a stack without a tenant: %v", err)
 	}
 	err := read("beta", stackObject(ofAcme))
 	if err == nil || strings.Contains(err.Error(), "s3cr3t") {

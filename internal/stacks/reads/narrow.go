@@ -29,7 +29,7 @@ func (c *Configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
 	return nil
 }
 
-// leadsElsewhere names an input that may be a path out of the part; empty when there is none.
+// leadsElsewhere names an input that may be a path out of the part; empty for none.
 func (c *Configuration) leadsElsewhere() string {
 	for _, name := range c.part.variables {
 		value, given := c.variables[name]
@@ -71,7 +71,7 @@ func plainName(text string) bool {
 	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
 }
 
-// Reading says what a program reads of the world while planning; empty for nothing.
+// Reading lists what a program reads of the world while planning; empty for nothing.
 func (c *Configuration) Reading() string {
 	world := slices.Concat(c.part.world, c.joined)
 	switch len(world) {
@@ -83,8 +83,8 @@ func (c *Configuration) Reading() string {
 	return fmt.Sprintf("%s and %d more", world[0], len(world)-1)
 }
 
-// DependOn makes the outputs of the stacks that this one depends on, each as "name=digest", part of the
-// configuration: a stack may read them in ways that Yuba does not see, such as from the other's state.
+// DependOn adds the dependencies' outputs, each as "name=digest", to the configuration: a stack may
+// read them in hidden ways, such as from the other's state.
 func (c *Configuration) DependOn(outputs []string) {
 	c.outputs = outputs
 	c.Digest = withOutputs(c.Digest, outputs)
@@ -105,7 +105,7 @@ func withOutputs(digest string, outputs []string) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// Inputs is what a run's record says of the configuration beside the run's spec.
+// Inputs is the configuration's share of a run's record, besides the spec.
 func (c *Configuration) Inputs() *run.Inputs {
 	in := &run.Inputs{Part: c.part.digest, Dirs: c.part.dirs, Whole: c.part.why, Unsettled: c.part.unsettled}
 	if in.MayBe() == "" {
@@ -121,7 +121,7 @@ func (c *Configuration) Inputs() *run.Inputs {
 	return in
 }
 
-// Proof says what the configuration depends on.
+// Proof lists the dependencies of the configuration.
 func (c *Configuration) Proof() *run.Proof {
 	if c.part.digest == "" {
 		return &run.Proof{Whole: c.part.why, World: c.Reading()}

@@ -17,17 +17,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Most commits touch few of the stacks of a source. So a stack's configuration does not count the
-// archive but the part of it that the root module can read: its directory, those of its local
-// modules, and the named files of values. Where that part is not plain to see, the whole archive
-// counts. Runs get that part only, so that the rest cannot change a plan.
+// Most commits touch few stacks of a source. So a stack's configuration counts only the part of the
+// archive that its root module can read: its directory, local modules, and files of values; the
+// whole archive if that is not certain. Runs get only that part, so the rest cannot change a plan.
 
 // part is the part of a source that counts for a stack.
 type part struct {
 	// digest changes with every file of the part. If it is empty, the whole source counts, and why
 	// says why.
 	digest, why string
-	// dirs and files are what the part consists of.
+	// dirs and files are the part's content.
 	dirs, files []string
 	// world is what the program reads of the world while planning.
 	world []string
@@ -68,11 +67,11 @@ func mark(text []byte) uint8 {
 	return m
 }
 
-// tree is what is known of a source's archive.
+// tree is the analyzed archive of a source.
 type tree struct {
 	index  *archive.Index
 	reader *module.Reader
-	// why says why nothing is known of it; empty when it is.
+	// why says why the tree is unknown; empty if it is known.
 	why string
 }
 
@@ -146,7 +145,7 @@ func (p *part) has(name string) bool {
 	return slices.ContainsFunc(p.dirs, func(dir string) bool { return module.Within(name, dir) })
 }
 
-// counting is a part in the making.
+// counting is a part in progress.
 type counting struct {
 	part               *part
 	hash               hash.Hash
@@ -221,7 +220,7 @@ func (t *tree) has(p *part) bool {
 	return p.digest == "sha256:"+hex.EncodeToString(h.Sum(nil))
 }
 
-// place is where a module is, whatever archive it is in.
+// place is a module's place in any archive.
 func (k moduleKey) place() moduleKey {
 	k.digest = ""
 	return k

@@ -68,7 +68,7 @@ func writeTree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// partOf is what of a source counts for the root module in stacks/a.
+// partOf is the part that counts for the root module in stacks/a.
 func partOf(t testing.TB, files map[string]string, varFiles ...string) part {
 	t.Helper()
 	var packed bytes.Buffer
@@ -243,8 +243,8 @@ func TestValuesThatMayBePathsMakeEverythingCount(t *testing.T) {
 	}
 }
 
-// TestWhatTofuReadsCounts is the law behind all this, held against the real tofu: when a file changes and the plan says
-// something else, the digest has changed, too.
+// TestWhatTofuReadsCounts compares with the real tofu: a file that changes the plan must change the
+// digest.
 func TestWhatTofuReadsCounts(t *testing.T) {
 	tofu := tofutest.Tofu(t)
 	moved, spared := 0, 0
@@ -253,7 +253,7 @@ func TestWhatTofuReadsCounts(t *testing.T) {
 		files := randomTree(random)
 		before, plan := partOf(t, files), toldByTofu(t, tofu, files)
 		if before.digest != "" {
-			// Runs get the part and nothing else.
+			// Runs get only the part.
 			alone := maps.Clone(files)
 			maps.DeleteFunc(alone, func(name, _ string) bool { return !before.has(name) })
 			if told := toldByTofu(t, tofu, alone); told != plan {
@@ -279,11 +279,11 @@ func TestWhatTofuReadsCounts(t *testing.T) {
 		}
 	}
 	if moved == 0 || spared == 0 {
-		t.Errorf("of what only a part counts, %d changes moved a plan and %d were spared one: this test finds out nothing", moved, spared)
+		t.Errorf("%d changes in parts caused a plan and %d did not: this test proves nothing", moved, spared)
 	}
 }
 
-// randomTree has a root module that reads texts in all kinds of ways, some of them elsewhere.
+// randomTree has a root module that reads files in many ways, some outside it.
 func randomTree(random *rand.Rand) map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{"stacks/a", "stacks/b", "modules/m", "modules/n", "stacks/a/sub"} {
@@ -319,7 +319,7 @@ func randomTree(random *rand.Rand) map[string]string {
 	return files
 }
 
-// toldByTofu is what tofu plans for the root module in stacks/a, or that it cannot.
+// toldByTofu is tofu's plan for the root module in stacks/a, or its failure.
 func toldByTofu(t *testing.T, tofu string, files map[string]string) string {
 	t.Helper()
 	dir := writeTree(t, files)
@@ -340,7 +340,7 @@ func toldByTofu(t *testing.T, tofu string, files map[string]string) string {
 	return strings.ReplaceAll(text.String(), dir, "")
 }
 
-// Earlier versions recorded a digest over the whole archive; Whole must stay what that was.
+// Earlier versions recorded a digest of the whole archive; Whole must stay the same.
 func TestTheDigestOfTheWholeArchiveStaysWhatItWas(t *testing.T) {
 	before := &Configuration{variables: map[string]run.Variable{}, program: &Program{artifact: run.Artifact{Digest: "sha256:a"}, readModule: &readModule{module: &module.Module{}}}}
 	obj := stackObject()

@@ -14,7 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// A stack that only a person can mend is Stalled, so that nobody waits for it. One that reads what another stack writes is not.
+// A stack that only a person can fix is stalled. One that reads another stack's output is not.
 func TestWhatAnotherStackMayMendIsPassing(t *testing.T) {
 	secrets := secretsOf{"own": {"size": "many"}, "outputs": {"size": "many"}}
 	sized := map[string]string{"main.tf": "variable \"size\" { type = number }\n"}

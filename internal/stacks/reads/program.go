@@ -185,7 +185,7 @@ func (c *Configuration) placed(name, dir string) (content []byte, ok bool) {
 	return content, ok
 }
 
-// madeByTemplate reports whether a Tenant made the stack: it owns it, or, in another namespace, a label names it.
+// madeByTemplate reports whether a Tenant owns the stack, or, across namespaces, a label names one.
 func madeByTemplate(obj *infrav1.Terraform) bool {
 	if obj.Labels[tenantv1.LabelTenant] != "" {
 		return true
@@ -196,12 +196,12 @@ func madeByTemplate(obj *infrav1.Terraform) bool {
 	})
 }
 
-// Rules say what stacks may read.
+// Rules configure what stacks may read.
 type Rules struct {
 	// AllowCrossNamespace lets sourceRef, dependsOn and cliConfigSecretRef name other namespaces.
 	AllowCrossNamespace bool
-	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when
-	// their programs declare no such variable.
+	// TenantEnvPrefixes select keys of varsFrom for the environment of tenants' stacks whose
+	// programs do not declare them.
 	TenantEnvPrefixes []string
 }
 
@@ -214,8 +214,8 @@ func (r Rules) Resolve(ctx context.Context, from inputs.Getter, obj *infrav1.Ter
 	return inputs.Resolve(ctx, from, obj.Namespace, &obj.Spec, options...)
 }
 
-// setLent passes values of varsFrom that are meant for providers through the environment. Without it, the
-// inline program of a template would have to declare a variable for each of them.
+// setLent passes values of varsFrom for providers through the environment. Otherwise templates'
+// inline programs would have to declare a variable for each.
 func (c *Configuration) setLent(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	lent := in.Lent(func(name string) bool {
 		return c.program.module.Variables[name] != nil ||

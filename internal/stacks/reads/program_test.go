@@ -28,7 +28,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
-// secretsOf answers for the Secrets of one namespace. The one called outputs is written by another stack.
+// secretsOf has the Secrets of one namespace. Another stack writes the one called outputs.
 type secretsOf map[string]map[string]string
 
 func (s secretsOf) Secret(_ context.Context, _, name string) (*corev1.Secret, error) {
@@ -66,7 +66,7 @@ func newSources(t *testing.T) (*Sources, *blob.Store, string) {
 	return &Sources{Store: store, MaxArchive: 1 << 20}, store, dir
 }
 
-// configured puts an inline program together with its inputs.
+// configured combines an inline program with its inputs.
 func configured(t *testing.T, secrets secretsOf, files map[string]string, change func(*infrav1.TerraformSpec)) (*Configuration, error) {
 	t.Helper()
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc"}}
@@ -132,7 +132,7 @@ func TestFilesOfValues(t *testing.T) {
 	}
 }
 
-// expectProblem compares reason and the beginning or a part of the message.
+// expectProblem compares the reason and a part of the message.
 func expectProblem(t *testing.T, err error, want string) {
 	t.Helper()
 	var problem *Problem
@@ -248,7 +248,7 @@ func TestSettingsAndTokensReachTheRun(t *testing.T) {
 	}
 }
 
-// TestDamagedInlineProgramIsStoredAgain damages the archive in the store, under a server that has just started.
+// TestDamagedInlineProgramIsStoredAgain damages the archive of a server that has just started.
 func TestDamagedInlineProgramIsStoredAgain(t *testing.T) {
 	obj := &infrav1.Terraform{Spec: infrav1.TerraformSpec{Inline: map[string]string{"main.tf": "variable \"a\" {}\n"}}}
 	sources, store, dir := newSources(t)
@@ -282,7 +282,7 @@ func TestDamagedInlineProgramIsStoredAgain(t *testing.T) {
 	if again, err := fresh.Find(t.Context(), obj, false); err != nil || again.module.Variables["a"] == nil || !whole() {
 		t.Errorf("%v", err)
 	}
-	// The module is known by now; a run finds the damage.
+	// The module is cached; a run finds the damage.
 	damage()
 	setReady(obj, metav1.ConditionFalse, infrav1.ReasonArtifactFailed)
 	if _, err := fresh.Find(t.Context(), obj, false); err != nil || !whole() {

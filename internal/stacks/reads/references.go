@@ -92,7 +92,7 @@ func Referred(ctx context.Context, reader client.Reader, records Records, refer 
 	return EachStack(ctx, reader, func(obj *infrav1.Terraform) error { return referredBy(ctx, records, obj, refer) })
 }
 
-// EachStack calls do with every stack, and reads a page of them at a time.
+// EachStack calls do with every stack, and reads them in pages.
 func EachStack(ctx context.Context, reader client.Reader, do func(*infrav1.Terraform) error) error {
 	next := ""
 	for {
@@ -111,8 +111,8 @@ func EachStack(ctx context.Context, reader client.Reader, do func(*infrav1.Terra
 	}
 }
 
-// referredBy finds a stack's inline program, what was applied last, which it is destroyed with if its
-// source is gone, and what its current run and its pending plan were made of.
+// referredBy finds the archives of a stack: its inline program, the last applied one (a destroy may
+// need it), those of its current run and its pending plan.
 func referredBy(ctx context.Context, records Records, obj *infrav1.Terraform, refer func(digest string)) error {
 	if files, ok := obj.InlineProgram(); ok {
 		// A program that cannot be packed is in no store.

@@ -15,10 +15,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Only the runner has a program's remote modules. Until a run has said that they cannot change, and
-// that they read nothing else of the source, the whole archive counts. The answer holds for the
-// configuration that the run planned: the calls are in its part, and what decides where they lead
-// is in its digest.
+// Only the runner has a program's remote modules. Until a run reports that they cannot change or
+// read more of the source, the whole archive counts. The report is valid for the planned
+// configuration: its digest covers the calls and their targets.
 
 // Bounds for the status.
 const (

@@ -19,7 +19,7 @@ import (
 
 const fromElsewhere = "module \"far\" {\n  source = \"git::https://example.com/far.git?ref=main\"\n}\n"
 
-// calling is the configuration of the stack in stacks/a that calls a module from elsewhere.
+// calling is the configuration of the stack in stacks/a that calls a remote module.
 func calling(t *testing.T, obj *infrav1.Terraform, files map[string]string, archive string) *Configuration {
 	t.Helper()
 	files["stacks/a/far.tf"] = fromElsewhere
@@ -67,7 +67,7 @@ func TestACommitBesideAModuleFromElsewhereCountsUntilItIsSettled(t *testing.T) {
 			t.Errorf("%s changes nothing: %+v", sentence, c)
 		}
 	}
-	// What decides where calls lead is not in the source.
+	// The target of calls is not in the source.
 	other := calling(t, obj, aTree(), "sha256:one")
 	other.cliConfig, other.part.digest = []byte("host \"registry.opentofu.org\" {}"), other.part.unsettled
 	if why := unsettled(obj, obj.Status.Modules, other.sum(obj)); why == "" {
@@ -110,7 +110,7 @@ func TestModulesThatAreNotSettled(t *testing.T) {
 	}
 }
 
-// A commit beside modules that follow a branch is planned only if they have moved, as long as the stack is in order.
+// If a stack is in order, a commit beside modules of a branch is planned only if these moved.
 func TestACommitBesideModulesThatMayMove(t *testing.T) {
 	obj := stackObject()
 	record(obj, plannedWith(calling(t, obj, aTree(), "sha256:one"), &run.Modules{Moves: "far", Placed: "p"}))
@@ -146,7 +146,7 @@ func TestACommitBesideModulesThatMayMove(t *testing.T) {
 	}
 }
 
-// A saved plan is of the modules that it was made with, wherever the names lead when it is applied.
+// A saved plan has the modules of its plan, even if names lead elsewhere later.
 func TestAnApplyTeachesNoOtherModulesThanItsPlan(t *testing.T) {
 	for placed, want := range map[string]string{"p": "p", "q": ""} {
 		obj := stackObject()

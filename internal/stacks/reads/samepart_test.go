@@ -37,7 +37,7 @@ func read(t *testing.T, sources *Sources, digest string) *readModule {
 	return m
 }
 
-// TestNothingOfAnUnchangedPartIsReadAgain: what was read of an archive is what another one gives, wherever it is taken for that.
+// TestNothingOfAnUnchangedPartIsReadAgain: a part read from one archive equals that of another.
 func TestNothingOfAnUnchangedPartIsReadAgain(t *testing.T) {
 	_, store, _ := newSources(t)
 	fresh := func() *Sources { return &Sources{Store: store, MaxArchive: 1 << 20} }
@@ -50,13 +50,13 @@ func TestNothingOfAnUnchangedPartIsReadAgain(t *testing.T) {
 			t.Errorf("%s: another part or module than that of sources that know nothing:\n%+v\n%+v", name, second.part, anew.part)
 		}
 		if first.part.digest == "" && first == second && one != other {
-			t.Errorf("%s: a module was taken from a source of which everything counts", name)
+			t.Errorf("%s: a module was reused although the whole source counts", name)
 		}
 		return first == second && one != other
 	}
 	for name, changed := range map[string]string{"stacks/a/main.tf": "# changed", "stacks/a/files/y.json": "{}", "modules/m/t.txt": "changed", "vars/a.tfvars": "v = 2\n"} {
 		if compare(aTree(), withFile(name, changed), name) {
-			t.Errorf("a change of %s was not seen", name)
+			t.Errorf("a change of %s was not detected", name)
 		}
 	}
 	if !compare(aTree(), withFile("stacks/b/main.tf", "# changed"), "another stack") {

@@ -65,7 +65,7 @@ func TestALostArchiveOfThisServerIsNotAskedOfItself(t *testing.T) {
 			t.Errorf("%s %s: %v", test.kind, test.path, err)
 		}
 		if asked != (test.path == "/theirs/x") {
-			t.Errorf("%s %s: asked over HTTP: %v", test.kind, test.path, asked)
+			t.Errorf("%s %s: requested over HTTP: %v", test.kind, test.path, asked)
 		}
 	}
 }

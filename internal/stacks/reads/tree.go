@@ -57,7 +57,7 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
 		defer cancel()
 		// A panic must not leave an empty answer for later callers.
-		shared.err = fmt.Errorf("look into the source archive %s: it ended in a panic. This is a bug in Yuba", digest)
+		shared.err = fmt.Errorf("index the source archive %s: it ended in a panic. This is a bug in Yuba", digest)
 		defer s.trees.settle(digest, shared)
 		shared.tree, shared.err = s.readTree(ctx, digest)
 	})
@@ -70,7 +70,7 @@ func (t *trees) settle(digest string, shared *sharedTree) {
 	defer t.mu.Unlock()
 	at := slices.Index(t.order, digest)
 	if at < 0 || t.known[digest] != shared {
-		return // others have taken its place meanwhile; who waits for it has it
+		return // others replaced it meanwhile; waiting callers have it
 	}
 	if shared.err != nil {
 		t.drop(at)

@@ -14,12 +14,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 )
 
-// ofSize is an archive that was looked into, and takes about so many bytes.
+// ofSize is an index of about this size.
 func ofSize(bytes int) *sharedTree {
 	return &sharedTree{tree: &tree{index: &archive.Index{Kept: map[string][]byte{"x": make([]byte, bytes)}}}}
 }
 
-// asked is what Sources.tree does when the archive is not known, before it reads it.
+// asked is what Sources.tree does before it reads an unknown archive.
 func (t *trees) asked(digest string, shared *sharedTree) *sharedTree {
 	if t.known == nil {
 		t.known = map[string]*sharedTree{}
@@ -45,7 +45,7 @@ func TestArchivesThatWereLookedIntoAreKeptWithinBounds(t *testing.T) {
 		}
 	}
 	gone := &sharedTree{err: errors.New("the archive is gone")}
-	for range 3 { // as often as somebody asks
+	for range 3 { // as often as requested
 		s.settle("gone", s.asked("gone", gone))
 	}
 	consistent("what cannot be read")
@@ -64,7 +64,7 @@ func TestArchivesThatWereLookedIntoAreKeptWithinBounds(t *testing.T) {
 	consistent("the next one", "small")
 }
 
-// silent is a store that never answers.
+// silent is a store that never responds.
 type silent struct{ ArtifactStore }
 
 func (silent) OpenArtifact(ctx context.Context, _ string) (io.ReadCloser, error) {
@@ -81,14 +81,14 @@ func TestAStoreThatNeverAnswersKeepsNobodyForEver(t *testing.T) {
 	})
 }
 
-// panicking is a store that brings the reading of an archive to an end of the worst kind.
+// panicking is a store that panics.
 type panicking struct{ ArtifactStore }
 
 func (panicking) OpenArtifact(context.Context, string) (io.ReadCloser, error) { panic("a bug") }
 
 func TestAPanicWhileAnArchiveIsLookedIntoLeavesNoEmptyAnswer(t *testing.T) {
 	s := &Sources{Store: panicking{}}
-	for range 2 { // whoever comes later runs into the same, not into an answer without a tree
+	for range 2 { // later callers meet the same, not an empty answer
 		func() {
 			defer func() {
 				if recover() == nil {

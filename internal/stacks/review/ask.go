@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// maxReply bounds what is read of a reply.
+	// maxReply limits how much of a reply is read.
 	maxReply = 1 << 20
-	// attempts is how often a service is asked that does not answer, or says that it cannot now.
+	// attempts limits attempts if a service does not respond, or is temporarily unavailable.
 	attempts = 3
 )
 
 // Client asks services.
 type Client struct {
-	// Certs has a directory for each host that wants a client certificate (tls.crt and tls.key) or whose authority is not
-	// one of the system's (ca.crt). Empty means none.
+	// Certs has a directory per host with a client certificate (tls.crt and tls.key) or an
+	// authority (ca.crt). Empty means none.
 	Certs string
-	// Timeout is for one attempt; 0 means 30 seconds. Pause is between attempts; 0 means a second, and it doubles.
+	// Timeout limits an attempt; 0 means 30 s. Pause between attempts doubles; 0 means 1 s.
 	Timeout, Pause time.Duration
 }
 
@@ -41,8 +41,8 @@ type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }
 
-// Ask asks one service, which is the stack's i-th webhook. Nil means that the plan passes, a
-// *RefusedError that it does not; with any other error that is unknown.
+// Ask asks the stack's i-th webhook. Nil means that the plan passes, a *RefusedError that it does
+// not; after other errors that is unknown.
 func (c *Client) Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error {
 	reply, err := c.send(ctx, hook.URL, payload)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Client) Ask(ctx context.Context, i int, hook infrav1.Webhook, payload [
 	field := fmt.Sprintf("spec.webhooks[%d].", i)
 	verdict, err := template.Text(field+"testExpression", hook.TestExpression, reply)
 	if err != nil {
-		return fmt.Errorf("judge the reply of webhook %s: %w", outbound.Show(hook.URL), err)
+		return fmt.Errorf("evaluate the reply of webhook %s: %w", outbound.Show(hook.URL), err)
 	}
 	switch verdict = strings.TrimSpace(verdict); verdict {
 	case "true", "yes":
@@ -62,7 +62,7 @@ func (c *Client) Ask(ctx context.Context, i int, hook infrav1.Webhook, payload [
 	}
 	message, err := template.Text(field+"errorMessageTemplate", hook.ErrorMessageTemplate, reply)
 	if err != nil {
-		return &RefusedError{fmt.Sprintf("webhook %s refused the plan, and its message cannot be told: %s", outbound.Show(hook.URL), err)}
+		return &RefusedError{fmt.Sprintf("webhook %s refused the plan, and its message cannot be composed: %s", outbound.Show(hook.URL), err)}
 	}
 	if strings.TrimSpace(message) == "" {
 		message = fmt.Sprintf("webhook %s refused the plan", outbound.Show(hook.URL))
@@ -70,7 +70,7 @@ func (c *Client) Ask(ctx context.Context, i int, hook infrav1.Webhook, payload [
 	return &RefusedError{infrav1.TrimMessage(message)}
 }
 
-// send posts the payload until the service answers it.
+// send posts the payload until the service responds.
 func (c *Client) send(ctx context.Context, address string, payload []byte) (map[string]any, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -105,7 +105,7 @@ func (c *Client) send(ctx context.Context, address string, payload []byte) (map[
 	}
 }
 
-// transientError is one that another attempt may not meet.
+// transientError is an error that a retry may fix.
 type transientError struct{ error }
 
 func (e *transientError) Unwrap() error { return e.error }

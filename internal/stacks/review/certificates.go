@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 )
 
-// certificates are the authorities to trust for a host, nil for the system's, and the client certificate to show, nil for
-// none. They are read each time: files of certificates are renewed in place.
+// certificates returns a host's authorities and client certificate, nil for the system's and none.
+// They are read each time: files of certificates are renewed in place.
 func (c *Client) certificates(host string) (*x509.CertPool, *tls.Certificate, error) {
 	if c.Certs == "" || host != filepath.Base(host) || host[0] == '.' {
 		return nil, nil, nil

@@ -5,14 +5,14 @@
 //
 // The nouns:
 //
-//   - The payload is what a service gets: the stack's object, the plan, or the object with the plan as status.tfplan. The
-//     plan is what `tofu show -json` says of it, in that schema, with sensitive values replaced.
-//   - The reply is a JSON object with status 200. The stack says, as a template over it, whether it lets the plan pass,
-//     and with another one what the refusal's message is.
+//   - The payload is the stack's object, the plan (`tofu show -json` without sensitive values), or
+//     the object with the plan as status.tfplan.
+//   - The reply is a JSON object with status 200. Templates of the stack decide if the plan passes,
+//     and compose the message of a refusal.
 //
 // # Invariants
 //
-//   - Only a reply that says so lets a plan pass: no answer, another status, or a reply that nobody understands does not.
-//   - Certificates are verified. A client certificate is shown only where one is configured for the host.
-//   - No error holds the password or the query of a URL.
+//   - Timeouts, other statuses and unknown replies let no plan pass.
+//   - Certificates are verified. A client certificate is used only for its configured host.
+//   - Errors contain neither passwords nor queries of URLs.
 package review

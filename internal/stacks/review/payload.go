@@ -13,7 +13,7 @@ import (
 // NeedsPlan reports whether a type of payload contains the plan.
 func NeedsPlan(kind string) bool { return kind != infrav1.WebhookPayloadSpecOnly }
 
-// Payload is what a service gets about a stack's plan. The plan may be nil where NeedsPlan says so.
+// Payload is the message to a service. The plan may be nil if NeedsPlan returns false.
 func Payload(kind string, obj *infrav1.Terraform, plan json.RawMessage) ([]byte, error) {
 	switch kind {
 	case "", infrav1.WebhookPayloadSpecAndPlan:
@@ -38,7 +38,7 @@ func Payload(kind string, obj *infrav1.Terraform, plan json.RawMessage) ([]byte,
 	return nil, fmt.Errorf("unknown payload type: %s", kind)
 }
 
-// withoutStatus is the object as its author sees it.
+// withoutStatus is the object without its status.
 func withoutStatus(obj *infrav1.Terraform) (map[string]json.RawMessage, error) {
 	author := obj.DeepCopy()
 	author.SetGroupVersionKind(infrav1.GroupVersion.WithKind(infrav1.Kind))

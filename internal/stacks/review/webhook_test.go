@@ -94,10 +94,10 @@ func TestWhatRepliesMean(t *testing.T) {
 		"it is refused without a message": {reply: `{"passed": false}`, hook: infrav1.Webhook{TestExpression: "${{ .passed }}"},
 			refused: "webhook URL refused the plan"},
 		"it is refused, and the message cannot be told": {reply: `{"passed": false}`,
-			refused: "webhook URL refused the plan, and its message cannot be told: spec.webhooks[2].errorMessageTemplate: "},
+			refused: "webhook URL refused the plan, and its message cannot be composed: spec.webhooks[2].errorMessageTemplate: "},
 		"the reply is neither yes nor no":   {reply: `{"passed": "maybe"}`, problem: `webhook test expression "${{ .passed }}" returned unexpected result: maybe`},
-		"the reply lacks what is asked for": {reply: `{}`, problem: "judge the reply of webhook URL: spec.webhooks[2].testExpression: .passed has no value"},
-		"the expression is no template":     {reply: `{}`, hook: infrav1.Webhook{TestExpression: "${{ if }}"}, problem: "judge the reply of webhook URL: spec.webhooks[2].testExpression: "},
+		"the reply lacks what is asked for": {reply: `{}`, problem: "evaluate the reply of webhook URL: spec.webhooks[2].testExpression: .passed has no value"},
+		"the expression is no template":     {reply: `{}`, hook: infrav1.Webhook{TestExpression: "${{ if }}"}, problem: "evaluate the reply of webhook URL: spec.webhooks[2].testExpression: "},
 		"the reply is no object":            {reply: `[]`, problem: "read the reply of webhook URL: it is not a JSON object"},
 		"the reply is nothing":              {reply: `null`, problem: "read the reply of webhook URL: it is not a JSON object"},
 		"the reply is too long":             {reply: `{"passed": true, "x": "` + strings.Repeat("x", maxReply) + `"}`, problem: "read the reply of webhook URL: it has more than 1048576 bytes"},
@@ -164,7 +164,7 @@ func TestAServiceThatCannotAnswerIsAskedAgain(t *testing.T) {
 			defer server.Close()
 			err := (&Client{Pause: time.Millisecond}).Ask(t.Context(), 0, hook(server.URL), nil)
 			if (err == nil) != (test.problem == "") || err != nil && !strings.HasSuffix(err.Error(), test.problem) || asked.Load() != test.asked {
-				t.Errorf("asked %d times: %v", asked.Load(), err)
+				t.Errorf("called %d times: %v", asked.Load(), err)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func TestCertificatesOfAHost(t *testing.T) {
 	c := &Client{Certs: certs, Pause: time.Millisecond}
 	ask := func() error { return c.Ask(t.Context(), 0, hook(server.URL), nil) }
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "an untrusted authority") {
-		t.Errorf("an authority nobody knows: %v", err)
+		t.Errorf("an unknown authority: %v", err)
 	}
 	dir := filepath.Join(certs, "127.0.0.1")
 	write(t, filepath.Join(dir, "ca.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))

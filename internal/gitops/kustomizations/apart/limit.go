@@ -14,7 +14,7 @@ import (
 const (
 	// MaxMemory limits the memory in bytes: 5000 objects with patches need a quarter of it.
 	MaxMemory = 1 << 30
-	// MaxProcessor limits the CPU time: 5000 objects that are compared with each other need a third.
+	// MaxProcessor limits the CPU time: comparing 5000 objects needs a third.
 	MaxProcessor = 150 * time.Second
 )
 

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// MaxMessage limits one message in bytes. A file of 8 MiB in base64 fits, and every object of an API.
+// MaxMessage limits one message in bytes. A file of 8 MiB in base64 fits.
 const MaxMessage = 16 << 20
 
 // Send writes a message.

@@ -18,7 +18,7 @@ import (
 // maxProcesses is the number of concurrent builds in separate processes.
 const maxProcesses = 2
 
-// A namespace builds in one process at a time, so that slow builds of one leave room for others.
+// A namespace builds in one process at a time, which leaves room for others.
 var (
 	perNamespace = turns.New(1)
 	processes    = turns.New(maxProcesses)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds what builds apart.
+// programs builds the separate programs.
 func programs(t testing.TB) apart.Finder {
 	t.Helper()
 	builtPrograms.Do(func() {
@@ -53,7 +53,7 @@ func programs(t testing.TB) apart.Finder {
 	return func(name string) (string, error) { return filepath.Join(builtPrograms.dir, name), nil }
 }
 
-// doubling is a tree whose replacements double a text so many times.
+// doubling is a tree whose replacements double a text a number of times.
 func doubling(times int) map[string]string {
 	text := "resources: [c.yaml]\nreplacements:\n"
 	for range times {
@@ -70,7 +70,7 @@ func TestATreeThatGrowsEndsItsOwnProcessOnly(t *testing.T) {
 		_, err := Build(t.Context(), bomb)
 		done <- err
 	}()
-	// Meanwhile others build: one in this process, one in another.
+	// Others can build meanwhile: one in this process, one in another.
 	for name, in := range map[string]Input{
 		"here":  {Object: spec(func(s *kustomizev1.KustomizationSpec) { s.TargetNamespace = "prod" }), Dir: files(t, map[string]string{"a.yaml": web}), Programs: programs(t)},
 		"apart": {Object: spec(nil), Dir: files(t, doubling(3)), Programs: programs(t)},

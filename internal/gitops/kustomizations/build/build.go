@@ -33,15 +33,15 @@ type Input struct {
 	// Values reads the ConfigMaps and Secrets that the Kustomization names, including decryption
 	// keys. Without it, only postBuild.substitute has variables, and nothing is decrypted.
 	Values Reader
-	// Strict requires a value for every variable without a default, as Flux does by default (feature
-	// gate StrictPostBuildSubstitutions). Otherwise a missing value is an empty text.
+	// Strict requires a value for every variable without a default, as Flux does by default.
+	// Otherwise a missing value is an empty text.
 	Strict bool
-	// Programs finds the programs that decrypt, and that build trees that could grow. Without it,
-	// everything is built in this process, which is only for users' own trees, and not decrypted.
+	// Programs finds the programs that decrypt and that build trees which could grow. Without it,
+	// this process builds all, only for users' own trees, and decrypts nothing.
 	Programs apart.Finder
 	// KeepEncrypted does not decrypt, and reads no keys, to display a build.
 	KeepEncrypted bool
-	// apart builds in a separate process whatever the tree, for tests.
+	// apart always builds in a separate process, for tests.
 	apart bool
 }
 
@@ -239,8 +239,7 @@ func unfolded(object map[string]any) []*unstructured.Unstructured {
 	return all
 }
 
-// digestOf returns the digest of objects in their order. JSON sorts keys, so equal objects have equal
-// bytes.
+// digestOf returns the digest of objects in their order. JSON sorts keys.
 func digestOf(objects []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
@@ -281,7 +280,7 @@ func Fingerprint(ctx context.Context, in Input, artifact string) (string, error)
 	return digestText(sum), nil
 }
 
-// lineBehind returns the first line with a text from an object's first line on, or that line.
+// lineBehind returns the first line with a text after an object's first line, or that line.
 func (l *look) lineBehind(p place, text string) int {
 	i := slices.IndexFunc(l.files, func(file string) bool { return l.t.name(file) == p.file })
 	if i < 0 {

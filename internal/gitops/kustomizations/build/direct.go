@@ -17,9 +17,8 @@ import (
 // referrers are the kinds in whose references kustomize sets namespaces even if no name changes.
 var referrers = []string{"ClusterRoleBinding", "MutatingWebhookConfiguration", "Node", "RoleBinding", "StorageClass", "ValidatingWebhookConfiguration"}
 
-// direct reads a tree that kustomize would not change, with the same result: kustomize compares all
-// objects with each other, which takes a second for 1000 objects and half a minute for 3000. It
-// returns done = false if kustomize would do more.
+// direct reads a tree that kustomize would not change, and saves its comparison of all objects: a
+// second for 1000, half a minute for 3000. done is false if kustomize would do more.
 func (l *look) direct(ctx context.Context) (all []*kustomize.Object, done bool, err error) {
 	defer func() {
 		if recover() != nil {

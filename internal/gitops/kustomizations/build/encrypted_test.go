@@ -150,7 +150,7 @@ func TestAFingerprintIsThatOfEverythingThatGoesIn(t *testing.T) {
 	nothing := func(*kustomizev1.KustomizationSpec) {}
 	first := of("sha256:a", keySecret(identity), nothing)
 	if first != of("sha256:a", keySecret(identity), func(s *kustomizev1.KustomizationSpec) { s.Suspend, s.Prune = true, true }) {
-		t.Error("what does not go in changes it")
+		t.Error("an unrelated input changes the digest")
 	}
 	seen := map[string]bool{first: true}
 	for name, sum := range map[string]string{

@@ -63,7 +63,7 @@ func TestBuildSaysWhatIsWrong(t *testing.T) {
 			want: `kustomization.yaml:2: resources: directory "base" has no kustomization.yaml`},
 		"a kustomization with a field that kustomize does not know": {files: map[string]string{"kustomization.yaml": "resources: [base]\n", "base/kustomization.yaml": "resources: [a.yaml]\nnamePrefx: a\n", "base/a.yaml": configMap},
 			want: `base/kustomization.yaml:2: invalid kustomization: json: unknown field "namePrefx"`},
-		// As in kustomize, and not as in Flux, which leaves it out: here nothing would be left of the build.
+		// As in kustomize. Flux ignores the field, which would leave an empty build.
 		"a field that kustomize does not know in the topmost one": {files: map[string]string{"kustomization.yaml": "namespace: a\nresource: [a.yaml]\n", "a.yaml": configMap},
 			want: `kustomization.yaml:2: invalid kustomization: json: unknown field "resource"`},
 		"kustomizations in a circle": {files: map[string]string{"kustomization.yaml": "resources: [base]\n", "base/kustomization.yaml": "resources: [../base2]\n", "base2/kustomization.yaml": "resources: [../base]\n"},

@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// explain replaces an error of kustomize, which names no lines and quotes whole objects, even
-// Secrets. Its own text, without quotes, is the last resort.
+// explain replaces an error of kustomize, which lacks lines and quotes objects, even Secrets. Its
+// text without quotes is the last resort.
 func (l *look) explain(err error) error {
 	if err == nil {
 		return nil
@@ -60,8 +60,7 @@ var (
 	backquoted = regexp.MustCompile("`[^`]*`")
 )
 
-// withoutQuotes removes quoted objects and configurations from an error of kustomize. An object
-// without its last bracket extends to the end.
+// withoutQuotes removes quoted objects and configurations from an error of kustomize.
 func withoutQuotes(text string) string {
 	if m := configured.FindStringSubmatch(text); m != nil {
 		text = m[1] + m[2]
@@ -223,8 +222,7 @@ func repeated(node *yaml.Node) (string, int) {
 	return "", 0
 }
 
-// where finds the origin of an object. kustomize may have changed its namespace, and extended its
-// name.
+// where finds the origin of an object, whose namespace and name kustomize may have changed.
 func (l *look) where(kind, name string) (place, bool) {
 	var longest place
 	for _, file := range l.files {

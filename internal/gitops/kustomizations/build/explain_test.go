@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The errors are kustomize's own, with a password in each place that it quotes.
+// The errors are kustomize's own, with a password in each quote.
 func TestTheCauseIsToldAndNothingIsQuoted(t *testing.T) {
 	for sentence, c := range map[string]struct{ says, want string }{
 		"a patch that is not one": {"trouble configuring builtin PatchTransformer with config: `\npatch: |\n  - hunter2: [\ntarget:\n  kind: Deployment\n`: unable to parse SM or JSON patch from [patch: \"- hunter2: [\"]",
@@ -37,7 +37,7 @@ func TestTheCauseIsToldAndNothingIsQuoted(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 			if strings.Contains(got, "ter2") {
-				t.Errorf("a password is told: %s", got)
+				t.Errorf("the error contains a password: %s", got)
 			}
 		})
 	}

@@ -152,7 +152,7 @@ type likeFlux struct {
 	spec   func(*kustomizev1.KustomizationSpec)
 	values []client.Object
 	strict bool
-	// direct is whether kustomize is not needed.
+	// direct is true if kustomize is not needed.
 	direct bool
 }
 

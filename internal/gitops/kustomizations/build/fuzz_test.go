@@ -12,8 +12,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 )
 
-// FuzzBuild builds a file of objects beside a kustomization: whatever they are, the build ends, and says nothing of where it
-// was made.
+// FuzzBuild builds any file of objects: the build ends, and does not reveal its directory.
 func FuzzBuild(f *testing.F) {
 	f.Add([]byte(configMap+"---\n"+secret), []byte("resources: [a.yaml]\nnamePrefix: a-\n"))
 	f.Add([]byte("a: &a [*a]\n"), []byte("resources: [a.yaml, .., ./, a.yaml]\ntransformers:\n- |\n  x\n"))

@@ -11,9 +11,8 @@ import (
 	kustypes "sigs.k8s.io/kustomize/api/types"
 )
 
-// A few lines can make kustomize use any amount of memory: replacements that double a text forty
-// times, a label of a megabyte on every object, a patch that copies. Only trees that cannot grow much
-// are built in this process.
+// A few lines can make kustomize use any amount of memory: nested replacements, long labels,
+// patches that copy. Only trees that cannot grow much are built in this process.
 
 const (
 	// maxGrowth limits the bytes of all rules, if each is written to each object.
@@ -24,7 +23,7 @@ const (
 	leastObject = 40
 )
 
-// rule counts text that changes objects. Rules that repeat parts of themselves can make objects grow.
+// rule counts text that changes objects. Repeating rules can make objects grow.
 func (l *look) rule(text []byte) {
 	l.rules += int64(len(text))
 	l.grows = l.grows || hasAliases(text)
@@ -52,7 +51,7 @@ func (l *look) patch(text []byte) {
 	l.grows = l.grows || hasAliases(text) || copies(text)
 }
 
-// patchFile counts a patch in a file of its own.
+// patchFile counts a patch in a separate file.
 func (l *look) patchFile(path string) {
 	text, err := l.t.ReadFile(path)
 	if err != nil {

@@ -14,12 +14,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
-// inProcess allows one build in this process at a time: kustomize stores OpenAPI schemas in global
-// variables without a lock.
+// inProcess allows one build at a time: kustomize's global OpenAPI schemas have no lock.
 var inProcess = turns.New(1)
 
-// here builds the directory in this process. It cannot be interrupted: when ctx ends, the caller
-// continues, but the next build waits for kustomize.
+// here builds the directory in this process, uninterrupted: when ctx ends, the caller continues,
+// but the next build waits.
 func (l *look) here(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization) ([]*kustomize.Object, error) {
 	leave, err := inProcess.Take(ctx, "")
 	if err != nil {

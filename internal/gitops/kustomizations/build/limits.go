@@ -20,11 +20,9 @@ const (
 	maxNodes = 4_000_000
 	// maxDepth limits the nesting of YAML. The deepest schemas of well-known CRDs have about 60.
 	maxDepth = 200
-	// maxVisits limits references between kustomizations: ten that each name the next one twice need
-	// 1024 visits.
+	// maxVisits limits references between kustomizations, which can double at every level.
 	maxVisits = 5_000
-	// maxKustomized limits files with objects for kustomize, which compares all objects with each
-	// other: 1000 take a second.
+	// maxKustomized limits files with objects for kustomize: comparing 1000 objects takes a second.
 	maxKustomized = 5_000
 	// maxSubstituted limits an object with substituted variables.
 	maxSubstituted = 4 << 20

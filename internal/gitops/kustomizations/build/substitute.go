@@ -41,8 +41,8 @@ func (e *undefinedError) Error() string {
 		strings.Join(e.names, ", "), e.names[0], e.names[0])
 }
 
-// expressionError is an invalid expression. The text finds its line and is not shown: it may be part
-// of a password.
+// expressionError is an invalid expression. Its text finds the line, but may be a secret: not
+// shown.
 type expressionError struct {
 	text string
 	err  error

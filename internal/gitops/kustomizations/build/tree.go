@@ -194,7 +194,7 @@ func (t *tree) count(path string, data []byte) error {
 	return nil
 }
 
-// open decrypts the files of generators, and verifies files with objects, which are decrypted later.
+// open decrypts generators' files and verifies files with objects, which are decrypted later.
 func (t *tree) open(path string, data []byte) ([]byte, error) {
 	if t.keys == nil {
 		return data, nil

@@ -12,7 +12,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 )
 
-// A file to which many refer is in memory many times: a few megabytes of a repository must not become gigabytes.
+// A file with many references is in memory many times: megabytes must not become gigabytes.
 func TestWhatIsReferredToOftenIsBounded(t *testing.T) {
 	generated, listed := "secretGenerator:\n- name: g\n  files:\n", "resources:\n"
 	overlays := map[string]string{"base/kustomization.yaml": "resources: [../large.yaml]\n",

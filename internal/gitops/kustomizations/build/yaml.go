@@ -102,8 +102,8 @@ func mayBeDeep(data []byte) bool {
 	return false
 }
 
-// checkYAML refuses small text that expands: aliases of aliases, and deep nesting. It accepts invalid
-// YAML, which its parser will report.
+// checkYAML refuses small text that expands: nested aliases, and deep nesting. Its parser reports
+// invalid YAML.
 func checkYAML(file string, data []byte) error {
 	_, err := weighYAML(file, data)
 	return err

@@ -31,7 +31,7 @@ type ways struct {
 	// own has all rights.
 	own client.Client
 
-	// accounts are clients for service accounts of our own API, remotes those for other clusters.
+	// accounts has clients for our service accounts, remotes those for other clusters.
 	accounts kept[types.NamespacedName, client.Client]
 	remotes  kept[string, *engine.Cluster]
 	// turns limits passes over remote clusters.
@@ -77,8 +77,7 @@ func newWays(config *rest.Config, scheme *runtime.Scheme, mapper apimeta.RESTMap
 	return &ways{config: config, scheme: scheme, mapper: mapper, own: own, turns: clusters.NewTurns(maxRemotes)}, nil
 }
 
-// busyError says that too many passes over remote clusters are running. The Kustomization's turn
-// triggers another pass.
+// busyError means that too many remote passes run. Its turn triggers another pass.
 type busyError struct{}
 
 func (busyError) Error() string { return "too many concurrent passes over remote clusters" }

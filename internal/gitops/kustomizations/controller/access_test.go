@@ -55,21 +55,21 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	if ids := entriesOf(w.get("app")); len(ids) != 2 {
 		t.Errorf("inventory is %v", ids)
 	}
-	// An object of another namespace is out of reach.
+	// Objects of other namespaces are forbidden.
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": strings.ReplaceAll(configMap("one", "1")+configMap("two", "1"), "NAMESPACE", "default")})
 	w.eventually("the other namespace is refused", func() bool {
 		return strings.Contains(conditions.Of(w.get("app"), meta.ReadyCondition).Message, `in the namespace "default"`)
 	})
-	// With nobody to act for, a deletion lets go.
+	// Without the account, a deletion succeeds.
 	w.must(w.c.Delete(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "deployer"}}))
 	w.must(w.c.Delete(ctx, w.get("app")))
 	w.leaves("app")
 	if w.configMap("two") == nil {
-		t.Error("an object was removed on nobody's behalf")
+		t.Error("an object was removed without a service account")
 	}
 }
 
-// Force takes objects from other owners, but not from those whose objects one may not write.
+// Force takes objects from other owners only with permission to write them.
 func TestWhoMayNotWriteAnObjectDoesNotTakeIt(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
@@ -89,7 +89,7 @@ func TestWhoMayNotWriteAnObjectDoesNotTakeIt(t *testing.T) {
 	}
 }
 
-// A role binding that is taken back must not stay because somebody names it who may not write it.
+// A pruned role binding must not stay because somebody without permission also contains it.
 func TestWhoMayNotWriteAnObjectDoesNotKeepItFromBeingPruned(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"owner/a.yaml": configMap("one", "1"), "other/a.yaml": configMap("one", "2")})
@@ -109,10 +109,10 @@ func TestTheDefaultServiceAccountIsForThoseWhoNameNone(t *testing.T) {
 	r := &Reconciler{DefaultServiceAccount: "flux"}
 	named := &kustomizev1.Kustomization{Spec: kustomizev1.KustomizationSpec{ServiceAccountName: "own"}}
 	if got := r.accountOf(&kustomizev1.Kustomization{}); got != "flux" {
-		t.Errorf("who names none acts for %q", got)
+		t.Errorf("without a service account: %q", got)
 	}
 	if got := r.accountOf(named); got != "own" {
-		t.Errorf("who names one acts for %q", got)
+		t.Errorf("with a service account: %q", got)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestARemoteClusterIsReachedByItsKubeconfig(t *testing.T) {
 	w.eventually("the objects are there", func() bool { return w.configMap("one") != nil })
 	w.setTerraform("net", metav1.ConditionTrue)
 	w.ready("app", "main@sha1:1")
-	// It is not watched: the interval undoes changes.
+	// Remote objects are not watched: the interval undoes changes.
 	w.must(w.c.Delete(ctx, w.configMap("one")))
 	w.eventually("the object is made again", func() bool { return w.configMap("one") != nil })
 	w.must(w.c.Delete(ctx, w.get("app")))
@@ -155,7 +155,7 @@ func TestARemoteClusterIsReachedByItsKubeconfig(t *testing.T) {
 	w.eventually("the object goes", func() bool { return w.configMap("one") == nil })
 }
 
-// While as many remote clusters are used as may be, a Kustomization waits and says nothing; it is called when it is its turn.
+// A Kustomization waits quietly while too many remote clusters are in use, then gets its turn.
 func TestARemoteClusterIsUsedInTurn(t *testing.T) {
 	w := newWorld(t)
 	turns, other := w.r.clusters.turns, engine.Owner{Namespace: w.namespace, Name: "other"}

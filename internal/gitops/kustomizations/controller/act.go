@@ -30,7 +30,7 @@ import (
 const (
 	// reasonOwnershipConflict: the build contains objects of other Kustomizations.
 	reasonOwnershipConflict = "OwnershipConflict"
-	// reasonLeftAlone: the build contains objects of the server itself. The API shows one text for each
+	// reasonLeftAlone: the build contains the server's own objects. The API shows one text per
 	// reason, so the event has its own.
 	reasonLeftAlone = "LeftAlone"
 )
@@ -106,13 +106,13 @@ func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (t
 	return r.nextLook(ctx, p)
 }
 
-// tells reports whether the status shows the progress of an attempt. Attempts that only restore the
+// tells reports whether the status shows an attempt's progress. Attempts that only restore the
 // state do not change Ready, on which others depend.
 func tells(d decide.Decision) bool {
 	return d.Reason != decide.ReasonDrift && d.Reason != decide.ReasonRestarted && d.Reason != decide.ReasonIntervalOver
 }
 
-// nextLook decides again after the attempt, for the time of the next check.
+// nextLook decides again after the attempt, to get the time of the next check.
 func (r *Reconciler) nextLook(ctx context.Context, p *pass) (time.Time, error) {
 	after := &pass{obj: p.obj, owner: p.owner, now: r.Now(), artifact: p.artifact, memory: r.book.read(p.owner)}
 	if err := r.gather(ctx, after); err != nil {
@@ -188,7 +188,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	t.remember(report, true)
 	r.tellLines(t.pass, changes)
 	if names := report.Installed(); len(names) > 0 && tells(t.decision) {
-		r.tell(t.pass, reasonLeftAlone, "not applied, because they belong to the server itself: "+strings.Join(names, ", "))
+		r.tell(t.pass, reasonLeftAlone, "not applied because they belong to the server itself: "+strings.Join(names, ", "))
 	}
 	// 5. Prune.
 	if err := r.prune(ctx, t, report); err != nil {

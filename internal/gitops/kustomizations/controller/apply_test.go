@@ -73,15 +73,15 @@ func TestAnUnchangedKustomizationAsksNothing(t *testing.T) {
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMaps(30)})
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) {
 		s.Wait = true
-		s.Interval.Duration = 10 * time.Millisecond // it is looked at again and again meanwhile
+		s.Interval.Duration = 10 * time.Millisecond // it is reconciled repeatedly meanwhile
 	})
 	w.ready("app", "main@sha1:1")
 	w.quiet()
 	if got := w.pass("app"); len(got) != 0 {
-		t.Errorf("a pass that finds nothing new asked:\n%s", strings.Join(got, "\n"))
+		t.Errorf("a pass without news made requests:\n%s", strings.Join(got, "\n"))
 	}
 
-	// Of a new revision that changes one of them only that one is applied.
+	// A new revision applies only the changed object.
 	mark := running.requests.mark()
 	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": strings.Replace(configMaps(30), `"v"`, `"w"`, 1)})
 	w.ready("app", "main@sha1:2")
@@ -92,12 +92,12 @@ func TestAnUnchangedKustomizationAsksNothing(t *testing.T) {
 		case !strings.Contains(r, "/configmaps/"):
 		case strings.HasPrefix(r, "PATCH ") && strings.Contains(r, "/cm-000?"):
 			applied = append(applied, r)
-		case !strings.HasPrefix(r, "GET ") || !strings.Contains(r, "/cm-000?"): // how well it is, now that it changed
+		case !strings.HasPrefix(r, "GET ") || !strings.Contains(r, "/cm-000?"): // the health of the changed object
 			others = append(others, r)
 		}
 	}
 	if len(applied) != 2 || len(others) != 0 { // the dry run and the apply
-		t.Errorf("one object has changed, but it asked:\n%s", strings.Join(append(applied, others...), "\n"))
+		t.Errorf("only one object changed, but it requested:\n%s", strings.Join(append(applied, others...), "\n"))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestChangesByOthersAreUndone(t *testing.T) {
 	w.must(w.c.Patch(t.Context(), one, client.MergeFrom(before), client.FieldOwner("somebody")))
 	w.eventually("one is as it was", func() bool { return w.configMap("one").Data["key"] == "1" })
 
-	// What kubectl adds is taken away, too, as with Flux; what other controllers add stays.
+	// As in Flux, changes by kubectl are undone; those of other controllers stay.
 	one = w.configMap("one")
 	before = one.DeepCopy()
 	one.Data["more"] = "by hand"
@@ -202,10 +202,10 @@ func TestAFailureIsNotLostAmongWhatWasChanged(t *testing.T) {
 	}
 	got := firstOf(texts, "objects created or configured")
 	if len(got) != listed+1 || got[listed] != "and 1995 more objects created or configured" {
-		t.Errorf("it tells of %d, and last: %v", len(got), got[len(got)-1])
+		t.Errorf("it lists %d, the last: %v", len(got), got[len(got)-1])
 	}
 	if got := firstOf(texts[:listed], ""); len(got) != listed {
-		t.Errorf("of %d it tells of %d", listed, len(got))
+		t.Errorf("of %d it lists %d", listed, len(got))
 	}
 }
 
@@ -241,7 +241,7 @@ spec:
 	w.must(w.c.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "g"}, gadget))
 }
 
-// The trees of a Flux that was bootstrapped have Flux's definitions in them.
+// Trees of bootstrapped Flux contain Flux's definitions.
 func TestTheKindsOfTheServerAreNobodysToChangeOrPrune(t *testing.T) {
 	w := newWorld(t)
 	own := &unstructured.Unstructured{}
@@ -283,7 +283,7 @@ func TestACrashBeforeTheStatusIsWrittenOrphansNothing(t *testing.T) {
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
 	w.kustomization("app", nil)
 	w.ready("app", "main@sha1:1")
-	// The revision that brings the object two is applied, and then the process "dies": no final status is written.
+	// The process applies the revision with the object two, and "dies" before it writes the status.
 	running.lost.Store(w.namespace, func(patch client.Patch, obj client.Object) bool {
 		return w.configMap("two") != nil
 	})
@@ -386,15 +386,15 @@ func TestForceMakesImmutableObjectsAnew(t *testing.T) {
 	if one := w.configMap("one"); one.UID == uid || one.Data["key"] != "2" {
 		t.Error("it was not made anew")
 	}
-	// Nor does it remove what somebody maintains by hand.
+	// Nor does it remove manually maintained objects.
 	w.must(w.c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Namespace: w.namespace,
 		Annotations: map[string]string{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}, Immutable: new(true), Data: map[string]string{"key": "mine"}}))
 	w.publish("src", "main@sha1:by-hand", map[string]string{"a.yaml": with("2") + strings.Replace(with("2"), "name: one", "name: by-hand", 1)})
 	w.ready("app", "main@sha1:by-hand")
 	if mine := w.configMap("by-hand"); mine == nil || mine.Data["key"] != "mine" {
-		t.Error("an object was made anew that is maintained by hand")
+		t.Error("a manually maintained object was recreated")
 	}
-	// A manifest that is wrong in itself removes nothing, whatever force says.
+	// An invalid manifest removes nothing, even with force.
 	uid = w.configMap("one").UID
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": strings.Replace(with("3"), "key:", "k/e/y:", 1)})
 	w.failing("app", "ReconciliationFailed")

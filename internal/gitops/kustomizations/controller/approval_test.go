@@ -19,7 +19,7 @@ func (w *world) terraform(name string) *infrav1.Terraform {
 	return &obj
 }
 
-// say sets approvePlan as somebody does with a tool of that name.
+// say sets approvePlan as a user of a tool does.
 func (w *world) say(name, approvePlan, tool string) {
 	w.t.Helper()
 	obj := w.terraform(name)
@@ -31,7 +31,7 @@ func (w *world) say(name, approvePlan, tool string) {
 const vpc = "apiVersion: infra.contrib.fluxcd.io/v1alpha2\nkind: Terraform\nmetadata:\n  name: vpc\n  namespace: NAMESPACE\nspec:\n" +
 	"  interval: 1h\n  approvePlan: \"\"\n  inline:\n    main.tf: \"\"\n"
 
-// The manifest in git says that plans wait for approval. It takes none back.
+// The manifest in git requires approval, but revokes no approval.
 func TestAnApprovalIsNotTakenBack(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": vpc})
@@ -55,11 +55,11 @@ func TestAnApprovalIsNotTakenBack(t *testing.T) {
 	if got := w.pass("app"); len(got) != 0 {
 		t.Errorf("an approval keeps it busy:\n%v", got)
 	}
-	// To apply all plans is another thing than to approve one: the manifest does not want that.
+	// Approving all plans differs from approving one: the manifest reverts it.
 	w.say("vpc", infrav1.ApprovePlanAuto, "yuba")
 	w.eventually("plans wait again", func() bool { return w.terraform("vpc").Spec.ApprovePlan == "" })
 
-	// What git has approved, git can take back.
+	// Git can revoke what it approved.
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": strings.ReplaceAll(vpc, `approvePlan: ""`, "approvePlan: plan-in-git")})
 	w.eventually("the plan is approved", func() bool { return w.terraform("vpc").Spec.ApprovePlan == "plan-in-git" })
 	w.publish("src", "main@sha1:4", map[string]string{"a.yaml": vpc})

@@ -14,7 +14,7 @@ import (
 
 func TestManyNewObjectsCostOneRequestEach(t *testing.T) {
 	w := newWorld(t)
-	// One of them is there already, and says that it is left alone.
+	// One object exists already, and disables reconciliation.
 	w.must(w.c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cm-007",
 		Annotations: map[string]string{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}, Data: map[string]string{"key": "own"}}))
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMaps(60)})
@@ -27,11 +27,11 @@ func TestManyNewObjectsCostOneRequestEach(t *testing.T) {
 			patches++
 		}
 	}
-	if patches != 60 { // the one that is there is tried and not applied
+	if patches != 60 { // the existing one is tried and not applied
 		t.Errorf("60 objects took %d requests", patches)
 	}
 	if w.configMap("cm-007").Data["key"] != "own" {
-		t.Error("an object was changed that says it is left alone")
+		t.Error("an object was changed that disables reconciliation")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestARefusedNewObjectAmongManyLeavesWhatIsThere(t *testing.T) {
 	if w.configMap("old").Data["key"] != "1" {
 		t.Error("an object was changed although another is refused")
 	}
-	// What was made is known and goes with the next revision.
+	// Created objects are known, and removed with the next revision.
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": configMap("old", "3")})
 	w.update("app", func(k *kustomizev1.Kustomization) {
 		k.Annotations = map[string]string{AnnotationConfirmPrune: "main@sha1:3"}

@@ -53,8 +53,7 @@ type Reconciler struct {
 	Build    Builder
 	// Scratch is a directory for temporary trees; empty means the system's.
 	Scratch string
-	// DefaultServiceAccount is the service account of Kustomizations that do not name one; empty means
-	// all rights.
+	// DefaultServiceAccount is for Kustomizations that name none; empty means all rights.
 	DefaultServiceAccount string
 	// AllowCrossNamespace lets sourceRef and dependsOn name other namespaces.
 	AllowCrossNamespace bool
@@ -68,7 +67,7 @@ type Reconciler struct {
 	clusters *ways
 	trees    trees
 	// cached reads only from the cache, including metadata of ConfigMaps and Secrets; fresh also
-	// from the API, if the cache lacks this process's last write.
+	// from the API if the cache lacks our last write.
 	cached client.Reader
 	fresh  *fresh.Reader
 	// queue is the controller's queue; nil before the start.

@@ -27,8 +27,7 @@ import (
 // terminationPause is the interval of checks for terminating objects.
 const terminationPause = 2 * time.Second
 
-// removesObjects reports whether the objects are deleted with the Kustomization. As in Flux, they are
-// not if it is suspended.
+// removesObjects reports whether a deletion removes the objects: not if suspended, as in Flux.
 func removesObjects(obj *kustomizev1.Kustomization) bool {
 	if obj.Spec.Suspend {
 		return false
@@ -76,7 +75,7 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) 
 	cluster, done, err := r.cluster(ctx, p)
 	var missing *missingError
 	if errors.As(err, &missing) {
-		// As in Flux: without access nothing can be deleted, and the Kustomization must not stay forever.
+		// As in Flux: nothing can be deleted without access, and the Kustomization must not stay.
 		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(inventory.Names(refs), ", ")))
 		return false, nil
 	}

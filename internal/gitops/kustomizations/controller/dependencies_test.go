@@ -43,10 +43,10 @@ func TestAChainIsAppliedInItsOrder(t *testing.T) {
 	w.setTerraform("account", metav1.ConditionTrue)
 	w.ready("cluster", "main@sha1:1")
 	w.ready("network", "main@sha1:1")
-	// A new revision goes up the same way, each layer after the one below has it.
+	// A new revision follows the same order: each layer waits for the one below.
 	w.publish("src", "main@sha1:2", map[string]string{"account/a.yaml": terraform("account"), "network/a.yaml": configMap("network", "2"), "cluster/a.yaml": configMap("cluster", "2")})
 	w.ready("cluster", "main@sha1:2")
-	// What is in place stays so when a dependency gets into trouble.
+	// Applied objects stay when a dependency fails.
 	w.setTerraform("account", metav1.ConditionFalse)
 	w.quiet()
 	w.ready("cluster", "main@sha1:2")

@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// discreet masks the values that postBuild reads from Secrets: errors of the API quote them, and users
-// who may read a Kustomization need not have access to these Secrets.
+// discreet masks values from Secrets: errors of the API quote them, and readers of a Kustomization
+// may lack access to them.
 func (r *Reconciler) discreet(ctx context.Context, obj *kustomizev1.Kustomization, text string) string {
 	if obj.Spec.PostBuild == nil {
 		return text

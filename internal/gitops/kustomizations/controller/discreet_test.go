@@ -35,7 +35,7 @@ func TestWhatComesFromSecretsIsHidden(t *testing.T) {
 	}
 }
 
-// The API quotes what it does not accept.
+// The API quotes values that it refuses.
 func TestAFailureDoesNotQuoteASecret(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.c.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "vars"}, StringData: map[string]string{"token": "hunter2 is secret!"}}))

@@ -14,9 +14,9 @@
 //
 // Invariants:
 //
-//   - The inventory in the status contains an object before it is applied, and until it is known to be
-//     gone. An interrupted pass leaves no orphans.
-//   - On our own API, a pass without news makes no request: all its facts are watched. A restart loses
+//   - The inventory lists an object from before its apply until it is known to be gone, so an
+//     interrupted pass leaves no orphans.
+//   - On our own API, a pass without news makes no request: all facts are watched. A restart loses
 //     the memory, so the first pass after it applies everything once.
 //   - Nothing is pruned after a failed build or apply.
 //   - Passes do not wait for health: changes and the timeout trigger another pass.

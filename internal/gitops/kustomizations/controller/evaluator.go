@@ -16,8 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/expression"
 )
 
-// evaluator computes the status of an object from a Kustomization's expressions. It is equivalent to
-// Flux's evaluator, with a limited cost.
+// evaluator computes an object's status from expressions, as Flux's does, but with limited cost.
 type evaluator struct {
 	steps []evaluatorStep
 }

@@ -39,7 +39,7 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// patience is how long anything may take on a machine that has much else to do.
+// patience is the time limit on a busy machine.
 const patience = 90 * time.Second
 
 // running is the controller that all tests share.
@@ -48,15 +48,15 @@ var running struct {
 	r     *Reconciler
 	store *blob.Store
 	err   error
-	// requests are those of the controller, watches aside.
+	// requests are the controller's, except watches.
 	requests requestLog
 	// lost makes the writes of a namespace's statuses fail.
 	lost sync.Map
-	// attempts are those that were observed.
+	// attempts are the observed ones.
 	attempts attemptLog
 }
 
-// requestLog hears of every request.
+// requestLog records every request.
 type requestLog struct {
 	mu   sync.Mutex
 	list []string
@@ -179,7 +179,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// publish makes files the artifact of a source, under a revision.
+// publish makes files the artifact of a source.
 func (w *world) publish(name, revision string, files map[string]string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -203,7 +203,7 @@ func (w *world) publish(name, revision string, files map[string]string) {
 	w.must(w.c.Status().Update(ctx, src))
 }
 
-// kustomization makes a Kustomization of the source "src" that is pruned and looked at once an hour.
+// kustomization makes a Kustomization of the source "src", pruned and reconciled once an hour.
 func (w *world) kustomization(name string, change func(*kustomizev1.KustomizationSpec)) *kustomizev1.Kustomization {
 	w.t.Helper()
 	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: kustomizev1.KustomizationSpec{
@@ -308,7 +308,7 @@ func configMaps(n int) string {
 	return out.String()
 }
 
-// pass makes a pass by hand, once the controller has nothing to do, and returns the requests that it made.
+// pass makes one pass, once the controller is idle, and returns its requests.
 func (w *world) pass(name string) []string {
 	w.t.Helper()
 	w.quiet()
@@ -318,7 +318,7 @@ func (w *world) pass(name string) []string {
 	return running.requests.of(w.namespace, mark)
 }
 
-// quiet waits until the controller asks nothing about the namespace any more.
+// quiet waits until the controller makes no more requests about the namespace.
 func (w *world) quiet() {
 	w.t.Helper()
 	var at int

@@ -97,7 +97,7 @@ func targetsOf(obj *kustomizev1.Kustomization, outcomes []engine.Outcome) []engi
 // looking is the number of concurrent checks.
 const looking = 4
 
-// examine checks all targets that changed since their last check. lives are the API's latest objects.
+// examine checks the targets that changed since their last check. lives has the latest objects.
 func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h *health, lives map[engine.ID]*unstructured.Unstructured) error {
 	compiled, err := evaluators(p.obj)
 	if err != nil {

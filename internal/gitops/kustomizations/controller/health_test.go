@@ -27,7 +27,7 @@ func terraform(name string) string {
 	return fmt.Sprintf("apiVersion: infra.contrib.fluxcd.io/v1alpha2\nkind: Terraform\nmetadata: {name: %s, namespace: NAMESPACE}\nspec:\n  interval: 1h\n  sourceRef: {kind: ExternalArtifact, name: none}\n---\n", name)
 }
 
-// stack waits until a stack is there.
+// stack waits until a stack exists.
 func (w *world) stack(name string) {
 	w.t.Helper()
 	w.eventually("the stack "+name+" is there", func() bool {
@@ -35,7 +35,7 @@ func (w *world) stack(name string) {
 	})
 }
 
-// setTerraform says of a stack what its controller would.
+// setTerraform sets the Ready condition of a stack.
 func (w *world) setTerraform(name string, ready metav1.ConditionStatus) {
 	w.t.Helper()
 	w.stack(name)
@@ -63,7 +63,7 @@ func TestWhatWaitsIsReadyWhenItsObjectsAre(t *testing.T) {
 	if c := conditions.Of(k, meta.HealthyCondition); c.Status != metav1.ConditionTrue || c.Reason != "Succeeded" {
 		t.Errorf("Healthy is %s %s", c.Status, c.Reason)
 	}
-	// What becomes unwell later is seen, and so is its recovery.
+	// Later failures are noticed, and recoveries, too.
 	w.setTerraform("net", metav1.ConditionFalse)
 	w.eventually("it is seen", func() bool {
 		return conditions.Of(w.get("app"), meta.HealthyCondition).Status == metav1.ConditionUnknown
@@ -106,7 +106,7 @@ func TestAHealthCheckThatFailsSaysSo(t *testing.T) {
 		t.Errorf("it says: %s", message)
 	}
 	if conditions.Of(w.get("app"), meta.StalledCondition).Status != metav1.ConditionTrue {
-		t.Error("what can never work is not stalled")
+		t.Error("a lasting failure is not stalled")
 	}
 }
 
@@ -116,7 +116,7 @@ func TestATimeoutOfAHealthCheck(t *testing.T) {
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
 	key := client.ObjectKey{Namespace: w.namespace, Name: "app"}
 	w.eventually("it waits", func() bool { m := w.r.book.read(key); return m != nil && m.health.waiting })
-	// The time it has waited is made longer instead of waiting for it.
+	// Extend the recorded wait instead of waiting.
 	m := *w.r.book.read(key)
 	m.health.since = m.health.since.Add(-2 * time.Hour)
 	w.r.book.keep(key, &m)
@@ -128,7 +128,7 @@ func TestATimeoutOfAHealthCheck(t *testing.T) {
 	w.ready("app", "main@sha1:1")
 }
 
-// stall says of a stack what its controller would when only a person can mend it.
+// stall makes a stack stalled, as its controller would.
 func (w *world) stall(name, why string) {
 	w.t.Helper()
 	w.stack(name)
@@ -166,7 +166,7 @@ func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
 		})
 	}
 	w.unstall("net")
-	// Another revision of the stack is not judged by what was said of the one before.
+	// Another revision of the stack is not judged by the previous condition.
 	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": strings.Replace(terraform("net"), "interval: 1h", "interval: 2h", 1)})
 	w.eventually("it waits for the stack to be looked at", func() bool {
 		k := w.get("app")
@@ -181,6 +181,6 @@ func TestWhatWasAppliedIsNewerThanWhatWasHeardOfIt(t *testing.T) {
 		t.Errorf("its version is %q", got)
 	}
 	if got := versionNow(&engine.Cluster{}, engine.ID{}, nil); got != "" {
-		t.Errorf("of what nothing is heard the version is %q", got)
+		t.Errorf("the version of an unwatched object is %q", got)
 	}
 }

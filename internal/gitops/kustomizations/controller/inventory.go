@@ -13,8 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// inventoryOf reads the inventory of a status. It ignores invalid entries, which this controller does
-// not write.
+// inventoryOf reads the inventory of a status, and ignores invalid entries.
 func inventoryOf(obj *kustomizev1.Kustomization) []engine.Ref {
 	if obj.Status.Inventory == nil {
 		return nil

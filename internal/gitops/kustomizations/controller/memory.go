@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-// memory is the memory of a Kustomization between passes. In the book it is replaced, never changed.
+// memory is a Kustomization's memory between passes. The book replaces it, never changes it.
 type memory struct {
 	uid types.UID
 	// key is the digest of the last attempt's input; empty if the attempt must be repeated.

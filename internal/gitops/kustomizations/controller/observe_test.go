@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// attemptLog hears of every attempt.
+// attemptLog records every attempt.
 type attemptLog struct {
 	mu   sync.Mutex
 	list []Attempt

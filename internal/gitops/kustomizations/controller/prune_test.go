@@ -26,7 +26,7 @@ func (w *world) configMaps() int {
 	return len(list.Items)
 }
 
-// leaves waits until a Kustomization is gone.
+// leaves waits until a Kustomization is deleted.
 func (w *world) leaves(name string) {
 	w.t.Helper()
 	w.eventually(name+" is gone", func() bool {
@@ -51,16 +51,16 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 	if k := w.get("app"); len(entriesOf(k)) != 30 || conditions.Of(k, meta.StalledCondition).Status != metav1.ConditionTrue {
 		t.Errorf("inventory has %d entries\n%s", len(entriesOf(k)), w.describe())
 	}
-	// The rest is kept as it should be meanwhile.
+	// The other objects are still corrected.
 	w.must(w.c.Delete(t.Context(), w.configMap("new")))
 	w.eventually("the object is made again", func() bool { return w.configMap("new") != nil })
-	// Neither a restart nor another attempt takes the new object for one that was there before.
+	// Neither a restart nor another attempt mistakes the new object for an old one.
 	w.r.book.forget(client.ObjectKey{Namespace: w.namespace, Name: "app"})
 	w.pass("app")
 	if w.failing("app", "PruneHeld"); w.configMaps() != 30 {
 		t.Error("objects were pruned after a restart")
 	}
-	// Another revision's confirmation is none.
+	// A confirmation of another revision does not count.
 	confirm := func(revision string) {
 		w.update("app", func(k *kustomizev1.Kustomization) {
 			k.Annotations = map[string]string{AnnotationConfirmPrune: revision, meta.ReconcileRequestAnnotation: "at " + revision}
@@ -190,7 +190,7 @@ func TestTwoKustomizationsThatOwnOneObject(t *testing.T) {
 	if ids := entriesOf(w.get("second")); len(ids) != 1 {
 		t.Errorf("the second's inventory is %v", ids)
 	}
-	// The first one lets go: the object is handed over and not removed in between.
+	// The first one releases the object, which is handed over without deletion.
 	uid := w.configMap("shared").UID
 	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": configMap("other", "1")})
 	w.ready("first", "main@sha1:2")
@@ -198,12 +198,12 @@ func TestTwoKustomizationsThatOwnOneObject(t *testing.T) {
 	if shared := w.configMap("shared"); shared.UID != uid || shared.Data["key"] != "second" {
 		t.Errorf("the object was not handed over: %v", shared.Data)
 	}
-	// Force takes it, and the one who is robbed does not rob back.
+	// Force takes it, and the previous owner does not take it back.
 	w.publish("third", "main@sha1:1", map[string]string{"a.yaml": strings.Replace(configMap("shared", "third"), "  namespace:", "  annotations: {kustomize.toolkit.fluxcd.io/force: enabled}\n  namespace:", 1)})
 	w.kustomization("third", func(s *kustomizev1.KustomizationSpec) { s.SourceRef.Name = "third" })
 	w.ready("third", "main@sha1:1")
 	w.failing("second", "OwnershipConflict")
-	// Who goes takes nothing with it that it does not own.
+	// A deletion removes only owned objects.
 	w.must(w.c.Delete(t.Context(), w.get("second")))
 	w.leaves("second")
 	if shared := w.configMap("shared"); shared == nil || shared.Data["key"] != "third" {

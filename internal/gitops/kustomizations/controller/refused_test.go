@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// deployer makes a service account that may do things with ConfigMaps of the namespace.
+// deployer makes a service account with these verbs on the namespace's ConfigMaps.
 func (w *world) deployer(verbs ...string) {
 	w.t.Helper()
 	name := metav1.ObjectMeta{Namespace: w.namespace, Name: "deployer"}
@@ -40,7 +40,7 @@ subjects: [{kind: ServiceAccount, name: deployer, namespace: NAMESPACE}]
 ---
 `
 
-// What the API refused was never made, and holds up no deletion.
+// An object that the API refused does not block a deletion.
 func TestWhatWasRefusedCanBeDeleted(t *testing.T) {
 	for sentence, manifests := range map[string]string{
 		"an object of another namespace":                 strings.ReplaceAll(configMap("one", "1"), "NAMESPACE", "default"),
@@ -56,7 +56,7 @@ func TestWhatWasRefusedCanBeDeleted(t *testing.T) {
 			w.kustomization("app", asDeployer)
 			w.failing("app", meta.ReconciliationFailedReason)
 			if ids := entriesOf(w.get("app")); len(ids) > 1 {
-				t.Errorf("the inventory has what was never made: %v", ids)
+				t.Errorf("the inventory has objects that were never created: %v", ids)
 			}
 			w.must(w.c.Delete(t.Context(), w.get("app")))
 			w.leaves("app")
@@ -64,7 +64,7 @@ func TestWhatWasRefusedCanBeDeleted(t *testing.T) {
 	}
 }
 
-// A crash right before an apply leaves all that was to be applied in the inventory.
+// A crash right before an apply leaves all its objects in the inventory.
 func TestWhatACrashLeftInTheInventoryHoldsUpNoDeletion(t *testing.T) {
 	w := newWorld(t)
 	w.deployer("get", "create", "patch", "delete")
@@ -80,7 +80,7 @@ func TestWhatACrashLeftInTheInventoryHoldsUpNoDeletion(t *testing.T) {
 	w.leaves("app")
 }
 
-// What was applied, and may not be removed any more, is told, with the way to let the Kustomization go.
+// An applied object that may not be removed is reported, with the way to delete the Kustomization.
 func TestADeletionWithoutTheRightsSaysWhatToDo(t *testing.T) {
 	w := newWorld(t)
 	w.deployer("get", "create", "patch")

@@ -21,19 +21,19 @@ func TestAfterARestartEverythingIsAppliedOnce(t *testing.T) {
 	k := w.ready("app", "main@sha1:1")
 	w.quiet()
 	key := client.ObjectKeyFromObject(k)
-	// What is remembered is lost, and meanwhile somebody changed an object.
+	// The memory is lost, and somebody changed an object.
 	w.r.book.forget(key)
 	one := w.configMap("one")
 	before := one.DeepCopy()
 	one.Data["key"] = "changed"
 	w.must(w.c.Patch(t.Context(), one, client.MergeFrom(before), client.FieldOwner("somebody")))
 	if got := w.pass("app"); len(got) == 0 {
-		t.Error("a pass after a restart asked nothing")
+		t.Error("a pass after a restart made no requests")
 	}
 	w.eventually("the change is undone", func() bool { return w.configMap("one").Data["key"] == "1" })
 	w.quiet()
 	if got := w.pass("app"); len(got) != 0 {
-		t.Errorf("the second pass asked %v", got)
+		t.Errorf("the second pass requested %v", got)
 	}
 	if after := w.get("app"); after.Status.Conditions[0].LastTransitionTime != k.Status.Conditions[0].LastTransitionTime || !isReady(after) {
 		t.Error("Ready was touched, which others depend on")
@@ -70,7 +70,7 @@ func TestKindsThatNobodyHasAreNotWatched(t *testing.T) {
 func TestAStatusThatWasNotWrittenIsWrittenLater(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
-	// All is in place when the last write is lost, and nothing but that write is missing.
+	// All is applied, and only the last write is lost.
 	lose := atomic.Int32{}
 	lose.Store(2)
 	running.lost.Store(w.namespace, func(_ client.Patch, o client.Object) bool {

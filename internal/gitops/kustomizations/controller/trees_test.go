@@ -80,7 +80,7 @@ func TestWhoGivesUpDoesNotFailOthers(t *testing.T) {
 				return "", nil, ctx.Err()
 			})
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("who gave up got %v", err)
+				t.Errorf("the cancelled caller got %v", err)
 			}
 		}()
 		synctest.Wait()
@@ -99,7 +99,7 @@ func TestWhoGivesUpDoesNotFailOthers(t *testing.T) {
 		synctest.Wait()
 		giveUp()
 		if a := <-got; a.path != "tree" || a.err != nil {
-			t.Errorf("who waited got %q, %v", a.path, a.err)
+			t.Errorf("the waiting caller got %q, %v", a.path, a.err)
 		}
 		time.Sleep(2 * idleTree)
 	})

@@ -38,7 +38,7 @@ var needs = []rule{
 	health,
 }
 
-// Decide says what to do next.
+// Decide returns the next step.
 func Decide(f Facts) Decision {
 	if d, ok := first(rules, f); ok {
 		return d
@@ -151,8 +151,8 @@ func changed(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Reason: ReasonChanged}, a.Known && a.Key != a.WantedKey
 }
 
-// failed delays the next attempt. A failed health check is not a failed attempt: it is repeated when
-// an object changes, and after the retry interval.
+// failed delays the next attempt. A failed health check is repeated when an object changes, and
+// after the retry interval.
 func failed(f Facts) (Decision, bool) {
 	a := f.Applied
 	switch {
@@ -176,8 +176,8 @@ func restarted(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Reason: ReasonRestarted, Full: true}, !f.Applied.Known
 }
 
-// driftsAtOnce is the number of consecutive drifts that are corrected at once. Afterwards delays grow:
-// another controller may change the object again and again.
+// driftsAtOnce is how many consecutive drifts are corrected at once. Then delays grow: another
+// controller may keep changing the object.
 const driftsAtOnce = 5
 
 func drifted(f Facts) (Decision, bool) {

@@ -13,7 +13,7 @@ import (
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// settled are the facts of a Kustomization that is as it should be.
+// settled are the facts of a Kustomization without work.
 func settled(changes ...func(*Facts)) Facts {
 	f := Facts{
 		Now:           now,

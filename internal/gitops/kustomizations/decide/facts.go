@@ -46,7 +46,7 @@ type Dependency struct {
 	Name                     string
 	Missing, Denied, Ready   bool
 	SameSource, SameRevision bool
-	// ByExpression says that an expression decides, not the Ready condition. Invalid is its problem.
+	// ByExpression: an expression decides, not the Ready condition. Invalid is its problem.
 	ByExpression bool
 	Invalid      string
 	// Failure is why the expression could not be evaluated.

@@ -67,7 +67,7 @@ func TestEveryFormatIsOpened(t *testing.T) {
 			}
 			same, err := ours.File([]byte(c.plain), decrypt.FormatOf(c.name))
 			if err != nil || string(same) != c.plain {
-				t.Errorf("what is not encrypted: %q, %v", same, err)
+				t.Errorf("an unencrypted file: %q, %v", same, err)
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func (k *Keys) File(data []byte, format Format) ([]byte, error) {
 	return k.open(data, format, format, true)
 }
 
-// Verify checks the message authentication codes of the encrypted documents in a file of objects, YAML or JSON.
+// Verify checks the authentication codes of the encrypted documents in a file of objects.
 func (k *Keys) Verify(data []byte) error {
 	if !bytes.Contains(data, []byte("ENC[")) || !bytes.Contains(data, []byte("sops")) {
 		return nil
@@ -89,8 +89,8 @@ func (k *Keys) Verify(data []byte) error {
 	return nil
 }
 
-// split splits a stream of documents by their authentication code: sops encrypted those with the same
-// code together. It omits documents that are not encrypted, or stay so.
+// split splits documents by their authentication code: sops encrypted those with the same one
+// together. It omits documents that are not encrypted, or stay so.
 func split(data []byte) ([][]byte, error) {
 	var codes []string
 	groups := map[string][]*yaml.Node{}

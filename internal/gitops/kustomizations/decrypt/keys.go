@@ -35,7 +35,7 @@ type Keys struct {
 	opener Opener
 }
 
-// NewKeys reads the keys in a Secret's data. from names the Secret in errors; empty if there is none.
+// NewKeys reads the keys in a Secret's data. from names the Secret in errors.
 func NewKeys(from string, data map[string][]byte, opener Opener) (*Keys, error) {
 	k := &Keys{texts: KeyTexts{From: from}, opener: opener}
 	for _, name := range slices.Sorted(maps.Keys(data)) {

@@ -17,8 +17,7 @@ var maskData = base64.StdEncoding.EncodeToString([]byte(MaskText))
 // IsMask reports whether a value is a mask.
 func IsMask(value any) bool { return value == MaskText || value == maskData }
 
-// Mask replaces encrypted values of an object by MaskText, and removes sops' section. It changes the
-// object.
+// Mask replaces an object's encrypted values by MaskText and removes sops' section, in place.
 func Mask(object map[string]any) {
 	secret := object["kind"] == "Secret"
 	if Encrypted(object) {

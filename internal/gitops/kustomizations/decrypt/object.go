@@ -21,8 +21,8 @@ const (
 	disabled    = "disabled"
 )
 
-// Object decrypts an object: an encrypted one, or a Secret with encrypted entries. It reports whether
-// it decrypted anything. It does not change its argument.
+// Object decrypts an encrypted object, or a Secret with encrypted entries, without changing its
+// argument. It reports whether it decrypted anything.
 func (k *Keys) Object(object map[string]any) (map[string]any, bool, error) {
 	switch {
 	case Disabled(object):
@@ -51,7 +51,7 @@ func Encrypted(object map[string]any) bool {
 	return code != ""
 }
 
-// whole decrypts an object that was a file. Its code is not valid any more: kustomize changed it.
+// whole decrypts an object that was a file. Its code is no longer valid: kustomize changed it.
 func (k *Keys) whole(object map[string]any) (map[string]any, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -117,7 +117,7 @@ func formatOfContent(data []byte) (Format, bool) {
 	return Binary, false
 }
 
-// envelope distinguishes a JSON file from bytes in a JSON envelope, which has only "data" and "sops".
+// envelope tells a JSON file from bytes in a JSON envelope, which has only "data" and "sops".
 func envelope(file []byte) Format {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(file, &fields) == nil && len(fields) == 2 && fields["data"] != nil && fields["sops"] != nil {

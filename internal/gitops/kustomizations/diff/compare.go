@@ -55,8 +55,8 @@ const (
 	manager = "kustomize-controller"
 )
 
-// Compare returns what applying a Kustomization's objects would change, by dry runs. It adds labels to
-// the objects. Deletions are those of the inventory in the Kustomization's status.
+// Compare returns what applying objects would change, by dry runs. It adds labels to the objects,
+// and finds deletions in the inventory of owner's status.
 func Compare(ctx context.Context, api client.Client, owner *kustomizev1.Kustomization, objects []*unstructured.Unstructured) ([]Change, error) {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return nil, fmt.Errorf("prepare the objects: %w", err)
@@ -168,8 +168,7 @@ func IgnoreRules(obj *kustomizev1.Kustomization) []jsondiff.IgnoreRule {
 	return rules
 }
 
-// unmask replaces masks of an encrypted build by the live values, because changes of these cannot be
-// detected.
+// unmask replaces masks of an encrypted build by live values: their changes cannot be detected.
 func (c *comparer) unmask(ctx context.Context, u *unstructured.Unstructured) error {
 	if !hasMask(u.Object) {
 		return nil

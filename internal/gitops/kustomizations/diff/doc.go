@@ -10,8 +10,8 @@
 //
 // Invariants:
 //
-//   - The result is that of server-side apply as a dry run of the API, including defaults, admission
-//     and fields of other owners.
+//   - The result is that of a server-side apply as a dry run, including defaults, admission and
+//     fields of other owners.
 //   - Nothing is changed.
 //   - The result contains no values of Secrets, only which ones differ.
 package diff

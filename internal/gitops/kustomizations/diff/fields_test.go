@@ -41,7 +41,7 @@ func TestFieldsOfManifests(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(read(t, test.before), before) + cmp.Diff(read(t, test.after), after); diff != "" {
-				t.Errorf("what was compared is changed: %s", diff)
+				t.Errorf("the compared object was changed: %s", diff)
 			}
 		})
 	}

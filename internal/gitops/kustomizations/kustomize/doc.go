@@ -6,8 +6,8 @@
 // Nouns:
 //
 //   - A tree is a file system with the input. kustomize only reads it.
-//   - A process is the program yuba-kustomize for one build. It has no files, environment or network:
-//     it requests every file, and returns objects.
+//   - A process is the program yuba-kustomize for one build. It has no files, environment or
+//     network: it requests every file, and returns objects.
 //   - An object is one of kustomize's results, as JSON.
 //
 // Invariants:
@@ -15,6 +15,5 @@
 //   - A separate process returns the same objects as this one, byte for byte and in the same order.
 //   - The results of a process are limited; package apart limits its resources.
 //
-// The package does not know Kustomizations, limits of trees, and encryption; that is up to the tree. It
-// imports little, because the program is started often.
+// Limits and encryption are up to the tree. The package imports little, because it starts often.
 package kustomize

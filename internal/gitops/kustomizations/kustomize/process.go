@@ -22,7 +22,7 @@ const program = "kustomize"
 // Process is a program that builds. It is for one goroutine.
 type Process struct{ *apart.Process }
 
-// Start starts yuba-kustomize behind yuba-sandbox. The process lives until Close or until the context ends.
+// Start starts yuba-kustomize in yuba-sandbox. It runs until Close, or until ctx ends.
 func Start(ctx context.Context, find apart.Finder) (*Process, error) {
 	p, err := apart.Start(ctx, find, program)
 	return &Process{p}, err

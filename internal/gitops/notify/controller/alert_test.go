@@ -41,7 +41,7 @@ func stackIn(namespace, name, revision string) *infrav1.Terraform {
 	return &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "1"}, Status: infrav1.TerraformStatus{LastAttemptedRevision: revision}}
 }
 
-// await records the events until an alert and its provider are known to the dispatcher, which hears of them by watching.
+// await records events until the dispatcher's watch knows an alert and its provider.
 func (w *world) await(t *testing.T, s *sink, namespace string) {
 	t.Helper()
 	n := 0
@@ -56,7 +56,7 @@ func told(s *sink, text string) func() bool {
 	return func() bool { return slices.Contains(s.messages(), text) }
 }
 
-// An alert on stacks tells what they wait for, with what is needed to act.
+// An alert on stacks says what they wait for, and how to act.
 func TestAlertsTellOfStacks(t *testing.T) {
 	w, s, namespace := start(t), newSink(t), apitest.Namespace(t)
 	w.create(t, secretIn(namespace, "service", map[string]string{"address": s.URL + "/in", "token": "t0ken", "headers": "Authorization: first"}))
@@ -75,7 +75,7 @@ func TestAlertsTellOfStacks(t *testing.T) {
 	if e.Metadata["plan"] != "plan-main-1" || e.Metadata["revision"] != newCommit || e.Metadata["cluster"] != "test" || e.InvolvedObject.Kind != "Terraform" {
 		t.Errorf("%+v", e)
 	}
-	// The same again is no news, and that a run began is news for nobody here.
+	// A repeated event and the start of a run are not sent.
 	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonPlanSucceeded, "Ready", "Plan generated: set approvePlan")
 	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonProgressing, "Plan", "Terraform Planning")
 	w.recorder.Eventf(stack, nil, "Warning", infrav1.ReasonDriftDetected, "Drift", "drift")
@@ -90,7 +90,7 @@ func TestAlertsTellOfStacks(t *testing.T) {
 		t.Errorf("%q", own)
 	}
 
-	// What the Secret says now is what counts.
+	// The Secret's current content counts.
 	secret := &corev1.Secret{}
 	if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: "service"}, secret); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestAlertsTellOfStacks(t *testing.T) {
 	}
 }
 
-// An outage is told on the alert and on the provider, once, and without what opens the service.
+// An outage is reported once on the alert and on the provider, without credentials.
 func TestOutagesAreTold(t *testing.T) {
 	w, s, namespace := start(t), newSink(t), apitest.Namespace(t)
 	provider, alert := providerIn(namespace, "generic", s.URL+"/s3cret"), alertIn(namespace, "Terraform")
@@ -130,7 +130,7 @@ func TestOutagesAreTold(t *testing.T) {
 	s.set(0, nil)
 	eventually(t, "the delivery", told(s, "while it is down"))
 	eventually(t, "the outage's end being told", func() bool { return len(w.events(t, "Provider", provider)) == 2 })
-	// A refusal is told on the alert.
+	// A refusal is reported on the alert.
 	s.set(http.StatusForbidden, nil)
 	w.recorder.Eventf(stackIn(namespace, "vpc", newCommit), nil, "Normal", "Applied", "Apply", "refused")
 	eventually(t, "the refusal's being told", func() bool {
@@ -138,7 +138,7 @@ func TestOutagesAreTold(t *testing.T) {
 	})
 }
 
-// A provider that is not complete yet keeps what is for it, and what is missing is told.
+// An incomplete provider keeps its deliveries, and reports what is missing.
 func TestDeliveriesWaitForTheirSecret(t *testing.T) {
 	w, s, namespace := start(t), newSink(t), apitest.Namespace(t)
 	provider, alert := providerIn(namespace, "generic", ""), alertIn(namespace, "Terraform")
@@ -178,7 +178,7 @@ func TestWhatCannotWorkIsTold(t *testing.T) {
 			})
 		}
 	}
-	// Flux put a finalizer on providers once; nobody waits for it to be taken away.
+	// Flux used to set a finalizer on providers.
 	if err := w.client.Delete(t.Context(), provider); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestWhatCannotWorkIsTold(t *testing.T) {
 	})
 }
 
-// Other namespaces' objects are nobody's business, unless the server says otherwise.
+// Alerts ignore other namespaces' objects unless the server allows them.
 func TestAlertsDoNotTellOfOtherNamespaces(t *testing.T) {
 	w, s, namespace, other := start(t), newSink(t), apitest.Namespace(t), apitest.Namespace(t)
 	alert := alertIn(namespace, "Terraform")
@@ -199,11 +199,11 @@ func TestAlertsDoNotTellOfOtherNamespaces(t *testing.T) {
 	w.recorder.Eventf(stackIn(namespace, "ours", newCommit), nil, "Normal", "Applied", "Apply", "ours")
 	eventually(t, "the news of ours", told(s, "ours"))
 	if told(s, "theirs")() {
-		t.Error("another namespace's stack is told of")
+		t.Error("an alert matches another namespace's stack")
 	}
 }
 
-// Only what tells of a commit becomes a status; what says nothing new is not posted.
+// Only events about a commit become statuses; unchanged ones are not posted.
 func TestCommitStatuses(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	s := newSink(t)
@@ -229,6 +229,6 @@ func TestCommitStatuses(t *testing.T) {
 		return posted(`{"context":"Kustomization app","description":"reconciliation succeeded","state":"success"}`)
 	})
 	if posted("no commit") {
-		t.Error("what tells of no commit became a status")
+		t.Error("an event without a commit became a status")
 	}
 }

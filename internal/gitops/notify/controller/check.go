@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// SetupWithManager adds the dispatcher to the manager. If it serves the kinds Alert and Provider, it
-// also reports their problems as events: these kinds do not have a status.
+// SetupWithManager adds the dispatcher to the manager. If it serves Alerts and Providers, it
+// reports their problems as events: these kinds do not have a status.
 func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(d); err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
-// Event is an event with what alerts match of its object.
+// Event is an event with its object's facts for alerts.
 type Event struct {
 	eventv1.Event
 	Labels map[string]string
@@ -32,8 +32,7 @@ type Event struct {
 }
 
 const (
-	// maxMessage is the limit of Flux's format. maxMetadata and maxValue limit the metadata and each
-	// of its values.
+	// maxMessage is Flux's limit, maxMetadata and maxValue limit the metadata and each value.
 	maxMessage  = 39000
 	maxMetadata = 100
 	maxValue    = 4096

@@ -37,7 +37,7 @@ func metaOf(namespace, name string) metav1.ObjectMeta {
 		Annotations: map[string]string{"event.toolkit.fluxcd.io/env": "prod", "other": "x"}}
 }
 
-// What an event tells is what its object's status says at the moment, by the kind.
+// An event has facts of its object's status, by kind.
 func TestWhatEventsTellOfObjects(t *testing.T) {
 	const k, s, i = "kustomize.toolkit.fluxcd.io/", "source.toolkit.fluxcd.io/", "infra.contrib.fluxcd.io/"
 	artifact := &meta.Artifact{Revision: "1.0@sha256:cc", Digest: "sha256:dd", Metadata: map[string]string{"org.opencontainers.image.revision": newCommit}}
@@ -114,11 +114,11 @@ func TestRecorder(t *testing.T) {
 		!utf8.ValidString(api.lines[0]) || api.lines[1] != "Normal UpToDate 100%" {
 		t.Errorf("%q", api.lines)
 	}
-	// Who is told gets the whole text; traces are told nobody.
+	// Receivers get the whole text; traces are not sent.
 	if len(offered) != 1 || offered[0].Message != long {
 		t.Errorf("%+v", offered)
 	}
-	// What the controller does with the object later changes nothing.
+	// The controller's later changes of the object have no effect.
 	object.Labels["team"] = "b"
 	if offered[0].Labels["team"] != "a" {
 		t.Error("the event changed with its object")
@@ -228,7 +228,7 @@ func TestWhatIsWrongWithAlertsAndProviders(t *testing.T) {
 	}
 }
 
-// From the lowest to the highest: annotations, what the alert says, what the controller says.
+// Later ones override: annotations, the alert, the controller.
 func TestEnrich(t *testing.T) {
 	const k = "kustomize.toolkit.fluxcd.io/"
 	e := event("Kustomization", "app", "info", "m").Event
@@ -257,7 +257,7 @@ func TestTheSameIsNotToldTwice(t *testing.T) {
 	applied, failed := event("Kustomization", "app", "info", "applied").Event, event("Kustomization", "app", "error", "failed").Event
 	planning := event("Kustomization", "app", "info", "planning").Event
 	planning.Reason = meta.ProgressingReason
-	// The end of a pass is told those who keep statuses only, and tells nevertheless that it works again.
+	// The end of a pass only updates commit statuses, but still counts as a recovery.
 	finished := event("Kustomization", "app", "info", "finished").Event
 	finished.Metadata = map[string]string{"kustomize.toolkit.fluxcd.io/commit_status": "update"}
 	other := event("Kustomization", "web", "info", "applied").Event
@@ -271,7 +271,7 @@ func TestTheSameIsNotToldTwice(t *testing.T) {
 	}{
 		{applied, 0, false}, {applied, time.Second, true}, {other, 0, false}, {newer, 0, false},
 		{failed, 0, false}, {planning, 0, false}, {failed, time.Second, true}, {planning, 0, true},
-		// It works again, and fails again: both are news.
+		// A recovery and the next failure are both news.
 		{applied, time.Second, false}, {failed, time.Second, false}, {finished, 0, false}, {failed, time.Second, false}, {failed, repeatPause - time.Second, true}, {failed, time.Second, false},
 	} {
 		now = now.Add(step.after)

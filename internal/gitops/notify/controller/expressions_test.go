@@ -18,12 +18,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listOf is the body of a hook with a list of so many numbers.
+// listOf is the body of a hook with a list of numbers.
 func listOf(numbers int) string {
 	return `{"list": [` + strings.TrimSuffix(strings.Repeat("1,", numbers), ",") + `]}`
 }
 
-// An expression that takes long for each of many objects took that long for all of them together.
+// The time of expressions is limited for all objects together.
 func TestAHookEndsSoonWhateverItsExpressionsAre(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	w.create(t, secretIn(namespace, "token", map[string]string{"token": "t0ken"}))
@@ -43,7 +43,7 @@ func TestAHookEndsSoonWhateverItsExpressionsAre(t *testing.T) {
 		if took := time.Since(began); took > 6*time.Second {
 			t.Fatalf("the hook took %s, and its answer is %d", took, got)
 		}
-		// The cache, from which the objects are chosen, may not know all of them yet.
+		// The cache may not have all objects yet.
 		return got == http.StatusInternalServerError
 	})
 	eventually(t, "the reason's being told", func() bool {
@@ -57,7 +57,7 @@ func TestADeletedReceiversExpressionEnds(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	repo := repository(namespace, "app")
 	w.create(t, secretIn(namespace, "token", map[string]string{"token": "t0ken"}), repo)
-	// On a busy machine an evaluation may be over before the deletion is heard of.
+	// On a busy machine, an evaluation may end before the deletion is noticed.
 	eventually(t, "the hook's end with its receiver", func() bool {
 		receiver := receiverIn(namespace, "generic", source("GitRepository", "app"))
 		receiver.Spec.ResourceFilter = "req.list.all(a, req.list.all(b, req.list.all(c, true)))"
@@ -78,6 +78,6 @@ func TestADeletedReceiversExpressionEnds(t *testing.T) {
 		return <-answer == http.StatusNotFound
 	})
 	if w.requestedAt(t, repo) != "" {
-		t.Error("a deleted receiver asked for something")
+		t.Error("a deleted receiver requested a reconciliation")
 	}
 }

@@ -79,8 +79,8 @@ func (d *Dispatcher) restore(ctx context.Context, dir fs.FS) (unread []string) {
 	return d.takeUp(ctx, dir, names)
 }
 
-// takeUp reads and sends deliveries. It deletes invalid files, and returns unreadable ones: the disk
-// may be unavailable, or too many files open.
+// takeUp reads and sends deliveries. It deletes invalid files, and returns unreadable ones: the
+// disk may be unavailable, or too many files open.
 func (d *Dispatcher) takeUp(ctx context.Context, dir fs.FS, names []string) (unread []string) {
 	for _, name := range names {
 		one, err := readDelivery(dir, name)

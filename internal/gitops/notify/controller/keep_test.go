@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// sickDisk fails to read one file, as long as it is sick.
+// sickDisk fails to read one file while it is sick.
 type sickDisk struct {
 	fs.FS
 	name string

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// world is what a server has of this package and of receive, once for all tests.
+// world has this package and package receive, once for all tests.
 type world struct {
 	client   client.WithWatch
 	recorder *Recorder
@@ -80,7 +80,7 @@ func start(t *testing.T) *world {
 	return &w
 }
 
-// newManager returns a manager as the server makes one: no Secret is in its cache.
+// newManager returns a manager like the server's: no Secrets in its cache.
 func newManager(config *rest.Config) (ctrl.Manager, error) {
 	return ctrl.NewManager(config, ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}})
@@ -96,7 +96,7 @@ func (w *world) create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// events are what was recorded about an object: type, reason and note of each.
+// events are the recorded events of an object: type, reason and note of each.
 func (w *world) events(t *testing.T, kind string, o client.Object) []string {
 	t.Helper()
 	var list corev1.EventList

@@ -54,7 +54,7 @@ func named(alert *notificationv1beta3.Alert, e *Event) bool {
 	})
 }
 
-// matches reports whether one of the expressions matches. Invalid ones, which were reported, do not.
+// matches reports whether one of the expressions matches. Invalid ones do not.
 func matches(expressions []string, message string) bool {
 	if len(expressions) > maxExpressions {
 		expressions = expressions[:maxExpressions]
@@ -109,8 +109,8 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 	return e
 }
 
-// bounded keeps the first entries by name, and shortens their values: an object may have a megabyte of
-// annotations, and a queue many of its events.
+// bounded keeps the first entries by name, and shortens values: an object may have a megabyte of
+// annotations.
 func bounded(all map[string]string) map[string]string {
 	names := slices.Sorted(maps.Keys(all))
 	for _, name := range names[min(len(names), maxMetadata):] {

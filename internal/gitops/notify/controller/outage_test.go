@@ -24,7 +24,7 @@ func outageOf(concerns string) *yubav1.CircuitBreaker {
 	return &yubav1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "aws-unavailable", Annotations: map[string]string{yubav1.AnnotationConcerns: concerns}}}
 }
 
-// An outage is in no namespace: those are told whose stacks suffer from it, and those who look after all.
+// An outage has no namespace: alerts of affected stacks' namespaces and of administrators match.
 func TestWhoIsToldOfAnOutage(t *testing.T) {
 	e, err := newEvent(kubetest.Scheme(), outageOf("blue,green"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
 	if err != nil {
@@ -34,11 +34,11 @@ func TestWhoIsToldOfAnOutage(t *testing.T) {
 		alert := &notificationv1beta3.Alert{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}, Spec: notificationv1beta3.AlertSpec{
 			EventSources: []notificationv1.CrossNamespaceObjectReference{{Kind: "CircuitBreaker", Name: "*"}}}}
 		if got := wants(alert, &e, false); got != want {
-			t.Errorf("in %s it is told: %v, want %v", namespace, got, want)
+			t.Errorf("notified in %s: %v, want %v", namespace, got, want)
 		}
 		alert.Spec.EventSources[0].Kind = "Terraform"
 		if wants(alert, &e, false) {
-			t.Errorf("in %s, who asked for stacks is told", namespace)
+			t.Errorf("in %s, an alert about stacks matches", namespace)
 		}
 	}
 	more, err := newEvent(kubetest.Scheme(), outageOf("yellow"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
@@ -46,11 +46,11 @@ func TestWhoIsToldOfAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if eventKey(e.Event) == eventKey(more.Event) {
-		t.Error("the same words to another namespace are taken for the same event")
+		t.Error("an equal message for another namespace counts as the same event")
 	}
 	sent := enrich(e.Event, &notificationv1beta3.Alert{})
 	for name, value := range sent.Metadata {
-		t.Errorf("%s is told other namespaces' names: %s", name, value)
+		t.Errorf("%s contains other namespaces' names: %s", name, value)
 	}
 }
 
@@ -58,7 +58,7 @@ type silent struct{}
 
 func (silent) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// What a stack that is paused with many others fails with is told by its circuit breaker; the rest is not held back.
+// A paused stack's failures are reported by its circuit breaker only; other events are sent.
 func TestPausedStacksAreSilent(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		paused   bool
@@ -78,13 +78,13 @@ func TestPausedStacksAreSilent(t *testing.T) {
 			r := NewRecorder(silent{}, kubetest.Scheme(), func(Event) { told = true })
 			r.Eventf(stack, nil, c.severity, "TFExecPlanFailed", "Ready", "it is out")
 			if told != c.told {
-				t.Errorf("told is %v, want %v", told, c.told)
+				t.Errorf("notified is %v, want %v", told, c.told)
 			}
 		})
 	}
 }
 
-// An API with this kind takes alerts about it.
+// An API with this kind accepts alerts about it.
 func TestAlertsMayBeAboutOutages(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	alert := alertIn(namespace, "CircuitBreaker")

@@ -185,8 +185,8 @@ func readCertificates(ctx context.Context, t *send.Target, secret *corev1.Secret
 	return nil
 }
 
-// commitStatus returns the name of an event's commit status: the result of the provider's expression,
-// or kind, name and the first part of the provider's UID, which distinguishes servers.
+// commitStatus names an event's commit status: by the provider's expression, or kind, name and the
+// beginning of the provider's UID, which distinguishes servers.
 func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, alert *notificationv1beta3.Alert, e eventv1.Event) (string, error) {
 	if provider.Spec.CommitStatusExpr == "" {
 		uid, _, _ := strings.Cut(string(provider.UID), "-")

@@ -20,8 +20,8 @@ const (
 	// maxWaiting and maxWaitingBytes limit a queue, which drops its oldest deliveries.
 	maxWaiting      = 200
 	maxWaitingBytes = 1 << 20
-	// longestPause is the longest delay between attempts, unless the service asks for more. maxAge is
-	// how long a delivery is attempted.
+	// longestPause is the longest delay between attempts, unless the service asks for more. maxAge
+	// is how long a delivery is attempted.
 	longestPause = 5 * time.Minute
 	maxAge       = 24 * time.Hour
 )

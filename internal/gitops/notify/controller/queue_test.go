@@ -25,10 +25,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
-// patience is how long tests wait for what happens soon on a machine that has time.
+// patience is the time limit on a busy machine.
 const patience = 2 * time.Minute
 
-// sink is a real service that can be told to be down, to hang and to refuse.
+// sink is a real service that can be down, hang or refuse.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -98,7 +98,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// forwarder starts a dispatcher that has one service to tell everything, and no API. stop ends it as the server does.
+// forwarder starts a dispatcher with one service and no API. stop ends it as the server does.
 func forwarder(t *testing.T, dir, address string) (d *Dispatcher, log *proctest.Log, stop func()) {
 	log = &proctest.Log{}
 	d = &Dispatcher{Dir: dir, EventsAddr: address, Events: &recorded{}, Pause: 10 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))}
@@ -152,7 +152,7 @@ func TestEventsAreForwardedAsTheyAre(t *testing.T) {
 	}
 }
 
-// A service that is down gets everything in its order when it is back, and is asked only so often meanwhile.
+// After an outage, a service gets all messages in order; meanwhile attempts are limited.
 func TestDeliveriesOutliveAnOutage(t *testing.T) {
 	s, dir := newSink(t), filepath.Join(t.TempDir(), "waiting")
 	s.set(http.StatusBadGateway, nil)
@@ -168,7 +168,7 @@ func TestDeliveriesOutliveAnOutage(t *testing.T) {
 	eventually(t, "the files' end", func() bool { return files(t, dir) == 0 })
 	eventually(t, "the outage's end in the log", func() bool { return log.Count("accepts notifications again") == 1 })
 	if n := log.Count("does not accept notifications"); n != 1 {
-		t.Errorf("the outage is told %d times", n)
+		t.Errorf("the outage is reported %d times", n)
 	}
 }
 
@@ -189,13 +189,13 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	eventually(t, "the files' following", func() bool { q.mu.Lock(); n := len(q.waiting); q.mu.Unlock(); return files(t, dir) == n })
 	s.set(0, nil)
 	eventually(t, "the outage's end in the log", func() bool { return log.Count("accepts notifications again") == 1 })
-	// The first one was under way, and is not the one that goes.
+	// The first one is being sent, and is not dropped.
 	if got := s.messages(); got[0] != "message 0" {
 		t.Errorf("the first is %.20q", got[0])
 	}
 }
 
-// A server that ends leaves what waits to the next one, the last moment's events too.
+// A stopping server leaves waiting deliveries to the next one, even the last events.
 func TestDeliveriesOutliveTheServer(t *testing.T) {
 	s, dir := newSink(t), t.TempDir()
 	s.set(http.StatusServiceUnavailable, map[string]string{"Retry-After": "3000"})
@@ -205,7 +205,7 @@ func TestDeliveriesOutliveTheServer(t *testing.T) {
 	offer(d, numbered(5, 10)...)
 	stop()
 	if s.attempts() != 1 {
-		t.Errorf("a service that wants to be left alone was asked %d times", s.attempts())
+		t.Errorf("a service that requested a delay was called %d times", s.attempts())
 	}
 	for name, content := range map[string]string{"0-half.json.new": `{"provider"`, "1-broken.json": `{`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -237,11 +237,11 @@ func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
 	offer(d, "three")
 	eventually(t, "the third", func() bool { return slices.Equal(s.messages(), []string{"three"}) })
 	if log.Count("404") == 0 || log.Count("s3cret") != 0 {
-		t.Error("the log does not tell of it, or tells the address")
+		t.Error("the log does not mention it, or contains the address")
 	}
 }
 
-// Recording an event takes the same time whether or not anybody listens.
+// Recording an event takes equally long with and without alerts.
 func TestOfferNeverWaits(t *testing.T) {
 	hung := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))

@@ -45,7 +45,7 @@ func repository(namespace, name string) *sourcev1.GitRepository {
 		Spec: sourcev1.GitRepositorySpec{URL: "https://git.example/app", Interval: metav1.Duration{Duration: time.Hour}}}
 }
 
-// read reads an object as it is now.
+// read reads the current object.
 func (w *world) read(t *testing.T, o client.Object) client.Object {
 	t.Helper()
 	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
@@ -144,16 +144,16 @@ func TestHooksAskTheObjectsTheyAreAbout(t *testing.T) {
 		}
 	}
 	if at := w.requestedAt(t, repo); at != "" {
-		t.Errorf("a hook that was refused has asked at %s", at)
+		t.Errorf("a refused hook requested a reconciliation at %s", at)
 	}
 	eventually(t, "the refusal's being told", func() bool {
 		return slices.ContainsFunc(w.events(t, "Receiver", receiver), func(e string) bool { return strings.HasPrefix(e, "Warning WebhookRefused ") })
 	})
 	if w.log.Count("t0ken") > 0 {
-		t.Error("the log tells the token")
+		t.Error("the log contains the token")
 	}
 
-	// The Kustomizations are chosen from the cache, which may not know of them yet.
+	// The cache may lack the Kustomizations.
 	eventually(t, "the Kustomization's being asked", func() bool {
 		if got := w.hook(t, path, body, signed("t0ken", "push", body)...); got != http.StatusOK {
 			t.Fatalf("the answer is %d", got)
@@ -162,17 +162,17 @@ func TestHooksAskTheObjectsTheyAreAbout(t *testing.T) {
 	})
 	for _, o := range []client.Object{repo, stack} {
 		if w.requestedAt(t, o) == "" {
-			t.Errorf("%s is not asked", o.GetName())
+			t.Errorf("%s is not reconciled", o.GetName())
 		}
 	}
 	for _, o := range []client.Object{other, green} {
 		if w.requestedAt(t, o) != "" {
-			t.Errorf("%s is asked", o.GetName())
+			t.Errorf("%s is reconciled", o.GetName())
 		}
 	}
 }
 
-// A thousand hooks in a moment are answered all, ask a few times, and the last one is not forgotten.
+// A thousand hooks at once are all answered, make few requests, and the last is not lost.
 func TestBurstsOfHooksAskAFewTimes(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	repo, receiver := repository(namespace, "app"), receiverIn(namespace, "generic", source("GitRepository", "app"))
@@ -224,7 +224,7 @@ func TestBurstsOfHooksAskAFewTimes(t *testing.T) {
 	defer mu.Unlock()
 	// At most one for each pause of half a second.
 	if most := int(time.Since(began)/(500*time.Millisecond)) + 2; len(requests) > most {
-		t.Errorf("%d hooks have asked %d times, want at most %d", 1001, len(requests), most)
+		t.Errorf("%d hooks made %d requests, want at most %d", 1001, len(requests), most)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestReceiversFollowTheirSecret(t *testing.T) {
 	if got := w.hook(t, first, ""); got != http.StatusOK {
 		t.Errorf("the answer is %d", got)
 	}
-	// A token that changes takes the old path away.
+	// A changed token removes the old path.
 	secret.Data = map[string][]byte{"token": []byte("two")}
 	if err := w.client.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestReceiversFollowTheirSecret(t *testing.T) {
 	if got := w.hook(t, first, ""); got != http.StatusNotFound {
 		t.Errorf("at the old path, the answer is %d", got)
 	}
-	// A suspended receiver says that it takes none now.
+	// A suspended receiver refuses hooks temporarily.
 	path := receiver.Status.WebhookPath
 	receiver.Spec.Suspend = true
 	if err := w.client.Update(t.Context(), receiver); err != nil {
@@ -268,7 +268,7 @@ func TestReceiversFollowTheirSecret(t *testing.T) {
 	}
 	eventually(t, "its end", func() bool { return w.hook(t, path, "") == http.StatusOK })
 	eventually(t, "the request's answer", func() bool { w.read(t, receiver); return receiver.Status.LastHandledReconcileAt == "now" })
-	// Without the object that it names, the sender and the owner learn that nothing happened.
+	// If the object is missing, sender and owner learn that nothing happened.
 	if err := w.client.Delete(t.Context(), repository(namespace, "app")); err != nil {
 		t.Fatal(err)
 	}
@@ -319,8 +319,8 @@ func TestReceiversThatCannotWorkAreStalled(t *testing.T) {
 	}
 }
 
-// A sender that is told that a path is not found does not come again: while the server starts, it is told to wait, until
-// the receivers that there are have their paths.
+// Senders do not retry after "not found": a starting server makes them wait until the receivers
+// have their paths.
 func TestHooksAtTheStartAreNotLost(t *testing.T) {
 	w, namespace := start(t), apitest.Namespace(t)
 	w.create(t, secretIn(namespace, "token", map[string]string{"token": "t0ken"}), repository(namespace, "app"))

@@ -33,7 +33,7 @@ func (o object) metadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// asker requests reconciliations: the first one of an object at once, then at most one per pause. All
+// asker requests reconciliations: an object's first at once, then at most one per pause. All
 // requests during a pause share the one at its end.
 type asker struct {
 	writer client.Client
@@ -45,8 +45,7 @@ type asker struct {
 	closed bool
 }
 
-// asked is an object in its pause. again says that another request follows; err is the result of the
-// last one.
+// asked is an object in its pause. again: another request follows; err is the last result.
 type asked struct {
 	again bool
 	err   error

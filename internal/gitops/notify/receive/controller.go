@@ -40,8 +40,8 @@ type Receivers struct {
 
 	table *table
 	asker *asker
-	// reading limits the bodies in memory, bodies those of each namespace. deciding evaluates the
-	// expressions of one hook of a namespace at a time.
+	// reading limits the bodies in memory, bodies those of each namespace, deciding a namespace's
+	// evaluations of expressions.
 	reading, bodies, deciding *turns.Turns
 	// ready says that the receivers that existed at the start are in the table.
 	ready atomic.Bool

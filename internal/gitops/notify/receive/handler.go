@@ -31,9 +31,9 @@ const (
 	bodies          = 16
 	namespaceBodies = bodies / 2
 	bodyWait        = 10 * time.Second
-	// chooseTime limits finding a hook's objects, including the wait for other hooks of the namespace.
+	// chooseTime limits finding a hook's objects, and waiting for other hooks of the namespace.
 	chooseTime = 2 * time.Second
-	// askPause is the minimum time between two requests for an object: about that of a look.
+	// askPause is the minimum time between two requests for an object: about a reconciliation.
 	askPause = 500 * time.Millisecond
 )
 

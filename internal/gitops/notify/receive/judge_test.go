@@ -155,8 +155,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A receiver's path goes with it, and what is told about it is told once in a while.
-// Whoever may write a receiver, and call it, must not have the server make gigabytes of a letter.
+// A deleted receiver's path is gone, and reports are limited. A small expression must not use
+// gigabytes of memory.
 func TestFiltersThatGrowAreStopped(t *testing.T) {
 	f, err := newFilter("req.a" + strings.Repeat(".replace('a', '"+strings.Repeat("a", 100)+"')", 8) + ".size() > 1")
 	if err != nil {
@@ -178,7 +178,7 @@ func TestTable(t *testing.T) {
 	table.set(two, entryAt("/hook/b", 1))
 	now := time.Now()
 	if !a.told.May("x", now) || a.told.May("x", now.Add(30*time.Second)) || !a.told.May("y", now) {
-		t.Error("the same is told twice, or other things are not told")
+		t.Error("a problem is reported twice, or another is not reported")
 	}
 	table.set(one, entryAt("/hook/c", 1))
 	if table.find("/hook/a") != nil || table.find("/hook/b") == nil || table.find("/hook/c") == nil {
@@ -186,26 +186,26 @@ func TestTable(t *testing.T) {
 	}
 	c := table.find("/hook/c")
 	if c.told.May("x", now.Add(30*time.Second)) || c.limit != a.limit {
-		t.Error("a change makes it forget what was told")
+		t.Error("a change resets the reported problems")
 	}
 	if a.life.Err() == nil || c.life.Err() != nil {
-		t.Error("what hooks at the old path wait for goes on, or that at the new one does not")
+		t.Error("hooks of the old path continue, or those of the new one end")
 	}
 	table.set(one, entryAt("/hook/c", 1))
 	if c.life.Err() != nil {
-		t.Error("a look that finds no change ends what hooks wait for")
+		t.Error("a reconciliation without changes ends running hooks")
 	}
 	table.set(one, entryAt("/hook/c", 2))
 	if d := table.find("/hook/c"); c.life.Err() == nil || d.life.Err() != nil {
-		t.Error("a change of the receiver does not end what its hooks wait for")
+		t.Error("a change of the receiver does not end its running hooks")
 	}
 	last := table.find("/hook/c")
 	table.set(one, nil)
 	table.set(one, nil)
 	if table.find("/hook/c") != nil || table.find("/hook/b") == nil {
-		t.Error("what is gone is found")
+		t.Error("a deleted receiver is found")
 	}
 	if last.life.Err() == nil {
-		t.Error("what a deleted receiver's hooks wait for goes on")
+		t.Error("hooks of a deleted receiver continue")
 	}
 }

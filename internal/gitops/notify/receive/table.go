@@ -26,7 +26,7 @@ type entry struct {
 	targets  []target
 	filter   filter
 	limit    *rate.Limiter
-	// life ends when the receiver is changed or deleted, and ends the evaluation of its expressions.
+	// life ends when the receiver is changed or deleted, and with it its expressions.
 	life context.Context
 	end  context.CancelFunc
 	// told limits reports of each problem.

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// verifiers check the hooks of each type of receiver, and return the event's name if the type has one.
+// verifiers check the hooks of each type of receiver, and return the event's name, if any.
 var verifiers = map[string]func(token string, header http.Header, body []byte) (event string, err error){
 	notificationv1.GenericReceiver: func(string, http.Header, []byte) (string, error) { return "", nil },
 	notificationv1.GenericHMACReceiver: func(token string, header http.Header, body []byte) (string, error) {
@@ -74,7 +74,7 @@ var hasEvents = map[string]bool{
 // clip shortens a header's value for messages.
 func clip(text string) string { return brief.Cut(text, 60) }
 
-// verifyGitHub checks hooks of GitHub, Gitea and Forgejo. The stronger of two signatures counts. The
+// verifyGitHub checks hooks of GitHub, Gitea and Forgejo, by the stronger of two signatures. The
 // headers of Gitea and Forgejo do not name the hash.
 func verifyGitHub(token string, header http.Header, body []byte) (string, error) {
 	event := header.Get("X-Github-Event")

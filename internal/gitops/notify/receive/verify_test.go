@@ -45,7 +45,7 @@ func TestVerify(t *testing.T) {
 		events      []string
 		token, body string
 		header      http.Header
-		// problem is empty for what passes.
+		// problem is empty for valid hooks.
 		problem string
 	}{
 		"generic: whoever knows the path": {kind: "generic", token: token},
@@ -111,7 +111,7 @@ func TestVerify(t *testing.T) {
 			case test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)):
 				t.Errorf("%v, want a problem with %q", err, test.problem)
 			case err != nil && (strings.Contains(err.Error(), token) || test.body != "" && strings.Contains(err.Error(), test.body)):
-				t.Errorf("the error tells the token or the body: %v", err)
+				t.Errorf("the error contains the token or the body: %v", err)
 			}
 		})
 	}

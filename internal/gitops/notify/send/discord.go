@@ -12,8 +12,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Discord's limits: https://discord.com/developers/docs/resources/message#embed-object-embed-limits.
-// All texts of an embed together may have 6000 characters: 256 + 2500 + 12 * 2 * 120 are below.
+// Limits of discord.com/developers/docs/resources/message#embed-object-embed-limits: an embed's
+// texts may have 6000 characters together; 256 + 2500 + 12 * 2 * 120 are below.
 const (
 	discordTitleBytes = 256
 	discordTextBytes  = 2500

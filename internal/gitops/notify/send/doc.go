@@ -12,11 +12,11 @@
 //
 // Invariants:
 //
-//   - An attempt ends with success, or with an *Error that says in our own words why the service did
-//     not accept the message, and whether to retry. Errors quote neither responses nor addresses
-//     beyond the host: these may contain credentials.
+//   - An attempt succeeds, or returns an *Error: in our own words why it failed, and whether to
+//     retry. It quotes neither responses nor addresses beyond the host, which may contain
+//     credentials.
 //   - Messages, responses and the time are limited, messages as their service requires.
 //   - Redirects are not followed: they would send a token elsewhere.
 //
-// The package neither selects receivers nor retries; package controller does.
+// Package controller selects receivers and retries.
 package send

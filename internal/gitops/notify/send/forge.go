@@ -52,7 +52,7 @@ type forge struct {
 	// api returns the URL of the repository's API, and the headers with the token.
 	api  func(repo repository, token Secret) (base string, header http.Header)
 	list func(commit, name string) string
-	// failure is the name of the state of failures, context that of the field with the status's name.
+	// failure is the name of the state of failures, context the field with the status's name.
 	failure, context string
 	// description is the maximum length of a description.
 	description int

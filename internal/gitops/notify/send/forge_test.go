@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forgeServer keeps commit statuses as the forges do: paths, headers and states that they do not know are refused.
+// forgeServer keeps commit statuses like the forges: it refuses unknown paths, headers and states.
 type forgeServer struct {
 	list, create string
 	header       [2]string
@@ -88,7 +88,7 @@ func TestForgesGetCommitStatuses(t *testing.T) {
 			step(meta.ProgressingReason, eventv1.EventSeverityInfo, "pending", "progressing", 1)
 			step("HealthCheckFailed", eventv1.EventSeverityError, failed, "health check failed", 2)
 			step("ReconciliationSucceeded", eventv1.EventSeverityInfo, "success", "reconciliation succeeded", 3)
-			// What is said already is not said again.
+			// An unchanged status is not posted again.
 			step("ReconciliationSucceeded", eventv1.EventSeverityInfo, "success", "reconciliation succeeded", 3)
 			step(infrav1.ReasonPlanSucceeded, eventv1.EventSeverityInfo, "pending", "terraform plan succeed", 4)
 

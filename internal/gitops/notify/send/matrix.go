@@ -19,8 +19,8 @@ const (
 	matrixFactBytes = 500
 )
 
-// composeMatrix composes an event m.room.message: https://spec.matrix.org/v1.11/client-server-api/#mtext.
-// The message's ID identifies the transaction, so that a retry does not show the message twice.
+// composeMatrix composes an m.room.message: https://spec.matrix.org/v1.11/client-server-api/#mtext.
+// The message's ID is the transaction's, so that a retry does not show it twice.
 func composeMatrix(t Target, m Message) (request, error) {
 	if t.Channel == "" {
 		return request{}, permanent("spec.channel must name a room, such as !1234567890:example.org")

@@ -29,7 +29,7 @@ import (
 
 const commit = "731f7eaddfb6af01cb2173e18f0f75b0ba780ef1"
 
-// message is an event as alerts make one.
+// message is an event as alerts send it.
 func message() Message {
 	return Message{ID: "0123abcd", CommitStatus: "kustomization/webapp/7d0cdc51", Event: eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Name: "webapp", Namespace: "apps"},
@@ -40,7 +40,7 @@ func message() Message {
 	}}
 }
 
-// service is a real server that remembers what it was asked.
+// service is a real server that records requests.
 type service struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -99,7 +99,7 @@ func mustSend(t *testing.T, target Target, m Message) {
 	}
 }
 
-// sameJSON compares with what a service's documentation shows.
+// sameJSON compares with the example in a service's documentation.
 func sameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b any
@@ -161,7 +161,7 @@ func TestSlackGetsAnAttachment(t *testing.T) {
 			{"title": "revision", "value": "main@sha1:`+commit+`", "short": false}]}]}`)
 }
 
-// chat.postMessage answers 200 whatever happens.
+// chat.postMessage always answers 200.
 func TestWhatSlackAnswers(t *testing.T) {
 	for answer, test := range map[string]struct {
 		want  string
@@ -179,7 +179,7 @@ func TestWhatSlackAnswers(t *testing.T) {
 			if !errors.As(err, &e) || e.Message != test.want || e.Again != test.again {
 				t.Errorf("%#v", err)
 			}
-			// An incoming webhook answers in words, and a good status says it all.
+			// An incoming webhook answers with text, and its status suffices.
 			mustSend(t, target(notificationv1beta3.SlackProvider, s.URL+"/services/T0/B0/x"), message())
 		})
 	}
@@ -197,7 +197,7 @@ func TestTeamsGetsACard(t *testing.T) {
 				{"title": "revision", "value": "main@sha1:`+commit+`"}]}]}]}}]}`)
 }
 
-// Those who still have a connector of Office 365 get the form that it takes.
+// Connectors of Office 365 get their own format.
 func TestOldConnectorsOfTeamsGetTheirForm(t *testing.T) {
 	for address, want := range map[string]bool{"https://x.webhook.office.com/webhookb2/a": true, "https://x.webhook.office.com:443/": true,
 		"https://webhook.office.com.example/": false, "https://prod-1.westus.logic.azure.com:443/workflows/x": false} {
@@ -255,7 +255,7 @@ func TestMatrixGetsATextInATransaction(t *testing.T) {
 	}
 }
 
-// What services refuse by its size is made shorter.
+// Messages above a service's limit are cut.
 func TestLongMessagesAreCut(t *testing.T) {
 	m := message()
 	m.Event.Message = strings.Repeat("é", 20000)
@@ -308,7 +308,7 @@ func TestWhatAnswersMean(t *testing.T) {
 			t.Errorf("%d: %#v", status, err)
 		}
 		if strings.Contains(err.Error(), "t0ken") && !strings.Contains(err.Error(), "The token may be") || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%d: the error tells %v", status, err)
+			t.Errorf("%d: the error is %v", status, err)
 		}
 		if n := len(s.all()); n != 1 {
 			t.Errorf("%d: there were %d requests", status, n)
@@ -387,14 +387,14 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	if Supported(forward) || Supported("telegram") {
-		t.Error("what is no provider's type is one")
+		t.Error("an unknown type is supported")
 	}
 	if err := Send(context.Background(), target("telegram", "https://x"), message()); err == nil {
 		t.Error("something was sent")
 	}
 }
 
-// Another dispatcher that has heard the same lately says so; there is nothing more to do.
+// A dispatcher that has already seen the event says so; that is a success.
 func TestDispatcherThatHasHeardIt(t *testing.T) {
 	s := newService(t, func(w http.ResponseWriter, _ asked) { w.WriteHeader(http.StatusTooManyRequests) })
 	mustSend(t, Dispatcher(s.URL, time.Minute), message())

@@ -27,7 +27,7 @@ func composeTeams(t Target, m Message) (request, error) {
 }
 
 // adaptiveCard returns the message for a workflow of Teams:
-// https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
+// learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
 func adaptiveCard(e eventv1.Event) object {
 	text := object{"type": "TextBlock", "text": brief.Fit(e.Message, teamsTextBytes), "wrap": true}
 	if failed(e) {

@@ -11,19 +11,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// LastState is the last state that tofu has written anywhere.
+// LastState is the last state that tofu wrote anywhere.
 func (k *Keeper) LastState() []byte {
 	if len(k.RescuedState) > 0 {
 		return k.RescuedState
 	}
 	state, err := k.site.Space.Read(k.site.Space.InModule(k.site.Space.StateIn()), MaxState)
 	if err != nil || !spool.Complete(state) {
-		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
+		return nil // tofu died while writing; the server has earlier states, and this list errs on the safe side
 	}
 	return state
 }
 
-// Addresses are the resource instances of a state; false when it cannot be read, as when it is encrypted.
+// Addresses returns a state's resource instances; false if unreadable, for example encrypted.
 func Addresses(state []byte) (map[string]bool, bool) {
 	known := map[string]bool{}
 	if len(state) == 0 {

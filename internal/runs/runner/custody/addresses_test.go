@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// FuzzAddresses: a state that somebody else wrote never breaks the reading of it.
+// FuzzAddresses: foreign states never break Addresses.
 func FuzzAddresses(f *testing.F) {
 	f.Add([]byte(`{"version":4,"resources":[{"module":"module.m","mode":"managed","type":"t","name":"n","instances":[{"index_key":"a\"b"},{"index_key":1},{}]}]}`))
 	f.Add([]byte(`{"encrypted_data":"x"}`))

@@ -3,7 +3,7 @@
 
 // Package custody keeps the state during a run.
 //
-// A [Keeper] fetches the state from the server, and passes each state that tofu writes to the
-// spool. It also moves states aside that a run before left in the working directory, and refuses an
-// apply while such a state is newer than the stack's.
+// A [Keeper] fetches the state from the server and passes each state that tofu writes to the spool.
+// It moves aside states that earlier runs left in the working directory, and refuses an apply while
+// such a state is newer than the stack's.
 package custody

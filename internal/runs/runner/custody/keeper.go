@@ -21,32 +21,32 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// Keeper brings the state into the working directory, and every state that tofu writes to the spool.
+// Keeper brings the state to the working directory, and each state that tofu writes to the spool.
 type Keeper struct {
 	run  *execution.Run
 	site *execution.Site
 	// States is nil until the log is open.
 	States *spool.States
-	// ahead brings the state that was asked for before it is needed; nil when none was.
+	// ahead receives a state that was requested early; nil without one.
 	ahead chan fetchedState
-	// GivenState is the digest of the state that the server gave, see run.ContinueRequest; stateFetched the status with
-	// which it answered.
+	// GivenState is the digest of the server's state (run.ContinueRequest), StateFetched its
+	// status.
 	GivenState   string
 	StateFetched int
 	// offered is the state file that was read last.
 	offered workspace.Stamp
-	// RescuedState is a state that tofu could not store where it belongs.
+	// RescuedState is a state that tofu could not store in its backend.
 	RescuedState []byte
 }
 
 // New makes a keeper without a state.
 func New(t *execution.Run, at *execution.Site) *Keeper { return &Keeper{run: t, site: at} }
 
-// freshState is for how long a state that was fetched ahead is as good as one that is fetched when it is needed. It
-// only saves a plan of a state that has just moved: before an apply the server makes sure that it has not.
+// freshState is how long a prefetched state is used. An older one wastes a plan at most: the server
+// checks it before an apply.
 const freshState = 5 * time.Second
 
-// fetchedState is the server's answer to the question for the state.
+// fetchedState is the server's answer to a request for the state.
 type fetchedState struct {
 	Status int
 	Data   []byte
@@ -54,7 +54,7 @@ type fetchedState struct {
 	at     time.Time
 }
 
-// FetchAhead asks for the state while the working directory is being prepared.
+// FetchAhead requests the state while the working directory is prepared.
 func (k *Keeper) FetchAhead(ctx context.Context) {
 	if k.run.Spec.Backend.Kind != run.BackendManaged {
 		return
@@ -64,7 +64,7 @@ func (k *Keeper) FetchAhead(ctx context.Context) {
 	go func() { ahead <- k.fetchState(ctx) }()
 }
 
-// CurrentState is the state that was fetched ahead, or another one when that has become old.
+// CurrentState is the prefetched state, or a new one if that is too old.
 func (k *Keeper) CurrentState(ctx context.Context) fetchedState {
 	ahead := k.ahead
 	k.ahead = nil
@@ -85,7 +85,7 @@ func (k *Keeper) fetchState(ctx context.Context) fetchedState {
 	return f
 }
 
-// HeldStates is how many bytes of states are in memory for want of a disk.
+// HeldStates is how many bytes of states are in memory because the disk is full.
 func (k *Keeper) HeldStates() int64 {
 	if k.States == nil {
 		return 0
@@ -93,15 +93,14 @@ func (k *Keeper) HeldStates() int64 {
 	return k.States.Held()
 }
 
-// PlaceEmptyState gives a stack without a state an empty one. Without it, the states that tofu writes
-// during the apply lack earlier changes. The lineage is derived from the stack, so plan and apply see
-// the same. A stack that may encrypt its state gets none.
+// PlaceEmptyState gives a stack an empty state unless it may be encrypted: otherwise the states
+// written during the apply lack earlier changes. Plan and apply share its derived lineage.
 func (k *Keeper) PlaceEmptyState() error {
 	if k.site.MayEncrypt() {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(k.run.Spec.Stack.UID + "/" + k.site.Space.Named))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
 		k.site.Space.Tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 	k.run.Lock()
@@ -110,11 +109,10 @@ func (k *Keeper) PlaceEmptyState() error {
 	return k.site.Space.Write(k.site.Space.InModule(k.site.Space.StateIn()), state)
 }
 
-// MaxState limits what is read of a state. A state above the run's limit fails the run, but is shipped.
+// MaxState limits how much of a state is read. One above the run's limit fails the run, but ships.
 const MaxState = 1 << 30
 
-// OfferState ships the state file if it has a new complete state. A state above the run's limit waits
-// for the end of the process.
+// OfferState ships a new complete state. One above the run's limit waits until the process ends.
 func (k *Keeper) OfferState() {
 	k.offerStateUpTo(k.run.StateLimit())
 }
@@ -134,22 +132,22 @@ func (k *Keeper) offerStateUpTo(limit int64) {
 		return
 	}
 	k.offered = stamp
-	k.States.Offer(state) // one that is half written makes another event when it is whole
+	k.States.Offer(state) // a partial one causes another event when complete
 }
 
-// RescueStates ships the state file, and errored.tfstate, after the process has ended. A state in the
-// output is newer than both.
+// RescueStates ships the state file and errored.tfstate after the process ended. A state in the
+// output is newer.
 func (k *Keeper) RescueStates() {
 	if len(k.RescuedState) > 0 {
 		return
 	}
-	k.offered = workspace.Stamp{} // time stamps are coarse: read the last state in any case
+	k.offered = workspace.Stamp{} // timestamps are coarse: always read the last state
 	k.offerStateUpTo(MaxState)
 	state, err := k.site.Space.Read(k.site.Space.InModule(workspace.ErroredName), MaxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		k.run.Warn("%s is there and cannot be read: %v", workspace.ErroredName, err)
+		k.run.Warn("%s exists but cannot be read: %v", workspace.ErroredName, err)
 	default:
 		k.Rescued(state, "tofu could write it nowhere but in "+workspace.ErroredName)
 	}
@@ -165,8 +163,7 @@ func (k *Keeper) Rescued(state []byte, why string) {
 	k.States.Offer(k.RescuedState)
 }
 
-// withNextSerial increases the serial if tofu did not: two states with one serial are a conflict. It
-// leaves encrypted states alone.
+// withNextSerial increments an unencrypted state's serial if tofu did not: equal serials conflict.
 func (k *Keeper) withNextSerial(state []byte) []byte {
 	k.run.Lock()
 	last := k.run.Journal.Serial

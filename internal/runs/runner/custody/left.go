@@ -21,8 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// KeepLeftState moves states out of the working directory that are there before a run begins. A run takes its state
-// with it when it ends: one that is left is of a run whose end nobody saw, and may be the only one that has its changes.
+// KeepLeftState moves states out of the working directory before a run. A run removes its own, so
+// these are of interrupted runs and may be the only ones with their changes.
 func (k *Keeper) KeepLeftState(context.Context) error {
 	w := k.site.Space
 	if w.Own {
@@ -35,7 +35,7 @@ func (k *Keeper) KeepLeftState(context.Context) error {
 			continue
 		}
 		if err != nil {
-			k.run.Warn("%s was left by an earlier run, cannot be read, and is removed: %v", name, err)
+			k.run.Warn("%s of an earlier run cannot be read and is removed: %v", name, err)
 			continue
 		}
 		dir := k.run.OrphanDir(k.run.ID + "-left")
@@ -43,29 +43,29 @@ func (k *Keeper) KeepLeftState(context.Context) error {
 		if err := errors.Join(spool.KeepFile(kept, state), spool.KeepFile(filepath.Join(dir, spool.SpecFile), execution.Encode(run.Spec{Stack: k.run.Spec.Stack, Workspace: k.run.Spec.Workspace}))); err != nil {
 			return fault.New(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
 		}
-		k.run.Warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
+		k.run.Warn("An earlier run left a state in the working directory. It is stored, unencrypted, in %s: compare it with `yuba state pull`", kept)
 		k.run.Opts.Log.Warn("kept a state that was left in a working directory", "stack", k.run.Spec.Stack.String(), "file", kept)
 	}
 	return nil
 }
 
-// leftStates are the states of the stack that are kept, the newest of each run. The directory is the only record of them:
-// whatever dies in between, a state that was moved there is found.
+// leftStates returns the kept states of the stack, the newest of each run. The directory is their
+// only record, so a crash loses none.
 func (k *Keeper) leftStates() ([]spool.Left, error) {
 	entries, err := os.ReadDir(k.run.OrphanDir(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for states that earlier runs have left: %w", err)
+		return nil, fmt.Errorf("find states that earlier runs left: %w", err)
 	}
 	var left []spool.Left
 	for _, entry := range entries {
-		if !entry.IsDir() { // a person's
+		if !entry.IsDir() {
 			continue
 		}
 		dir := spool.Dir{Root: k.run.OrphanDir(entry.Name())}
 		var spec run.Spec
 		_, known, err := dir.ReadSpec(&spec)
-		if err != nil { // it may be another stack's, and must not stop everybody's applies
-			k.run.Warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", dir.Root, err)
+		if err != nil { // it may belong to another stack, and must not stop all applies
+			k.run.Warn("Cannot find the stack of the states in %s: %v. Check the directory, then delete it", dir.Root, err)
 		}
 		if known && spec.Stack == k.run.Spec.Stack && spec.Workspace == k.run.Spec.Workspace {
 			left = append(left, statesIn(dir)...)
@@ -74,7 +74,7 @@ func (k *Keeper) leftStates() ([]spool.Left, error) {
 	return left, nil
 }
 
-// statesIn are the states that are kept in a directory: those of a working directory, and the newest of a spool.
+// statesIn returns the states kept in a directory: from a working directory, or a spool's newest.
 func statesIn(dir spool.Dir) (left []spool.Left) {
 	for _, name := range []string{workspace.StateName, workspace.ErroredName} {
 		if state, err := os.ReadFile(dir.Path(name)); err == nil {
@@ -89,8 +89,8 @@ func statesIn(dir spool.Dir) (left []spool.Left) {
 	return left
 }
 
-// HeedLeftState lets nothing be applied while a state is kept that follows the one given, empty for none: it has changes
-// that the given one lacks, and they would be made a second time. A person says which of them counts.
+// HeedLeftState refuses an apply while a kept state follows the given one (empty for none): it
+// would repeat the kept changes. A person decides which counts.
 func (k *Keeper) HeedLeftState(given []byte) error {
 	switch k.run.Spec.Operation {
 	case run.OperationPlan, run.OperationState, run.OperationShell:
@@ -108,7 +108,7 @@ func (k *Keeper) HeedLeftState(given []byte) error {
 		if left.Lineage != now.Lineage && len(given) > 0 || left.Serial <= now.Serial {
 			continue
 		}
-		return fault.New(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
+		return fault.New(run.FailureState, "apply: an earlier run left a newer state than the stack's own in %s (serial %d, not %d): its resources would be created again. "+
 			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, k.run.Spec.Stack.Name)
 	}
 	return nil

@@ -35,7 +35,7 @@ type Equipment struct {
 	Modules *modules.Store
 	// Places has an element for each run that works.
 	Places chan struct{}
-	// Walls confine programs on this machine. Users are the user ids that programs get.
+	// Walls confine programs on this machine. Users are the programs' user ids.
 	Walls confinement.Walls
 	Users *confinement.Users
 	// Meter measures the resource usage of runs.
@@ -55,7 +55,7 @@ func (q *Equipment) Disks() []string {
 // SpoolDir is the spool directory of a run.
 func (q *Equipment) SpoolDir(id string) string { return filepath.Join(q.Opts.Dir, "runs", id) }
 
-// OrphanDir is where states are kept that the server did not take.
+// OrphanDir has states that the server did not accept.
 func (q *Equipment) OrphanDir(id string) string { return filepath.Join(q.Opts.Dir, "orphans", id) }
 
 // collectInterval is how often the runner removes unused providers and modules.
@@ -73,7 +73,7 @@ func (q *Equipment) OpenStores() (err error) {
 	return err
 }
 
-// TidyStores removes the downloads that an earlier runner abandoned, and regularly what no stack uses.
+// TidyStores removes abandoned downloads at once, and unused ones regularly.
 func (q *Equipment) TidyStores(ctx context.Context) {
 	if q.Store == nil {
 		return

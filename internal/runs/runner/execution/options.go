@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 )
 
-// Options say where a runner works and with what.
+// Options configure a runner.
 type Options struct {
 	// Dir is the runner's own directory: its lock, the server's address, the spool.
 	Dir string
@@ -23,10 +23,10 @@ type Options struct {
 	WorkRoot string
 	// ProviderMirror is a filesystem mirror of providers that tofu asks first; it need not exist.
 	ProviderMirror string
-	// ProviderStore is where downloaded providers are kept for all stacks; empty for none.
+	// ProviderStore keeps downloaded providers for all stacks; empty for none.
 	ProviderStore string
-	// ProviderUnused is how long a provider is kept there that no stack uses, ProviderBytes how large the store may be
-	// before such providers go earlier; 0 means what package providers says.
+	// ProviderUnused is how long unused providers are kept, ProviderBytes the store's size beyond
+	// which they go earlier; 0 for the defaults of package providers.
 	ProviderUnused time.Duration
 	ProviderBytes  int64
 	// Tofu is the program to run, Sandbox the yuba-sandbox that confines it.
@@ -34,21 +34,21 @@ type Options struct {
 	Sandbox string
 	// Tools is a directory with other versions of the tool, side by side; it need not exist.
 	Tools string
-	// Capacity is how many runs are executed at once; 0 means 2.
+	// Capacity is how many runs execute at once; 0 means 2.
 	Capacity int
-	// RequireConfinement refuses to work where a wall around programs is missing.
+	// RequireConfinement refuses to run where confinement is incomplete.
 	RequireConfinement bool
 	Log                *slog.Logger
 	Version            string
-	// Build is the server's mark of what it started: it is named with every poll.
+	// Build identifies the server's build; every poll reports it.
 	Build string
 
-	// ServerGone is how long an idle runner waits for a server that does not answer before it exits; 0 means 60 s.
+	// ServerGone is how long an idle runner waits for an unreachable server; 0 means 60 s.
 	ServerGone time.Duration
-	// MinFree is how many bytes must be free in Dir and WorkRoot before an apply begins; 0 means 64 MiB.
+	// MinFree is the free space in bytes that an apply needs in Dir and WorkRoot; 0 means 64 MiB.
 	MinFree int64
-	// Reserve is how many bytes of the disks of Dir and WorkRoot runs leave to the server. Below that no run begins, and a run
-	// that filled the disk is ended. 0 means 2 % of the disk, at most 1 GiB; below 0 there is none.
+	// Reserve is the disk space in bytes that runs leave to the server: below it no run begins, and
+	// a run that fills the disk ends. 0 means 2 %, at most 1 GiB; negative means none.
 	Reserve int64
 }
 
@@ -63,13 +63,13 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
 	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
-	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to work where a wall around programs is missing")
+	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start where confinement is incomplete")
 	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
 	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
 }
 
 // errMissing says that the runner was started manually, without a required flag.
-var errMissing = errors.New("it is missing; \"yuba up\" starts the runner by itself")
+var errMissing = errors.New("it is missing; \"yuba up\" starts the runner automatically")
 
 // WithDefaults checks the options, and completes them.
 func (o Options) WithDefaults() (Options, error) {

@@ -31,7 +31,7 @@ type Run struct {
 	ID    string
 	Token string
 	Spec  run.Spec
-	// Given is the spec that came with the assignment; nil from an older server, which waits for a request.
+	// Given is the spec that came with the assignment; nil from an older server.
 	Given  *run.Spec
 	Mask   *mask.Masker
 	Log    *spool.Log
@@ -101,7 +101,7 @@ func (t *Run) Fetch(ctx context.Context, what, name string, limit int64) (string
 // rewindable is a file that is truncated when its transfer is retried.
 type rewindable struct{ *os.File }
 
-// Reset drops what was written.
+// Reset truncates the file.
 func (r rewindable) Reset() {
 	_ = r.Truncate(0) // the digest reveals wrong content
 	_, _ = r.Seek(0, 0)
@@ -119,7 +119,7 @@ func (t *Run) Part() *run.Part {
 	return nil
 }
 
-// TreeDigest identifies the content of the tree. A commit that does not touch the run's part does not change it.
+// TreeDigest identifies the tree's content. Commits outside the run's part do not change it.
 func (t *Run) TreeDigest() string {
 	if p := t.Part(); p != nil {
 		return "part:" + p.Digest
@@ -148,13 +148,13 @@ func (t *Run) InterruptedStep() run.Step {
 // CheckNetwork fails if the run must not have a network, and the machine cannot take it away.
 func (t *Run) CheckNetwork() error {
 	if t.Spec.Limits.Network == run.NoNetwork && !t.Walls.Alone() {
-		return fault.New(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
+		return fault.New(run.FailureConfiguration, "start a program without a network: this machine does not support namespaces. Start Yuba without --run-network none, or where `yuba version` lists namespaces")
 	}
 	return nil
 }
 
-// EndLeft returns a function that ends processes that a program left running, and returns their
-// number; nil if the program had its own namespaces, whose processes the kernel ends.
+// EndLeft returns a function that ends processes a program left and returns their number; nil if
+// the kernel ends them with its namespaces.
 func (t *Run) EndLeft() func() int {
 	if t.Walls.Alone() {
 		return nil
@@ -165,7 +165,7 @@ func (t *Run) EndLeft() func() int {
 			t.Log.Note("The program left %d processes running, which were ended", ended)
 		}
 		if err != nil {
-			t.Warn("what the program left running still runs: %v", err)
+			t.Warn("processes that the program left are still running: %v", err)
 		}
 		return ended
 	}

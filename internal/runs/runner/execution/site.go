@@ -79,7 +79,7 @@ func (s *Site) CheckedVarFiles() ([]string, error) {
 	return args, nil
 }
 
-// MayEncrypt reports whether the stack may encrypt its state, by the environment or by a block in the root module.
+// MayEncrypt reports whether environment or root module may encrypt the state.
 func (s *Site) MayEncrypt() bool {
 	for _, e := range s.run.Spec.Env {
 		if e.Name == "TF_ENCRYPTION" {

@@ -81,7 +81,7 @@ func (t *Run) report(name run.Step, started time.Time, before int) {
 	t.Result.Steps = append(t.Result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
 }
 
-// Fail records a failure in the result. A run that a user stopped counts as failed, so it is not retried.
+// Fail records a failure. A run that a user stopped counts as failed, so it is not retried.
 func (t *Run) Fail(f *fault.Failure) {
 	if f.Outcome == run.OutcomeCanceled && t.Stop.ByPerson() {
 		f.Outcome, f.Class = run.OutcomeFailed, run.FailureCanceled
@@ -121,7 +121,7 @@ func cutText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// Complete fills in the parts of the result that are known only at the end.
+// Complete fills in what is known only at the end.
 func (t *Run) Complete() {
 	t.Lock()
 	defer t.Unlock()

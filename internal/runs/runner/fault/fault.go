@@ -13,28 +13,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// Failure says what went wrong.
+// Failure is an error that ends a run.
 type Failure struct {
 	Step    run.Step
 	Outcome run.Outcome // empty: failed
 	Class   run.Failure
 	Err     error
-	// Said is what the tool gave as the reason.
+	// Said has the tool's diagnostics.
 	Said diagnostic.List
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// InLog says whether the log has it already, because the tool said exactly that.
+// InLog reports whether the log has exactly this error already, from the tool.
 func (f *Failure) InLog() bool { return len(f.Said) > 0 && f.Err.Error() == f.Said.Error() }
 
-// New is a failure of a class, which may be empty.
+// New makes a failure of a class, which may be empty.
 func New(class run.Failure, format string, args ...any) error {
 	return &Failure{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
-// OfTool is the failure in err that has no outcome of its own, such as one that a tool reported; nil for any other error.
+// OfTool returns a failure without an outcome, such as one that a tool reported; else nil.
 func OfTool(err error) *Failure {
 	var f *Failure
 	if !errors.As(err, &f) || f.Outcome != "" {
@@ -43,12 +43,12 @@ func OfTool(err error) *Failure {
 	return f
 }
 
-// DiskFull says whether err means that a disk is full.
+// DiskFull reports whether err means a full disk.
 func DiskFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// DiskClass is the class of a failure to write: that of a full disk, or none.
+// DiskClass is the class of a failure to write: a full disk, or none.
 func DiskClass(err error) run.Failure {
 	if DiskFull(err) {
 		return run.FailureDisk

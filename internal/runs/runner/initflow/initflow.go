@@ -3,7 +3,7 @@
 
 package initflow
 
-// Stage is what init is doing.
+// Stage is a stage of init.
 type Stage string
 
 // The stages; see the package's documentation.
@@ -26,64 +26,64 @@ const (
 // State is all that the next decision depends on.
 type State struct {
 	Stage Stage
-	// Shareable is true while what init leaves may be kept for other stacks, Replayed once a kept init is in place.
+	// Shareable is true while init may be kept for others, Replayed once a kept init is in place.
 	Shareable, Replayed bool
-	// The backend's record, the modules and the providers of the stores were given up for a retry.
+	// These were given up for a retry.
 	BackendGiven, ModulesGiven, ProvidersGiven bool
 }
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events.
+// Kinds of events.
 const (
-	// Looked begins the machine: the working directory was compared with the record of the last init.
+	// Looked comes first: the working directory was compared with the last init.
 	Looked Kind = "looked"
-	// Done says that the action succeeded, Gone that what it needed is not there.
+	// Done: the action succeeded. Gone: something that it needed is missing.
 	Done Kind = "done"
 	Gone Kind = "gone"
-	// ToolFailed says that the program failed by itself; its diagnostics are in About.
+	// ToolFailed: the program itself failed; About has the subjects of its diagnostics.
 	ToolFailed Kind = "the program failed"
-	// Broke says that the action failed in any other way.
+	// Broke: the action failed in any other way.
 	Broke Kind = "broke"
-	// PlanFailed says that the first plan after a replay failed in a way that init might have prevented.
+	// PlanFailed: the first plan after a replay failed, and init might prevent that.
 	PlanFailed Kind = "the plan failed"
-	// StateNeeds says that resources in the state need providers that the program does not.
+	// StateNeeds: resources in the state need providers that the program does not.
 	StateNeeds Kind = "the state needs providers"
 )
 
-// Event is what happened, with the facts that the next decision needs.
+// Event is an event with the facts for the next decision.
 type Event struct {
 	Kind Kind
-	// Unchanged, with Looked: everything that init reads is as it was when init last succeeded here. Unproven: that init
-	// was a replay, and no plan has shown yet that nothing is missing.
+	// Unchanged, with Looked: init's inputs have not changed since its last success. Unproven: that
+	// was a replay that no plan has proven complete.
 	Unchanged, Unproven bool
-	// SameModules, with Done of Prepare: the run is to plan only if modules have moved, and none has.
+	// SameModules, with Done of Prepare: only moved modules require a plan, and none moved.
 	SameModules bool
-	// Shareable, with Done of Prepare: all that init depends on is known, so that a kept init may stand in for it.
+	// Shareable, with Done of Prepare: init's inputs are all known, so a kept one can replace it.
 	Shareable bool
-	// Unpacked, with Gone of Replay: this run unpacked the source, so that an empty directory can be had.
+	// Unpacked, with Gone of Replay: the run unpacked the source, so an empty directory exists.
 	Unpacked bool
-	// Select, with Done of a run: the workspace has to be selected in the backend.
+	// Select, with Done of a run: a workspace must be selected in the backend.
 	Select bool
-	// About, with ToolFailed: what the diagnostics are about.
+	// About, with ToolFailed: the subjects of the diagnostics.
 	About About
-	// StoreModules and StoreProviders, with ToolFailed: init used modules or providers of the stores, and may succeed
-	// without them.
+	// StoreModules and StoreProviders, with ToolFailed: init used the stores and may succeed
+	// without.
 	StoreModules, StoreProviders bool
 }
 
-// About says what the diagnostics of a failed init are about. A failure may be about several things.
+// About has the subjects of a failed init's diagnostics, possibly several.
 type About struct{ Backend, Modules, Providers bool }
 
-// Action is what the runner does next.
+// Action is the runner's next action.
 type Action string
 
-// The actions.
+// Actions.
 const (
-	// Hold checks that the products of the last init are complete, and keeps its providers from being collected.
+	// Hold checks that the last init's products are complete, and protects its providers.
 	Hold Action = "hold"
-	// Reuse goes on with them.
+	// Reuse continues with them.
 	Reuse Action = "reuse"
 	// Prepare puts lock file, modules and providers in place.
 	Prepare Action = "prepare"
@@ -100,13 +100,13 @@ const (
 	WithdrawProviders Action = "withdraw the store's providers and run"
 	// Select selects the workspace.
 	Select Action = "select the workspace"
-	// Record writes down what init was for and reports the lock file.
+	// Record records the inputs of init and reports the lock file.
 	Record Action = "record"
-	// Keep keeps what init left for other stacks.
+	// Keep keeps the init for other stacks.
 	Keep Action = "keep"
-	// Undo removes what was replayed, forgets it, and prepares for a run.
+	// Undo removes a replay, and prepares for a run.
 	Undo Action = "undo the replay"
-	// RunWithState runs init with the state in its sight.
+	// RunWithState runs init with the state in place.
 	RunWithState Action = "run with the state in sight"
 	// Finish ends init.
 	Finish Action = "finish"
@@ -154,7 +154,7 @@ func Next(s State, e Event) (State, Action) {
 		}
 		return s.at(Recording), Record
 	}
-	return s.at(Failed), Fail // Ended and Failed: nothing follows
+	return s.at(Failed), Fail // nothing follows Ended and Failed
 }
 
 func (s State) at(stage Stage) State {
@@ -183,7 +183,7 @@ func (s State) replayed(e Event) (State, Action) {
 	return s.at(Running), Run
 }
 
-// ran follows a run of init. Providers are given up last, because init then installs in the stack's own way.
+// ran follows a run of init. Providers are given up last: init then uses the stack's own method.
 func (s State) ran(e Event) (State, Action) {
 	switch {
 	case e.Kind == Done && s.Stage == Running && e.Select:
@@ -205,7 +205,7 @@ func (s State) ran(e Event) (State, Action) {
 	return s.at(Failed), Fail
 }
 
-// again follows what was found out after init.
+// again follows an event after init.
 func (s State) again(e Event) (State, Action) {
 	switch e.Kind {
 	case PlanFailed:

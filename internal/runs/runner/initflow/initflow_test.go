@@ -89,7 +89,7 @@ func TestAFailureOfAnActionEndsInit(t *testing.T) {
 	}
 }
 
-// Whatever happens, init ends, and the program runs at most six times before it does.
+// Init always ends, and runs the program at most six times.
 func TestInitEnds(t *testing.T) {
 	var events []Event
 	for bits := range 64 {

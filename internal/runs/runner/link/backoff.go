@@ -13,11 +13,11 @@ import (
 const (
 	FirstDelay = 50 * time.Millisecond
 	lastDelay  = 2 * time.Second
-	// stuckDelay is how long the next attempt waits at most while only a person can help: each sends the whole state.
+	// stuckDelay limits the wait while only a person can help: each attempt sends the whole state.
 	stuckDelay = 20 * time.Second
 )
 
-// Backoff waits longer each time, with jitter so that runners do not meet a restarted server all at once.
+// Backoff grows its waits, with jitter: runners must not reach a restarted server all at once.
 type Backoff struct {
 	delay time.Duration
 	stuck bool
@@ -32,7 +32,7 @@ func (b *Backoff) next() time.Duration {
 	return b.delay/2 + rand.N(b.delay/2+1)
 }
 
-// Wait returns false when ctx ended first.
+// Wait returns false if ctx ended first.
 func (b *Backoff) Wait(ctx context.Context) bool {
 	timer := time.NewTimer(b.next())
 	defer timer.Stop()
@@ -44,7 +44,7 @@ func (b *Backoff) Wait(ctx context.Context) bool {
 	}
 }
 
-// Persist tries until the server takes it or refuses it for good, or ctx ends.
+// Persist tries until the server accepts or finally refuses, or ctx ends.
 func (s *Server) Persist(ctx context.Context, r Request) (int, error) {
 	var pause Backoff
 	for {
@@ -57,7 +57,7 @@ func (s *Server) Persist(ctx context.Context, r Request) (int, error) {
 			return status, err
 		}
 		if truncater, ok := r.Stream.(interface{ Reset() }); ok {
-			truncater.Reset() // what came before the failure comes again
+			truncater.Reset() // data from before the failure is sent again
 		}
 		if !pause.Wait(ctx) {
 			return 0, err

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Refusal is an answer that trying again will not change.
+// Refusal is an answer that retries will not change.
 type Refusal struct {
 	status  int
 	Problem run.Problem
@@ -44,8 +44,8 @@ func Refused(err error) int {
 	return 0
 }
 
-// Server is the way to the server: the address and credential of the connection file, read again whenever the server
-// cannot be reached, because a restarted server has new ones.
+// Server connects to the server of the connection file, which is read again when it is unreachable:
+// a restarted server has a new address.
 type Server struct {
 	file    string
 	version string
@@ -57,7 +57,7 @@ type Server struct {
 	lastOK   time.Time
 }
 
-// New is the way to the server that the connection file in a directory names. Version is the runner's.
+// New makes the connection from the file in a directory. Version is the runner's.
 func New(dir, version string) *Server {
 	return &Server{file: filepath.Join(dir, run.ConnectionFile), version: version, lastOK: time.Now()}
 }
@@ -91,7 +91,7 @@ func (s *Server) load() error {
 	s.modified, s.conn = info.ModTime(), conn
 	s.client = &http.Client{Transport: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		// A poll that is given up takes its connection with it. The next one resumes the session, which is cheaper.
+		// A cancelled poll closes its connection. Resuming the session is cheaper.
 		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13, ClientSessionCache: tls.NewLRUClientSessionCache(4)},
 		TLSHandshakeTimeout:   5 * time.Second,
 		ResponseHeaderTimeout: run.PollWait + 20*time.Second,
@@ -101,9 +101,9 @@ func (s *Server) load() error {
 	return nil
 }
 
-// Home is what the server calls the place where this runner works; empty when the server cannot be found.
+// Home is the server's name for the runner's home; empty if the server is not found.
 func (s *Server) Home() string {
-	if s.load() != nil { // asking for work fails, too, and says why
+	if s.load() != nil { // polling fails, too, and says why
 		return ""
 	}
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (s *Server) Home() string {
 	return s.conn.Home
 }
 
-// Silence is for how long the server has not answered.
+// Silence is how long the server has not answered.
 func (s *Server) Silence() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,19 +124,18 @@ type Request struct {
 	Token        string // empty: the runner's credential
 	Header       map[string]string
 	Body         []byte
-	// Stream, when set, receives the answer's body; otherwise into receives it as JSON unless nil.
+	// Stream receives the answer's body; if nil, into receives it as JSON.
 	Stream io.Writer
 	Limit  int64
 	Into   any
-	// Stuck, when set, hears after each attempt whether only a person can help.
+	// Stuck is called after each attempt with true if only a person can help.
 	Stuck func(bool)
 }
 
-// ErrStuck is in an error that is tried again although it lasts until a person does something.
-var ErrStuck = errors.New("this lasts until somebody helps")
+// ErrStuck means that retries fail until a person acts.
+var ErrStuck = errors.New("retries fail until a person intervenes")
 
-// Do carries out one attempt and returns the status. An answer the protocol calls final comes back as *refusal; any
-// other error is to be tried again.
+// Do makes one attempt and returns the status. Final answers are a *Refusal; retry other errors.
 func (s *Server) Do(ctx context.Context, r Request) (int, error) {
 	if err := s.load(); err != nil {
 		return 0, err
@@ -173,12 +172,12 @@ func (r Request) read(response *http.Response) error {
 	if response.StatusCode/100 != 2 {
 		var problem run.Problem
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-		_ = json.Unmarshal(text, &problem) // a body that is no Problem leaves it empty
+		_ = json.Unmarshal(text, &problem) // not a Problem: it stays empty
 		switch response.StatusCode {
 		case http.StatusConflict, http.StatusGone, http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
 			return &Refusal{response.StatusCode, problem}
 		case http.StatusNotFound:
-			if problem.Message != "" { // else it is not the protocol that answers: a server that is still starting
+			if problem.Message != "" { // otherwise it is not the protocol, but a server that is starting
 				return &Refusal{response.StatusCode, problem}
 			}
 		}
@@ -197,13 +196,13 @@ func (r Request) read(response *http.Response) error {
 		}
 		if n > r.Limit {
 			return &Refusal{http.StatusRequestEntityTooLarge, run.Problem{
-				Message: fmt.Sprintf("what it sent is over the limit of %d bytes", r.Limit), Class: run.FailureLimit}}
+				Message: fmt.Sprintf("the response exceeds the limit of %d bytes", r.Limit), Class: run.FailureLimit}}
 		}
 	case r.Into != nil:
 		if err := json.NewDecoder(response.Body).Decode(r.Into); err != nil {
 			return fmt.Errorf("%s %s: read the answer: %w", r.Method, r.Path, err)
 		}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10)) // lets the connection be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10)) // lets the connection be reused
 	return nil
 }

@@ -19,21 +19,19 @@ const (
 	diskShare    = 40
 )
 
-// maxDescriptors is how many open files of a run are looked at, so that nobody's disk waits long to be measured. Honest runs have
-// some hundred.
+// maxDescriptors limits a run's open files that are examined; normal runs have some hundred.
 const maxDescriptors = 100_000
 
-// DiskUse is what a run takes of disks.
+// DiskUse is a run's disk use.
 type DiskUse struct {
 	Bytes, files int64
-	// deep says that directories are deeper in each other than is measured.
+	// deep is true if directories are nested deeper than measured.
 	deep bool
-	// opened says that more files are open than are looked at.
+	// opened is true if more files are open than examined.
 	opened bool
 }
 
-// measureDisks measures the directories that are due. No run can take longer than its number of files, and of open ones,
-// allows.
+// measureDisks measures the directories that are due. The number of files limits the time per run.
 func (m *Meter) measureDisks(all []*account) {
 	for _, a := range all {
 		now := time.Now()
@@ -54,8 +52,8 @@ func (m *Meter) measureDisks(all []*account) {
 	}
 }
 
-// Use is what the run has in these directories, as the disk counts it, and in memory for want of a disk. What is over a limit
-// is not measured to its end. A directory that the program has locked is opened.
+// Use measures the run's directories on disk, and states in memory. Measuring ends above a limit.
+// Directories that the program locked are opened.
 func (s *Subject) Use(dirs []string) (use DiskUse) {
 	use.Bytes = s.held()
 	for _, dir := range dirs {
@@ -74,8 +72,8 @@ func (s *Subject) Use(dirs []string) (use DiskUse) {
 	return use
 }
 
-// OverDisk says why the run has to end when its directories hold more than they may; empty when they do not. The kernel ends writing before it is measured when
-// a file has twice as much.
+// OverDisk says why the run must end if its directories are too large. The kernel already limits
+// single files to twice the limit.
 func (s *Subject) OverDisk(dirs []string) string {
 	use := s.Use(dirs)
 	most := s.limits.Run

@@ -10,20 +10,18 @@ import (
 	"strings"
 )
 
-// tofu and its providers are Go programs that live for a moment. By themselves they collect their garbage as if they
-// were to run for days, on as many cores as there are, which is a third of what a small plan costs. economy tells them
-// otherwise: to let garbage gather where the machine has the memory, and to share the cores with the other runs at
-// work. A run alone has them all. A program that has much in use lets less gather, before the machine has to end it. A
-// stack's own environment overrides each of these.
+// tofu and its providers are short-lived Go programs. Go's defaults suit long-running ones: garbage
+// collection takes a third of a small plan's CPU. economy lets garbage grow while memory is ample
+// and shares the cores between active runs. A stack's environment overrides it.
 
 const (
-	// memoryAtEase is what each run can have, with its providers, when garbage may grow to four times what is in use.
+	// memoryAtEase is the memory per run that lets garbage grow to four times the live heap.
 	memoryAtEase = 4 << 30
-	// memoryEnough is the same for twice of it.
+	// memoryEnough lets it grow to twice the live heap.
 	memoryEnough = 2 << 30
 )
 
-// economy is that part of the environment, for one of so many runs at work out of so many that there may be.
+// economy returns these variables, for one of working runs, with at most capacity at once.
 func economy(working, capacity, cores int, memory uint64) map[string]string {
 	env := map[string]string{"GOMAXPROCS": strconv.Itoa(max(1, cores/max(1, working)))}
 	each := memory / uint64(max(1, capacity)) //nolint:gosec // above zero
@@ -39,7 +37,7 @@ func economy(working, capacity, cores int, memory uint64) map[string]string {
 	return env
 }
 
-// Economic adds economy to an environment, but for names that the environment has itself.
+// Economic adds economy to an environment, except for variables that it already has.
 func Economic(env []string, working, capacity int) []string {
 	for name, value := range economy(working, capacity, runtime.NumCPU(), machineMemory()) {
 		named := func(e string) bool { return strings.HasPrefix(e, name+"=") }

@@ -11,22 +11,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// load is what a run takes, and may take.
+// load is a run's use and limits.
 type load struct {
 	namespace string
 	limits    run.Limits
 	taken     run.Resources
-	// grown is what it has added to the disk; deep says that its directories are too deep to be measured.
+	// grown is the disk use added; deep is true if directories are nested deeper than measured.
 	grown DiskUse
 	deep  bool
-	// opened says that it has more files open than are looked at: some may hold more of the disk than is known.
+	// opened is true if more files are open than examined, so more disk may be in use.
 	opened bool
-	// condemned says that it is being ended already: what it takes is nobody's fault any more.
+	// condemned is true if the run is already ending: its use no longer counts.
 	condemned bool
 }
 
-// sentence says which run is ended, and why: for what it takes of a resource, of which it may take so much. It is for its disk
-// when what it wrote has to go, too.
+// sentence says which run ends and why. For disk, its files must be removed, too.
 type sentence struct {
 	at     int
 	reason string
@@ -35,16 +34,16 @@ type sentence struct {
 	disk   bool
 }
 
-// resource is something that runs take.
+// resource is something that runs use.
 type resource struct {
 	of   func(run.Resources) int64
 	text func(n int64) string
 	name string
-	// disk says that it is on disks, where it stays after the run.
+	// disk is true for disk space, which stays in use after the run.
 	disk bool
 }
 
-// The names of resources, as in flags.
+// Names of resources, as in flags.
 const (
 	memoryName    = "memory"
 	processesName = "processes"
@@ -58,19 +57,19 @@ var (
 	resources   = []resource{ofMemory, ofProcesses, ofDisk, ofFiles}
 )
 
-// over says what is wrong with a run that takes more than a run may.
+// over describes a run that exceeds its own limit.
 func (r resource) over(taken, most int64) string {
-	return fmt.Sprintf("it has %s; a run may have %s (--run-%s)", r.text(taken), r.text(most), r.name)
+	return fmt.Sprintf("it uses %s; the limit is %s (--run-%s)", r.text(taken), r.text(most), r.name)
 }
 
-// FileCount writes a number of files.
+// FileCount formats a number of files.
 func FileCount(n int64) string { return fmt.Sprintf("%d files", n) }
 
-// MiB writes a number of bytes.
+// MiB formats a number of bytes.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// judge says which runs have to end. A run that takes more than a run may is always among them. When runs together take more
-// than they may, the one that takes the most of it is, and the others go on.
+// judge decides which runs end: all that exceed their own limits, then the heaviest of those that
+// exceed a shared limit.
 func judge(loads []load, m Machine) []sentence {
 	c := court{loads: slices.Clone(loads)}
 	c.eachAlone()
@@ -88,7 +87,7 @@ func judge(loads []load, m Machine) []sentence {
 
 const theRest = ", because the rest is the server's"
 
-// court is a judgement in the making.
+// court is a judgement in progress.
 type court struct {
 	loads     []load
 	sentences []sentence
@@ -99,7 +98,7 @@ func (c *court) end(at int, r resource, most int64, format string, args ...any) 
 	c.sentences = append(c.sentences, sentence{at: at, reason: fmt.Sprintf(format, args...), of: r, most: most, disk: r.disk})
 }
 
-// eachAlone finds the runs that take more than any run may.
+// eachAlone finds the runs that exceed their own limits.
 func (c *court) eachAlone() {
 	for _, r := range resources {
 		for i, l := range c.loads {
@@ -118,7 +117,7 @@ func (c *court) eachAlone() {
 	}
 }
 
-// together ends the heaviest of the runs that share something, until the others fit.
+// together ends the heaviest runs that share a resource until the others fit.
 func (c *court) together(r resource, share func(load) (most int64, counts bool), who, why string) {
 	for {
 		var sum, most int64
@@ -140,8 +139,8 @@ func (c *court) together(r resource, share func(load) (most int64, counts bool),
 	}
 }
 
-// fullDisk ends the run that has added the most to a disk with too little left. While one is being ended, nobody else is: what
-// it wrote goes with it.
+// fullDisk ends the run that added most to a full disk. While one is ending, it ends no other: that
+// run's files go, too.
 func (c *court) fullDisk(r resource, left Room, grown func(load) int64, text func(int64) string, least int64) {
 	at := -1
 	for i, l := range c.loads {
@@ -153,20 +152,20 @@ func (c *court) fullDisk(r resource, left Room, grown func(load) int64, text fun
 		}
 	}
 	if at >= 0 && explains(grown(c.loads[at]), left.Lacking(), least) {
-		c.end(at, r, r.of(c.loads[at].taken), "only %s are free in %s, and this run has added the most to it, %s; %s are kept for the server",
+		c.end(at, r, r.of(c.loads[at].taken), "only %s are free in %s, and this run has added the most to it, %s; %s are reserved for the server",
 			text(left.Free), left.Dir, text(grown(c.loads[at])), text(left.Reserve))
 	}
 }
 
-// notable is the growth below which no run is ended for a full disk, notableFiles the same for files: ending it would free
-// next to nothing.
+// notable is the growth below which no run ends for a full disk, notableFiles the same for files:
+// it would free too little.
 const (
 	notable      = 16 << 20
 	notableFiles = 10_000
 )
 
-// explains says whether ending a run that has grown so much helps a disk that lacks so much. Where logs or other programs have
-// filled the disk, ending honest runs in the middle of their applies would make nothing better.
+// explains reports whether ending a run that has grown so much helps. If logs or other programs
+// filled the disk, ending runs during their applies would not.
 func explains(grown, lacking, least int64) bool {
 	return lacking > 0 && grown >= least && grown >= lacking/4
 }

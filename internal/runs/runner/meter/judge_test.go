@@ -36,11 +36,11 @@ func TestWhoTakesTooMuchIsEnded(t *testing.T) {
 	}{
 		"nobody":                           {nil, plenty, nil},
 		"all is well":                      {[]load{of("a", 50, 2, 5), of("b", 100, 4, 10)}, plenty, nil},
-		"memory of one":                    {[]load{of("a", 1, 5, 1), of("b", 1, 1, 1)}, plenty, []string{"0: it has 5120 MiB in memory; a run may have 4096 MiB in memory (--run-memory)"}},
-		"processes of one":                 {[]load{of("a", 1, 1, 1), of("b", 101, 1, 1)}, plenty, []string{"1: it has 101 processes and threads; a run may have 100 processes and threads (--run-processes)"}},
-		"disk of one":                      {[]load{of("a", 1, 1, 11)}, plenty, []string{"0 disk: it has 11264 MiB in its directories; a run may have 10240 MiB in its directories (--run-disk)"}},
-		"two that take too much each":      {[]load{of("a", 101, 1, 1), of("b", 1, 5, 1)}, plenty, []string{"1: it has 5120 MiB in memory; a run may have 4096 MiB in memory (--run-memory)", "0: it has 101 processes and threads; a run may have 100 processes and threads (--run-processes)"}},
-		"one is ended for one thing alone": {[]load{of("a", 101, 5, 11)}, plenty, []string{"0: it has 5120 MiB in memory; a run may have 4096 MiB in memory (--run-memory)"}},
+		"memory of one":                    {[]load{of("a", 1, 5, 1), of("b", 1, 1, 1)}, plenty, []string{"0: it uses 5120 MiB in memory; the limit is 4096 MiB in memory (--run-memory)"}},
+		"processes of one":                 {[]load{of("a", 1, 1, 1), of("b", 101, 1, 1)}, plenty, []string{"1: it uses 101 processes and threads; the limit is 100 processes and threads (--run-processes)"}},
+		"disk of one":                      {[]load{of("a", 1, 1, 11)}, plenty, []string{"0 disk: it uses 11264 MiB in its directories; the limit is 10240 MiB in its directories (--run-disk)"}},
+		"two that take too much each":      {[]load{of("a", 101, 1, 1), of("b", 1, 5, 1)}, plenty, []string{"1: it uses 5120 MiB in memory; the limit is 4096 MiB in memory (--run-memory)", "0: it uses 101 processes and threads; the limit is 100 processes and threads (--run-processes)"}},
+		"one is ended for one thing alone": {[]load{of("a", 101, 5, 11)}, plenty, []string{"0: it uses 5120 MiB in memory; the limit is 4096 MiB in memory (--run-memory)"}},
 		"a namespace together":             {[]load{of("a", 1, 3, 1), of("a", 1, 4, 1), of("b", 1, 4, 1)}, plenty, []string{"1: the runs of namespace a have 7168 MiB in memory together, this one the most; they may have 6144 MiB in memory (--namespace-memory)"}},
 		"as many of a namespace as it takes": {[]load{of("a", 1, 3, 1), of("a", 1, 4, 1), of("a", 1, 4, 1)}, plenty, []string{
 			"1: the runs of namespace a have 11264 MiB in memory together, this one the most; they may have 6144 MiB in memory (--namespace-memory)",
@@ -48,14 +48,14 @@ func TestWhoTakesTooMuchIsEnded(t *testing.T) {
 		"what is ended already counts no more": {[]load{ending(of("a", 500, 50, 90)), of("a", 1, 4, 1)}, plenty, nil},
 		"all together":                         {[]load{of("a", 1, 3, 1), of("b", 1, 4, 1)}, Machine{memory: 6 * gib}, []string{"1: all runs have 7168 MiB in memory together, this one the most; they may have 6144 MiB in memory, because the rest is the server's"}},
 		"all processes together":               {[]load{of("a", 80, 3, 1), of("b", 90, 4, 1)}, Machine{tasks: 150}, []string{"1: all runs have 170 processes and threads together, this one the most; they may have 150 processes and threads, because the rest is the server's"}},
-		"files of one":                         {[]load{of("a", 1, 1, 1), made(of("b", 1, 1, 1), 1001)}, plenty, []string{"1 disk: it has 1001 files in its directories; a run may have 1000 files in its directories (--run-files)"}},
+		"files of one":                         {[]load{of("a", 1, 1, 1), made(of("b", 1, 1, 1), 1001)}, plenty, []string{"1 disk: it uses 1001 files in its directories; the limit is 1000 files in its directories (--run-files)"}},
 		"directories that are too deep":        {[]load{deep(of("a", 1, 1, 1)), of("b", 1, 1, 1)}, plenty, []string{"0 disk: it has directories more than 128 deep in each other"}},
 		"open files that are too many":         {[]load{opened(of("a", 1, 1, 1)), of("b", 1, 1, 1)}, plenty, []string{"0 disk: its processes have more than 100000 open files together"}},
 		"no more files, by others":             {[]load{made(of("a", 1, 1, 1), 900)}, Machine{Files: Room{10, 50_000, "/work"}}, nil},
-		"no more files, by one":                {[]load{unlimited(made(of("a", 1, 1, 1), 20_000))}, Machine{Files: Room{10, 50_000, "/work"}}, []string{"0 disk: only 10 files are free in /work, and this run has added the most to it, 20000 files; 50000 files are kept for the server"}},
-		"a full disk":                          {[]load{of("a", 1, 1, 1), of("b", 1, 1, 2)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, []string{"1 disk: only 512 MiB are free in /work, and this run has added the most to it, 2048 MiB; 1024 MiB are kept for the server"}},
+		"no more files, by one":                {[]load{unlimited(made(of("a", 1, 1, 1), 20_000))}, Machine{Files: Room{10, 50_000, "/work"}}, []string{"0 disk: only 10 files are free in /work, and this run has added the most to it, 20000 files; 50000 files are reserved for the server"}},
+		"a full disk":                          {[]load{of("a", 1, 1, 1), of("b", 1, 1, 2)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, []string{"1 disk: only 512 MiB are free in /work, and this run has added the most to it, 2048 MiB; 1024 MiB are reserved for the server"}},
 		"a disk filled by others":              {[]load{grew(of("a", 1, 1, 1), 100<<20), grew(of("b", 1, 1, 1), 127<<20)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, nil},
-		"a disk filled by one for a quarter":   {[]load{grew(of("a", 1, 1, 1), 100<<20), grew(of("b", 1, 1, 1), 128<<20)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, []string{"1 disk: only 512 MiB are free in /work, and this run has added the most to it, 128 MiB; 1024 MiB are kept for the server"}},
+		"a disk filled by one for a quarter":   {[]load{grew(of("a", 1, 1, 1), 100<<20), grew(of("b", 1, 1, 1), 128<<20)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, []string{"1 disk: only 512 MiB are free in /work, and this run has added the most to it, 128 MiB; 1024 MiB are reserved for the server"}},
 		"a disk that lacks a little":           {[]load{grew(of("a", 1, 1, 1), 15<<20)}, Machine{Disk: Room{gib - 1, gib, "/work"}}, nil},
 		"a full disk that will be less full":   {[]load{of("a", 1, 1, 1), ending(of("b", 1, 1, 2))}, Machine{Disk: Room{gib / 2, gib, "/work"}}, nil},
 		"a full disk that nobody has filled":   {[]load{of("a", 1, 1, 0)}, Machine{Disk: Room{gib / 2, gib, "/work"}}, nil},
@@ -82,7 +82,7 @@ func TestPressureOnWhoTakesTooMuch(t *testing.T) {
 	for name, c := range map[string]struct {
 		of     resource
 		after  time.Duration
-		ended  time.Duration // before, if at all
+		ended  time.Duration // before; 0 for not at all
 		taken  run.Resources
 		scarce bool
 		want   pressure

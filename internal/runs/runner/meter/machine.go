@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// maxReserve is how much of a disk is kept free for the server at most, maxReserveFiles how many files it can still make.
+	// maxReserve is the largest reserve per disk, maxReserveFiles the same for files.
 	maxReserve      = 1 << 30
 	maxReserveFiles = 100_000
 )
 
-// Machine is what all runs share.
+// Machine has the resources that all runs share.
 type Machine struct {
-	// memory and tasks are what they may have together in memory and processes; the rest is the server's and the machine's.
+	// memory and tasks are what runs may use together; server and machine need the rest.
 	memory, tasks int64
-	// Disk and files are what is left of the disk that lacks most.
+	// Disk and Files are what remains on the fullest disk.
 	Disk, Files Room
 }
 
-// Room is what is free on a disk.
+// Room is the free space on a disk.
 type Room struct {
-	// Free is how much is free, and reserve how much has to be.
+	// Free is the free space, Reserve the required one.
 	Free, Reserve int64
-	// Dir is the directory on that disk.
+	// Dir is a directory on that disk.
 	Dir string
 }
 
-// Lacking is how much is missing; negative when there is enough.
+// Lacking is how much is missing; negative if there is enough.
 func (r Room) Lacking() int64 { return r.Reserve - r.Free }
 
-// Machine says what is left on this machine.
+// Machine returns this machine's free resources.
 func (m *Meter) Machine() Machine {
 	return machineNow(m.disks(), m.reserve)
 }
 
-// machineNow is what is left of memory, and of disks of which runs leave a reserve: 0 for a share of each, below 0 for none.
+// machineNow measures memory and disks. Reserve 0 means a share of each disk, below 0 none.
 func machineNow(disks []string, reserve int64) Machine {
 	m := Machine{memory: int64(machineMemory() / 4 * 3), tasks: machineTasks() / 4 * 3} //nolint:gosec // no machine has 2^63 bytes
 	for _, dir := range disks {
@@ -58,7 +58,7 @@ func machineNow(disks []string, reserve int64) Machine {
 			disk.Reserve = min(maxReserve, int64(stat.Blocks)*stat.Bsize/50) //nolint:gosec // disks are smaller
 		}
 		files := Room{int64(stat.Ffree), min(maxReserveFiles, int64(stat.Files)/50), dir} //nolint:gosec // disks are smaller
-		if reserve < 0 || stat.Files == 0 {                                               // some count none
+		if reserve < 0 || stat.Files == 0 {                                               // some file systems do not count files
 			files.Reserve = 0
 		}
 		m.Disk, m.Files = scarcer(m.Disk, disk), scarcer(m.Files, files)
@@ -73,7 +73,7 @@ func scarcer(a, b Room) Room {
 	return a
 }
 
-// machineMemory is what the machine has, or the control groups of this process may take; zero when it is not known.
+// machineMemory is the memory of the machine or this process's control groups; 0 if unknown.
 var machineMemory = sync.OnceValue(func() uint64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
@@ -82,8 +82,7 @@ var machineMemory = sync.OnceValue(func() uint64 {
 	return memoryBy(info.Totalram*uint64(info.Unit), readSetting)
 })
 
-// memoryBy is machineMemory of a machine that has so much, by what files say. Above memory.high the kernel slows a group down
-// until it hardly works.
+// memoryBy derives machineMemory from files. Above memory.high the kernel almost stops a group.
 func memoryBy(total uint64, read func(name string) string) uint64 {
 	names := controlGroups(read, "memory", "memory.limit_in_bytes")
 	names = append(names, controlGroups(read, "", "memory.max", "memory.high")...)
@@ -93,7 +92,7 @@ func memoryBy(total uint64, read func(name string) string) uint64 {
 	return total
 }
 
-// machineTasks is how many processes and threads the machine, the control groups of this process, and its user can have.
+// machineTasks limits processes and threads by machine, control groups and user.
 var machineTasks = sync.OnceValue(func() int64 {
 	var own unix.Rlimit
 	if os.Geteuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &own) != nil {
@@ -102,7 +101,7 @@ var machineTasks = sync.OnceValue(func() int64 {
 	return tasksBy(own.Cur, readSetting)
 })
 
-// tasksBy is machineTasks by what the user may have, and by what files say; 0 when none says anything.
+// tasksBy derives machineTasks from the user's limit and from files; 0 if none limits.
 func tasksBy(own uint64, read func(name string) string) int64 {
 	names := []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}
 	names = append(names, controlGroups(read, "pids", "pids.max")...)
@@ -115,12 +114,12 @@ func tasksBy(own uint64, read func(name string) string) int64 {
 }
 
 func readSetting(name string) string {
-	text, _ := os.ReadFile(name) // what is not there limits nothing
+	text, _ := os.ReadFile(name) // a missing file limits nothing
 	return strings.TrimSpace(string(text))
 }
 
-// controlGroups names files of the control group of this process and of each one above, which bounds it, too: the group that a
-// controller of version 1 has it in, or, without one, that of version 2.
+// controlGroups names files of this process's control group and its parents, which limit it, too:
+// of a controller of version 1, else of version 2.
 func controlGroups(read func(name string) string, controller string, files ...string) (names []string) {
 	for line := range strings.Lines(read("/proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -140,7 +139,7 @@ func controlGroups(read func(name string) string, controller string, files ...st
 	return names
 }
 
-// leastOf is the least that files say; 0 when none says anything. "max" is nothing.
+// leastOf is the lowest limit in files; 0 if none limits, as "max" does not.
 func leastOf(read func(name string) string, names []string) (least int64) {
 	for _, name := range names {
 		if n, err := strconv.ParseInt(read(name), 10, 64); err == nil && n > 0 && (least == 0 || n < least) {

@@ -13,18 +13,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// The kernel limits what one process may take. What a run takes with all that it starts, and what the runs of a namespace
-// take together, is measured while they work: who takes too much is ended before others notice.
+// The kernel limits single processes. The meter measures whole runs, and all runs of a namespace,
+// and ends those over a limit before others notice.
 
 const (
-	// meterInterval is how often it is measured. Runs that are shorter cost nothing.
+	// meterInterval is the interval of measurements. Shorter runs cost nothing.
 	meterInterval = 250 * time.Millisecond
 )
 
-// Meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
+// Meter measures runs: processes and memory in one goroutine, slow disks in another.
 type Meter struct {
 	walls *confinement.Walls
-	// disks are directories on all disks that runs write to, reserve what they leave free there; see machine.
+	// disks are directories on all disks that runs write to, reserve what runs leave free there.
 	disks   func() []string
 	reserve int64
 
@@ -34,46 +34,46 @@ type Meter struct {
 	working, workingOnDisks bool
 }
 
-// New is a meter with nothing to measure. Disks names directories on all disks that runs write to; of each a reserve is kept
-// free: 0 for a share of the disk, below 0 for none.
+// New makes a meter. Runs leave the reserve on each of disks: 0 for a share of it, below 0 for
+// none.
 func New(walls *confinement.Walls, disks func() []string, reserve int64) *Meter {
 	return &Meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
 }
 
-// Subject is a run that is measured. It has several processes, one after the other.
+// Subject is a measured run, with several processes in sequence.
 type Subject struct {
 	id        string
 	namespace string
 	limits    run.Limits
-	// held says how many bytes the run has in memory that belong on disk.
+	// held returns how many bytes the run has in memory that belong on disk.
 	held func() int64
-	// Overflowed is true once the run was ended for what it wrote.
+	// Overflowed is true once the run was ended for its disk use.
 	Overflowed atomic.Bool
-	// first is what was on disk when it was measured first; meter.mu guards it.
+	// first is the first measured disk use; meter.mu guards it.
 	first *DiskUse
 }
 
-// NewSubject is a run that has had no process yet.
+// NewSubject makes a run without processes yet.
 func NewSubject(id string, spec *run.Spec, held func() int64) *Subject {
 	return &Subject{id: id, namespace: spec.Stack.Namespace, limits: spec.Limits, held: held}
 }
 
-// account is what is known of a process at work.
+// account has the measurements of a running process.
 type account struct {
 	of *Subject
 	p  *process.Process
-	// program is how its processes are found.
+	// program identifies its processes.
 	program confinement.Program
-	// dirs are what is measured of disks. The job may have left its working directory while they still are.
+	// dirs are the measured directories. They are still measured after the run left them.
 	dirs []string
-	// over is what it was told to stop for; the first goroutine's.
+	// over is the limit it was asked to stop for; the first goroutine's.
 	over *overrun
-	// disk is what it takes of disks, since it began more than grown; meter.mu guards them. diskDue is the second goroutine's.
+	// disk is its use, grown the growth since it began; meter.mu guards them.
 	disk, grown DiskUse
 	diskDue     time.Time
 }
 
-// Watch measures a process, and the directories that its run writes to, until the function that it returns is called.
+// Watch measures a process and its run's directories until done is called.
 func (m *Meter) Watch(s *Subject, p *process.Process, dirs []string) (done func()) {
 	a := &account{of: s, p: p, program: confinement.Program{PID: p.PID, Mark: confinement.Mark(s.id)}, dirs: dirs}
 	m.mu.Lock()
@@ -88,7 +88,7 @@ func (m *Meter) Watch(s *Subject, p *process.Process, dirs []string) (done func(
 	}
 }
 
-// begin starts a goroutine, unless it is at work, that measures as long as there is something to measure. m.mu is held.
+// begin starts a measuring goroutine unless it runs already. The caller holds m.mu.
 func (m *Meter) begin(working *bool, measure func([]*account)) {
 	if *working {
 		return
@@ -113,7 +113,7 @@ func (m *Meter) begin(working *bool, measure func([]*account)) {
 	}()
 }
 
-// measure measures everybody, and ends those who take too much.
+// measure measures all runs, and ends those over a limit.
 func (m *Meter) measure(all []*account) {
 	now := time.Now()
 	loads := m.loads(all)
@@ -137,14 +137,14 @@ func (m *Meter) measure(all []*account) {
 		switch a.over.next(now, loads[i].taken, rest.memory > 0 && memory > rest.memory) {
 		case endEverything:
 			a.p.Kill("what it takes endangers the machine")
-		case endOthers: // until it has ended: what was ended may have started others meanwhile
+		case endOthers: // until it ended: killed processes may have started others
 			m.walls.EndOthers(a.program)
 		case letSave:
 		}
 	}
 }
 
-// loads asks the kernel what the processes, and all that they started, take.
+// loads asks the kernel what the processes and their descendants use.
 func (m *Meter) loads(all []*account) []load {
 	programs := make([]confinement.Program, len(all))
 	for i, a := range all {
@@ -164,10 +164,10 @@ func (m *Meter) loads(all []*account) []load {
 	return loads
 }
 
-// maxTasks is where counting ends: nobody may have as many.
+// maxTasks is where counting ends: no run may have as many.
 const maxTasks = 1 << 16
 
-// limitsOf are the limits of a run, with what is known of the machine only here.
+// limitsOf completes a run's limits with those of this machine.
 func limitsOf(l run.Limits) run.Limits {
 	if l.Run.MemoryBytes == 0 {
 		l.Run.MemoryBytes = int64(machineMemory() / 2) //nolint:gosec // no machine has 2^63 bytes
@@ -175,16 +175,15 @@ func limitsOf(l run.Limits) run.Limits {
 	return l
 }
 
-// roomForTasks is how many processes more than it may have a run can start before the kernel refuses: few enough to bound what
-// it takes, and enough for the meter to see that it was too many.
+// roomForTasks is how many processes above its limit a run can start: few enough to be harmless,
+// enough for the meter to see it.
 const roomForTasks = 64
 
-// roomForData is what a Go program has mapped beside what it has in memory: below that the kernel would end a small one before
-// the meter can say why.
+// roomForData is what Go programs map without using it. With less, the kernel would end small ones
+// before the meter can report why.
 const roomForData = 256 << 20
 
-// ProcessLimits are those that the kernel keeps for each process. They leave room above those that are measured, which
-// say what was wrong.
+// ProcessLimits are the kernel's limits per process. They exceed the measured ones, which explain.
 func ProcessLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
 	l = limitsOf(l)
 	memory, disk := uint64(max(0, l.Run.MemoryBytes)), uint64(max(0, l.Run.DiskBytes))    //nolint:gosec // above zero
@@ -192,7 +191,7 @@ func ProcessLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
 	if memory > 0 {
 		limits.DataBytes = memory + memory/4 + roomForData
 	}
-	if most := l.Run.Processes; most > 0 && (walls.Users || walls.Alone()) { // elsewhere the server and everybody's runs would be counted, too
+	if most := l.Run.Processes; most > 0 && (walls.Users || walls.Alone()) { // otherwise the server and all runs would be counted, too
 		limits.Processes = uint64(most) + roomForTasks //nolint:gosec // above zero
 	}
 	return limits

@@ -9,27 +9,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A run over a limit is asked to stop, by a signal to tofu alone: providers finish what they are creating, and tofu stores it.
-// Whatever else the run has started is killed only when waiting would harm others.
+// A run over a limit is asked to stop by a signal to tofu alone: providers finish what they create,
+// and tofu stores it. Other processes are killed only if waiting would harm others.
 
 const (
-	// growthPatience is how long what a run takes may grow after it was asked to stop.
+	// growthPatience is how long use may grow after the request to stop.
 	growthPatience = 2 * time.Second
-	// freeingPatience is how long the kernel may take to free what killed processes had.
+	// freeingPatience is how long the kernel may take to free the resources of killed processes.
 	freeingPatience = time.Second
 )
 
-// overrun is a run that was asked to stop for what it takes of a resource.
+// overrun is a run that was asked to stop for its use of a resource.
 type overrun struct {
 	of    resource
 	since time.Time
-	// then is what it took when it was asked, most what it may take.
+	// then is its use at the request, most its limit.
 	then, most int64
-	// ended is when what it had started was killed first.
+	// ended is when its processes were first killed.
 	ended time.Time
 }
 
-// pressure is what is done to such a run next.
+// pressure is the next action against such a run.
 type pressure string
 
 const (
@@ -38,15 +38,15 @@ const (
 	endEverything pressure = "end it"
 )
 
-// next says what to do with a run that takes so much now. With scarce the runs together take more than the machine can spare.
+// next returns the next action. With scarce, the runs together exceed what the machine can spare.
 func (o *overrun) next(now time.Time, taken run.Resources, scarce bool) pressure {
 	amount := o.of.of(taken)
 	urgent := amount > o.most+o.most/4 || scarce && o.of.name == memoryName
 	switch {
 	case !o.ended.IsZero() && now.Sub(o.ended) >= freeingPatience && urgent && o.of.name == memoryName:
-		return endEverything // it is tofu itself, which heeds no signal while it evaluates
+		return endEverything // it is tofu itself, which ignores signals while it evaluates
 	case !o.ended.IsZero():
-	case urgent, o.of.name == processesName: // each may be starting more
+	case urgent, o.of.name == processesName: // each may start more
 		o.ended = now
 	case now.Sub(o.since) >= growthPatience && amount > o.then:
 		o.ended = now

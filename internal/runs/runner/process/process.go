@@ -33,12 +33,12 @@ type Process struct {
 	Running  *confinement.Running
 	Captured bool
 	FD       int     // pidfd of an adopted one, which names this process forever; -1 without
-	record   *Record // of an adopted one
+	record   *Record // of an adopted process
 	Limits   run.Limits
 	Note     func(format string, args ...any)
-	// Begun is true once a process that plans and applies in one go has begun to change resources; nil for all others.
+	// Begun is true once a direct apply has begun to change resources; nil for other processes.
 	Begun *atomic.Bool
-	// EndLeft ends the processes that this one left running and returns their number; nil where the kernel does so.
+	// EndLeft ends processes that this one left and returns their number; nil if the kernel does.
 	EndLeft func() int
 
 	mu          sync.Mutex
@@ -50,22 +50,21 @@ type Process struct {
 	timers      []*time.Timer
 }
 
-// OutputPatience is how long the process's output is read after its end. Only a program that it
-// started can still hold it by then.
+// OutputPatience limits reading output after the process's end, when only its children can hold it.
 const OutputPatience = 2 * time.Second
 
 // Exit is how a process ended.
 type Exit struct {
-	// Known is false for an adopted process: the kernel tells the exit code to its parent only.
+	// Known is false for an adopted process: only the parent gets the exit code.
 	Known bool
-	// Held is true when another program still held the process's output at its end.
+	// Held is true if another program still held the output at the end.
 	Held        bool
 	Code        int
 	Signal      syscall.Signal
 	CPU         time.Duration
 	Interrupted string
 	TimedOut    bool
-	// Exceeded names the limit that the run exceeded, if it was ended for that.
+	// Exceeded names the limit that ended the run.
 	Exceeded string
 	Killed   bool
 }
@@ -75,7 +74,7 @@ func (p *Process) Changes() bool {
 	return p.Step == run.StepApply && (p.Begun == nil || p.Begun.Load())
 }
 
-// WatchTime interrupts the process when its time limit has passed. It ran for already.
+// WatchTime interrupts the process at its time limit. It ran for already.
 func (p *Process) WatchTime(already time.Duration) {
 	timeout := time.Duration(p.Limits.Timeout)
 	if timeout <= 0 {
@@ -89,8 +88,8 @@ func (p *Process) WatchTime(already time.Duration) {
 	})
 }
 
-// Interrupt asks the process to stop: one SIGINT, however often it is called, and SIGKILL to its
-// group when the grace period has passed. A second SIGINT would make tofu drop its state.
+// Interrupt sends one SIGINT, however often called, and SIGKILL to the group after the grace
+// period. A second SIGINT would make tofu drop its state.
 func (p *Process) Interrupt(reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,13 +160,13 @@ func (p *Process) Signal(s unix.Signal) {
 	_ = unix.Kill(p.PID, s)
 }
 
-// startsWithin is how long a program may take from its start until it heeds signals, and again this how often it is looked.
+// startsWithin limits a program's start until it handles signals, and its polling interval.
 const (
 	startsWithin = 10 * time.Second
 	startsLook   = 2 * time.Millisecond
 )
 
-// signalOnceHeeded signals a process that has just been started as soon as it heeds that, and at the latest when it should.
+// signalOnceHeeded signals a new process once it handles the signal, or after startsWithin.
 func (p *Process) signalOnceHeeded(s unix.Signal) {
 	for deadline := time.Now().Add(startsWithin); !heeds(p.PID, s) && time.Now().Before(deadline); {
 		time.Sleep(startsLook)
@@ -179,8 +178,8 @@ func (p *Process) signalOnceHeeded(s unix.Signal) {
 	}
 }
 
-// heeds says whether a signal is more than lost on a process. The kernel keeps from the first process of a namespace every
-// signal that it has no handler for: of tofu those that come before it has begun, and while the sandbox becomes tofu.
+// heeds reports whether a process handles a signal. The first process of a namespace does not get
+// unhandled ones, so tofu would miss those during its start.
 func heeds(pid int, s unix.Signal) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -199,10 +198,10 @@ func heeds(pid int, s unix.Signal) bool {
 	return err != nil || caught&(1<<(s-1)) != 0 && status["Name"] != sandboxName
 }
 
-// sandboxName is what the kernel calls the sandbox's process.
+// sandboxName is the kernel's name of the sandbox's process.
 const sandboxName = "yuba-sandbox"
 
-// killGroup kills what is in the process' group, if the process is still there to hold the group's number.
+// killGroup kills the process's group, if the process still holds the group's id.
 func (p *Process) killGroup() {
 	if p.Cmd == nil && p.FD >= 0 {
 		const toGroup = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP, of Linux 6.9
@@ -217,13 +216,13 @@ func (p *Process) killGroup() {
 	_ = unix.Kill(-p.PID, unix.SIGKILL)
 }
 
-// Adopt takes hold of a recorded process. It returns nil when the process has ended.
+// Adopt attaches to a recorded process; nil if it has ended.
 func Adopt(record *Record, limits run.Limits, note func(string, ...any)) *Process {
 	fd, err := unix.PidfdOpen(record.PID, 0)
 	if err != nil {
 		fd = -1 // the process has ended, the kernel is older than Linux 5.3, or this process has too many descriptors
 	}
-	if !record.Alive() { // asked when the number can no longer change its meaning
+	if !record.Alive() { // checked once the pid cannot change its meaning
 		if fd >= 0 {
 			unix.Close(fd)
 		}

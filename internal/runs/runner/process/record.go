@@ -24,9 +24,9 @@ type Record struct {
 	// Start is the process's start time in clock ticks since boot, Boot the boot's id.
 	Start string `json:"start"`
 	Boot  string `json:"boot"`
-	// LogStart is how long the log was when the process was started.
+	// LogStart is the log's length at the process's start.
 	LogStart int64 `json:"logStart"`
-	// Mount is the mount that its output is on, Secured how much of it surely had space; 0 for unknown.
+	// Mount is the mount of its output, Secured the output's allocated size; 0 for unknown.
 	Mount   uint64 `json:"mount,omitempty"`
 	Secured int64  `json:"secured,omitempty"`
 }
@@ -36,7 +36,7 @@ func Identify(step run.Step, pid int, logStart int64) *Record {
 	return &Record{Step: step, PID: pid, Start: StartTime(pid), Boot: BootID(), LogStart: logStart}
 }
 
-// Alive reports whether the recorded process still runs. Its pid alone may belong to another one by now.
+// Alive reports whether the recorded process still runs; another may have its pid.
 func (r *Record) Alive() bool {
 	return r != nil && r.Start != "" && r.Boot == BootID() && StartTime(r.PID) == r.Start
 }
@@ -52,11 +52,11 @@ func (r *Record) Age() time.Duration {
 	return max(0, time.Duration(up.Uptime)*time.Second-time.Duration(ticks)*time.Second/ticksPerSecond)
 }
 
-// StartTime is field 22 of /proc/PID/stat in clock ticks since boot (proc_pid_stat(5)), empty for a process that has ended
-// or is a zombie. The name in field 2 may hold spaces and brackets.
+// StartTime is field 22 of /proc/PID/stat, in ticks since boot; empty for ended processes and
+// zombies. The name in field 2 may contain spaces and brackets.
 func StartTime(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	for errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) { // until files are closed: it may well be running
+	for errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) { // until files are closed: it may still run
 		time.Sleep(startsLook)
 		text, err = os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	}
@@ -73,30 +73,29 @@ func StartTime(pid int) string {
 
 // BootID is the id that the kernel gives to each boot.
 var BootID = sync.OnceValue(func() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it start times alone must do
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, start times alone must do
 	return strings.TrimSpace(string(text))
 })
 
-// Doubt says why a part of the recorded process's output may be lost although the file is there: the machine went down, the
-// file system was remounted, or the process wrote more than the space that was reserved for it.
+// Doubt says why output may be lost although its file exists: the machine went down, the file
+// system was remounted, or the output exceeded its allocated space.
 func (r *Record) Doubt(output string) string {
 	var stat unix.Stat_t
 	switch {
 	case r.Boot == "" || r.Boot != BootID():
 		return "the machine went down"
 	case r.Mount != MountID(output):
-		return "its disk went away"
+		return "its disk was unmounted"
 	case r.Secured > 0 && (unix.Stat(output, &stat) != nil || stat.Size > r.Secured):
-		return "the disk may have been full while nobody looked"
+		return "the disk may have been full temporarily"
 	}
 	return ""
 }
 
-// MountID is the unique id of the mount that a path is on, 0 where the kernel has none (STATX_MNT_ID_UNIQUE, Linux 6.8). Data
-// that was not synced before a remount may be lost.
+// MountID is the unique id of a path's mount, 0 before Linux 6.8. A remount may lose unsynced data.
 func MountID(path string) uint64 {
 	var s unix.Statx_t
-	// Of Linux 6.8: no mount ever has the number of another.
+	// Linux 6.8 never reuses a mount's number.
 	if unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID_UNIQUE, &s) != nil || s.Mask&unix.STATX_MNT_ID_UNIQUE == 0 {
 		return 0
 	}

@@ -28,15 +28,15 @@ func (s *Step) TakeOverShell() error {
 		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
 }
 
-// endLeftovers ends processes that were started from the shell, before the state's lock is released.
-// They get SIGTERM, and SIGKILL after the grace period.
+// endLeftovers ends processes started from the shell before the state's lock is released, with
+// SIGTERM, then SIGKILL.
 func (s *Step) endLeftovers() {
 	left := processesOf(s.run.ID)
 	if len(left) > 0 {
-		s.run.Log.Warn("What was started from the shell still runs and is asked to stop")
+		s.run.Log.Warn("Asking processes started from the shell to stop")
 	}
 	deadline := time.Now().Add(time.Duration(s.run.Spec.Limits.Grace))
-	asked := map[int]bool{} // once: at the second signal tofu aborts
+	asked := map[int]bool{} // signal once: at a second signal tofu aborts
 	for ; len(left) > 0; left = processesOf(s.run.ID) {
 		late := time.Now().After(deadline)
 		for pid, p := range left {
@@ -49,7 +49,7 @@ func (s *Step) endLeftovers() {
 			p.await(deadline)
 		}
 	}
-	if end := s.run.EndLeft(); end != nil { // what has taken the shell's mark off has the run's
+	if end := s.run.EndLeft(); end != nil { // processes that removed the shell's mark have the run's
 		end()
 	}
 }
@@ -64,7 +64,7 @@ type leftover struct {
 func processesOf(id string) map[int]leftover {
 	found := map[int]leftover{}
 	mark := append([]byte{0}, shellMark(id)...)
-	entries, _ := os.ReadDir("/proc") // without it nothing is found
+	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
@@ -95,7 +95,7 @@ func parentOf(pid int) int {
 	if len(fields) < 2 {
 		return 0
 	}
-	parent, _ := strconv.Atoi(string(fields[1])) // zero is nobody's
+	parent, _ := strconv.Atoi(string(fields[1]))
 	return parent
 }
 

@@ -41,7 +41,7 @@ func New(t *execution.Run, at *execution.Site, program *supervisor.Supervisor, m
 	return &Step{run: t, site: at, program: program, mayApply: mayApply}
 }
 
-// Steps are the steps of a shell after init: take the lock, then hand the directory over.
+// Steps returns the steps after init: lock the state, then run the shell.
 func (s *Step) Steps() []execution.Step {
 	return []execution.Step{{Name: execution.StepContinue, Do: s.mayApply}, {Name: run.StepApply, Do: s.handOver}}
 }
@@ -50,7 +50,7 @@ func (s *Step) Steps() []execution.Step {
 func (s *Step) handOver(context.Context) error {
 	t := s.Terminal
 	if t == nil {
-		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: errors.New("nobody is at the shell any more")}
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: errors.New("the user's terminal is closed")}
 	}
 	if err := s.furnish(); err != nil {
 		return err
@@ -154,15 +154,14 @@ func (s *Step) lookPath(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no such program in %s", s.shellPath())
+	return "", fmt.Errorf("the program is not in %s", s.shellPath())
 }
 
 func (s *Step) shellPath() string {
 	return filepath.Join(s.site.Space.Base, workspace.ShellBin) + ":" + tools.SystemPath
 }
 
-// furnish prepares a home directory, the tool by its name, and the tfvars files where every command of
-// the tool reads them.
+// furnish prepares a home directory, the tool by its name, and tfvars files that all commands read.
 func (s *Step) furnish() error {
 	w := s.site.Space
 	// The next run unpacks the source again.
@@ -197,7 +196,7 @@ func (s *Step) furnish() error {
 // maxVarFile limits a tfvars file.
 const maxVarFile = 16 << 20
 
-// autoVarFile names a copy that the tool reads by itself, after all others of the kind.
+// autoVarFile names a copy that the tool reads automatically, after all others of the kind.
 func autoVarFile(i int, name string) string {
 	suffix := ".auto.tfvars"
 	if strings.HasSuffix(name, ".json") {
@@ -206,7 +205,7 @@ func autoVarFile(i int, name string) string {
 	return fmt.Sprintf("~yuba-%03d%s", i, suffix)
 }
 
-// wrapper is the script that the shell finds as tofu: the tool, confined and with the stack's environment.
+// wrapper is the shell's tofu: a script for the confined tool with the stack's environment.
 func (s *Step) wrapper() string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
@@ -242,7 +241,7 @@ func (s *Step) shellEnvironment() []string {
 	return env
 }
 
-// shellMark is in the environment of whatever was started from a shell.
+// shellMark is in the environment of all programs started from a shell.
 func shellMark(id string) string { return "YUBA_RUN=" + id }
 
 // data are suffixes of variables that contain plain data, such as AWS_SECRET_ACCESS_KEY. Other

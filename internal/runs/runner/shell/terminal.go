@@ -12,7 +12,7 @@ import (
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Command is what to run instead of an interactive shell.
+	// Command runs instead of an interactive shell.
 	Command []string
 	// Shell is the user's own, empty for /bin/sh. Interactive is true if a user types.
 	Shell       string
@@ -28,15 +28,15 @@ type Terminal struct {
 	ExitCode int
 }
 
-// NotHereError says that this is not the machine that executes the runs.
+// NotHereError means that this machine does not execute the runs.
 type NotHereError struct {
 	Host, Dir string
 	Err       error
 }
 
 func (e *NotHereError) Error() string {
-	return fmt.Sprintf("open a shell: that is done on the machine where runs are carried out, %s, as the user that Yuba runs as. "+
-		"Here, its directory %s is of no use: %v", e.Host, e.Dir, e.Err)
+	return fmt.Sprintf("open a shell: run the command on the machine that executes runs, %s, as the user that Yuba runs as. "+
+		"Its directory %s is not usable here: %v", e.Host, e.Dir, e.Err)
 }
 
 func (e *NotHereError) Unwrap() error { return e.Err }

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// applyStep applies the plan, or plans and applies in one go, and says what came of it.
+// applyStep applies the plan, or plans and applies in one process.
 type applyStep struct {
 	run      *execution.Run
 	site     *execution.Site
@@ -31,7 +31,7 @@ type applyStep struct {
 	locks    *supervisor.Locks
 	init     *initstep.Step
 	planning *planStep
-	// nothingDone is true when planning and applying in one go came to nothing.
+	// nothingDone is true if a direct apply had nothing to do.
 	nothingDone bool
 }
 
@@ -70,7 +70,7 @@ func (s *applyStep) applyPlan(ctx context.Context) error {
 		return err
 	}
 	if err := s.site.Space.UnchangedPlan(s.planning.held); err != nil {
-		s.run.Warn("What was applied may not be what was approved: %v", err)
+		s.run.Warn("The applied plan may differ from the approved one: %v", err)
 	}
 	s.run.TakeWarnings(stream)
 	return s.judgeApply(c, stream, e)
@@ -95,12 +95,12 @@ func (s *planStep) fetchPlan(ctx context.Context) error {
 		return err
 	}
 	if s.held.Digest != s.run.Spec.Plan.Digest {
-		return fault.New(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", s.run.Spec.Plan.ID, s.held.Digest, s.run.Spec.Plan.Digest)
+		return fault.New(run.FailureStalePlan, "apply plan %s: its digest is not the approved one (%s instead of %s)", s.run.Spec.Plan.ID, s.held.Digest, s.run.Spec.Plan.Digest)
 	}
 	return nil
 }
 
-// decided is the digest of the plan that was decided about: the saved plan that the run names, else its own.
+// decided is the digest of the plan to apply: the one that the run names, else its own.
 func (s *planStep) decided() string {
 	if s.run.Spec.Plan != nil {
 		return s.run.Spec.Plan.Digest
@@ -108,7 +108,7 @@ func (s *planStep) decided() string {
 	return s.run.Result.Plan.Digest
 }
 
-// judgeApply returns how an apply ended. For an adopted process, whose exit code is unknown, its summary counts.
+// judgeApply returns how an apply ended. An adopted process has no exit code: its summary counts.
 func (s *applyStep) judgeApply(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
 	counts := run.Counts(stream.Done)
 	if !stream.ApplyDone {
@@ -122,7 +122,7 @@ func (s *applyStep) judgeApply(c supervisor.Command, stream *plan.Stream, e proc
 	s.run.Result.Applied = succeeded || len(stream.Errors()) > 0 && e.Signal == 0
 	s.run.Result.Trace = s.trace(stream, s.program.Doubt)
 	if size, limit := s.site.StateSize(), s.run.Spec.Limits.StateBytes; limit > 0 && size > limit {
-		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
+		return fault.New(run.FailureLimit, "store the state: it has %d bytes, the limit is %d. The apply itself succeeded; split the stack, or raise the limit", size, limit)
 	}
 	if succeeded {
 		s.run.Result.Trace = nil
@@ -147,7 +147,7 @@ func (s *applyStep) applyError(c supervisor.Command, stream *plan.Stream, e proc
 		return s.program.Verdict(c, stream, e, 0)
 	}
 	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled,
-		Err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", s.site.Space.Tool.Name)}
+		Err: fmt.Errorf("%s apply ended without reporting a result, as after a kill or a power failure", s.site.Space.Tool.Name)}
 }
 
 // noSpace reports whether the disk of the working directory is full.

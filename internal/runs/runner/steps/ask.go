@@ -18,15 +18,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
-// checkFree fails if too little disk space is free: an apply without space may lose its state.
+// checkFree fails if too little disk space is free: such an apply may lose its state.
 func (s *planStep) checkFree() error {
 	for _, dir := range []string{s.run.Opts.WorkRoot, s.run.Opts.Dir} {
 		var stat unix.Statfs_t
 		if err := unix.Statfs(dir, &stat); err != nil {
-			return fault.New("", "ask for the free space of %s: %w", dir, err)
+			return fault.New("", "read the free space of %s: %w", dir, err)
 		}
 		if free := int64(stat.Bavail) * stat.Bsize; free < s.run.Opts.MinFree {
-			return fault.New(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
+			return fault.New(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are required). Nothing was changed. Free some space; Yuba retries automatically",
 				s.run.Spec.Stack, free>>20, dir, s.run.Opts.MinFree>>20)
 		}
 	}
@@ -82,5 +82,5 @@ func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) erro
 		s.run.Log.Note("Not applied: %s", answer.Reason)
 		return execution.ErrFinished
 	}
-	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(cmp.Or(answer.Reason, "the server said not to go on"))}
+	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(cmp.Or(answer.Reason, "the server refused to continue"))}
 }

@@ -17,11 +17,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// A first apply that nobody reviews needs only one process: without a state, a plan can only create or
-// import. The server is asked before the process starts. Failures before the first resource count as a
-// failed plan.
+// A first apply without review needs only one process: without a state, a plan can only create or
+// import. The server permits it before it starts. Failures before the first resource fail the plan.
 
-// mayBeDirect reports whether the spec permits that, if there is no state.
+// mayBeDirect reports whether the spec permits a direct apply, if there is no state.
 func (s *applyStep) mayBeDirect() bool {
 	spec := &s.run.Spec
 	return spec.Direct && !s.run.OwnArguments() && spec.Operation == run.OperationPlanAndApply && spec.Purpose == run.PurposeDeploy && !spec.Destroy &&
@@ -30,7 +29,7 @@ func (s *applyStep) mayBeDirect() bool {
 
 // beginDirect asks whether to apply, if the run plans and applies in one process.
 func (s *applyStep) beginDirect(ctx context.Context) error {
-	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
+	// tofu writes each state only if an empty one is in place; with encryption there is none.
 	if !s.mayBeDirect() || s.keeper.StateFetched != http.StatusNoContent || s.run.Journal.Initial == "" {
 		return execution.ErrNotThisStep
 	}
@@ -41,7 +40,7 @@ func (s *applyStep) beginDirect(ctx context.Context) error {
 	return nil
 }
 
-// applyDirect plans and applies with one process. It is the end of the run.
+// applyDirect plans and applies with one process, which ends the run.
 func (s *applyStep) applyDirect(ctx context.Context) error {
 	if !s.program.Direct {
 		return execution.ErrNotThisStep
@@ -59,7 +58,7 @@ func (s *applyStep) applyDirect(ctx context.Context) error {
 	if err := s.program.BeginApply(); err != nil {
 		return err
 	}
-	s.run.Log.Note("Plan and apply in one go: nothing exists yet")
+	s.run.Log.Note("Planning and applying in one process: the stack has no state yet")
 	stream, e, err := s.program.Tofu(ctx, c)
 	if err == nil && s.beganNothing(stream) && s.init.BlamesInit(stream, e) {
 		if err := s.init.InitAfterAll(ctx); err != nil {
@@ -75,7 +74,7 @@ func (s *applyStep) applyDirect(ctx context.Context) error {
 	if err := s.judgeDirect(c, stream, e); err != nil {
 		return err
 	}
-	if err := s.init.ProveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
+	if err := s.init.ProveInit(e); err != nil {
 		s.run.Warn("%v", err)
 	}
 	return execution.ErrFinished

@@ -84,7 +84,7 @@ func shownManaged(text []byte) ([]shownResource, error) {
 		} `json:"values"`
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
-		return nil, errors.New("the tool shows the state in an unknown form")
+		return nil, errors.New("the tool's description of the state has an unknown format")
 	}
 	return state.Values.Root.managed(nil), nil
 }
@@ -128,7 +128,7 @@ func shownAddresses(text []byte) ([]string, error) {
 		}
 	}
 	if len(list) > maxResources {
-		return nil, fmt.Errorf("the state has %d resource instances, and a result names %d at most", len(list), maxResources)
+		return nil, fmt.Errorf("the state has %d resource instances, the limit is %d", len(list), maxResources)
 	}
 	return list, nil
 }

@@ -25,7 +25,7 @@ func TestWhatIsTakenForAResourcesIdentifier(t *testing.T) {
 	}
 }
 
-// A list of a state that is cut would have everything beyond it pass for gone.
+// A truncated list would make the missing resources look deleted.
 func TestAStateWithMoreResourcesThanAResultNamesIsNotListed(t *testing.T) {
 	shown := func(n int) []byte {
 		var resources []string

@@ -32,20 +32,20 @@ type planStep struct {
 	program *supervisor.Supervisor
 	locks   *supervisor.Locks
 	init    *initstep.Step
-	// aside does what waits for others, and lets another run work meanwhile.
+	// aside waits without occupying a place for runs.
 	aside func(context.Context, func(context.Context) error) error
-	// held is the plan that is shown and applied.
+	// held is the plan to show and apply.
 	held workspace.Plan
 }
 
-// maxDrift is how many drifted addresses a result names.
+// maxDrift limits the drifted addresses in a result.
 const maxDrift = 100
 
-// planCommand is the call that plans what the spec says.
+// planCommand is the call that plans by the spec.
 func (s *planStep) planCommand(out string) (supervisor.Command, error) {
 	args := []string{"plan", "-json", "-input=false", "-no-color", "-detailed-exitcode", "-out=" + out}
 	if s.run.Spec.Backend.Kind == run.BackendManaged {
-		args = append(args, "-lock=false") // the state is a snapshot that nobody else writes to
+		args = append(args, "-lock=false") // nothing else writes to this copy of the state
 	} else {
 		args = append(args, lockArgs(&s.run.Spec, s.run.Spec.NoPlanLock)...)
 	}
@@ -59,7 +59,7 @@ func (s *planStep) planCommand(out string) (supervisor.Command, error) {
 	return supervisor.Command{Step: run.StepPlan, Args: slices.Concat(args, parallelism(&s.run.Spec), varFiles)}, err
 }
 
-// lockArgs say how to treat the lock of an own backend.
+// lockArgs returns the lock arguments for a custom backend.
 func lockArgs(spec *run.Spec, without bool) []string {
 	switch timeout := time.Duration(spec.LockTimeout); {
 	case without:
@@ -77,7 +77,7 @@ func parallelism(spec *run.Spec) []string {
 	return []string{fmt.Sprintf("-parallelism=%d", spec.Parallelism)}
 }
 
-// plan makes the plan and says what it would change.
+// plan makes the plan and records its changes.
 func (s *planStep) plan(ctx context.Context) error {
 	c, err := s.planCommand(s.site.Space.PlanPath())
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *planStep) plan(ctx context.Context) error {
 		result.Drift = append(result.Drift, change.Address)
 	}
 	if !result.Changes && (!s.run.Spec.Describe || s.run.Spec.Purpose == run.PurposeDrift) {
-		// A look at the world that finds nothing leaves nothing to be read.
+		// A drift check that finds nothing leaves no plan.
 		s.setPlan(result)
 		return s.unchanged(ctx)
 	}
@@ -115,7 +115,7 @@ func (s *planStep) plan(ctx context.Context) error {
 	return nil
 }
 
-// afterInit runs the first process that works with what init left. When it fails and init was left out, that may be why.
+// afterInit runs the first process after init. If init was skipped and that fails, init may be why.
 func (s *planStep) afterInit(ctx context.Context, c supervisor.Command) (*plan.Stream, process.Exit, error) {
 	stream, e, err := s.program.Tofu(ctx, c)
 	if err == nil {
@@ -133,8 +133,7 @@ func (s *planStep) afterInit(ctx context.Context, c supervisor.Command) (*plan.S
 	return s.program.Tofu(ctx, c)
 }
 
-// compareWithWorld plans once more and refuses the saved plan when a plan made now would mean something else. The
-// saved plan itself is what is applied.
+// compareWithWorld plans again and refuses the saved plan if a new one would change something else.
 func (s *planStep) compareWithWorld(ctx context.Context) error {
 	if err := s.fetchPlan(ctx); err != nil {
 		return err
@@ -163,12 +162,12 @@ func (s *planStep) compareWithWorld(ctx context.Context) error {
 		return err
 	}
 	if approved != now {
-		return fault.New(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", s.run.Spec.Plan.ID)
+		return fault.New(run.FailureStalePlan, "apply plan %s: the real infrastructure has changed since, and a new plan would differ. Make a new plan", s.run.Spec.Plan.ID)
 	}
 	return nil
 }
 
-// meaning is the digest of what a plan changes.
+// meaning is the digest of a plan's changes.
 func (s *planStep) meaning(ctx context.Context, p workspace.Plan) (string, error) {
 	text, err := s.showPlan(ctx, p, 0)
 	if err != nil {
@@ -191,7 +190,7 @@ func (s *planStep) setPlan(result *run.PlanResult) {
 	}
 }
 
-// shipPlan gives the saved plan to the server.
+// shipPlan sends the saved plan to the server.
 func (s *planStep) shipPlan(ctx context.Context) error {
 	data, err := s.site.Space.ReadPlan(s.held)
 	if err != nil {
@@ -200,7 +199,7 @@ func (s *planStep) shipPlan(ctx context.Context) error {
 	return s.ship(ctx, "the saved plan", "/plan", data)
 }
 
-// ship gives the plan, or what is shown of it, to the server, and says which plan it is.
+// ship sends the plan, or a description of it, to the server.
 func (s *planStep) ship(ctx context.Context, what, path string, data []byte) error {
 	_, err := s.run.Persist(ctx, link.Request{Method: http.MethodPut, Path: path, Body: data, Header: map[string]string{run.HeaderPlanDigest: s.held.Digest}})
 	var r *link.Refusal
@@ -213,8 +212,8 @@ func (s *planStep) ship(ctx context.Context, what, path string, data []byte) err
 	return nil
 }
 
-// showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only. Without a
-// timeout the run's own limits it.
+// showPlan returns tofu's description of a plan. It has sensitive values and stays in memory.
+// Without a timeout, the run's applies.
 func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.Duration) ([]byte, error) {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-json", "-no-color", s.site.Space.PlanFile(p)}, Timeout: timeout}
 	var shown []byte
@@ -228,7 +227,7 @@ func (s *planStep) showPlan(ctx context.Context, p workspace.Plan, timeout time.
 	return shown, s.site.Space.UnchangedPlan(p)
 }
 
-// planLimit is the size of the largest plan that the server takes.
+// planLimit is the size of the largest plan that the server accepts.
 func (s *planStep) planLimit() int64 {
 	return cmp.Or(max(0, s.run.Spec.Limits.PlanBytes), run.DefaultLimits().PlanBytes)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
-// prepareStep makes the working directory what the run's spec says.
+// prepareStep prepares the working directory for the run's spec.
 type prepareStep struct {
 	run     *execution.Run
 	site    *execution.Site
@@ -35,13 +35,13 @@ func (s *prepareStep) checkReserve() error {
 	if s.run.Spec.Operation == run.OperationShell { // a user may free space in it
 		return nil
 	}
-	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
+	const message = "start the run of %s: only %s in %s, and %s are reserved for the server. Nothing was changed. Free some space; Yuba retries automatically"
 	m := s.run.Meter.Machine()
 	switch {
 	case m.Disk.Lacking() > 0:
 		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, meter.MiB(m.Disk.Free)+" are free", m.Disk.Dir, meter.MiB(m.Disk.Reserve))
 	case m.Files.Lacking() > 0:
-		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, meter.FileCount(m.Files.Free)+" can still be made", m.Files.Dir, meter.FileCount(m.Files.Reserve))
+		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, meter.FileCount(m.Files.Free)+" can still be created", m.Files.Dir, meter.FileCount(m.Files.Reserve))
 	}
 	return nil
 }
@@ -81,22 +81,22 @@ func (s *prepareStep) placeMapped() error {
 // checkFile rejects paths that leave their location, and files that the runner or the tool writes.
 func (s *prepareStep) checkFile(f run.File) error {
 	if f.Location != run.FileInHome && f.Location != run.FileInModule {
-		return fault.New(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
+		return fault.New(run.FailureConfiguration, "write the file %s: %q is not a valid location", f.Path, f.Location)
 	}
 	if !filepath.IsLocal(f.Path) || f.Path != path.Clean(f.Path) || f.Path == "." {
 		return fault.New(run.FailureConfiguration, "write the file %q: the path must name a file below the %s directory", f.Path, f.Location)
 	}
 	first, _, _ := strings.Cut(f.Path, "/")
 	if f.Location == run.FileInModule && (first == workspace.DataDirTF || first == workspace.OverrideTF || slices.Contains(workspace.SecretFiles, first)) {
-		return fault.New(run.FailureConfiguration, "write the file %s: Yuba and the tool keep their own there", f.Path)
+		return fault.New(run.FailureConfiguration, "write the file %s: the path is reserved for Yuba and the tool", f.Path)
 	}
 	return nil
 }
 
-// prepare makes the working directory what the spec says.
+// prepare prepares the working directory for the spec.
 func (s *prepareStep) prepare(ctx context.Context) error {
 	if s.run.Spec.Protocol > run.ProtocolVersion {
-		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", s.run.Spec.Protocol, run.ProtocolVersion)
+		return fault.New("", "start the run: its protocol version is %d, this runner supports %d", s.run.Spec.Protocol, run.ProtocolVersion)
 	}
 	if err := s.checkReserve(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *prepareStep) prepare(ctx context.Context) error {
 	return nil
 }
 
-// placeSource makes the source tree equal to the artifact. It reuses an equal tree of the run before.
+// placeSource makes the source tree equal to the artifact. It reuses a tree that already is.
 func (s *prepareStep) placeSource(ctx context.Context) error {
 	w := s.site.Space
 	if w.Record.UID != s.run.Spec.Stack.UID { // a stack of the same name that is gone
@@ -156,7 +156,7 @@ func (s *prepareStep) placeSource(ctx context.Context) error {
 	return nil
 }
 
-// placeFiles writes the files that are not part of the source: backend, variables, configuration of tofu.
+// placeFiles writes the files outside the source: backend, variables, tofu's configuration.
 func (s *prepareStep) placeFiles(context.Context) error {
 	w := s.site.Space
 	if err := w.ClearSecrets(); err != nil {
@@ -193,8 +193,8 @@ func (s *prepareStep) placeFiles(context.Context) error {
 	return s.placeMapped()
 }
 
-// makeTemp makes the private directory for sockets and temporary files. A program with its own file tree
-// finds it at /tmp; then it is on the disk that is measured.
+// makeTemp makes the private directory for sockets and temporary files: /tmp in a confined
+// program's file tree, so that it counts as disk use.
 func (s *prepareStep) makeTemp(context.Context) error {
 	if err := s.site.Space.Root.RemoveAll(workspace.TempDir); err != nil {
 		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", s.run.Spec.Stack, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// maxPlanText is where the plan that the tool prints for people is cut, and beyond which its own document is left out:
-// nobody reads more, and the server has a limit of its own.
+// maxPlanText is where the human-readable plan is cut, and beyond which its JSON is left out:
+// nobody reads more.
 const (
 	maxPlanText     = 32 << 20
 	maxPlanDocument = 64 << 20
@@ -50,7 +50,7 @@ func (s *planStep) show(ctx context.Context) error {
 	return nil
 }
 
-// showMore ships the plan in the forms that others ask for.
+// showMore ships the plan in the other requested forms.
 func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 	if !s.run.Spec.PlanDocument && !s.run.Spec.PlanText {
 		return nil
@@ -61,7 +61,7 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 	}
 	if s.run.Spec.PlanDocument {
 		if len(document) > maxPlanDocument {
-			s.run.AddWarning(fmt.Sprintf("The plan's document has %d bytes and is not kept; the limit is %d", len(document), maxPlanDocument))
+			s.run.AddWarning(fmt.Sprintf("The plan's JSON has %d bytes and was not stored; the limit is %d", len(document), maxPlanDocument))
 			document = nil
 		}
 		if err := s.ship(ctx, "the plan's document", "/show.json", document); err != nil {
@@ -74,8 +74,8 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 	return nil
 }
 
-// showText ships the plan as the tool prints it. The tool hides what is marked as sensitive; what providers copied from
-// there, and secrets of the run, are masked here.
+// showText ships the plan as the tool prints it. Secrets of the run, and sensitive values that
+// providers copied, are masked here.
 func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-no-color", s.site.Space.PlanFile(s.held)},
 		Capture: &fetch.Bounded{Limit: maxPlanText}}
@@ -91,14 +91,14 @@ func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 	}
 	text := []byte(sensitive.Text(s.run.Mask.Text(string(c.Capture.Bytes()))))
 	if c.Capture.Over || len(text) > maxPlanText {
-		// The last line may be half of a secret, and masks may be longer than what they hide.
+		// The last line may end within a secret, and masks may be longer than the secret.
 		text = text[:min(len(text), maxPlanText)]
 		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)
 	}
 	return s.ship(ctx, "the plan's text", "/plan.txt", text)
 }
 
-// unchanged ends the steps of a plan that found nothing to do.
+// unchanged ends the steps of a plan without changes.
 func (s *planStep) unchanged(ctx context.Context) error {
 	if s.run.Spec.ReadUnchanged {
 		if err := s.readBack(ctx); err != nil {

@@ -24,8 +24,8 @@ const (
 	archiveName = "artifact"
 )
 
-// syncTree makes the source tree the artifact's. A tree of the same artifact stays: what was added to it is removed,
-// and when something was changed or removed it is unpacked again.
+// syncTree makes the source tree equal to the artifact. Added files are removed; if others changed,
+// the tree is unpacked again.
 func (s *prepareStep) syncTree(ctx context.Context) error {
 	w := s.site.Space
 	if w.Record.Artifact == s.run.TreeDigest() && w.Record.Module == w.Module && s.sameTree() {
@@ -38,7 +38,7 @@ func (s *prepareStep) syncTree(ctx context.Context) error {
 	return w.ReplaceTree(manifest)
 }
 
-// unpack brings the source, or the part of it that the run reads, into the new tree.
+// unpack writes the source, or the part that the run reads, to the new tree.
 func (s *prepareStep) unpack(ctx context.Context) (archive.Manifest, error) {
 	if p := s.run.Part(); s.shares(p) {
 		return s.unpackPart(ctx, p)
@@ -51,7 +51,7 @@ func (s *prepareStep) unpack(ctx context.Context) (archive.Manifest, error) {
 	return s.extract(ctx, packed)
 }
 
-// belongs tells which entries of the source are unpacked; nil for all.
+// belongs returns a filter of the entries to unpack; nil for all.
 func (s *prepareStep) belongs() func(name string) bool {
 	p := s.run.Part()
 	if p == nil {
@@ -64,7 +64,7 @@ func (s *prepareStep) belongs() func(name string) bool {
 	}
 }
 
-// sameTree says whether the tree is what was unpacked, after removing what was added.
+// sameTree removes added files and reports whether the rest is unchanged.
 func (s *prepareStep) sameTree() bool {
 	plan := ""
 	if s.run.Spec.Operation == run.OperationApply && s.run.Spec.Plan != nil {
@@ -72,7 +72,7 @@ func (s *prepareStep) sameTree() bool {
 	}
 	same, differences := s.site.Space.SameTree(plan)
 	if differences != "" {
-		s.run.Log.Note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+		s.run.Log.Note("Unpacking the source again, because the working directory has changed: %s", differences)
 	}
 	return same
 }
@@ -86,7 +86,7 @@ func (s *prepareStep) extract(ctx context.Context, packed io.Reader) (archive.Ma
 	return manifest, nil
 }
 
-// sharedTree is the whole source, unpacked. The path is good until leave is called.
+// sharedTree returns the unpacked whole source. The path is valid until leave is called.
 func (s *prepareStep) sharedTree(ctx context.Context) (path string, leave func(), err error) {
 	name := strings.TrimPrefix(s.run.Spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
 	defer s.run.Trees.Unpack.Lock(name)()
@@ -113,13 +113,13 @@ func (s *prepareStep) sharedTree(ctx context.Context) (path string, leave func()
 	return path, leave, nil
 }
 
-// shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
-// confined nothing keeps it from that tree.
+// shares reports whether the run copies its part from a shared tree. Unconfined tofu could write to
+// it.
 func (s *prepareStep) shares(p *run.Part) bool {
 	return p != nil && s.run.Walls.Hides() && s.run.Spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.run.Spec.Artifact.Digest) && process.BootID() != ""
 }
 
-// unpackPart brings the run's part of the source into the new tree.
+// unpackPart writes the run's part of the source to the new tree.
 func (s *prepareStep) unpackPart(ctx context.Context, p *run.Part) (archive.Manifest, error) {
 	tree, leave, err := s.sharedTree(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *prepareStep) sourceLimits() archive.Limits {
 	return archive.Limits{MaxPacked: s.run.Spec.Limits.ArchiveBytes, MaxUnpacked: s.run.Spec.Limits.UnpackedBytes, MaxEntries: int64(s.run.Spec.Limits.Entries)}
 }
 
-// unpackFailure says what kind of failure it was that the source could not be unpacked.
+// unpackFailure classifies a failure to unpack the source.
 func (s *prepareStep) unpackFailure(err error) error {
 	class := run.FailureSource
 	var limit *archive.LimitError
@@ -151,8 +151,7 @@ func (s *prepareStep) unpackFailure(err error) error {
 	return fault.New(class, "unpack revision %s of the source: %w", s.run.Spec.Artifact.Revision, err)
 }
 
-// artifact opens the archive of the run's source: the one that is kept, else the server's. Its content is held against
-// its digest when it is unpacked, in any case.
+// artifact opens the source's archive, from the cache or the server. Unpacking checks its digest.
 func (s *prepareStep) artifact(ctx context.Context) (*os.File, error) {
 	name := ""
 	if m := workspace.HexDigest.FindStringSubmatch(s.run.Spec.Artifact.Digest); m != nil {

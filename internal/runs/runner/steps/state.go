@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// stateStep changes the state and nothing else.
+// stateStep changes only the state.
 type stateStep struct {
 	run      *execution.Run
 	site     *execution.Site
@@ -30,14 +30,14 @@ type stateStep struct {
 	planning *planStep
 }
 
-// pushedName is where a state lies that is to be pushed to a backend of the stack's own, backupName where tofu puts the
-// copy of the state that it insists on. Both go with their directories.
+// pushedName is the state to push to a custom backend, backupName the backup that tofu always
+// writes. Both go with their directories.
 const (
 	pushedName = workspace.GivenDir + "/pushed.tfstate"
 	backupName = workspace.PlanDir + "/before.tfstate"
 )
 
-// stateSteps are those of a run that changes the state and nothing else.
+// stateSteps returns the steps of a run that changes only the state.
 func (s *stateStep) stateSteps() []execution.Step {
 	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
 		return []execution.Step{{Name: run.StepPlan, Do: s.previewChange}}
@@ -45,7 +45,7 @@ func (s *stateStep) stateSteps() []execution.Step {
 	return []execution.Step{{Name: execution.StepContinue, Do: s.planning.mayApply}, {Name: run.StepApply, Do: s.changeState}}
 }
 
-// changeCommand is the tool's own command for the change.
+// changeCommand is the tool's command for the change.
 func (s *stateStep) changeCommand(step run.Step) (supervisor.Command, error) {
 	change := s.run.Spec.StateChange
 	if change == nil {
@@ -89,7 +89,7 @@ func (s *stateStep) changeCommand(step run.Step) (supervisor.Command, error) {
 		return c, fault.New(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
 	}
 	c.Args = append(c.Args, change.Args...)
-	if !managed { // flags come before all else
+	if !managed { // flags must precede arguments
 		first := slices.IndexFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "-") })
 		c.Args = slices.Insert(c.Args, first, lockArgs(&s.run.Spec, false)...)
 	}
@@ -115,11 +115,11 @@ func (s *stateStep) changeState(ctx context.Context) error {
 	return s.judgeChange(c, stream, e)
 }
 
-// judgeChange says how a change ended. Of one whose end nobody saw only what it wrote is known.
+// judgeChange returns how a change ended. Without an exit code, only the states it wrote count.
 func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e process.Exit) error {
 	s.run.Result.Text = s.program.Said(stream)
 	if size, limit := s.site.StateSize(), s.run.Spec.Limits.StateBytes; limit > 0 && size > limit {
-		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
+		return fault.New(run.FailureLimit, "store the state: it has %d bytes, the limit is %d", size, limit)
 	}
 	if !e.Known {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
@@ -128,13 +128,13 @@ func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e pro
 	return s.program.Verdict(c, stream, e, 0)
 }
 
-// previewChange says what the change would do. An import is tried on the copy of the state that lies here and goes no
-// further; a backend of the stack's own has no such copy.
+// previewChange previews the change. An import runs on the local copy of the state; with a custom
+// backend there is none.
 func (s *stateStep) previewChange(ctx context.Context) error {
 	change := s.run.Spec.StateChange
 	managed := s.run.Spec.Backend.Kind == run.BackendManaged
 	if change.Verb == run.StateImport && !managed {
-		s.run.Result.Text = s.run.Mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
+		s.run.Result.Text = s.run.Mask.Text(fmt.Sprintf("Would import %q as %s. A custom backend does not allow a preview.", change.Args[1], change.Args[0]))
 		return nil
 	}
 	c, err := s.changeCommand(run.StepPlan)
@@ -156,7 +156,7 @@ func (s *stateStep) previewChange(ctx context.Context) error {
 	return nil
 }
 
-// imported says what an import that was tried would add to the state.
+// imported returns what a previewed import would add to the state.
 func imported(before map[string]bool, state []byte, args []string) string {
 	after, readable := custody.Addresses(state)
 	if !readable {

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Steps are the steps that runs consist of.
+// Steps has the steps of all runs.
 type Steps struct {
 	preparing *prepareStep
 	init      *initstep.Step
@@ -44,8 +44,7 @@ func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.S
 	spec := &a.planning.run.Spec
 	add(run.StepPrepare, a.preparing.prepare)
 	add(execution.StepPlace, awaitPlace)
-	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
-	// into the backend that it configures.
+	// The state comes last: init would offer to migrate another workspace's state to the backend.
 	add(run.StepInit, a.init.Init)
 	add(run.StepPrepare, a.init.PlaceState)
 	if spec.ForceUnlock != "" {
@@ -89,13 +88,13 @@ func (a *Steps) AfterApply() []execution.Step {
 // MayApply asks the server whether an apply may begin.
 func (a *Steps) MayApply(ctx context.Context) error { return a.planning.mayApply(ctx) }
 
-// LookAround asks the tool what the server cannot know after the steps have ended.
+// LookAround asks the tool, after the last step, for facts that the server cannot know.
 func (a *Steps) LookAround(ctx context.Context) { a.applying.lookAround(ctx) }
 
-// NothingDone reports whether a run that plans and applies in one process had nothing to do.
+// NothingDone reports whether a direct apply had nothing to do.
 func (a *Steps) NothingDone() bool { return a.applying.nothingDone }
 
-// JudgeLeft says how an apply ended that an earlier runner started.
+// JudgeLeft returns how an apply of an earlier runner ended.
 func (a *Steps) JudgeLeft(stream *plan.Stream, e process.Exit) error {
 	c := supervisor.Command{Step: run.StepApply}
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// trace is what the log of an apply tells that did not come to a good end. doubt says why the log may lack lines.
+// trace is the evidence in the log of a failed apply. doubt says why the log may lack lines.
 func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
 	t := &run.Trace{Orderly: s.program.Orderly[run.StepApply] && !s.stateLeft()}
 	if stream.AppliedTotal > len(stream.Applied) {
@@ -40,7 +40,7 @@ func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
 	return t
 }
 
-// stateLeft reports whether the tool could not store its state in a backend of the stack's own.
+// stateLeft reports whether the tool could not store its state in a custom backend.
 func (s *applyStep) stateLeft() bool {
 	if s.site.Space == nil || !s.site.Space.Own {
 		return false
@@ -49,7 +49,7 @@ func (s *applyStep) stateLeft() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// maskedFates are the fates of a plan that the tool described, fit to leave the runner.
+// maskedFates returns the fates of a described plan, masked.
 func (s *planStep) maskedFates(described *plan.Described) []run.Fate {
 	fates := make([]run.Fate, len(described.Fates))
 	for i, f := range described.Fates {
@@ -61,12 +61,12 @@ func (s *planStep) maskedFates(described *plan.Described) []run.Fate {
 	return fates
 }
 
-// lookTimeout is how long a look may take at what an apply that was cut off has left.
+// lookTimeout limits lookAround after an interrupted apply.
 const lookTimeout = 2 * time.Minute
 
-// lookAround asks the tool what the server cannot know: what a state has that only the tool can read, when that is wanted
-// as proof, and after an apply that was cut off also how the world calls what was to be made. Whatever it cannot find out
-// is not known.
+// lookAround asks the tool what the server cannot know: resources in a state that only the tool can
+// read, and after an interrupted apply, identifiers of planned objects. Failures leave them
+// unknown.
 func (s *applyStep) lookAround(ctx context.Context) {
 	t := s.run.Result.Trace
 	cut := s.run.Result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
@@ -85,8 +85,8 @@ func (s *applyStep) lookAround(ctx context.Context) {
 	s.run.Result = outcome
 }
 
-// identify reads the plan once more for what it says of the objects. One that was described has said it. The program can
-// write to the plan that tofu wrote, so only the copy in custody counts; a job that was taken over has none.
+// identify reads identifiers from the plan, unless describing it already did. Programs can write to
+// tofu's plan, so only the copy in custody counts; an adopted run has none.
 func (s *applyStep) identify(ctx context.Context) {
 	p := s.run.Result.Plan
 	if p == nil || s.run.Spec.Describe || s.program.Direct || s.planning.held.Digest == "" || s.planning.held.Digest != p.Digest {
@@ -104,7 +104,7 @@ func (s *applyStep) identify(ctx context.Context) {
 	}
 }
 
-// listState asks the tool which resource instances a state has that the server cannot read.
+// listState lists the resource instances of a state that the server cannot read.
 func (s *applyStep) listState(ctx context.Context) {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-json", "-no-color"}, Timeout: lookTimeout}
 	text, err := s.program.Document(ctx, c, 2*s.run.StateLimit())

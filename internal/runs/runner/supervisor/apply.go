@@ -15,11 +15,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// OutputReserve is disk space for the output of an apply, besides three times the state's size for an encoded state.
+// OutputReserve is disk space for an apply's output, besides three times the state's size.
 const OutputReserve = 4 << 20
 
-// BeginApply records on disk that an apply begins. After a power cut the next runner must not mistake
-// the state in the working directory for an old one, or missing output for a tool that never ran.
+// BeginApply records on disk that an apply begins. Otherwise, after a power cut, the state in the
+// working directory would look old, and missing output as if the tool never ran.
 func (g *Supervisor) BeginApply() error {
 	g.run.Lock()
 	defer g.run.Unlock()
@@ -34,14 +34,14 @@ func (g *Supervisor) BeginApply() error {
 		err = g.run.Dir.Sync(spool.SpecFile, spool.TokenFile, spool.ApplyFile, spool.JournalFile, "", "..")
 	}
 	if err != nil {
-		return fault.New(run.FailureDisk, "begin the apply: what is needed to recover its state could not be written down; nothing was changed: %w", err)
+		return fault.New(run.FailureDisk, "begin the apply: cannot record what recovery needs; nothing was changed: %w", err)
 	}
 	g.run.Journal, g.run.Result.ApplyStarted = next, true
 	return nil
 }
 
-// FoundNothing reports whether the plan is known completely and has no changes. A runner that adopts a
-// process may have missed the beginning of its output.
+// FoundNothing reports whether the plan is completely known and has no changes. A runner that
+// adopts a process may lack the beginning of its output.
 func FoundNothing(stream *plan.Stream) bool {
 	return stream.PlanDone && stream.Planned.Zero() && !stream.HasChanges() && stream.AppliedTotal == 0
 }
@@ -66,17 +66,17 @@ func (g *Supervisor) hadBegun() bool {
 	return stream.Begun
 }
 
-// PlannedSoFar is the plan of an apply that plans, as far as its output has it.
+// PlannedSoFar is the plan of a direct apply, as far as its output has it.
 func PlannedSoFar(stream *plan.Stream) *run.PlanResult {
 	p := &run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)}
 	p.Fates, p.FatesTotal = HeardFates(stream)
 	return p
 }
 
-// keepPlanned records the plan of an apply that plans outside of this process. The tool does not wait for it.
+// keepPlanned stores the plan of a direct apply. The tool does not wait for it.
 func (g *Supervisor) keepPlanned(stream *plan.Stream) {
 	if err := errors.Join(g.run.Dir.WriteJSON(spool.PlannedFile, PlannedSoFar(stream)), g.run.Dir.Sync(spool.PlannedFile, "")); err != nil {
-		g.run.Opts.Log.Warn("what an apply is to do could not be written down", "run", g.run.ID, "error", err)
+		g.run.Opts.Log.Warn("cannot record the plan of an apply", "run", g.run.ID, "error", err)
 	}
 	g.run.Logs.Hurry()
 }

@@ -22,9 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// follower reads the output of a process into the log and the stream, and its states into the spool.
-// It watches for states, which must be shipped at once. It polls for output alone: a watch takes longer
-// than a short plan.
+// follower copies a process's output to log and stream, and its states to the spool. States must be
+// shipped at once, so it watches for them. It polls output alone: a watch outlasts a short plan.
 type follower struct {
 	of     *Supervisor
 	stream *plan.Stream
@@ -34,12 +33,12 @@ type follower struct {
 	watcher *fsnotify.Watcher
 	ended   chan struct{}
 	done    chan struct{}
-	// doubt says why lines of the output may be missing; empty when it was read whole.
+	// doubt says why output lines may be missing; empty if there are none.
 	doubt string
 }
 
-// follow starts to read the output files of a step. If fresh is false, the process is adopted, and
-// lines that the log already has go to the stream only.
+// follow starts to read the output of a step. If fresh is false, the process is adopted, and lines
+// already in the log go to the stream only.
 func (g *Supervisor) follow(step run.Step, states, fresh bool) (*follower, error) {
 	f := &follower{of: g, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
 	// A line may be an encoded state that tofu could not write to a file.
@@ -59,7 +58,7 @@ func (g *Supervisor) follow(step run.Step, states, fresh bool) (*follower, error
 	loop := f.look
 	if states {
 		if err := f.watch(); err != nil { // programs may have used up the user's watches
-			g.run.Opts.Log.Warn("states are looked for now and then", "run", g.run.ID, "error", err)
+			g.run.Opts.Log.Warn("cannot watch for states; polling instead", "run", g.run.ID, "error", err)
 		}
 		loop = f.loop
 	}
@@ -191,8 +190,8 @@ func (f *follower) withholds() bool { return f.of.Direct && FoundNothing(f.strea
 
 // noteCut reports output that became shorter: a program truncated it, or the file was damaged.
 func (f *follower) noteCut() {
-	f.doubts("the output was cut off while it was read")
-	f.of.run.Warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.of.site.Space.Tool.Name)
+	f.doubts("the output was truncated while it was read")
+	f.of.run.Warn("The output of %s was truncated while it was read, by a program of the stack or by damage; the log has the earlier lines", f.of.site.Space.Tool.Name)
 }
 
 // doubts records the first reason why lines may be missing.
@@ -268,11 +267,11 @@ func (g *Supervisor) linesInLog() (out, errs int, err error) {
 	return out, errs, nil
 }
 
-// FollowLeft follows an apply that an earlier runner started to its end. p is nil when the process has ended.
+// FollowLeft follows an apply of an earlier runner to its end. p is nil if the process has ended.
 func (g *Supervisor) FollowLeft(p *process.Process) (*plan.Stream, process.Exit, error) {
 	g.run.Processes.Add(1)
 	defer g.run.Processes.Add(-1)
-	if p != nil && g.Direct { // before a wish to stop can reach it
+	if p != nil && g.Direct {
 		p.Begun = g.beginning()
 		g.Begun.Store(g.hadBegun())
 	}
@@ -301,7 +300,7 @@ func (g *Supervisor) FollowLeft(p *process.Process) (*plan.Stream, process.Exit,
 	return stream, e, nil
 }
 
-// ShipStates ships every state that is written while work runs. The log then has an apply that began.
+// ShipStates ships every state written while work runs, and logs that an apply began.
 func (g *Supervisor) ShipStates(work func() error) error {
 	out, errs, err := g.outputFiles(Command{Step: run.StepApply})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// A program that survived tofu writes a line whenever one is read.
+// A program that survived tofu writes a line after each read.
 func TestAProgramThatWritesWithoutEndDoesNotKeepTheRunFromEnding(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "apply.out")
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -38,7 +38,7 @@ func TestAProgramThatWritesWithoutEndDoesNotKeepTheRunFromEnding(t *testing.T) {
 	}
 }
 
-// The runner may have missed the plan of an apply that it takes over.
+// A runner that adopts an apply may have missed the plan.
 func TestAStateIsWithheldOnlyIfThePlanFoundNothing(t *testing.T) {
 	end := &plan.Stream{}
 	end.Feed([]byte(`{"@level":"info","@message":"Apply complete!","changes":{"add":3,"operation":"apply"},"type":"change_summary"}`))
@@ -48,10 +48,10 @@ func TestAStateIsWithheldOnlyIfThePlanFoundNothing(t *testing.T) {
 	whole := &plan.Stream{}
 	whole.Feed([]byte(`{"@level":"info","@message":"Plan: 0 to add","changes":{"add":0,"operation":"plan"},"type":"change_summary"}`))
 	if !FoundNothing(whole) {
-		t.Error("a plan that found nothing is taken for one that did")
+		t.Error("a plan without changes counts as one with changes")
 	}
 	whole.Feed([]byte(`{"@level":"info","@message":"x: Plan to import","change":{"resource":{"addr":"x.y"},"action":"import"},"type":"planned_change"}`))
 	if FoundNothing(whole) {
-		t.Error("what is imported is nothing")
+		t.Error("an import counts as no change")
 	}
 }

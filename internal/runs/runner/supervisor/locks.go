@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Locks records the lock that a killed process left in a stack's own backend, and breaks such locks.
+// Locks records and breaks the lock that a killed process left in a custom backend.
 type Locks struct {
 	run     *execution.Run
 	site    *execution.Site
@@ -38,7 +38,7 @@ func NewLocks(t *execution.Run, at *execution.Site, program *Supervisor) *Locks 
 	return &Locks{run: t, site: at, program: program}
 }
 
-// ForceUnlock breaks the lock in a stack's own backend. If that fails, the plan reports it.
+// ForceUnlock breaks the lock in a custom backend. If that fails, the plan reports it.
 func (l *Locks) ForceUnlock(ctx context.Context) error {
 	if !l.site.Space.Own {
 		return nil
@@ -61,7 +61,7 @@ func (l *Locks) ForceUnlock(ctx context.Context) error {
 	return nil
 }
 
-// lockIn returns the lock that an error mentions; nil for none. Commands without -json print it as text.
+// lockIn returns the lock in an error, or nil. Commands without -json print it as text.
 func lockIn(stream *plan.Stream) *run.Lock {
 	errs := stream.Errors()
 	for _, d := range errs {
@@ -90,7 +90,7 @@ func lockInText(text string) *run.Lock {
 		case "Who":
 			lock.Who = field[2]
 		case "Created":
-			lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
+			lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2])
 		}
 	}
 	if lock.ID == "" {
@@ -99,8 +99,8 @@ func lockInText(text string) *run.Lock {
 	return lock
 }
 
-// gaveBack reports whether a process ended normally and so released its lock. A crashed Go program ends
-// with code 2, like a plan with changes. If the exit code is unknown, the output decides.
+// gaveBack reports whether a process ended normally and released its lock. Code 2 is a Go crash or
+// a plan with changes. Without an exit code, the output decides.
 func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	said := stream.Errors()
 	switch {
@@ -112,8 +112,8 @@ func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	return e.Code == 0 || e.Code == 1 && len(said) > 0 || e.Code == 2 && step == run.StepPlan && stream.PlanDone
 }
 
-// mayHold returns the steps whose processes may have left a lock. With arguments of the stack's own,
-// such as -lock=false, that is unknown.
+// mayHold returns the steps that may have left a lock: unknown with arguments of the stack, such as
+// -lock=false.
 func (l *Locks) mayHold() []run.Step {
 	var steps []run.Step
 	if l.run.OwnArguments() {
@@ -134,7 +134,7 @@ var lockedWords = []string{
 	"apply_start", "apply_progress", "apply_complete", "apply_errored", "provision_start", "ephemeral_op_start",
 }
 
-// maxLockWords limits how much output is searched for them.
+// maxLockWords limits how much output is searched for lockedWords.
 const maxLockWords = 1 << 20
 
 // NoteLock records the lock that the run may have left, for the stack's next run.
@@ -155,11 +155,11 @@ func (l *Locks) NoteLock() {
 	}
 	l.site.Space.Record.LeftLock = left
 	if err := l.site.Space.Save(); err != nil {
-		l.run.Opts.Log.Warn("which lock a run may have left was not written down", "run", l.run.ID, "error", err)
+		l.run.Opts.Log.Warn("cannot record the lock that a run may have left", "run", l.run.ID, "error", err)
 	}
 }
 
-// readLeftLock finds in a process's output when it took its lock; nil if it took none, or that is unknown.
+// readLeftLock finds when a process took its lock; nil if it took none or that is unknown.
 func readLeftLock(path, holder string) *workspace.LeftLock {
 	file, err := os.Open(path)
 	if err != nil {
@@ -175,7 +175,7 @@ func readLeftLock(path, holder string) *workspace.LeftLock {
 			Time time.Time `json:"@timestamp"`
 		}
 		switch err := json.Unmarshal(lines.Bytes(), &m); {
-		case err != nil || m.Time.IsZero(): // not of the tool's making
+		case err != nil || m.Time.IsZero():
 		case left.From.IsZero() && m.Type != "version": // its first words are missing
 			return nil
 		case left.From.IsZero():
@@ -188,7 +188,7 @@ func readLeftLock(path, holder string) *workspace.LeftLock {
 	return nil
 }
 
-// HolderName is how the tool names itself in locks.
+// HolderName is the lock holder's name that the tool writes.
 func HolderName(walls *confinement.Walls) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -204,7 +204,7 @@ func HolderName(walls *confinement.Walls) string {
 	return who.Username + "@" + host
 }
 
-// PastLeftLock breaks a lock that an earlier run left, and runs the process that met it again.
+// PastLeftLock breaks a lock of an earlier run and repeats the process that met it.
 func (l *Locks) PastLeftLock(ctx context.Context, c Command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
 	left := l.site.Space.Record.LeftLock
 	if left == nil || !l.site.Space.Own || e.Signal != 0 {
@@ -214,7 +214,7 @@ func (l *Locks) PastLeftLock(ctx context.Context, c Command, stream *plan.Stream
 	if !left.Is(lock) {
 		return stream, e, nil
 	}
-	l.run.Log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)
+	l.run.Log.Note("Lock %s belongs to an earlier run, whose process was killed", lock.ID)
 	l.run.Spec.ForceUnlock = lock.ID
 	if err := l.ForceUnlock(ctx); err != nil {
 		return nil, process.Exit{}, err

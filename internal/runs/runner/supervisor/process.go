@@ -75,8 +75,8 @@ func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process
 	return stream, e, nil
 }
 
-// outputFiles creates the files that the process writes to. They are opened outside of the sandbox, and
-// for appending, so that no program can overwrite them.
+// outputFiles creates the output files, outside the sandbox and append-only: programs cannot
+// overwrite them.
 func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	out, err = os.OpenFile(g.run.Dir.Path(string(c.Step)+spool.OutEnd), flags, 0o600)
@@ -90,7 +90,7 @@ func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
 	}
 	g.reserve, g.secured = c.Reserve, 0
 	if c.Reserve > 0 {
-		// If tofu cannot write the state to a file, it prints it: that must not fail on a full disk.
+		// tofu prints a state that it cannot write to a file: a full disk must not prevent that.
 		g.secured = setAside(int(out.Fd()), 0, c.Reserve)
 	}
 	return out, errs, nil
@@ -158,8 +158,8 @@ func (g *Supervisor) Cell() confinement.Cell {
 	}
 }
 
-// Environment builds tofu's environment. It has nothing of the runner's own environment, and the spec
-// cannot replace the names that the runner sets.
+// Environment returns tofu's environment: nothing from the runner's own, and the spec cannot
+// replace the runner's variables.
 func (g *Supervisor) Environment() []string {
 	w, spec, cell := g.site.Space, &g.run.Spec, g.Cell()
 	own := map[string]string{
@@ -171,7 +171,7 @@ func (g *Supervisor) Environment() []string {
 	if account := g.run.Walls.Account(); account != "" { // /etc/passwd may not have it
 		own["USER"], own["LOGNAME"] = account, account
 	}
-	// A stack's own backend may not have a workspace "default".
+	// A custom backend may not have a workspace "default".
 	if !w.Own || w.Named != "default" {
 		own["TF_WORKSPACE"] = w.Named
 	}

@@ -29,20 +29,20 @@ type Supervisor struct {
 	keeper *custody.Keeper
 	// Mirrors returns the directories that providers are linked from.
 	Mirrors func() []string
-	// subject is the run as the meter knows it, nil before its first process.
+	// subject is the run in the meter, nil before its first process.
 	subject *meter.Subject
 	// Orderly has the steps whose last process ended normally.
 	Orderly map[run.Step]bool
-	// Direct is true once the run plans and applies with one process; begun once that process has begun to change
+	// Direct is true once the run plans and applies in one process; begun once that changes
 	// something.
 	Direct bool
 	Begun  atomic.Bool
-	// InitSaid are the warnings of init.
+	// InitSaid has the warnings of init.
 	InitSaid diagnostic.List
-	// logStart is how long the log was when the running process was started.
+	// logStart is the log's length when the running process started.
 	logStart int64
-	// Doubt says why lines of the last process's output may be missing; empty when it was read whole. reserve is how much
-	// disk space is set aside ahead of the running process's output, secured up to where there is some.
+	// Doubt says why output lines of the last process may be missing; empty if none are. reserve is
+	// the disk space to allocate ahead of its output, secured up to which offset it exists.
 	Doubt            string
 	reserve, secured int64
 }
@@ -52,7 +52,7 @@ func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper) *Supervis
 	return &Supervisor{run: t, site: at, keeper: keeper, Orderly: map[run.Step]bool{}}
 }
 
-// Measured is the run as the meter knows it.
+// Measured is the run in the meter.
 func (g *Supervisor) Measured() *meter.Subject {
 	if g.subject == nil {
 		g.subject = meter.NewSubject(g.run.ID, &g.run.Spec, g.keeper.HeldStates)
@@ -60,7 +60,7 @@ func (g *Supervisor) Measured() *meter.Subject {
 	return g.subject
 }
 
-// InitCommand runs one process of the init step, without a workspace in its environment when unselected.
+// InitCommand runs one process of init; unselected leaves the workspace out of its environment.
 func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...string) error {
 	c := Command{Step: run.StepInit, Args: args, unselected: unselected}
 	stream, e, err := g.Tofu(ctx, c)
@@ -77,8 +77,8 @@ func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...s
 	return g.Verdict(c, stream, e, 0)
 }
 
-// ErrOtherBackend says that the directory was initialised with another backend.
-var ErrOtherBackend = errors.New("the backend is another one than before")
+// ErrOtherBackend means that the directory was initialised with another backend.
+var ErrOtherBackend = errors.New("the backend has changed")
 
 // Document runs a command and returns its JSON output.
 func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]byte, error) {
@@ -88,7 +88,7 @@ func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]by
 		return nil, err
 	}
 	if c.Capture.Over {
-		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", g.site.Space.Tool.Name, c.Step, limit)
+		return nil, fault.New(run.FailureLimit, "read the output of %s %s: it exceeds the limit of %d bytes", g.site.Space.Tool.Name, c.Step, limit)
 	}
 	if err := g.Verdict(c, stream, e, 0); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (g *Supervisor) Document(ctx context.Context, c Command, limit int64) ([]by
 	if text := c.Capture.Bytes(); json.Valid(text) {
 		return text, nil
 	}
-	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", g.site.Space.Tool.Name, c.Step)
+	return nil, fault.New(run.FailureTool, "read the output of %s %s: it is not JSON", g.site.Space.Tool.Name, c.Step)
 }
 
 // Said is the tool's text output, masked, without empty lines.

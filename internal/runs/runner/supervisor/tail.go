@@ -23,9 +23,9 @@ type tail struct {
 	offset   int64
 	released int64
 	rest     []byte
-	// cut is called once when the file has become shorter than what was read of it.
+	// cut is called once if the file was truncated below the read offset.
 	cut func()
-	// holes is true when there were zeros where lines should be, torn when the last line was not whole.
+	// holes is true if zeros were read, torn if the last line was incomplete.
 	holes, torn bool
 }
 
@@ -35,8 +35,8 @@ func (t *tail) close() {
 	}
 }
 
-// lines calls f for each line that is complete by now; the last one need not be. It reads as far as the file goes at the
-// beginning of the call: a program that survived tofu and writes without end must not keep the run from ending.
+// lines calls f for each complete line, and the last if last is set. It reads to the end at the
+// time of the call: a surviving program that writes endlessly must not keep the run from ending.
 func (t *tail) lines(last bool, f func(line []byte, known bool)) {
 	size, err := t.size()
 	if err != nil {
@@ -59,8 +59,8 @@ func (t *tail) lines(last bool, f func(line []byte, known bool)) {
 	}
 }
 
-// size is the size of the file, which is opened first if need be. A file that was cut off is read from its beginning: what
-// was written since then may be there.
+// size returns the file's size and opens it if necessary. A truncated file is read from its
+// beginning: new output may be there.
 func (t *tail) size() (int64, error) {
 	if t.file == nil {
 		file, err := os.OpenFile(t.path, os.O_RDWR, 0)
@@ -92,7 +92,7 @@ func (t *tail) split(f func([]byte, bool)) {
 		t.emit(t.rest[:i], f)
 		t.rest = t.rest[i+1:]
 	}
-	if len(t.rest) > t.limit { // not a line of tofu's; it goes on as several
+	if len(t.rest) > t.limit { // not a line of tofu; split it
 		t.emit(t.rest, f)
 		t.rest = nil
 	}
@@ -100,7 +100,7 @@ func (t *tail) split(f func([]byte, bool)) {
 
 func (t *tail) emit(line []byte, f func([]byte, bool)) {
 	t.holes = t.holes || len(line) > 0 && line[0] == 0
-	line = bytes.TrimRight(bytes.TrimLeft(line, "\x00"), "\r") // zeros: what a runner before has released
+	line = bytes.TrimRight(bytes.TrimLeft(line, "\x00"), "\r")
 	if len(line) == 0 {
 		return
 	}
@@ -108,8 +108,7 @@ func (t *tail) emit(line []byte, f func([]byte, bool)) {
 	f(bytes.Clone(line), t.known >= 0)
 }
 
-// release gives the disk space of what was read back once it is more than the log may hold anyway, so that endless
-// output fills no disk.
+// release frees the disk space of read output once it exceeds the log's limit.
 func (t *tail) release(limit int64) {
 	const step = 4 << 20
 	if limit <= 0 || t.offset < limit || t.offset-t.released < step || t.file == nil {
@@ -122,11 +121,11 @@ func (t *tail) release(limit int64) {
 	}
 }
 
-// The output of an apply is evidence: a change that it does not mention was not begun. So that no line
-// gets lost, disk space is allocated ahead of the writer.
+// The output of an apply is evidence: changes it does not mention did not begin. So disk space is
+// allocated ahead of the writer.
 
-// setAside allocates disk space for output. It returns the offset up to which there is space; 0 if the
-// file system cannot allocate.
+// setAside allocates disk space for output and returns up to which offset; 0 if the file system
+// cannot.
 func setAside(fd int, from, reserve int64) int64 {
 	if unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, reserve) != nil {
 		return 0

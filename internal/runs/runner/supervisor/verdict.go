@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Verdict turns the end of a process into an error; nil if its exit code is one of the good ones.
+// Verdict turns a process's end into an error; nil if its exit code is in good.
 func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, good ...int) error {
 	name := g.site.Space.Tool.Name + " " + cmp.Or(c.Title, string(c.Step))
 	for _, code := range good {
@@ -36,7 +36,7 @@ func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, goo
 	switch {
 	case e.Held: // the process could have written there, too
 		return &fault.Failure{Class: run.FailureTool, Outcome: outcome, Err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
-			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
+			"the output cannot be trusted. Find the provider, key provider or external program that leaves a process running", name)}
 	case e.Exceeded != "":
 		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
 	case e.TimedOut:
@@ -58,7 +58,7 @@ func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, goo
 	}
 }
 
-// whoseWish is the class of a failure after a request to stop.
+// whoseWish returns the class of a failure after a request to stop, by its requester.
 func (g *Supervisor) whoseWish() run.Failure {
 	if g.run.Stop.ByPerson() {
 		return run.FailureCanceled
@@ -79,7 +79,7 @@ func classify(stream *plan.Stream) run.Failure {
 		case lockSummary: // locking failed without another holder, for example on a read-only directory
 			configuration = false
 		}
-		// Errors of providers have the address of a resource; errors of the language only a position.
+		// Provider errors have a resource's address; language errors only a position.
 		configuration = configuration && d.File != "" && d.Address == ""
 	}
 	if configuration && !stream.ApplyDone && stream.AppliedTotal == 0 {

@@ -36,7 +36,7 @@ func TestWhatKindOfFailureItIs(t *testing.T) {
 	}
 }
 
-// Commands without -json tell of a lock as text.
+// Commands without -json print a lock as text.
 func TestALockInPlainTextIsFound(t *testing.T) {
 	lines := []string{"Error: Failed to load state: the state is already locked by another tofu client", "Lock Info:", "  ID:        498a5e6e", "  Who:       ci@build7"}
 	if got := lockIn(&plan.Stream{Raw: lines}); got == nil || got.ID != "498a5e6e" || got.Who != "ci@build7" {
@@ -47,7 +47,7 @@ func TestALockInPlainTextIsFound(t *testing.T) {
 	}
 }
 
-// The last lines of a crash are a trace of calls. People need the cause, which stands above it.
+// The end of a crash is a stack trace. People need the cause above it.
 func TestTheCauseOfACrashIsTold(t *testing.T) {
 	many := strings.Repeat("a line\n", 20)
 	for sentence, test := range map[string]struct{ raw, want string }{

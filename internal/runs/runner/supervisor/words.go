@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// Decisions depend on these texts of tofu and terraform: their JSON output has no codes, so only its
-// summary identifies a diagnostic. Compare new releases of the tools with this file.
+// These are texts of tofu and terraform: only its summary identifies a diagnostic. Compare new
+// releases of the tools with this file.
 
 // Summaries of diagnostics.
 const (
@@ -31,7 +31,7 @@ const (
 	LockFileSummary = "Incomplete lock file information for providers"
 )
 
-// moduleSummaries: the list of modules does not fit the program.
+// moduleSummaries mean that the list of modules does not fit the program.
 var moduleSummaries = []string{"Module not installed", "Module source has changed", "Module version requirements have changed"}
 
 // lockField matches the fields of a lock below lockInfo.
@@ -42,7 +42,7 @@ const lockInfo = "Lock Info:"
 // lockOperations are the operations in the tool's locks.
 var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
 
-// AboutModules reports whether a failure is about the list of modules. A tool whose init has no -json prints text.
+// AboutModules reports whether a failure is about the list of modules.
 func AboutModules(f *fault.Failure) bool {
 	if len(f.Said) == 0 {
 		return slices.ContainsFunc(moduleSummaries, func(s string) bool { return strings.Contains(f.Error(), s) })
@@ -50,7 +50,7 @@ func AboutModules(f *fault.Failure) bool {
 	return slices.ContainsFunc(f.Said, func(d diagnostic.Diagnostic) bool { return slices.Contains(moduleSummaries, d.Summary) })
 }
 
-// AboutProviders reports whether a failure may be about providers. A wrong guess costs another init.
+// AboutProviders reports whether a failure may be about providers; guessing wrong costs an init.
 func AboutProviders(failed error) bool { return strings.Contains(failed.Error(), "provider") }
 
 // SaysDiskFull reports whether a download failed on a full disk; the tool's error is text.

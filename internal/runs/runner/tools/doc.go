@@ -1,16 +1,15 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tools finds the programs that plan and apply: tofu, or terraform, in the version that a stack wants.
+// Package tools finds the programs that plan and apply: tofu or terraform, in the requested
+// version.
 //
-// A [Box] looks at the program that the server was started with, in a directory with other versions side by side, beside
-// the server's program, and on the path. It looks again each time: a program that is installed later is found by the next
-// run.
+// A [Box] searches the server's own tool, a directory of versions, the directory of the server's
+// program, and PATH. It searches each time, so new programs are found without a restart.
 //
 // # Invariants
 //
-//   - A program's name comes from its file, its version from the program itself, which is asked once as long as the file
-//     does not change.
-//   - Of the programs that satisfy a constraint the newest is used. Without a constraint it is the server's own.
+//   - A program's name comes from its file, its version from running it once per content.
+//   - The newest program that satisfies a constraint is used; without one, the server's own.
 //   - A program older than [Oldest] is never used.
 package tools

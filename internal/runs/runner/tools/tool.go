@@ -20,11 +20,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// Oldest is the oldest version of tofu or terraform that runs can use: it writes plans and applies for machines and
-// makes a workspace when it selects it.
+// Oldest is the oldest usable version of tofu or terraform: it has JSON output for plan and apply,
+// and creates workspaces on select.
 const Oldest = "1.5.0-0"
 
-// CheckVersion says whether a tool of this version can be used, for the server at its start and for each run.
+// CheckVersion fails if the version is unusable, at the server's start and for each run.
 func CheckVersion(path, version string) error {
 	v, err := semver.NewVersion(version)
 	if err != nil {
@@ -64,13 +64,13 @@ func askVersion(ctx context.Context, path string) (Tool, error) {
 		Version string `json:"terraform_version"`
 	}
 	if err := json.Unmarshal(out, &answer); err != nil || answer.Version == "" {
-		return Tool{}, fault.New(run.FailureTool, "ask %s for its version: it does not answer like OpenTofu or Terraform", path)
+		return Tool{}, fault.New(run.FailureTool, "ask %s for its version: it is not OpenTofu or Terraform", path)
 	}
 	return Tool{Name: toolName(path), Path: path, Version: answer.Version}, nil
 }
 
-// JSONInit reports whether init speaks JSON, which it learned later than plan and apply. Without it init's lines are
-// text in the log, and the last of them the error.
+// JSONInit reports whether init supports -json. Without it, init's output is text, its last lines
+// the error.
 func (t Tool) JSONInit() bool {
 	version, err := semver.NewVersion(t.Version)
 	if err != nil {
@@ -83,14 +83,14 @@ func (t Tool) JSONInit() bool {
 	return version.Major() > 1 || version.Minor() >= since
 }
 
-// ComparesVariables reports whether apply holds the variables it finds against those of a saved plan, as tofu does since
-// 1.8. It must then be given the files that plan was given, which other tools refuse.
+// ComparesVariables reports whether apply compares variables with the saved plan's (tofu since
+// 1.8). It then needs plan's variable files, which other tools refuse.
 func (t Tool) ComparesVariables() bool {
 	version, err := semver.NewVersion(t.Version)
 	return err == nil && t.Name == "tofu" && !version.LessThan(semver.MustParse("1.8.0-0"))
 }
 
-// check compares with what is wanted.
+// check fails if the tool is not the wanted one.
 func (t Tool) check(want run.Tool) error {
 	if err := CheckVersion(t.Path, t.Version); err != nil {
 		return fault.New(run.FailureTool, "%w", err)
@@ -102,7 +102,7 @@ func (t Tool) check(want run.Tool) error {
 	return err
 }
 
-// fits says whether the tool's version satisfies a constraint; an empty one is satisfied by any.
+// fits reports whether the version satisfies a constraint. An empty one accepts any.
 func (t Tool) fits(wanted string) (bool, error) {
 	if wanted == "" {
 		return true, nil

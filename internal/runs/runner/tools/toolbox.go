@@ -20,20 +20,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// Box finds the programs that runs can use, and remembers the versions of those it asked. It looks anew each time: a
-// program that is put in place is found by the next run.
+// Box finds usable programs and caches their versions. It searches each time, so it finds new ones.
 type Box struct {
-	// standard is the program that the server was started with.
+	// standard is the program that the server started with.
 	standard string
-	// dir holds other versions side by side: DIR/tofu-1.9.1, DIR/terraform_1.5.7, DIR/tofu/1.12.6/tofu. Empty for none.
+	// dir has other versions: tofu-1.9.1, terraform_1.5.7, tofu/1.12.6/tofu. Empty for none.
 	dir string
-	// search is where other tools are looked for, a list as in PATH.
+	// search is a list like PATH, with other tools.
 	search string
 	mu     sync.Mutex
 	known  map[string]Tool // by identity
 }
 
-// NewBox looks for tools at the program that the server was started with, in a directory of tools, and on the path.
+// NewBox makes a box of the server's own tool, a directory of tools, and PATH.
 func NewBox(standard, dir string) *Box {
 	return &Box{standard: standard, dir: dir, search: SystemPath, known: map[string]Tool{}}
 }
@@ -41,10 +40,10 @@ func NewBox(standard, dir string) *Box {
 // SystemPath is the PATH of every program that runs start.
 const SystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// toolNames are the tools that are known.
+// toolNames are the known tools.
 var toolNames = []string{"tofu", "terraform"}
 
-// toolName says by the name of its file which tool a program is.
+// toolName derives the tool from its file's name.
 func toolName(path string) string {
 	if strings.HasPrefix(filepath.Base(path), "terraform") {
 		return "terraform"
@@ -52,8 +51,7 @@ func toolName(path string) string {
 	return "tofu"
 }
 
-// Find returns the tool that a spec wants, the newest of those that fit, or a failure that says what is wanted and what
-// is there.
+// Find returns the newest tool that fits a spec, or a failure that lists what is installed.
 func (b *Box) Find(ctx context.Context, want run.Tool) (Tool, error) {
 	name := want.Name
 	if name == "" || name == filepath.Base(b.standard) {
@@ -73,7 +71,7 @@ func (b *Box) Find(ctx context.Context, want run.Tool) (Tool, error) {
 	return found.itself(), err
 }
 
-// itself is the tool by the file that its path leads to: where a program has a file tree of its own, links lead nowhere.
+// itself is the tool at its real path: in a confined file tree, links may lead nowhere.
 func (t Tool) itself() Tool {
 	if real, err := filepath.EvalSymlinks(t.Path); err == nil {
 		t.Path = real
@@ -81,14 +79,14 @@ func (t Tool) itself() Tool {
 	return t
 }
 
-// newest is the newest of the tools of a name that satisfies a constraint.
+// newest is the newest tool of a name that satisfies a constraint.
 func (b *Box) newest(ctx context.Context, name, wanted string) (Tool, error) {
 	var best Tool
 	var newest *semver.Version
 	for _, path := range b.candidates(name) {
 		found, err := b.ask(ctx, path)
 		if err != nil || CheckVersion(path, found.Version) != nil {
-			continue // it is among those that the message lists
+			continue // the message lists it
 		}
 		fits, err := found.fits(wanted)
 		if err != nil {
@@ -104,7 +102,7 @@ func (b *Box) newest(ctx context.Context, name, wanted string) (Tool, error) {
 	return best, nil
 }
 
-// missing says what is wanted, what is there, and where to put what is missing.
+// missing says what is wanted, what is installed, and where to install it.
 func (b *Box) missing(ctx context.Context, name, wanted string) string {
 	text := fmt.Sprintf("the stack wants %s", strings.TrimSpace(name+" "+wanted))
 	var there []string
@@ -128,8 +126,8 @@ func (b *Box) missing(ctx context.Context, name, wanted string) string {
 	return text
 }
 
-// candidates are the files that may be a tool of the name: the server's own, the directory's, one beside the server's,
-// those on the path. Each file is there once, whatever links lead to it.
+// candidates are files that may be the tool: the server's own, the directory's, one beside the
+// server, those on the path. Each file once.
 func (b *Box) candidates(name string) []string {
 	var paths []string
 	if b.standard != "" && toolName(b.standard) == name {
@@ -154,7 +152,7 @@ func (b *Box) candidates(name string) []string {
 	})
 }
 
-// sideBySide are the directory's own.
+// sideBySide are those in the directory.
 func (b *Box) sideBySide(name string) []string {
 	if b.dir == "" {
 		return nil
@@ -163,18 +161,18 @@ func (b *Box) sideBySide(name string) []string {
 	var paths []string
 	for _, pattern := range []string{name, name + sep + "*", name + sep + "*/" + name, name + "/*/" + name, name + "/" + name + sep + "*"} {
 		found, err := filetree.Glob(b.dir, pattern)
-		if err == nil { // the patterns are good; a directory that cannot be read has nothing in it
+		if err == nil { // the patterns are valid; an unreadable directory is empty
 			paths = append(paths, found...)
 		}
 	}
 	return paths
 }
 
-// ask returns a program's name and version, asking it when it is not known or has changed.
+// ask returns a program's name and version, and runs it if it is new or has changed.
 func (b *Box) ask(ctx context.Context, path string) (Tool, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return Tool{}, fault.New(run.FailureTool, "run %s: no executable file is there. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
+		return Tool{}, fault.New(run.FailureTool, "run %s: the executable does not exist. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
 	}
 	identity := fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 	b.mu.Lock()
@@ -191,7 +189,7 @@ func (b *Box) ask(ctx context.Context, path string) (Tool, error) {
 	return found, nil
 }
 
-// List says what is installed, and what of it cannot be used. It may be called by many goroutines.
+// List returns the installed tools and which of them are unusable. Goroutines may call it at once.
 func (b *Box) List(ctx context.Context) []run.InstalledTool {
 	var all []run.InstalledTool
 	for _, name := range toolNames {
@@ -220,7 +218,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// Newest is the newest tofu in a directory of tools, else the newest terraform; empty when there is none.
+// Newest is the newest tofu in a directory of tools, else the newest terraform, else empty.
 func Newest(ctx context.Context, dir string) string {
 	box := &Box{dir: dir, known: map[string]Tool{}}
 	for _, name := range toolNames {
