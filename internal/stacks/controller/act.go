@@ -109,8 +109,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	return rec, err
 }
 
-// direct reports whether a run may plan and apply at once: nothing was ever applied, and nobody
-// reviews the plan.
+// direct reports whether a run may plan and apply at once: nothing was applied, nobody reviews it.
 func direct(obj *infrav1.Terraform, s *run.Spec) bool {
 	return s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy && !s.Describe && !s.Review &&
 		s.Backend.Kind == run.BackendManaged && obj.Status.LastAppliedRevision == "" && obj.Status.LastAppliedRun == ""

@@ -218,8 +218,7 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 	return err
 }
 
-// takeByHand records the end of a manual operation. If it may have changed the state, a pending
-// plan is made again.
+// takeByHand records the end of a manual operation. A changed state needs a new plan.
 func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {

@@ -27,8 +27,7 @@ type Circuits interface {
 	// Knows reports whether the stack's providers are known, Learn sets them.
 	Knows(book.Stack) bool
 	Learn(stack book.Stack, providers []string)
-	// Cover finds the circuit breaker for a stack with these providers; nil stands for the known
-	// ones.
+	// Cover finds the circuit breaker for a stack with these providers; nil for the known ones.
 	Cover(stack book.Stack, providers []string) (book.Cover, bool)
 	// Decline says that the stack to probe cannot be planned now.
 	Decline(book.Stack)

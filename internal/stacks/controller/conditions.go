@@ -128,8 +128,7 @@ func forgive(p *gathered) {
 	}
 }
 
-// answerRequest marks a request as handled although no run can begin now. The requested plan is
-// made as soon as possible.
+// answerRequest marks a request as handled without a run. The plan follows as soon as possible.
 func answerRequest(obj *infrav1.Terraform) {
 	if obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt {
 		return
@@ -159,8 +158,7 @@ func sameAtRevision(p *gathered) {
 	}
 }
 
-// followRevision records that another revision has the same plan. Ready names it, unless it reports
-// an apply.
+// followRevision records another revision of the same plan. Ready names it unless about an apply.
 func followRevision(obj *infrav1.Terraform, revision string) {
 	obj.Status.LastPlannedRevision = revision
 	ready := conditions.Of(obj, infrav1.ConditionReady)
@@ -171,8 +169,7 @@ func followRevision(obj *infrav1.Terraform, revision string) {
 	}
 }
 
-// sameAtGeneration follows a change of the object that leaves the configuration as planned, so that
-// its plan does not look stale.
+// sameAtGeneration follows a change of the object that keeps its plan, which must not look stale.
 func sameAtGeneration(p *gathered) {
 	if !p.facts.Stack.Suspended && p.planned() {
 		p.obj.Status.LastPlannedGeneration = p.obj.Generation
@@ -200,8 +197,7 @@ func confirm(p *decided) {
 	}
 }
 
-// describeStart reports that a run begins, except for a drift check: what was true stays true until
-// it finds otherwise.
+// describeStart reports that a run begins. A drift check changes nothing until it finds something.
 func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
 	switch d.Reason {
@@ -284,8 +280,7 @@ func describeRest(p *decided) {
 	}
 }
 
-// isOver reports whether Ready is about something that cannot be true once a stack rests or only
-// waits for a retry.
+// isOver reports whether Ready is about something impossible at rest or before a retry.
 func isOver(ready metav1.Condition) bool {
 	switch ready.Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,

@@ -100,8 +100,7 @@ type Reconciler struct {
 	Limits run.Limits
 	// Circuits detects outages; nil when nothing does.
 	Circuits Circuits
-	// Observe receives the decision of each pass, and whether a run has just ended; may be nil. It
-	// must not block.
+	// Observe receives each decision, and whether a run has just ended; may be nil; must not block.
 	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -116,8 +115,7 @@ type Reconciler struct {
 	stacks client.Reader
 }
 
-// Reconcile takes a stack through the stages of a pass. Errors that last are reported in its
-// status.
+// Reconcile takes a stack through the stages of a pass. Lasting errors go to its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req.NamespacedName)
 	if errors.Is(err, run.ErrBusy) {

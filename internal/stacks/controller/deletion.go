@@ -74,8 +74,7 @@ func stateOf(obj *infrav1.Terraform) string {
 	return "Secret " + obj.StateSecretName()
 }
 
-// discardState deletes the state of a tenant's destroyed stack. Missing permission does not block
-// the deletion.
+// discardState deletes a tenant stack's destroyed state. Missing permission blocks no deletion.
 func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil

@@ -163,8 +163,7 @@ func sourceOf(t *infrav1.Terraform) string {
 	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.Spec.SourceRef.Name
 }
 
-// missingOutputs names the outputs Secret of a stack when it is missing although there are outputs
-// to write.
+// missingOutputs names a stack's outputs Secret if it is missing although there are outputs.
 func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
 	out := t.Spec.WriteOutputsToSecret
 	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {

@@ -74,8 +74,7 @@ func (r *Reconciler) event(p *gathered, n note) {
 	reconciling.Event(r.Events, subject(p), severity, n.reason, n.action, n.message)
 }
 
-// subject is the object of events. Its revision is the one of this pass, unless a run of an earlier
-// one has just ended.
+// subject is the object of events, with this pass's revision, or that of the run that just ended.
 func subject(p *gathered) *infrav1.Terraform {
 	revision := p.facts.Source.Revision
 	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {

@@ -111,8 +111,7 @@ func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
 		Generation: status.ObservedGeneration, Revision: status.LastAttemptedRevision}
 }
 
-// heldByHand reports whether somebody works on the stack manually; tofu-controller's CLI sets the
-// annotation.
+// heldByHand reports manual work on the stack, by the annotation of tofu-controller's CLI.
 func heldByHand(obj *infrav1.Terraform) bool {
 	_, annotated := obj.Annotations[infrav1.AnnotationBreakTheGlass]
 	return obj.Spec.BreakTheGlass || annotated

@@ -69,8 +69,7 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// planOf is the id of the recorded plan: pending, applied, or, without changes, the one it would
-// have.
+// planOf is the id of the recorded plan: pending, applied, or, without changes, its would-be id.
 func planOf(p *collected) string {
 	status := &p.obj.Status.Plan
 	switch result := p.ended.Result; {

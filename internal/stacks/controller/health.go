@@ -144,8 +144,7 @@ func (p *collected) gate() {
 	}
 }
 
-// gateOnHealth makes a stack ready only when its checks pass. A Ready condition about something
-// else stays.
+// gateOnHealth makes a stack ready only when checks pass. Other Ready conditions stay.
 func gateOnHealth(obj *infrav1.Terraform) {
 	ready, check := conditions.Of(obj, infrav1.ConditionReady), conditions.Of(obj, infrav1.ConditionHealthCheck)
 	held := heldByHealth(ready)

@@ -14,12 +14,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// maxInventory bounds the inventory in bytes: the API takes objects of 1.5 MiB, and every write of
-// the status carries it.
+// maxInventory limits the inventory in bytes: every write of the status carries it.
 const maxInventory = 256 << 10
 
-// ensureInventory lists the resources of the state after each change of it, and when there is no
-// list.
+// ensureInventory lists the state's resources after each change, and if there is no list.
 func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	obj := p.obj
 	if !obj.Spec.EnableInventory {
@@ -94,8 +92,7 @@ func (p *acted) setInventory(resources []run.Resource) {
 	p.inventoryKnown = true
 }
 
-// inventoryWarnings is the warning about an incomplete list: this pass's, or, if it made none, the
-// last one.
+// inventoryWarnings is the warning about an incomplete list, of this pass or the last one.
 func (p *acted) inventoryWarnings() []string {
 	switch {
 	case p.obj.Status.Inventory == nil:

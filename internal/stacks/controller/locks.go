@@ -89,8 +89,7 @@ func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.L
 	return rec.Result != nil || !rec.Permitted && !rec.Spec.Operation.ByHand(), nil
 }
 
-// unlock breaks the lock that was decided about. If somebody else has it by now, the next pass
-// finds out.
+// unlock breaks the lock that was decided about. The next pass notices another holder.
 func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	d := p.decision
 	err := k.states.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
@@ -200,8 +199,7 @@ func stateLease(t *infrav1.Terraform) []string {
 // annotationLock is where OpenTofu's backend and Yuba record the holder of a lock.
 const annotationLock = "app.terraform.io/lock-info"
 
-// released reconciles the stacks whose state was unlocked, except by their own run: its end does
-// that.
+// released reconciles stacks whose state was unlocked, except by their own run.
 func (f relatives) released() handler.EventHandler {
 	enqueueStacks := func(ctx context.Context, lease client.Object, holder string, q requests) {
 		var list infrav1.TerraformList

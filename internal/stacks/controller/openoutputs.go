@@ -118,8 +118,7 @@ func sealOf(obj *infrav1.Terraform, note string) string {
 	return "sha256:" + hex.EncodeToString(h[:])
 }
 
-// seal records the digest of a note in the status. A new note's digest is written first: readers of
-// the Secret compare both.
+// seal records a note's digest in the status, first: readers of the Secret compare both.
 func (o outputsWriter) seal(ctx context.Context, p *pass, note string, writing bool) error {
 	digest := sealOf(p.obj, note)
 	if p.obj.Status.OpenOutputsDigest == digest {

@@ -100,8 +100,7 @@ func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform
 	return nil
 }
 
-// outputsDigest changes with any output. The object's UID salts it: nobody learns whether two
-// stacks have the same password.
+// outputsDigest changes with any output. The UID salts it, so equal passwords do not show.
 func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.UID)
@@ -318,8 +317,7 @@ const maxOutputs = corev1.MaxSecretSize
 // largestNamed is how many of the largest outputs a message names.
 const largestNamed = 3
 
-// fitsIntoSecret names the largest outputs when they do not fit. The API would refuse them without
-// naming any.
+// fitsIntoSecret names the largest outputs if they do not fit; the API would name none.
 func fitsIntoSecret(obj *infrav1.Terraform, data map[string][]byte) error {
 	total := 0
 	names := make([]string, 0, len(data))

@@ -66,8 +66,7 @@ type gathered struct {
 	config *reads.Configuration
 	// noState says why the stack cannot have the state that it names; may be nil.
 	noState *reads.Problem
-	// takeover is the deleted stack whose state this one found; nil when there is none, or when
-	// this stack owns the state by now.
+	// takeover is the deleted stack that left this state; nil for none, or once adopted.
 	takeover *infrav1.StateTakeover
 	// inHand is the run in progress, if there is one.
 	inHand *run.Record
@@ -90,8 +89,7 @@ type acted struct {
 	run *run.Record
 	// unlocked is true when this pass broke the lock.
 	unlocked bool
-	// inventoryKnown is true when this pass listed the resources; inventoryWarning then says what
-	// is wrong with the list.
+	// inventoryKnown is true if this pass listed the resources, with a possible inventoryWarning.
 	inventoryKnown   bool
 	inventoryWarning string
 	// lookAgain is when the health checks are due again; zero while they run.

@@ -54,8 +54,7 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 // applyTakes is the duration after which the status reports an apply: most have ended by then.
 const applyTakes = time.Second
 
-// Changing learns that a run begins to change something, and has the stack reconciled if that takes
-// long.
+// Changing reconciles the stack if a run that changes something takes long.
 func (r *Reconciler) Changing(rec run.Record) {
 	time.AfterFunc(applyTakes, func() {
 		if !r.Runs.Working(rec.Spec.ID) {

@@ -201,8 +201,7 @@ func succeeded(obj *infrav1.Terraform, o outcome) {
 	conditions.Remove(obj, infrav1.ConditionStalled)
 }
 
-// recordCanceled: the run changed nothing, and all stays true. An approved plan that was not
-// permitted stays pending.
+// recordCanceled: nothing changed. An approved plan that was not permitted stays pending.
 func recordCanceled(obj *infrav1.Terraform) {
 	conditions.Remove(obj, infrav1.ConditionReconciling)
 	neverApplied(obj)

@@ -92,8 +92,7 @@ func stateKeyOf(obj *infrav1.Terraform) state.Key {
 	return key
 }
 
-// expectState makes a missing state of an applied stack an error: it must not look like a fresh
-// start.
+// expectState makes a missing state of an applied stack an error: it is not a fresh start.
 func expectState(obj *infrav1.Terraform) []state.ReadOption {
 	if obj.Status.LastAppliedRevision == "" {
 		return nil

@@ -15,8 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// stuckAfter is how long passes fail before the object says so. A restarted API answers again by
-// then.
+// stuckAfter is how long passes fail until the object says so: longer than an API's restart.
 const stuckAfter = 10 * time.Second
 
 // stuckBook remembers since when the passes over a stack have failed, by its name.

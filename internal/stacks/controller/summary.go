@@ -108,8 +108,7 @@ func summaryOfProgress(s situation) string {
 	return "In progress"
 }
 
-// summaryOfPlan describes a pending or unapplied plan. "Failed" is the last apply: Ready's message
-// has the details.
+// summaryOfPlan describes a pending or unapplied plan. "Failed" is about the last apply.
 func summaryOfPlan(s situation) string {
 	p, changes := &s.obj.Status.Plan, cmp.Or(s.obj.Status.Plan.Summary, "changes")
 	failed := s.obj.Status.LastFailedApply != nil

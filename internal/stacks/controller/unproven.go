@@ -59,8 +59,7 @@ func recordUnproven(obj *infrav1.Terraform, rec run.Record) {
 	boundRuns(u)
 }
 
-// Bounds in bytes: every write of the status carries this, and programs and providers choose the
-// lengths.
+// Limits in bytes: every write of the status carries this, and others choose the lengths.
 const (
 	maxUnprovenBytes = 128 << 10
 	maxUnprovenText  = 400

@@ -20,8 +20,7 @@ type proof struct {
 	run, on string
 	// state is the content of the state; nil when it cannot be read.
 	state *unproven.State
-	// made are the resources that the run created, by their matches; all is true when that is
-	// unknown.
+	// made are the resources that the run created, by match; all is true if that is unknown.
 	made map[string]bool
 	all  bool
 	// tried are those that a failed run began to create: the state may contain them, too.
@@ -55,8 +54,7 @@ func (d leftovers) proofOf(ctx context.Context, stack run.Stack, rec *run.Record
 	return pr, nil
 }
 
-// weighMore counts again what the status does not name. Only then it reads the records of earlier
-// runs, one at a time.
+// weighMore counts unnamed resources again. Only then it reads earlier runs' records, one by one.
 func (d leftovers) weighMore(ctx context.Context, p *pass, pr *proof) error {
 	u := p.obj.Status.Unproven
 	for i := range u.Runs {
@@ -191,8 +189,7 @@ func (pr *proof) provesIt(match string, replaces bool, replacedID string) bool {
 	return !pr.hasMade(match) && pr.state.Proves(match, replaces, replacedID)
 }
 
-// hasMade reports whether the run created such an object, too. One that it failed to create counts
-// if the state may have it.
+// hasMade reports whether the run created such an object, or failed and the state may have it.
 func (pr *proof) hasMade(match string) bool {
 	return pr.all || pr.made[match] || pr.tried[match] && (pr.state == nil || pr.state.Has(match))
 }

@@ -103,8 +103,7 @@ func (p *gathered) proof() *run.Proof {
 	return proof
 }
 
-// explainRuns compares the current or last run with the one before. Of an apply, the run before its
-// plan counts.
+// explainRuns compares the last run with the one before; an apply, with the one before its plan.
 func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *reads.Configuration) {
 	if len(records) == 0 {
 		return

@@ -10,8 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Changed lists the counting files that differ between two archives, and the number of others; or
-// why it cannot.
+// Changed lists counting files that differ, and the number of others; or why it cannot.
 func (s *Sources) Changed(ctx context.Context, was, is string, counts func(name string) bool) (list []run.FileChange, more int, problem string) {
 	old, errOld := s.tree(ctx, was)
 	present, errNow := s.tree(ctx, is)

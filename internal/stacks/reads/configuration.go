@@ -49,8 +49,7 @@ type Configuration struct {
 	// planLock and lockTimeout are for locks of a custom backend. They change no plan.
 	planLock    bool
 	lockTimeout time.Duration
-	// part is the part of the source that counts; joined is what the files joining the root module
-	// read of the world.
+	// part is the part that counts; joined is what joining files read of the world.
 	part   part
 	joined []string
 	// lent are names of varsFrom that went into the environment, with their types.
@@ -104,8 +103,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Configure combines program and inputs and checks that they fit. A *Problem is for the user to
-// solve.
+// Configure combines program and inputs, and checks them. A *Problem is for the user to solve.
 func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Configuration, error) {
 	if refused := refusedFields(&obj.Spec); refused != "" {
 		return nil, &Problem{Reason: infrav1.ReasonFieldNotSupported, Message: refused}
@@ -149,8 +147,7 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	return nil
 }
 
-// setLocking reads the lock settings of a custom backend. Plans on the managed backend take no
-// lock.
+// setLocking reads the lock settings of a custom backend. Other plans take no lock.
 func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
 	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
@@ -208,8 +205,7 @@ func othersMayMend(problems module.Problems, values map[string]json.RawMessage, 
 	})
 }
 
-// sum is the configuration's digest. The status shows it, so the object's UID salts it: nobody
-// learns whether two stacks share a password.
+// sum is the configuration's digest. The UID salts it, so equal passwords do not show.
 func (c *Configuration) sum(obj *infrav1.Terraform) string {
 	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
 }

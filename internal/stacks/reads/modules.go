@@ -29,8 +29,7 @@ const (
 	templateResult = "main.tf"
 )
 
-// varFilesOf are the stack's files of values, as clean paths from the source's root. Some may leave
-// it.
+// varFilesOf are the stack's files of values, as clean paths from the root. Some may leave it.
 func varFilesOf(spec *infrav1.TerraformSpec) []string {
 	var names []string
 	for _, name := range spec.TfVarsFiles {

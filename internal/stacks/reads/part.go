@@ -23,8 +23,8 @@ import (
 
 // part is the part of a source that counts for a stack.
 type part struct {
-	// digest changes with every file of the part. If it is empty, the whole source counts, and why
-	// says why.
+	// digest changes with every file of the part; if empty, the whole source counts, because of
+	// why.
 	digest, why string
 	// dirs and files are the part's content.
 	dirs, files []string
@@ -196,8 +196,7 @@ func hashEntry(h io.Writer, f *archive.IndexedFile) {
 
 func hashValues(h io.Writer, f *archive.IndexedFile) { fmt.Fprintf(h, "values %q %x\n", f.Name, f.Sum) }
 
-// has reports whether the same part, bit by bit, is in this archive, too. Then nothing has to be
-// read again.
+// has reports whether this archive has the identical part. Then nothing has to be read again.
 func (t *tree) has(p *part) bool {
 	if t.why != "" || p.digest == "" {
 		return false

@@ -110,8 +110,7 @@ func render(text []byte, in *inputs.Inputs) ([]byte, error) {
 	return rendered, err
 }
 
-// secretTexts are the texts in variables from Secrets, declared or not: a template can use them
-// all.
+// secretTexts are the texts in variables from Secrets. A template can use undeclared ones, too.
 func secretTexts(in *inputs.Inputs) []string {
 	var texts []string
 	for _, v := range in.Variables {
@@ -144,8 +143,7 @@ func StringsIn(value any) []string {
 	return found
 }
 
-// setVarFiles finds the files of values in the source, or among the files written into the root
-// module.
+// setVarFiles finds the files of values in the source, or among files written to the root module.
 func (c *Configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	c.fromVarFiles = map[string]module.Position{}
 	for i, name := range varFilesOf(&obj.Spec) {

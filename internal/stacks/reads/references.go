@@ -31,8 +31,7 @@ func References(t *infrav1.Terraform) []string {
 	if spec.SourceRef != nil {
 		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
 	}
-	// The outputs Secret is only written, but a foreign Secret of its name is in the way until it
-	// goes.
+	// The outputs Secret is only written, but a foreign one of its name blocks that.
 	if spec.WriteOutputsToSecret != nil {
 		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
 	}

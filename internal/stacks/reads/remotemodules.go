@@ -63,8 +63,7 @@ func inOrder(obj *infrav1.Terraform) bool {
 		ready.Reason == infrav1.ReasonDependencyNotReady && last != nil && last.Status == string(run.OutcomeSucceeded)
 }
 
-// unsettled says why remote modules may change a plan of an unchanged configuration; empty when
-// they may not.
+// unsettled says why remote modules may change an unchanged configuration's plan; else empty.
 func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) string {
 	switch {
 	case m == nil || m.ConfigDigest != config:

@@ -48,8 +48,7 @@ type Sources struct {
 	HTTP   *http.Client
 	// MaxArchive bounds what is fetched, in bytes.
 	MaxArchive int64
-	// Ours reports whether this server itself serves a URL from its store, so that fetching cannot
-	// help; may be nil.
+	// Ours reports whether this server serves the URL, so fetching cannot help; may be nil.
 	Ours func(url string) bool
 	// Seen caches the metadata of sources of the kinds Watched; nil when there is no cache.
 	Seen    client.Reader
@@ -127,8 +126,7 @@ type SourceError struct {
 
 func (e *SourceError) Error() string { return e.Message }
 
-// Find returns the stack's program. A *SourceError is for the user to solve; other errors are
-// transient.
+// Find returns the stack's program. A *SourceError is for the user; other errors are transient.
 func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*Program, error) {
 	a, err := s.artifact(ctx, obj, crossNamespace)
 	if err != nil {
@@ -198,8 +196,7 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 	return s.referenced(ctx, ref.Kind, name)
 }
 
-// inline stores the program of the object. It stores an archive that exists again only if that is
-// suspect.
+// inline stores the object's program. It stores an existing archive again only if suspect.
 func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)

@@ -29,8 +29,7 @@ const (
 
 // Client asks services.
 type Client struct {
-	// Certs has a directory per host with a client certificate (tls.crt and tls.key) or an
-	// authority (ca.crt). Empty means none.
+	// Certs has a directory per host: tls.crt and tls.key for a client, ca.crt for an authority.
 	Certs string
 	// Timeout limits an attempt; 0 means 30 s. Pause between attempts doubles; 0 means 1 s.
 	Timeout, Pause time.Duration

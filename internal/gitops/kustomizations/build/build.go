@@ -33,8 +33,7 @@ type Input struct {
 	// Values reads the ConfigMaps and Secrets that the Kustomization names, including decryption
 	// keys. Without it, only postBuild.substitute has variables, and nothing is decrypted.
 	Values Reader
-	// Strict requires a value for every variable without a default, as Flux does by default.
-	// Otherwise a missing value is an empty text.
+	// Strict requires a value for variables without a default, as in Flux; otherwise it is empty.
 	Strict bool
 	// Programs finds the programs that decrypt and that build trees which could grow. Without it,
 	// this process builds all, only for users' own trees, and decrypts nothing.
@@ -103,8 +102,8 @@ type finisher struct {
 	plaintextOnly bool
 }
 
-// objects decrypts objects, substitutes variables and unfolds lists. It reports all undefined
-// variables at once.
+// objects decrypts objects, substitutes variables, unfolds lists, and reports all undefined
+// variables.
 func (f *finisher) objects(ctx context.Context, built []*kustomize.Object) ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(built))
 	var undefined []error

@@ -17,8 +17,7 @@ import (
 // inProcess allows one build at a time: kustomize's global OpenAPI schemas have no lock.
 var inProcess = turns.New(1)
 
-// here builds the directory in this process, uninterrupted: when ctx ends, the caller continues,
-// but the next build waits.
+// here builds in this process. When ctx ends, the caller continues, but the next build waits.
 func (l *look) here(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization) ([]*kustomize.Object, error) {
 	leave, err := inProcess.Take(ctx, "")
 	if err != nil {

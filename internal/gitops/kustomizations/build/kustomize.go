@@ -62,8 +62,7 @@ func (t *tree) build(ctx context.Context, in Input) ([]*kustomize.Object, *look,
 	return objects, l, err
 }
 
-// topmost returns the kustomization of the built directory; if it is missing, one with all YAML
-// files below.
+// topmost returns the kustomization of the built directory, or one with all YAML files below it.
 func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
 	kus := &kustypes.Kustomization{TypeMeta: kustypes.TypeMeta{APIVersion: kustypes.KustomizationVersion, Kind: kustypes.KustomizationKind}}
 	file, err := t.kustomizationIn(t.dir)

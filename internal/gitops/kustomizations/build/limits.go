@@ -13,8 +13,7 @@ const (
 	maxFile = 8 << 20
 	// maxBytes limits all files of a build together.
 	maxBytes = 64 << 20
-	// maxFileNodes limits the values of a YAML file, with those that aliases repeat. A parsed value
-	// needs about 200 bytes.
+	// maxFileNodes limits a file's YAML values, repeated ones included, of about 200 bytes each.
 	maxFileNodes = 1_000_000
 	// maxNodes is the same for all files of a build.
 	maxNodes = 4_000_000

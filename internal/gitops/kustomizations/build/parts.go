@@ -16,8 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// partFiles is the number of files in a part. kustomize needs 20 ms for them, and 25 s for thirty
-// times as many at once.
+// partFiles is the number of files in a part, which takes 20 ms; thirty times as many take 25 s.
 const partFiles = 100
 
 // parts builds a directory in parts, if no change of an object depends on others. It returns false
@@ -58,8 +57,7 @@ func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomizati
 	return all, true, nil
 }
 
-// eachAlone reports whether a kustomization changes objects independently: no names change, and
-// therefore no references.
+// eachAlone reports whether objects are changed independently: no names, and so no references.
 func eachAlone(kus *kustypes.Kustomization) bool {
 	return reflect.DeepEqual(*kus, kustypes.Kustomization{TypeMeta: kus.TypeMeta, MetaData: kus.MetaData, Resources: kus.Resources, Namespace: kus.Namespace,
 		Images: kus.Images, Labels: kus.Labels, CommonAnnotations: kus.CommonAnnotations, BuildMetadata: kus.BuildMetadata})

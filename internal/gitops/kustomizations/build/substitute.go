@@ -41,8 +41,7 @@ func (e *undefinedError) Error() string {
 		strings.Join(e.names, ", "), e.names[0], e.names[0])
 }
 
-// expressionError is an invalid expression. Its text finds the line, but may be a secret: not
-// shown.
+// expressionError is an invalid expression. Its text finds the line, but may contain a secret.
 type expressionError struct {
 	text string
 	err  error

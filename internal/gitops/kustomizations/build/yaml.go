@@ -102,8 +102,7 @@ func mayBeDeep(data []byte) bool {
 	return false
 }
 
-// checkYAML refuses small text that expands: nested aliases, and deep nesting. Its parser reports
-// invalid YAML.
+// checkYAML refuses nested aliases and deep nesting. The parser reports invalid YAML.
 func checkYAML(file string, data []byte) error {
 	_, err := weighYAML(file, data)
 	return err
@@ -172,8 +171,7 @@ func (w *weigher) weigh(node *yaml.Node, depth int) (int, error) {
 	return weight, nil
 }
 
-// texts calls visit with every text of several lines: kustomizations contain patches and
-// configurations as texts.
+// texts calls visit with every text of several lines: patches and configurations are such texts.
 func texts(node *yaml.Node, visit func(*yaml.Node) error) error {
 	if node.Kind == yaml.ScalarNode && strings.Contains(node.Value, "\n") {
 		return visit(node)

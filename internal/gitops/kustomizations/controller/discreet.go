@@ -13,8 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// discreet masks values from Secrets: errors of the API quote them, and readers of a Kustomization
-// may lack access to them.
+// discreet masks values from Secrets: errors quote them, and readers may lack access to them.
 func (r *Reconciler) discreet(ctx context.Context, obj *kustomizev1.Kustomization, text string) string {
 	if obj.Spec.PostBuild == nil {
 		return text

@@ -129,8 +129,7 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h 
 	return nil
 }
 
-// versionNow returns the version of an object without a request; empty if unknown. The result of an
-// apply is newer than the watch.
+// versionNow returns an object's version without a request, from the watch or a newer apply.
 func versionNow(c *engine.Cluster, id engine.ID, live *unstructured.Unstructured) string {
 	if live != nil {
 		return live.GetResourceVersion()
@@ -163,8 +162,7 @@ func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstruct
 	return l, nil
 }
 
-// statusOf returns the status of an object: by the Kustomization's expression for its kind, or by
-// Kubernetes' conventions.
+// statusOf returns an object's status by an expression for its kind, or by Kubernetes' conventions.
 func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*evaluator) (status.Status, string) {
 	var result *status.Result
 	var err error

@@ -13,8 +13,7 @@ import (
 // idleTree is how long an unused tree stays, for other Kustomizations of its source.
 const idleTree = 10 * time.Second
 
-// trees are unpacked artifacts by digest, shared by concurrent builds, which only read them. The
-// zero value is ready.
+// trees are unpacked artifacts by digest, shared by concurrent builds. The zero value is ready.
 type trees struct {
 	mu   sync.Mutex
 	have map[string]*tree

@@ -151,8 +151,7 @@ func changed(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Reason: ReasonChanged}, a.Known && a.Key != a.WantedKey
 }
 
-// failed delays the next attempt. A failed health check is repeated when an object changes, and
-// after the retry interval.
+// failed delays the next attempt. Failed health checks repeat on changes and after retryInterval.
 func failed(f Facts) (Decision, bool) {
 	a := f.Applied
 	switch {

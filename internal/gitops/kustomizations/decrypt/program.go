@@ -40,8 +40,7 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Program decrypts in a process of yuba-sops, which starts with the first file. It is for one
-// goroutine.
+// Program decrypts in a process of yuba-sops, started for the first file. It is for one goroutine.
 type Program struct {
 	ctx     context.Context
 	find    apart.Finder

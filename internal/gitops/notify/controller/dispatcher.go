@@ -28,8 +28,8 @@ import (
 
 // Dispatcher sends events to the providers of matching alerts.
 type Dispatcher struct {
-	// Client reads alerts and providers from the cache, and Secrets from the API. Without it,
-	// events only go to EventsAddr.
+	// Client reads alerts and providers from the cache, and Secrets from the API. Nil: EventsAddr
+	// only.
 	Client client.Client
 	// Events records the results of deliveries in the API, without notifications.
 	Events events.EventRecorder

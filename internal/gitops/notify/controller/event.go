@@ -45,8 +45,7 @@ const (
 	reportingController = "yuba"
 )
 
-// newEvent returns an event in Flux's format. It copies what it needs of the object, which its
-// controller may change.
+// newEvent returns an event in Flux's format. It copies from the object, which may change.
 func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, message, instance string, now time.Time) (Event, error) {
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {

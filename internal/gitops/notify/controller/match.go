@@ -109,8 +109,7 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 	return e
 }
 
-// bounded keeps the first entries by name, and shortens values: an object may have a megabyte of
-// annotations.
+// bounded keeps the first entries by name, shortened: an object's annotations may be large.
 func bounded(all map[string]string) map[string]string {
 	names := slices.Sorted(maps.Keys(all))
 	for _, name := range names[min(len(names), maxMetadata):] {

@@ -40,8 +40,7 @@ type Receivers struct {
 
 	table *table
 	asker *asker
-	// reading limits the bodies in memory, bodies those of each namespace, deciding a namespace's
-	// evaluations of expressions.
+	// reading limits bodies in memory, bodies those of a namespace, deciding its expressions.
 	reading, bodies, deciding *turns.Turns
 	// ready says that the receivers that existed at the start are in the table.
 	ready atomic.Bool

@@ -26,8 +26,7 @@ const (
 	// maxBody limits a hook's body, bodyTime the time to read it.
 	maxBody  = 3 << 20
 	bodyTime = 30 * time.Second
-	// bodies limits the bodies in memory, namespaceBodies those of one namespace. Others wait for
-	// bodyWait.
+	// bodies limits bodies in memory, namespaceBodies those of a namespace. Others wait bodyWait.
 	bodies          = 16
 	namespaceBodies = bodies / 2
 	bodyWait        = 10 * time.Second

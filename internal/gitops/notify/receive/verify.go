@@ -46,8 +46,7 @@ var verifiers = map[string]func(token string, header http.Header, body []byte) (
 // Supported reports whether receivers of a type are supported.
 func Supported(kind string) bool { return verifiers[kind] != nil }
 
-// Verify checks a hook. Its errors do not contain the hook's content. They are for the receiver's
-// owner, not for the sender.
+// Verify checks a hook. Its errors, for the receiver's owner, do not contain the hook's content.
 func Verify(spec *notificationv1.ReceiverSpec, token string, header http.Header, body []byte) error {
 	verify := verifiers[spec.Type]
 	if verify == nil {

@@ -46,8 +46,7 @@ func stateOf(e eventv1.Event) state {
 	return success
 }
 
-// forge contains the differences of one type of forge. Statuses are listed first: forges refuse or
-// accumulate equal ones.
+// forge has the differences of one forge. Forges refuse or accumulate equal statuses: list first.
 type forge struct {
 	// api returns the URL of the repository's API, and the headers with the token.
 	api  func(repo repository, token Secret) (base string, header http.Header)

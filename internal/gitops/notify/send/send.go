@@ -44,8 +44,7 @@ type Target struct {
 	Headers map[string]string
 	// Proxy is the proxy to use; nil means the one in the server's environment, if any.
 	Proxy *url.URL
-	// Roots are the authorities of the service, Certificate is the client certificate. Both may be
-	// nil.
+	// Roots are the service's authorities, Certificate the client certificate. Both may be nil.
 	Roots       *x509.CertPool
 	Certificate *tls.Certificate
 	// Timeout limits one attempt with all its requests.

@@ -49,8 +49,7 @@ func words(reason string) string {
 	return b.String()
 }
 
-// boundary reports whether a word begins at i: where the class of characters changes, except after
-// the capital of a word.
+// boundary reports whether a word begins at i: at a new class, except after its capital.
 func boundary(runes []rune, i int) bool {
 	before, here := class(runes[i-1]), class(runes[i])
 	if before == upper && here == lower {

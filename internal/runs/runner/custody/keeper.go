@@ -29,8 +29,7 @@ type Keeper struct {
 	States *spool.States
 	// ahead receives a state that was requested early; nil without one.
 	ahead chan fetchedState
-	// GivenState is the digest of the server's state (run.ContinueRequest), StateFetched its
-	// status.
+	// GivenState is the digest of the server's state, StateFetched the status of its response.
 	GivenState   string
 	StateFetched int
 	// offered is the state file that was read last.
@@ -42,8 +41,7 @@ type Keeper struct {
 // New makes a keeper without a state.
 func New(t *execution.Run, at *execution.Site) *Keeper { return &Keeper{run: t, site: at} }
 
-// freshState is how long a prefetched state is used. An older one wastes a plan at most: the server
-// checks it before an apply.
+// freshState is how long a prefetched state is used. The server checks it before an apply.
 const freshState = 5 * time.Second
 
 // fetchedState is the server's answer to a request for the state.
@@ -135,8 +133,7 @@ func (k *Keeper) offerStateUpTo(limit int64) {
 	k.States.Offer(state) // a partial one causes another event when complete
 }
 
-// RescueStates ships the state file and errored.tfstate after the process ended. A state in the
-// output is newer.
+// RescueStates ships the state file and errored.tfstate at the end. A state in the output is newer.
 func (k *Keeper) RescueStates() {
 	if len(k.RescuedState) > 0 {
 		return

@@ -68,8 +68,7 @@ type Event struct {
 	Select bool
 	// About, with ToolFailed: the subjects of the diagnostics.
 	About About
-	// StoreModules and StoreProviders, with ToolFailed: init used the stores and may succeed
-	// without.
+	// StoreModules and StoreProviders, with ToolFailed: init used the stores, and may work without.
 	StoreModules, StoreProviders bool
 }
 

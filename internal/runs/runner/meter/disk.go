@@ -72,8 +72,7 @@ func (s *Subject) Use(dirs []string) (use DiskUse) {
 	return use
 }
 
-// OverDisk says why the run must end if its directories are too large. The kernel already limits
-// single files to twice the limit.
+// OverDisk says why the run must end. The kernel limits single files to twice the limit.
 func (s *Subject) OverDisk(dirs []string) string {
 	use := s.Use(dirs)
 	most := s.limits.Run

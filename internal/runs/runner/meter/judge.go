@@ -68,8 +68,7 @@ func FileCount(n int64) string { return fmt.Sprintf("%d files", n) }
 // MiB formats a number of bytes.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// judge decides which runs end: all that exceed their own limits, then the heaviest of those that
-// exceed a shared limit.
+// judge ends runs above their own limits, then the heaviest of those above a shared limit.
 func judge(loads []load, m Machine) []sentence {
 	c := court{loads: slices.Clone(loads)}
 	c.eachAlone()
@@ -139,8 +138,7 @@ func (c *court) together(r resource, share func(load) (most int64, counts bool),
 	}
 }
 
-// fullDisk ends the run that added most to a full disk. While one is ending, it ends no other: that
-// run's files go, too.
+// fullDisk ends the run that added most to a full disk, one at a time: its files go, too.
 func (c *court) fullDisk(r resource, left Room, grown func(load) int64, text func(int64) string, least int64) {
 	at := -1
 	for i, l := range c.loads {
@@ -157,8 +155,7 @@ func (c *court) fullDisk(r resource, left Room, grown func(load) int64, text fun
 	}
 }
 
-// notable is the growth below which no run ends for a full disk, notableFiles the same for files:
-// it would free too little.
+// notable is the growth below which ending a run frees too little; notableFiles the same for files.
 const (
 	notable      = 16 << 20
 	notableFiles = 10_000

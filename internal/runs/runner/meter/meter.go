@@ -34,8 +34,7 @@ type Meter struct {
 	working, workingOnDisks bool
 }
 
-// New makes a meter. Runs leave the reserve on each of disks: 0 for a share of it, below 0 for
-// none.
+// New makes a meter. The reserve of each disk is kept free: 0 for a share of it, below 0 for none.
 func New(walls *confinement.Walls, disks func() []string, reserve int64) *Meter {
 	return &Meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
 }
@@ -175,12 +174,10 @@ func limitsOf(l run.Limits) run.Limits {
 	return l
 }
 
-// roomForTasks is how many processes above its limit a run can start: few enough to be harmless,
-// enough for the meter to see it.
+// roomForTasks is how far a run can exceed its processes: harmless, but visible to the meter.
 const roomForTasks = 64
 
-// roomForData is what Go programs map without using it. With less, the kernel would end small ones
-// before the meter can report why.
+// roomForData is what Go programs map without using it, so that the meter acts before the kernel.
 const roomForData = 256 << 20
 
 // ProcessLimits are the kernel's limits per process. They exceed the measured ones, which explain.

@@ -28,8 +28,7 @@ func (s *Step) TakeOverShell() error {
 		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
 }
 
-// endLeftovers ends processes started from the shell before the state's lock is released, with
-// SIGTERM, then SIGKILL.
+// endLeftovers ends processes of the shell before the lock is released: SIGTERM, then SIGKILL.
 func (s *Step) endLeftovers() {
 	left := processesOf(s.run.ID)
 	if len(left) > 0 {

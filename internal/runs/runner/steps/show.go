@@ -18,8 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// maxPlanText is where the human-readable plan is cut, and beyond which its JSON is left out:
-// nobody reads more.
+// maxPlanText is where the readable plan is cut, and beyond which its JSON is omitted.
 const (
 	maxPlanText     = 32 << 20
 	maxPlanDocument = 64 << 20
@@ -74,8 +73,7 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 	return nil
 }
 
-// showText ships the plan as the tool prints it. Secrets of the run, and sensitive values that
-// providers copied, are masked here.
+// showText ships the plan as printed, without secrets of the run or copied sensitive values.
 func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-no-color", s.site.Space.PlanFile(s.held)},
 		Capture: &fetch.Bounded{Limit: maxPlanText}}

@@ -113,8 +113,7 @@ func (s *prepareStep) sharedTree(ctx context.Context) (path string, leave func()
 	return path, leave, nil
 }
 
-// shares reports whether the run copies its part from a shared tree. Unconfined tofu could write to
-// it.
+// shares reports whether the run copies from a shared tree. Unconfined tofu could write to it.
 func (s *prepareStep) shares(p *run.Part) bool {
 	return p != nil && s.run.Walls.Hides() && s.run.Spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.run.Spec.Artifact.Digest) && process.BootID() != ""
 }

@@ -128,8 +128,7 @@ func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e pro
 	return s.program.Verdict(c, stream, e, 0)
 }
 
-// previewChange previews the change. An import runs on the local copy of the state; with a custom
-// backend there is none.
+// previewChange tries an import on the local copy of the state. A custom backend has none.
 func (s *stateStep) previewChange(ctx context.Context) error {
 	change := s.run.Spec.StateChange
 	managed := s.run.Spec.Backend.Kind == run.BackendManaged

@@ -112,8 +112,7 @@ func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	return e.Code == 0 || e.Code == 1 && len(said) > 0 || e.Code == 2 && step == run.StepPlan && stream.PlanDone
 }
 
-// mayHold returns the steps that may have left a lock: unknown with arguments of the stack, such as
-// -lock=false.
+// mayHold returns the steps that may have left a lock: unknown with the stack's own arguments.
 func (l *Locks) mayHold() []run.Step {
 	var steps []run.Step
 	if l.run.OwnArguments() {

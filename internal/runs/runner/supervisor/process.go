@@ -75,8 +75,7 @@ func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process
 	return stream, e, nil
 }
 
-// outputFiles creates the output files, outside the sandbox and append-only: programs cannot
-// overwrite them.
+// outputFiles creates append-only output files outside the sandbox: programs cannot overwrite them.
 func (g *Supervisor) outputFiles(c Command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	out, err = os.OpenFile(g.run.Dir.Path(string(c.Step)+spool.OutEnd), flags, 0o600)
@@ -158,8 +157,7 @@ func (g *Supervisor) Cell() confinement.Cell {
 	}
 }
 
-// Environment returns tofu's environment: nothing from the runner's own, and the spec cannot
-// replace the runner's variables.
+// Environment returns tofu's environment. The spec cannot replace variables of the runner.
 func (g *Supervisor) Environment() []string {
 	w, spec, cell := g.site.Space, &g.run.Spec, g.Cell()
 	own := map[string]string{

@@ -33,8 +33,7 @@ type Supervisor struct {
 	subject *meter.Subject
 	// Orderly has the steps whose last process ended normally.
 	Orderly map[run.Step]bool
-	// Direct is true once the run plans and applies in one process; begun once that changes
-	// something.
+	// Direct is true once one process plans and applies; begun once it changes something.
 	Direct bool
 	Begun  atomic.Bool
 	// InitSaid has the warnings of init.

@@ -59,8 +59,7 @@ func (t *tail) lines(last bool, f func(line []byte, known bool)) {
 	}
 }
 
-// size returns the file's size and opens it if necessary. A truncated file is read from its
-// beginning: new output may be there.
+// size returns the file's size, and opens it if necessary. A truncated file is read from its start.
 func (t *tail) size() (int64, error) {
 	if t.file == nil {
 		file, err := os.OpenFile(t.path, os.O_RDWR, 0)
@@ -124,8 +123,7 @@ func (t *tail) release(limit int64) {
 // The output of an apply is evidence: changes it does not mention did not begin. So disk space is
 // allocated ahead of the writer.
 
-// setAside allocates disk space for output and returns up to which offset; 0 if the file system
-// cannot.
+// setAside allocates disk space for output; it returns the end, or 0 if that is not supported.
 func setAside(fd int, from, reserve int64) int64 {
 	if unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, reserve) != nil {
 		return 0

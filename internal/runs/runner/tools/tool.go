@@ -69,8 +69,7 @@ func askVersion(ctx context.Context, path string) (Tool, error) {
 	return Tool{Name: toolName(path), Path: path, Version: answer.Version}, nil
 }
 
-// JSONInit reports whether init supports -json. Without it, init's output is text, its last lines
-// the error.
+// JSONInit reports whether init supports -json. Otherwise its output is text, the error last.
 func (t Tool) JSONInit() bool {
 	version, err := semver.NewVersion(t.Version)
 	if err != nil {
