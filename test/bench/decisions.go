@@ -102,7 +102,7 @@ type looks struct {
 	next, at int
 	// begun maps each stack with an active drift check to the index of the decision that began it.
 	begun map[string]int
-	// ended counts the checks that have ended. stacks are their stacks; since are those of checks that
+	// ended counts ended checks; stacks are theirs, since those of checks that
 	// also began at or after index at.
 	ended         int
 	stacks, since map[string]bool

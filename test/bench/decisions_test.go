@@ -75,7 +75,7 @@ func TestLooksAreCountedWhenTheyEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.lookedAtAll(ctx, 3, 2); !errors.Is(err, context.Canceled) {
-		t.Errorf("looks of before were taken for new ones: %v", err)
+		t.Errorf("earlier checks count as new ones: %v", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestAFleetIsSettledWhenAllOfItIsAtRest(t *testing.T) {
 			l.decisions = c.decisions
 			ctx, cancel := context.WithCancel(t.Context())
 			if c.waits {
-				cancel() // what waits would wait for ever
+				cancel() // the wait would never end
 			}
 			defer cancel()
 			if !c.waits && c.want.decided != 2 {

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// downloadingByHand is the number of stacks for which plain tofu downloads the provider, once for
-	// each.
+	// downloadingByHand is the number of stacks whose provider plain tofu downloads, once for each.
 	downloadingByHand = 3
 	// configSecret contains the tofu configuration that names the registry.
 	configSecret = "tofu-configuration"

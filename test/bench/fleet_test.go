@@ -136,7 +136,7 @@ func TestSizesMustGrow(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "0", "300,100", "10,10", "many"} {
 		if _, err := numbers(wrong); err == nil {
-			t.Errorf("%q was taken", wrong)
+			t.Errorf("%q was accepted", wrong)
 		}
 	}
 }

@@ -26,8 +26,8 @@ const (
 	provenPasses, restarts = 3, 3
 	// changedInputs is the number of stacks whose input changes, one after the other.
 	changedInputs = 50
-	// sourceQuiet is how long no decision may be made after a commit was fetched: the first thing that
-	// stacks see of a commit is only the request to fetch it.
+	// sourceQuiet is how long to wait for decisions after a fetch: a commit's first effect on
+	// stacks is only the request to fetch it.
 	sourceQuiet = 3 * time.Second
 )
 
@@ -123,7 +123,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		if err != nil {
 			return nil, err
 		}
-		// The last decisions are logged a moment before what they write is written.
+		// The last decisions are logged shortly before their writes.
 		if err := pause(ctx, time.Second); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
-// The names of what all stacks of a fleet read.
+// Names of the objects that all stacks of a fleet read.
 const (
 	fleetSource = "fleet"
 	fleetCommon = "common"
@@ -214,7 +214,7 @@ func (t *fleetTrial) look(ctx context.Context) error {
 func (t *fleetTrial) lookAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
-	if err := pause(ctx, time.Second); err != nil { // for what the looks before write
+	if err := pause(ctx, time.Second); err != nil { // for late writes of earlier checks
 		return err
 	}
 	began := time.Now()
@@ -263,7 +263,7 @@ func (t *fleetTrial) keepQuiet(ctx context.Context) error {
 	if _, err := t.settle(ctx, at, 0); err != nil {
 		return err
 	}
-	return pause(ctx, time.Second) // for what the last of them writes
+	return pause(ctx, time.Second) // for late writes
 }
 
 // settle waits until all stacks have had a decision after a position in the log, and have been idle

@@ -25,7 +25,7 @@ const (
 	gadgetDelay = 100 * time.Millisecond
 )
 
-// gadgetKind is a kind of the benchmark's own, whose objects become ready when the benchmark says so.
+// gadgetKind is a kind whose objects the benchmark makes ready.
 var gadgetKind = schema.GroupVersionKind{Group: "bench.yuba.dev", Version: "v1", Kind: "Gadget"}
 
 const gadgetDefinition = `
@@ -81,7 +81,7 @@ type gadgets struct {
 	err error
 }
 
-// serveGadgets makes the kind and has its objects become ready a while after each change, until it is stopped.
+// serveGadgets creates the kind, and makes objects ready with a delay until it is stopped.
 func (t *tenants) serveGadgets(ctx context.Context) (*gadgets, error) {
 	if err := t.apply(ctx, gadgetDefinition); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (g *gadgets) note(err error) {
 	g.err = errors.Join(g.err, err)
 }
 
-// failed is what went wrong so far.
+// failed is the error so far.
 func (g *gadgets) failed() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -33,8 +33,8 @@ const (
 	manifests = 1000
 	// manifestTrials is the number of trials, each of which takes seconds.
 	manifestTrials = 5
-	// unchangedInterval is the interval of an unchanged Kustomization, unchangedPasses the number of
-	// reconciliations.
+	// unchangedInterval is the interval of an unchanged Kustomization, unchangedPasses the number
+	// of its reconciliations.
 	unchangedInterval = 200 * time.Millisecond
 	unchangedPasses   = 50
 )

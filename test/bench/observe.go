@@ -20,8 +20,7 @@ type observation struct {
 	// process was missed.
 	cpu, busy time.Duration
 	processes processes
-	// server and runner are the parts of cpu that Yuba's own processes used; the rest is that of their
-	// children.
+	// server and runner are the own parts of Yuba's processes in cpu; the rest is their children's.
 	server, runner time.Duration
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// clockTick is the unit of CPU time in /proc/PID/stat: the kernel shows a hundredth of a second on all architectures.
+// clockTick is the unit of CPU time in /proc/PID/stat, on all architectures.
 const clockTick = 10 * time.Millisecond
 
 // cpuOf is the CPU time of a process and of its children that have ended.
@@ -27,8 +27,7 @@ func cpuParts(pid int) (own, children time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	// The name in field 2 may contain any character; the fields after it count from 3. Needed are 14
-	// to 17.
+	// The name in field 2 may contain any character; later fields count from 3. Read 14 to 17.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
 		return 0, 0, fmt.Errorf("read the CPU time of process %d: too few fields", pid)
@@ -92,7 +91,7 @@ func peakOf(pids ...int) (int64, error) {
 			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 				n, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
 				if err != nil {
-					return 0, fmt.Errorf("read the most memory of process %d: %w", pid, err)
+					return 0, fmt.Errorf("read the peak memory of process %d: %w", pid, err)
 				}
 				total += n << 10
 			}

@@ -93,7 +93,7 @@ func write(w http.ResponseWriter, value any) {
 
 func (r *registry) download(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/zip")
-	n, _ := w.Write(r.archive) //nolint:errcheck // what left is counted, whole or not
+	n, _ := w.Write(r.archive) //nolint:errcheck // sent bytes count, even if incomplete
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.downloads++

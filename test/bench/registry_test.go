@@ -17,7 +17,7 @@ func TestTofuInstallsFromTheRegistryAndEachTimeIsCounted(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Init does not start what it installs.
+	// Init does not start the installed program.
 	if err := os.WriteFile(program, []byte("#!/bin/false\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}

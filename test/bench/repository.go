@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// environments are what a fleet's repository is divided into.
+// environments are the top directories of a fleet's repository.
 var environments = []string{"development", "staging", "production"}
 
 // content describes the resources of a fleet's stacks.
@@ -21,8 +21,8 @@ type content struct {
 	lines int
 }
 
-// The lines that make a state of ten objects of the test provider about 20 KiB and 200 KiB large, and one of ten
-// terraform_data, which keep what they are given twice, 20 KiB. A line is 96 bytes there, and all else 6 KiB.
+// Lines for states of 20 and 200 KiB with ten objects of the test provider, and of 20 KiB with ten
+// terraform_data, which store their input twice. A line has 96 bytes; the rest is 6 KiB.
 const (
 	linesFor20KiB     = 15
 	linesFor200KiB    = 206
@@ -103,7 +103,7 @@ output "setting" {
 }
 `
 
-// serviceModule makes the resources. Their text is made of digests, so that it is about as hard to compress as states are.
+// serviceModule creates the resources. Digests make their text as hard to compress as real states.
 func (c content) serviceModule() string {
 	const variables = `variable "prefix" { type = string }
 variable "release" { type = string }

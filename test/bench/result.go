@@ -16,7 +16,7 @@ type result struct {
 	Unit string `json:"unit"`
 	// Value is compared with the limit: a median, or a ratio of medians.
 	Value float64 `json:"value"`
-	// Yuba and ByHand (plain tofu) are the medians of a ratio; CPURatio compares the CPU time of all
+	// Yuba and ByHand (plain tofu) are the medians of a ratio; CPURatio compares CPU times of all
 	// processes.
 	Yuba     *spread `json:"yuba,omitempty"`
 	ByHand   *spread `json:"byHand,omitempty"`

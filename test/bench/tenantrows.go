@@ -34,7 +34,7 @@ func (t *tenants) sync(ctx context.Context) (time.Duration, error) {
 		if !ok {
 			return false
 		}
-		handled, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt") //nolint:errcheck // what is no text is not it
+		handled, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt") //nolint:errcheck // other types do not match
 		return handled == request
 	})
 }
@@ -197,10 +197,10 @@ func (t *tenants) awaitGadgets(ctx context.Context, do func() error, s *skew, si
 			return false
 		}
 		if o.GetKind() == gadgetKind.Kind {
-			is, _, _ := unstructured.NestedString(o.Object, "spec", "size") //nolint:errcheck // what is no text is not it
+			is, _, _ := unstructured.NestedString(o.Object, "spec", "size") //nolint:errcheck // other types do not match
 			arrived[o.GetName()] = is == size
 			s.see("gadget", o.GetName(), !conditionIs(o, "Ready", "True"))
-		} else if of, _, _ := unstructured.NestedString(o.Object, "spec", "templateRef"); of == "waves" { //nolint:errcheck // what is no text is not it
+		} else if of, _, _ := unstructured.NestedString(o.Object, "spec", "templateRef"); of == "waves" { //nolint:errcheck // other types do not match
 			s.see("tenant", o.GetName(), !conditionIs(o, "Ready", "True"))
 		}
 		return s.seen["tenant"] == t.tenants && countTrue(arrived) == t.tenants && s.unready("gadget") == 0 && s.unready("tenant") == 0

@@ -282,7 +282,7 @@ func named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured
 
 // observed reports whether the status belongs to the current generation.
 func observed(o *unstructured.Unstructured) bool {
-	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration") //nolint:errcheck // what is no number is not it
+	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration") //nolint:errcheck // other types do not match
 	return generation == o.GetGeneration()
 }
 
@@ -291,7 +291,7 @@ func conditionIs(o *unstructured.Unstructured, kind, status string) bool {
 	if !observed(o) {
 		return false
 	}
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // what is no list has none
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // other types have no conditions
 	for _, each := range conditions {
 		if c, ok := each.(map[string]any); ok && c["type"] == kind {
 			return c["status"] == status

@@ -16,7 +16,8 @@ import (
 )
 
 var readablePlans = []behaviour{
-	// Upstream: a readable plan is in a ConfigMap named like the plan, exactly as printed by the tool.
+	// Upstream: a readable plan is in a ConfigMap named like the plan, exactly as printed by the
+	// tool.
 	{"000031_readable_plan", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "storeReadablePlan: human")
@@ -188,8 +189,8 @@ const (
 )
 
 var webhooks = []behaviour{
-	// Upstream: each plan is sent to the services, in order. One that refuses it stops the stack with
-	// its message, and a disabled one is not called. Fixed: no client certificate is needed.
+	// Upstream: each plan is sent to the services, in order. One that refuses it stops the stack
+	// with its message, and a disabled one is not called. Fixed: no client certificate is needed.
 	{"000340_webhooks", func(w *world) {
 		pass, fail, disabled := w.judge("pass", passes), w.judge("fail", fails), w.judge("disabled", fails)
 		w.git(first, greeter)

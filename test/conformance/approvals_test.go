@@ -61,8 +61,9 @@ var approvals = []behaviour{
 		w.await("hello", "the new plan is applied", applied(secondPlan))
 		same(w, "resources", []string{"terraform_data.greeting", "terraform_data.more"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: an approved plan can be applied although planning created a file that it needs. Here
-	// the program names the file by its absolute path, which must be the same during the apply.
+	// Upstream: an approved plan can be applied although planning created a file that it needs.
+	// Here the program names the file by its absolute path, which must be the same during the
+	// apply.
 	{"000052_plan_and_manual_approve_with_files", func(w *world) {
 		w.git(first, program{"note.txt": "a note", "main.tf": `
 			resource "terraform_data" "note" {
@@ -90,8 +91,8 @@ var approvals = []behaviour{
 		})
 		same(w, "last applied", "", s.Status.Plan.LastApplied)
 	}},
-	// Upstream: a pending plan is made again for a new generation under the same id, so an approval of
-	// the first also approves the second. Fixed: a plan with other content has another id.
+	// Upstream: a pending plan is made again for a new generation under the same id, so an approval
+	// of the first also approves the second. Fixed: a plan with other content has another id.
 	{"000054_pending_plan_replans_on_spec_change", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -102,8 +103,8 @@ var approvals = []behaviour{
 		w.edit("hello", "approvePlan: %s-2", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan+"-2"))
 	}},
-	// Upstream: a change of the object that does not change the plan still plans again, under the same
-	// id. Here nothing is planned, and the generation counts as planned.
+	// Upstream: a change of the object that does not change the plan still plans again, under the
+	// same id. Here nothing is planned, and the generation counts as planned.
 	{"000054_spec_change_that_keeps_the_plan", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -116,9 +117,9 @@ var approvals = []behaviour{
 		w.edit("hello", "approvePlan: %s", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: an approval in a new revision applies the plan that it names, and the new revision is
-	// planned afterwards. Yuba plans the new revision first; its plan is the same, so it keeps id and
-	// approval.
+	// Upstream: an approval in a new revision applies the plan that it names, and the new revision
+	// is planned afterwards. Yuba plans the new revision first; its plan is the same, so it keeps
+	// id and approval.
 	{"000055_manual_approve_with_approval_commit", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")

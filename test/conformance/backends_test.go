@@ -124,8 +124,8 @@ backendConfig:
 		w.await("hello", "it is applied", applied(firstPlan))
 		mentions(w, "the state in the safe", s.text(), "terraform_data")
 	}},
-	// Upstream: with the backend disabled, the program's own backend is used, and plans are not saved.
-	// Here the program names one.
+	// Upstream: with the backend disabled, the program's own backend is used, and plans are not
+	// saved. Here the program names one.
 	{"000112_backend_disabled", func(w *world) {
 		s := w.safe("sesame")
 		w.git(first, greeter.and(program{"backend.tf": fmt.Sprintf(`

@@ -22,7 +22,8 @@ var deletions = []behaviour{
 		w.awaitNothing(&corev1.Secret{}, "out")
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: with destroyResourcesOnDeletion the resources are destroyed first, without approval.
+	// Upstream: with destroyResourcesOnDeletion the resources are destroyed first, without
+	// approval.
 	{"000121_destroy_on_delete", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{destroyResourcesOnDeletion: true, writeOutputsToSecret: {name: out}}")
@@ -34,8 +35,8 @@ var deletions = []behaviour{
 		w.awaitNothing(&corev1.Secret{}, "out")
 		same(w, "resources", 0, len(w.state("tfstate-default-hello").addresses()))
 	}},
-	// Upstream: destroy makes a plan that destroys and is applied like any other, under the same id as
-	// the first plan. Fixed: it is another plan and has another id.
+	// Upstream: destroy makes a plan that destroys and is applied like any other, under the same id
+	// as the first plan. Fixed: it is another plan and has another id.
 	{"000130_destroy", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")

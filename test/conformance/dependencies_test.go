@@ -40,8 +40,8 @@ func (w *world) notReady(dependency string) string {
 }
 
 var dependencies = []behaviour{
-	// Upstream: a stack waits for its dependency, then reads its outputs. Fixed: it continues at once,
-	// not with its next retry.
+	// Upstream: a stack waits for its dependency, then reads its outputs. Fixed: it continues at
+	// once, not with its next retry.
 	{"000350_depends_on", func(w *world) {
 		w.chain("writeOutputsToSecret: {name: upstream-out}")
 		w.await("upstream", "its plan waits", pending(firstPlan))
@@ -116,8 +116,8 @@ var dependencies = []behaviour{
 }
 
 var remediations = []behaviour{
-	// Upstream: after that many failures the stack is Stalled until the object or its source changes;
-	// then counting restarts.
+	// Upstream: after that many failures the stack is Stalled until the object or its source
+	// changes; then counting restarts.
 	{"000243_remediation_retry", func(w *world) {
 		w.git(first, fragile)
 		w.stack("hello", "{approvePlan: auto, remediation: {retries: 3}, vars: [{name: command, value: 'exit 1'}]}")

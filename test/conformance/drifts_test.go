@@ -44,8 +44,8 @@ var drifts = []behaviour{
 			w.Errorf("the status does not say that drift was repaired:\n%s", statusOf(s))
 		}
 	}},
-	// Upstream: drift of a manual stack is reported, with the plan in the message, but nothing can be
-	// approved (#1619). Fixed: the plan waits for approval like any other.
+	// Upstream: drift of a manual stack is reported, with the plan in the message, but nothing can
+	// be approved (#1619). Fixed: the plan waits for approval like any other.
 	{"000150_manual_reports_drift", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -62,7 +62,7 @@ var drifts = []behaviour{
 		w.edit("hello", "approvePlan: %s-2", firstPlan)
 		w.await("hello", "drift is repaired", applied(firstPlan+"-2"))
 	}},
-	// Upstream: 000200 is a unit test, 000201 asserts that an automatic stack without drift detection stays applied.
+	// Upstream: 000200 is a unit test; 000201: without drift detection, a stack stays applied.
 	{"000201_drift_detection_disabled", func(w *world) {
 		v, seen := w.thing("thing", "before"), w.thing("seen", "before")
 		w.git(first, follower)
@@ -73,8 +73,8 @@ var drifts = []behaviour{
 		reads := v.read()
 		v.set("after")
 		seen.set("after")
-		// A second stack that differs only in that field is repaired and checked again, so the first one
-		// had enough time.
+		// A second stack that differs only in that field is repaired and checked again, so the
+		// first one had enough time.
 		w.awaitSecret("twin", map[string]string{"copy": "after"})
 		w.looked(seen, 3)
 		same(w, "reads", reads, v.read())
@@ -118,7 +118,8 @@ var drifts = []behaviour{
 		w.edit("hello", "approvePlan: disable")
 		v.set("after")
 		s := w.await("hello", "drift is reported", both(handled(w.request("hello")), both(failed("DriftDetected"), drifted(nil))))
-		// Times have a resolution of a second. Another request finds the same drift in a later second.
+		// Times have a resolution of a second. Another request finds the same drift in a later
+		// second.
 		before := s.Status.LastDriftDetectedAt
 		eventually(w.T, "another request writes its time", func() error {
 			if s := w.await("hello", "the request is served", handled(w.request("hello"))); !s.Status.LastDriftDetectedAt.After(before.Time) {
@@ -127,8 +128,8 @@ var drifts = []behaviour{
 			return nil
 		}, w.log)
 	}},
-	// Upstream: each drift check without drift writes NoDrift and the time. Here the first one after
-	// an apply does; later the times are written once an hour, to avoid needless writes.
+	// Upstream: each drift check without drift writes NoDrift and the time. Here the first one
+	// after an apply does; later the times are written once an hour, to avoid needless writes.
 	{"no_drift_leaves_a_trace", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)

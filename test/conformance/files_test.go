@@ -10,8 +10,8 @@ import (
 )
 
 var files = []behaviour{
-	// Upstream: the template main.tf.tpl becomes main.tf, with access to the values, all variables and
-	// the functions of sprig.
+	// Upstream: the template main.tf.tpl becomes main.tf, with access to the values, all variables
+	// and the functions of sprig.
 	{"000064_main_tf_tpl", func(w *world) {
 		w.git(first, program{"main.tf.tpl": `
 			variable "suffix" { type = string }
@@ -55,8 +55,8 @@ writeOutputsToSecret: {name: out}`)
 		w.await("input", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"all": "entry=entry-2/list=[entry-1][entry-2]/size=3/text=text-plain"})
 	}},
-	// Upstream inserts text into JSON without escaping. Fixed: a Secret's content stays a value, even
-	// with quotes in it.
+	// Upstream inserts text into JSON without escaping. Fixed: a Secret's content stays a value,
+	// even with quotes in it.
 	{"000065_templates_escape", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "values" { type = any }

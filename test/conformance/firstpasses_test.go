@@ -14,8 +14,8 @@ import (
 
 var firstPasses = []behaviour{
 	// Upstream: an automatic stack is planned, then applied; its id consists of branch and commit,
-	// also in the old format. Upstream keeps the plan in the Secret tfplan-default-NAME; Yuba keeps it
-	// in its store, without a Secret.
+	// also in the old format. Upstream keeps the plan in the Secret tfplan-default-NAME; Yuba keeps
+	// it in its store, without a Secret.
 	{"000010_no_outputs", func(w *world) {
 		const revision = "master/b8e362c206e3d0cbb7ed22ced771a0056455a2fb"
 		w.git(revision, hello)
@@ -67,8 +67,9 @@ var firstPasses = []behaviour{
 		at := w.request("hello")
 		w.await("hello", "the second request is handled", handled(at))
 	}},
-	// Upstream: the state is in the Secret of the kubernetes backend, with the suffix in backendConfig
-	// and a Lease as its lock. Its labels are those of the backend and the configured ones (000362).
+	// Upstream: the state is in the Secret of the kubernetes backend, with the suffix in
+	// backendConfig and a Lease as its lock. Its labels are those of the backend and the configured
+	// ones (000362).
 	{"000020_with_backend", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, backendConfig: {secretSuffix: other, inClusterConfig: true, labels: {team: storage}}}")
@@ -106,9 +107,9 @@ var firstPasses = []behaviour{
 		same(w, "id of the resource", id, after.id("terraform_data.greeting"))
 		same(w, "resources", []string{"terraform_data.greeting", "terraform_data.more"}, after.addresses())
 	}},
-	// Upstream: 000180, a table of scheduled drift checks, and 000190, 000361, unit tests. This case
-	// tests how the object is printed: `kubectl get tf` has the columns Ready, Status and Age, and `-o
-	// wide` also has the message that was Status upstream, after Yuba's own columns.
+	// Upstream: 000180, a table of scheduled drift checks, and 000190, 000361, unit tests. This
+	// case tests how the object is printed: `kubectl get tf` has the columns Ready, Status and Age,
+	// and `-o wide` also has the message that was Status upstream, after Yuba's own columns.
 	{"print_columns", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")

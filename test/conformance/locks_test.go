@@ -83,8 +83,8 @@ func (w *world) locked(manifest string) *infrav1.Terraform {
 }
 
 var locks = []behaviour{
-	// Upstream: another holder's lock is reported with its id. Fixed: Ready reports it, too, and the
-	// stack continues automatically when the lock is released.
+	// Upstream: another holder's lock is reported with its id. Fixed: Ready reports it, too, and
+	// the stack continues automatically when the lock is released.
 	{"000290_lock_identifier", func(w *world) {
 		s := w.locked("approvePlan: auto")
 		same(w, "pending lock", somebodysLock, s.Status.Lock.Pending)
@@ -93,8 +93,8 @@ var locks = []behaviour{
 		s = w.await("hello", "it continues", applied(secondPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
-	// Upstream: a lock that init finds is reported like any other. Here it is in a custom kubernetes
-	// backend, which takes the lock to create the first state.
+	// Upstream: a lock that init finds is reported like any other. Here it is in a custom
+	// kubernetes backend, which takes the lock to create the first state.
 	{"000290_lock_at_the_first_init", func(w *world) {
 		const lease = "lock-tfstate-default-own"
 		w.create(secretOf("access", map[string]string{"config": w.access()}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: lease}})

@@ -217,8 +217,8 @@ var pains = []behaviour{
 			}
 		}
 	}},
-	// Events describe what happened. Unlike upstream's event for written outputs, a success does not
-	// have the reason of a failure.
+	// Events describe what happened. Unlike upstream's event for written outputs, a success does
+	// not have the reason of a failure.
 	{"pain_13_events_tell_the_story", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "writeOutputsToSecret: {name: out}")
@@ -231,7 +231,7 @@ var pains = []behaviour{
 		}
 		for _, s := range w.sentences("hello") {
 			if strings.Contains(s, "Failed") {
-				w.Errorf("an event tells %q", s)
+				w.Errorf("an event contains %q", s)
 			}
 		}
 	}},
@@ -305,7 +305,7 @@ func (w *world) tellsNowhere(name, secret string) {
 	}
 	for place, text := range places {
 		if strings.Contains(text, secret) {
-			w.Errorf("%s tells the secret", place)
+			w.Errorf("%s contains the secret", place)
 		}
 	}
 }

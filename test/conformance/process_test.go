@@ -137,7 +137,7 @@ func eventually(t *testing.T, sentence string, ask func() error, details ...func
 			for _, d := range details {
 				more.WriteString("\n" + d())
 			}
-			t.Fatalf("%s: that did not come about: %v%s", sentence, err, more.String())
+			t.Fatalf("timed out waiting until %s: %v%s", sentence, err, more.String())
 		}
 		<-tick.C
 	}

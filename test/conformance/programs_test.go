@@ -3,7 +3,7 @@
 
 package conformance
 
-// Programs of the cases. They use what OpenTofu and Terraform have built in, so that no provider is ever downloaded.
+// Programs of the cases. They use only built-in providers, so there are no downloads.
 
 // The revisions of sources, and the ids of their plans.
 const (

@@ -21,8 +21,8 @@ var sources = []behaviour{
 		w.git(second, hello)
 		w.await("hello", "it is applied", applied(secondPlan))
 	}},
-	// Upstream checks the size of an archive but not its digest. Fixed: Yuba refuses an archive that
-	// does not match the source.
+	// Upstream checks the size of an archive but not its digest. Fixed: Yuba refuses an archive
+	// that does not match the source.
 	{"000011_wrong_digest", func(w *world) {
 		url, _ := w.outside.archive(hello.pack(w.T))
 		w.publishArtifact(infrav1.SourceKindGitRepository, "program", &meta.Artifact{URL: url, Revision: first,
@@ -52,7 +52,8 @@ var sources = []behaviour{
 		w.await("hello", "it is applied", applied("plan-latest-6033f3b9fb"))
 	}},
 	// Upstream (disabled, because such an object could never be deleted): a missing source is an
-	// artifact failure. Here the stack is deleted at the end; in another case the source is created.
+	// artifact failure. Here the stack is deleted at the end; in another case the source is
+	// created.
 	{"000013_source_not_found", func(w *world) {
 		w.stack("hello", "approvePlan: auto")
 		s := w.await("hello", "it misses its source", failed("ArtifactFailed"))
@@ -76,20 +77,20 @@ var sources = []behaviour{
 		s := w.await("hello", "it may not use its source", failed("AccessDenied"))
 		same(w, "Ready", "False AccessDenied: cannot access GitRepository/other-ns/program, cross-namespace references have been disabled", told(s, "Ready"))
 	}},
-	// Upstream: a unit test asserts that a missing source is a NotFound error. Here the stack waits,
-	// and continues automatically when the source is created.
+	// Upstream: a unit test asserts that a missing source is a NotFound error. Here the stack
+	// waits, and continues automatically when the source is created.
 	{"000191_missing_source", func(w *world) {
 		w.stack("hello", "{approvePlan: auto, retryInterval: 1h}")
 		w.await("hello", "it misses its source", failed("ArtifactFailed"))
 		w.git(first, hello)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: a unit test asserts that an unknown kind of source is an error. Here the API refuses
-	// it.
+	// Upstream: a unit test asserts that an unknown kind of source is an error. Here the API
+	// refuses it.
 	{"000190_unsupported_source", func(w *world) {
 		obj := w.manifest("hello", "sourceRef: {kind: HelmChart, name: program}")
 		if err := w.client.Create(w.Context(), obj); err == nil {
-			w.Error("an object whose source is a HelmChart was taken")
+			w.Error("an object whose source is a HelmChart was accepted")
 		}
 	}},
 	// Upstream: path is a directory of the archive, with or without "./".

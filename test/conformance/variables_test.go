@@ -27,8 +27,8 @@ var variables = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Earth!"})
 	}},
-	// Upstream: variables can have any type. Outputs that are not strings are written with their type,
-	// byte for byte as printed by the tool. (Their whitespace depends on the tool's version.)
+	// Upstream: variables can have any type. Outputs that are not strings are written with their
+	// type, byte for byte as printed by the tool. (Their whitespace depends on the tool's version.)
 	{"000061_vars_hcl_input", func(w *world) {
 		w.git(first, typed)
 		w.stack("hello", `
@@ -135,8 +135,8 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
 	}},
-	// Upstream: a missing key of a Secret sets the variable to an empty string, and so does each key
-	// of a missing optional Secret. Yuba adds a warning.
+	// Upstream: a missing key of a Secret sets the variable to an empty string, and so does each
+	// key of a missing optional Secret. Yuba adds a warning.
 	{"000071_varskeys_that_a_secret_lacks", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "subject" { default = "World" }

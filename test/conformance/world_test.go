@@ -214,7 +214,7 @@ func (w *world) follow(name, sentence string, is func(watch.EventType, *infrav1.
 			}
 		}
 	}
-	w.Fatalf("%s: %s, and that did not come about.\n%s\n%s", name, sentence, statusOf(last), w.log())
+	w.Fatalf("%s: timed out waiting until %s.\n%s\n%s", name, sentence, statusOf(last), w.log())
 	return nil
 }
 

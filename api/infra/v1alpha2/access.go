@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What stacks have when they do not say otherwise.
+// Defaults of stacks.
 const (
 	DefaultRetryInterval      = 15 * time.Second
 	DefaultMaxRetryInterval   = 24 * time.Hour
@@ -20,7 +20,7 @@ const (
 	DefaultGracePeriod        = 30 * time.Second
 )
 
-// inlineMain is the file that the program in values.hcl becomes.
+// inlineMain is the file name of the program in values.hcl.
 const inlineMain = "main.tf"
 
 // GetConditions returns the stack's conditions.
@@ -40,7 +40,7 @@ func (t *Terraform) WorkspaceName() string {
 	return t.Spec.Workspace
 }
 
-// StateSuffix is the end of the state Secret's name: backendConfig.secretSuffix, or the stack's name.
+// StateSuffix ends the state Secret's name: backendConfig.secretSuffix, or the stack's name.
 func (t *Terraform) StateSuffix() string {
 	if b := t.Spec.BackendConfig; b != nil && b.SecretSuffix != "" {
 		return b.SecretSuffix
@@ -58,8 +58,7 @@ func (t *Terraform) LeaseName() string {
 	return StateLeaseName(t.WorkspaceName(), t.StateSuffix())
 }
 
-// KeepsOwnState is true when the stack names a backend of its own or leaves the choice to the module, so that its state
-// is not kept in a Secret by Yuba.
+// KeepsOwnState is true if Yuba keeps no state Secret: the stack or its module names the backend.
 func (t *Terraform) KeepsOwnState() bool {
 	b := t.Spec.BackendConfig
 	return t.Spec.Cloud != nil || b != nil && (b.Disable || b.CustomConfiguration != "" || b.ConfigPath != "")
@@ -68,10 +67,10 @@ func (t *Terraform) KeepsOwnState() bool {
 // AutoApproves is true when every plan is approved.
 func (t *Terraform) AutoApproves() bool { return t.Spec.ApprovePlan == ApprovePlanAuto }
 
-// DriftOnly is true when drift is looked for and nothing is ever applied.
+// DriftOnly is true with drift detection only: nothing is ever applied.
 func (t *Terraform) DriftOnly() bool { return t.Spec.ApprovePlan == ApprovePlanDisable }
 
-// AwaitsApproval is true when a person's word is what is missing for the pending plan to be applied.
+// AwaitsApproval is true if only an approval is missing to apply the pending plan.
 func (t *Terraform) AwaitsApproval() bool {
 	p := t.Status.Plan
 	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
@@ -79,28 +78,28 @@ func (t *Terraform) AwaitsApproval() bool {
 		t.Spec.ApprovePlan != p.Pending && t.Annotations[AnnotationRejected] != p.Pending
 }
 
-// HoldsPlans is true when the pending plan waits for a person although plans are applied automatically: a circuit breaker
-// holds it, or the state is that of a deleted stack.
+// HoldsPlans is true if the pending plan waits for approval although plans are applied
+// automatically: a circuit breaker holds it, or the state is a deleted stack's.
 func (t *Terraform) HoldsPlans() bool {
 	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil
 }
 
-// GetRetryInterval is the wait after a failure, 15 seconds when the stack does not say.
+// GetRetryInterval is the wait after a failure, by default 15 seconds.
 func (t *Terraform) GetRetryInterval() time.Duration {
 	return durationOr(t.Spec.RetryInterval, DefaultRetryInterval)
 }
 
-// GetMaxRetryInterval is the longest wait after failures, 24 hours when the stack does not say.
+// GetMaxRetryInterval is the longest wait after failures, by default 24 hours.
 func (t *Terraform) GetMaxRetryInterval() time.Duration {
 	return durationOr(t.Spec.MaxRetryInterval, DefaultMaxRetryInterval)
 }
 
-// GetDriftDetectionInterval is how often drift is looked for: driftDetectionInterval, or interval.
+// GetDriftDetectionInterval is driftDetectionInterval, or interval.
 func (t *Terraform) GetDriftDetectionInterval() time.Duration {
 	return durationOr(t.Spec.DriftDetectionInterval, t.Spec.Interval.Duration)
 }
 
-// GetGracePeriod is how long the tool has to finish before it is killed, 30 seconds when the stack does not say.
+// GetGracePeriod is the tool's time to finish before it is killed, by default 30 seconds.
 func (t *Terraform) GetGracePeriod() time.Duration {
 	if s := t.Spec.RunnerTerminationGracePeriodSeconds; s != nil {
 		return time.Duration(*s) * time.Second
@@ -111,20 +110,19 @@ func (t *Terraform) GetGracePeriod() time.Duration {
 // UpgradesOnInit is true when init may upgrade modules and providers, which is the default.
 func (t *Terraform) UpgradesOnInit() bool { return boolOr(t.Spec.UpgradeOnInit, true) }
 
-// CleansUpRunnerPod is true when a run's Pod is deleted with the end of the run, which is the default.
+// CleansUpRunnerPod is true if a run's Pod is deleted when the run ends, which is the default.
 func (t *Terraform) CleansUpRunnerPod() bool { return boolOr(t.Spec.AlwaysCleanupRunnerPod, true) }
 
-// ReconcileRequest is the value of the annotation that asks for a pass; it is handled once status.lastHandledReconcileAt
-// has it.
+// ReconcileRequest is the requested reconciliation; compare with status.lastHandledReconcileAt.
 func (t *Terraform) ReconcileRequest() string { return t.Annotations[AnnotationReconcile] }
 
-// The forms in which a readable plan is kept.
+// The formats of a stored readable plan.
 const (
 	ReadablePlanHuman = "human"
 	ReadablePlanJSON  = "json"
 )
 
-// ReadablePlanForm is the form in which readable plans are kept; empty when none are.
+// ReadablePlanForm is the format of stored readable plans; empty without them.
 func (t *Terraform) ReadablePlanForm() string {
 	if f := t.Spec.StoreReadablePlan; f == ReadablePlanHuman || f == ReadablePlanJSON {
 		return f
@@ -132,7 +130,7 @@ func (t *Terraform) ReadablePlanForm() string {
 	return ""
 }
 
-// ActiveWebhooks are the indices of the webhooks that are asked about plans.
+// ActiveWebhooks are the indices of the webhooks that review plans.
 func (t *Terraform) ActiveWebhooks() []int {
 	var active []int
 	for i, hook := range t.Spec.Webhooks {
@@ -143,7 +141,7 @@ func (t *Terraform) ActiveWebhooks() []int {
 	return active
 }
 
-// SourceNamespace is the namespace of the stack's source, empty when the stack has no sourceRef.
+// SourceNamespace is the namespace of the stack's source, empty without a sourceRef.
 func (t *Terraform) SourceNamespace() string {
 	switch {
 	case t.Spec.SourceRef == nil:
@@ -155,8 +153,8 @@ func (t *Terraform) SourceNamespace() string {
 	}
 }
 
-// InlineProgram returns the files of a program that is written in the object, and whether there is one: values.hcl
-// wins over inline, and both over sourceRef. The map is the caller's own.
+// InlineProgram returns the files of a program in the object: values.hcl wins over inline, and both
+// over sourceRef. The caller may change the map.
 func (t *Terraform) InlineProgram() (map[string]string, bool) {
 	if hcl, ok := t.ValuesHCL(); ok {
 		return map[string]string{inlineMain: hcl}, true
@@ -171,8 +169,8 @@ func (t *Terraform) InlineProgram() (map[string]string, bool) {
 	return files, true
 }
 
-// ValuesHCL returns the program in values.hcl, and whether there is one: values is then an object with the single key
-// hcl, whose value is a string. Any other values are the variable of that name.
+// ValuesHCL returns the program in values.hcl: values is then an object with the single key hcl and
+// a string. All other values are the variable of that name.
 func (t *Terraform) ValuesHCL() (string, bool) {
 	if t.Spec.Values == nil {
 		return "", false
@@ -185,7 +183,7 @@ func (t *Terraform) ValuesHCL() (string, bool) {
 	return hcl, ok
 }
 
-// GetTimeout is how long the check may take, 20 seconds when it does not say.
+// GetTimeout is how long the check may take, by default 20 seconds.
 func (c HealthCheck) GetTimeout() time.Duration {
 	return durationOr(c.Timeout, DefaultHealthCheckTimeout)
 }
@@ -193,7 +191,7 @@ func (c HealthCheck) GetTimeout() time.Duration {
 // IsEnabled is true unless the webhook is switched off.
 func (w Webhook) IsEnabled() bool { return boolOr(w.Enabled, true) }
 
-// Locks is true unless plans are to be made without the state's lock. A nil spec locks.
+// Locks is true unless plans are made without the state's lock. A nil spec locks.
 func (p *PlanSpec) Locks() bool { return p == nil || boolOr(p.Lock, true) }
 
 func durationOr(d *metav1.Duration, otherwise time.Duration) time.Duration {
@@ -210,14 +208,13 @@ func boolOr(b *bool, otherwise bool) bool {
 	return *b
 }
 
-// Entry is the index of the entry that stands for a run: its own, or the first one, which counts older runs, too.
+// Entry is the index of a run's entry: its own, or the first one, which includes older runs.
 func (u *UnprovenStatus) Entry(run string) int {
 	return max(0, slices.IndexFunc(u.Runs, func(r UnprovenRun) bool { return r.ID == run }))
 }
 
-// UpTo says of which runs an acknowledgement takes off what they left: of the one that it names and of those that were
-// listed before it. Ids do not tell which those are, for clocks are set back. Only a run without an entry is compared by
-// its id.
+// UpTo selects the runs that an acknowledgement covers: the named one and those listed before it.
+// Ids only decide for runs without an entry, because clocks can be set back.
 func (u *UnprovenStatus) UpTo(named string) func(run string) bool {
 	last := slices.IndexFunc(u.Runs, func(r UnprovenRun) bool { return r.ID == named })
 	return func(run string) bool {
@@ -228,8 +225,7 @@ func (u *UnprovenStatus) UpTo(named string) func(run string) bool {
 	}
 }
 
-// Called says whether a person means this resource: by its address, or by the digest that tells it from others whose
-// addresses look the same.
+// Called reports whether a name is the resource's address, or the digest of its true address.
 func (r *UnprovenResource) Called(name string) bool {
 	return name != "" && (name == r.Address || name == r.Match)
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// stack makes a stack team-a/network with a spec.
+// stack is the stack team-a/network with a spec.
 func stack(spec TerraformSpec) *Terraform {
 	return &Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "network"}, Spec: spec}
 }

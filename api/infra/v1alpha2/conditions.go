@@ -17,10 +17,10 @@ import (
 //	├── Output           outputs were read, and written to their Secret
 //	└── HealthCheck      the health checks after an apply succeeded
 //	Reconciling          (present only while True) work is in progress or will be retried
-//	Stalled              (present only while True) Yuba does not retry until somebody changes something
-//	Paused               (present only while True) a circuit breaker pauses the stack until an outage is over
-//	ResourcesUnproven    (present only while True) an apply was interrupted: resources may exist, or be gone, without
-//	                     a state that proves it; stays until a state does, or somebody acknowledges it
+//	Stalled              (present only while True) retry only after somebody changes something
+//	Paused               (present only while True) paused by a circuit breaker during an outage
+//	ResourcesUnproven    (present only while True) an interrupted apply may have made or destroyed
+//	                     resources; stays until a state proves it or a person acknowledges it
 //
 // Ready is Unknown while a plan waits for approval: nothing failed, and the stack is not applied
 // yet.

@@ -92,8 +92,7 @@ func TestASourceIsNamedByKindNamespaceAndName(t *testing.T) {
 	}
 }
 
-// Reasons are the words that scripts compare, so that no two constants may mean the same by different names, and each
-// says what it stands for.
+// Scripts compare reasons, so no two constants may be equal, and each has a doc comment.
 func TestReasonsAreDistinctAndExplained(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "conditions.go", nil, parser.ParseComments)
 	if err != nil {
@@ -118,6 +117,6 @@ func TestReasonsAreDistinctAndExplained(t *testing.T) {
 		return true
 	})
 	if len(seen) < 30 {
-		t.Errorf("only %d reasons were looked at", len(seen))
+		t.Errorf("only %d reasons were checked", len(seen))
 	}
 }

@@ -44,19 +44,19 @@ const (
 	MessageLocked = "Terraform Locked with Lock Identifier: %s"
 	// MessageUnlocked takes the lock's id.
 	MessageUnlocked = "Terraform Force Unlock with Lock Identifier: %s"
-	// MessageSourceNotFound takes why.
+	// MessageSourceNotFound takes the cause.
 	MessageSourceNotFound = "could not get Source object: %s"
-	// MessageCrossNamespace ends each message about a reference to another namespace that is refused.
+	// MessageCrossNamespace ends messages about a refused reference to another namespace.
 	MessageCrossNamespace = "cross-namespace references have been disabled"
-	// MessageAccessDenied takes kind, namespace and name of the source that may not be used.
+	// MessageAccessDenied takes kind, namespace and name of the refused source.
 	MessageAccessDenied = "cannot access %s/%s/%s, " + MessageCrossNamespace
-	// MessageDependencyDenied takes namespace and name of the stack in dependsOn that may not be used.
+	// MessageDependencyDenied takes namespace and name of the refused stack in dependsOn.
 	MessageDependencyDenied = "cannot access %s/%s, " + MessageCrossNamespace
-	// MessageSecretDenied takes namespace and name of the Secret that may not be used.
+	// MessageSecretDenied takes namespace and name of the refused Secret.
 	MessageSecretDenied = "cannot access secret %s/%s, " + MessageCrossNamespace
-	// MessageDependencyNotReady takes the wait until the next look, such as 15s.
+	// MessageDependencyNotReady takes the wait until the next check, such as 15s.
 	MessageDependencyNotReady = "Dependencies do not meet ready condition, retrying in %s"
-	// MessageDeletionBlocked takes the names of the stacks that are in the way, separated by ", ".
+	// MessageDeletionBlocked takes the names of the dependants, separated by ", ".
 	MessageDeletionBlocked = "Deletion in progress, but blocked. Please delete %s to resume ..."
 	// MessageTCPCheckFailed takes the check's name and its address.
 	MessageTCPCheckFailed = "TCP health check error: %s, url: %s"
@@ -67,7 +67,7 @@ const (
 // MaxMessageLength bounds the messages of conditions, in characters.
 const MaxMessageLength = 20000
 
-// TrimMessage cuts a message that is longer than [MaxMessageLength] and marks the cut with three dots.
+// TrimMessage cuts a message after [MaxMessageLength] and appends three dots.
 func TrimMessage(message string) string {
 	if utf8.RuneCountInString(message) <= MaxMessageLength {
 		return message

@@ -47,23 +47,23 @@ const (
 
 // Labels that tofu-controller and its branch planner set.
 const (
-	// LabelRunner: Pods of runs have it, with the name of their stack.
+	// LabelRunner is on the Pods of runs: the name of their stack.
 	LabelRunner = "infra.contrib.fluxcd.io/terraform"
-	// LabelBranchPlanner: stacks have it that tofu-controller's branch planner made for a pull request.
+	// LabelBranchPlanner is on stacks that tofu-controller's branch planner made.
 	LabelBranchPlanner = "infra.weave.works/branch-planner"
-	// LabelPullRequestID: such stacks have it, with the number of the pull request.
+	// LabelPullRequestID is on such stacks: the number of the pull request.
 	LabelPullRequestID = "infra.weave.works/pr-id"
-	// LabelPrimaryResource: such stacks have it, with the name of the stack that they are a copy of.
+	// LabelPrimaryResource is on such stacks: the name of the original stack.
 	LabelPrimaryResource = "infra.weave.works/primary-resource"
 )
 
-// DefaultWorkspace is the workspace of a stack that names none.
+// DefaultWorkspace is the workspace of a stack that does not name one.
 const DefaultWorkspace = "default"
 
-// DefaultServiceAccount is the service account that the Pods of runs have when a stack names none.
+// DefaultServiceAccount is the default service account of the Pods of runs.
 const DefaultServiceAccount = "tf-runner"
 
-// Names of what belongs to a state. The kubernetes backend of OpenTofu uses the same.
+// Prefixes of the names of a state's objects, as in the kubernetes backend of OpenTofu.
 const (
 	stateSecretPrefix = "tfstate-"
 	leasePrefix       = "lock-"

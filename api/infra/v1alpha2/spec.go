@@ -108,8 +108,8 @@ type TerraformSpec struct {
 	// +optional
 	Remediation *Remediation `json:"remediation,omitempty"`
 
-	// The directory of the root module, relative to the root of the source, such as "./infra/network". Defaults to the
-	// root of the source.
+	// The directory of the root module, relative to the root of the source, such as
+	// "./infra/network". Defaults to the root of the source.
 	// +optional
 	Path string `json:"path,omitempty"`
 

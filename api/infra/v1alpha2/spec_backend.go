@@ -98,7 +98,8 @@ type TFStateSpec struct {
 	// +optional
 	ForceUnlock ForceUnlock `json:"forceUnlock,omitempty"`
 
-	// The id of the lock to break, as status.lock.pending shows it, such as f2ab685b-f84d-ac0b-a125-378a22877e8d.
+	// The id of the lock to break, as in status.lock.pending, such as
+	// f2ab685b-f84d-ac0b-a125-378a22877e8d.
 	// +optional
 	LockIdentifier string `json:"lockIdentifier,omitempty"`
 

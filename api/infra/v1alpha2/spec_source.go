@@ -5,7 +5,7 @@ package v1alpha2
 
 // CrossNamespaceSourceReference names the object that provides the program.
 type CrossNamespaceSourceReference struct {
-	// The API version of the source, such as source.toolkit.fluxcd.io/v1. Defaults to the version in use for its kind.
+	// The API version, such as source.toolkit.fluxcd.io/v1. Defaults to the kind's current one.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 

@@ -143,8 +143,8 @@ type TerraformStatus struct {
 	// +optional
 	ConfigDigest string `json:"configDigest,omitempty"`
 
-	// (Yuba) Information about modules from outside of the source. It tells whether a commit that
-	// touches nothing else of the stack can change its plan.
+	// (Yuba) Information about modules from outside of the source: whether a commit that touches
+	// nothing else of the stack can change its plan.
 	// +optional
 	Modules *ModulesStatus `json:"modules,omitempty"`
 
@@ -177,29 +177,30 @@ type TerraformStatus struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ModulesStatus describes the modules outside of the source that a program calls, directly or through other modules.
+// ModulesStatus describes modules outside of the source that a program calls, also indirectly.
 type ModulesStatus struct {
 	// The digest of the configuration that calls them.
 	// +optional
 	ConfigDigest string `json:"configDigest,omitempty"`
 
-	// The first module call that may lead to other content next time, by its place in the program. Empty when each call
-	// names a commit of a git repository, or one version of a module in a registry.
+	// The first module call whose content may change, by its place in the program. Empty when each
+	// call names a commit of a git repository, or one version of a module in a registry.
 	// +optional
 	Moves string `json:"moves,omitempty"`
 
-	// Why the modules may read any file of the source. Empty when they only read files in the root module's directory.
+	// Why the modules may read any file of the source. Empty when they only read files in the root
+	// module's directory.
 	// +optional
 	Whole string `json:"whole,omitempty"`
 
-	// What the modules read from outside of the source while planning, such as HTTP responses or the current time.
+	// External data that the modules read while planning, such as HTTP responses or the time.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
 	World []string `json:"world,omitempty"`
 
-	// A digest of the package that each call resolved to. If a commit changes no other input of the stack, Yuba plans it only
-	// when this digest has changed.
+	// A digest of the package that each call resolved to. If a commit changes no other input of the
+	// stack, Yuba plans it only when this digest has changed.
 	// +optional
 	Placed string `json:"placed,omitempty"`
 }
@@ -323,7 +324,7 @@ const (
 	MaxUnprovenRuns = 50
 )
 
-// UnprovenStatus lists resources that may exist although no state has them, or may be gone although the state has them.
+// UnprovenStatus lists resources that may exist, or be gone, without a state that proves it.
 type UnprovenStatus struct {
 	// The runs whose applies were interrupted, oldest first, at most 50. "yuba runs" has the whole
 	// list of each.
@@ -401,8 +402,8 @@ type UnprovenResource struct {
 	// +optional
 	MayBeGone bool `json:"mayBeGone,omitempty"`
 
-	// Whether the state has, or may have, an earlier object at this address. Then only an object whose id differs from
-	// replacedID proves that the state has the new one.
+	// Whether the state has, or may have, an earlier object at this address. Then only an object
+	// whose id differs from replacedID proves that the state has the new one.
 	// +optional
 	Replaces bool `json:"replaces,omitempty"`
 
@@ -414,7 +415,8 @@ type UnprovenResource struct {
 	// +optional
 	Certain bool `json:"certain,omitempty"`
 
-	// Whether any number of instances may exist: the plan is lost, and the program declares the resource.
+	// Whether any number of instances may exist, because the plan is lost and the program declares
+	// the resource.
 	// +optional
 	Many bool `json:"many,omitempty"`
 
@@ -426,7 +428,8 @@ type UnprovenResource struct {
 	// +optional
 	Doubt string `json:"doubt,omitempty"`
 
-	// The later run that created the resource again: the state has the new one, and the first may exist as well.
+	// The later run that created the resource again: the state has the new one, and the first may
+	// exist as well.
 	// +optional
 	RemadeBy string `json:"remadeBy,omitempty"`
 }

@@ -7,42 +7,42 @@ import (
 	"strings"
 )
 
-// Support says what becomes of a field of the spec.
+// Support says whether a field of the spec has an effect.
 type Support string
 
-// What becomes of fields.
+// Values of Support.
 const (
-	// SupportWorks: the field does what its comment says.
+	// SupportWorks: the field works as documented.
 	SupportWorks Support = "works"
-	// SupportPods: the field says something about the Pods of runs. Where runs are processes there is nothing that it
-	// could change; a stack that has it runs, with a warning.
+	// SupportPods: the field configures the Pods of runs. Runs that are processes ignore it with a
+	// warning.
 	SupportPods Support = "only for Pods"
-	// SupportKept: there is nothing for the field to change. It is kept for the manifests that have it, without a warning.
+	// SupportKept: the field has no effect and no warning; existing manifests may contain it.
 	SupportKept Support = "kept, without effect"
-	// SupportIgnored: the field has no effect yet, and does no harm by it. A stack that has it runs, with a warning.
+	// SupportIgnored: not supported yet, but harmless; the stack runs with a warning.
 	SupportIgnored Support = "not yet: ignored with a warning"
-	// SupportRefused: the field has no effect yet, and leaving it out could do harm. A stack that has it does not run.
+	// SupportRefused: not supported yet, and ignoring it could do harm; the stack does not run.
 	SupportRefused Support = "not yet: the stack does not run"
 )
 
-// FieldSupport says what becomes of one field of the spec and of all below it.
+// FieldSupport is the support of one field of the spec and of all below it.
 //
 // +kubebuilder:object:generate=false
 type FieldSupport struct {
 	// Field is the field's path, such as spec.runnerPodTemplate.spec.image.
 	Field string
-	// Support is what becomes of it.
+	// Support is its support.
 	Support Support
-	// When restricts that to some values of the field, in words that fit behind its name. Empty means all.
+	// When restricts the entry to some values, in words that follow the field's name; may be empty.
 	When string
-	// Note says what there is instead, for the reference.
+	// Note names the alternative, for the reference.
 	Note string
 
-	// uses tells whether a spec has the field with a value that matters; nil where nobody asks.
+	// uses reports whether a spec sets the field; nil if that is not needed.
 	uses func(*TerraformSpec) bool
 }
 
-// Name is the field's path and, if there is one, the restriction.
+// Name is the field's path with the restriction.
 func (f FieldSupport) Name() string {
 	if f.When == "" {
 		return f.Field
@@ -50,9 +50,8 @@ func (f FieldSupport) Name() string {
 	return f.Field + " " + f.When
 }
 
-// limits are the fields that do not simply work: the controllers, the warnings in stacks' status, "yuba adopt" and the
-// reference of fields all read this one table. A field that is not here works. An entry is also about everything below
-// its field that has no entry itself.
+// limits are the fields that do not simply work, each with all below it that has no own entry. The
+// controllers, the warnings in the status, "yuba adopt" and the reference use this table.
 var limits = []FieldSupport{
 	{Field: "spec.branchPlanner", Support: SupportIgnored, Note: "Yuba has no branch planner yet.",
 		uses: func(s *TerraformSpec) bool { return s.BranchPlanner != nil }},
@@ -89,13 +88,12 @@ var limits = []FieldSupport{
 	{Field: "spec.runnerPodTemplate.spec.resources", Support: SupportPods, uses: usesPod(func(p *RunnerPodSpec) bool { return p.Resources != nil })},
 }
 
-// usesPod looks at the settings of the Pods of a spec that has some.
+// usesPod checks the runner Pod settings of a spec.
 func usesPod(uses func(*RunnerPodSpec) bool) func(*TerraformSpec) bool {
 	return func(s *TerraformSpec) bool { return s.RunnerPodTemplate != nil && uses(&s.RunnerPodTemplate.Spec) }
 }
 
-// SupportOf says what becomes of a field, given by its path such as spec.interval. The entry of the longest path counts
-// that the field is, or is below.
+// SupportOf returns the entry of a field such as spec.interval, or of its closest parent.
 func SupportOf(field string) FieldSupport {
 	found := FieldSupport{Field: field, Support: SupportWorks}
 	length := -1
@@ -110,7 +108,7 @@ func SupportOf(field string) FieldSupport {
 	return found
 }
 
-// Unsupported lists the fields that a spec uses and that have the given support, in the table's order.
+// Unsupported lists the used fields of a spec with the given support, in the table's order.
 func (s *TerraformSpec) Unsupported(support Support) []FieldSupport {
 	var used []FieldSupport
 	for _, limit := range limits {

@@ -17,7 +17,7 @@ func TestEveryLimitIsAboutAFieldThatThereIs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, limit := range limits {
 		if seen[limit.Name()] {
-			t.Errorf("%s stands twice", limit.Name())
+			t.Errorf("%s is listed twice", limit.Name())
 		}
 		seen[limit.Name()] = true
 		at := reflect.TypeFor[Terraform]()
@@ -98,7 +98,7 @@ func TestWhatASpecUsesThatIsAboutPods(t *testing.T) {
 	}
 	for _, support := range []Support{SupportPods, SupportIgnored, SupportRefused} {
 		if used := names(habits.Unsupported(support)); used != nil {
-			t.Errorf("what people write by habit is %s: %v", support, used)
+			t.Errorf("common fields are %s: %v", support, used)
 		}
 	}
 	env := &TerraformSpec{RunnerPodTemplate: &RunnerPodTemplate{Spec: RunnerPodSpec{Env: []corev1.EnvVar{{Name: "A"}}}}}
@@ -115,7 +115,7 @@ func names(fields []FieldSupport) []string {
 	return all
 }
 
-// fillFields gives every field some value that is not its zero.
+// fillFields sets every field to a value other than zero.
 func fillFields(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Kind() {

@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// defaultInterval is how often rows are read when the definition has not filled that in.
+	// defaultInterval is the interval if the API server did not default it.
 	defaultInterval = 30 * time.Second
-	// shortestInterval keeps "0s" from asking without a pause.
+	// shortestInterval keeps "0s" from reading without a pause.
 	shortestInterval = time.Second
-	// longestInterval is far longer than anybody means, and far from an overflow.
+	// longestInterval is longer than any useful value, and far from an overflow.
 	longestInterval = 365 * 24 * time.Hour
 
 	defaultDeadline = 600 * time.Second
 )
 
-// Interval is how often the rows are read: what the text says, but at least a second and at most a year.
+// Interval is how often to read the rows: at least a second and at most a year.
 func (s *DataSource) Interval() time.Duration {
 	if s.SyncInterval == "" {
 		return defaultInterval
 	}
 	d, err := time.ParseDuration(s.SyncInterval)
 	if err != nil {
-		// The definition lets digits and a unit pass, so there are too many of them.
+		// The schema's pattern does not limit the number of digits, so it overflowed.
 		return longestInterval
 	}
 	return min(max(d, shortestInterval), longestInterval)
 }
 
-// MaxDelete is how many of the tenants may go in one reading, in percent.
+// MaxDelete is the share of tenants that one reading may delete, in percent.
 func (p *Protection) MaxDelete() int {
 	if p == nil {
 		return DefaultMaxDeletePercent
@@ -42,7 +42,7 @@ func (p *Protection) MaxDelete() int {
 	return int(ptr.Deref(p.MaxDeletePercent, DefaultMaxDeletePercent))
 }
 
-// Grace is how long a tenant stays whose row is inactive or gone.
+// Grace is how long a tenant stays after its row is inactive or gone.
 func (p *Protection) Grace() time.Duration {
 	if p == nil || p.GracePeriod == nil {
 		return 0
@@ -50,7 +50,7 @@ func (p *Protection) Grace() time.Duration {
 	return p.GracePeriod.Duration
 }
 
-// Skew is how many tenants may be on their way to a change at a time; 0 for any number.
+// Skew is how many tenants may be updated at the same time; 0 for any number.
 func (r *Rollout) Skew() int {
 	if r == nil {
 		return 0
@@ -58,7 +58,7 @@ func (r *Rollout) Skew() int {
 	return int(r.MaxSkew)
 }
 
-// Deadline is how long a tenant may take to be ready after a change.
+// Deadline is how long a tenant may take to become ready after a change.
 func (r *Rollout) Deadline() time.Duration {
 	if r == nil || r.ProgressDeadlineSeconds == 0 {
 		return defaultDeadline
@@ -66,7 +66,7 @@ func (r *Rollout) Deadline() time.Duration {
 	return time.Duration(r.ProgressDeadlineSeconds) * time.Second
 }
 
-// Timeout is how long the object may take to be ready.
+// Timeout is how long the object may take to become ready.
 func (r *TResource) Timeout() time.Duration {
 	if r.TimeoutSeconds == 0 {
 		return DefaultTimeoutSeconds * time.Second
@@ -74,7 +74,7 @@ func (r *TResource) Timeout() time.Duration {
 	return time.Duration(r.TimeoutSeconds) * time.Second
 }
 
-// Registry is the name of the tenant's registry, which is in its namespace.
+// Registry is the name of the tenant's registry, in the same namespace.
 func (t *Tenant) Registry() string {
 	if name := t.Annotations[AnnotationRegistry]; name != "" {
 		return name

@@ -1,34 +1,34 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1 holds the kinds of the group operator.kubernetes-tenants.org: rows of a database become objects for each
-// tenant. They have the shape that the Tenant Operator published (v1.0.0 to v1.1.8); what is more than that is marked with
-// "Addition of Yuba" or, where its successor Lynq has the same field, with "Addition of Lynq".
+// Package v1 holds the kinds of the group operator.kubernetes-tenants.org, which turn rows into
+// objects for each tenant. They match Tenant Operator v1.0.0 to v1.1.8. Comments mark further
+// fields with "Addition of Yuba", or "Addition of Lynq" where its successor has the same.
 //
-// Nouns:
+// Terms:
 //
-//   - Registry: where the rows are, and which of their columns mean what.
-//   - Row: what the registry knows of one tenant. It is active or it is not.
-//   - Template: the objects that each active row of a registry gets.
-//   - Tenant: one row and one template. The server makes it; people only look at it.
-//   - Resource: one object of a template or tenant, with the rules for its life. Its spec is the whole manifest.
+//   - Registry: where the rows are, and the meaning of their columns.
+//   - Row: a tenant's values in the registry; active or inactive.
+//   - Template: the objects that each active row gets.
+//   - Tenant: one row and one template. The server creates it; people only read it.
+//   - Resource: one object of a template or tenant, with its lifecycle rules and whole manifest.
 //
 // Conditions:
 //
-//	TenantRegistry  Ready        the rows could be read the last time
-//	                Held         a deletion waits for somebody to confirm it
-//	TenantTemplate  Valid        it can be rendered, and its objects depend on each other in no circle
-//	                Applied      all its tenants are as it says, and ready
-//	Tenant          Ready        all objects are there, and ready
+//	TenantRegistry  Ready        the last reading of the rows succeeded
+//	                Held         a deletion waits for confirmation
+//	TenantTemplate  Valid        it renders, and its dependencies have no cycle
+//	                Applied      all tenants match it and are ready
+//	Tenant          Ready        all objects exist and are ready
 //	                Progressing  objects are being written
-//	                Conflicted   objects of somebody else are in the way
+//	                Conflicted   another owner's objects are in conflict
 //	                Degraded     objects have failed or are in conflict
 //
 // Invariants:
 //
-//   - Types are data. Methods only read or fill fields; what to do about them is decided elsewhere.
-//   - What an API server lets pass can be decoded: a manifest without a kind, for instance, and every duration. One object that
-//     could not would keep every reader of the list from reading any of it.
+//   - Types are data. Methods only read or fill fields.
+//   - Everything that an API server accepts can be decoded, even a manifest without a kind or any
+//     duration: one object that cannot would fail every list request.
 //   - Nothing in a status comes from a Secret.
 //   - The comments are the text of "kubectl explain tenanttemplate.spec".
 //

@@ -112,7 +112,7 @@ func TestListsHaveEveryFieldOnce(t *testing.T) {
 		}
 		seen[list.Field] = true
 		if _, ok := fields[list.Field]; !ok {
-			t.Errorf("%s is no field", list.Field)
+			t.Errorf("%s is not a field", list.Field)
 		}
 		if len(list.Items) != 1 {
 			t.Errorf("%s has %d resources, want 1", list.Field, len(list.Items))

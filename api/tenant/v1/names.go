@@ -3,88 +3,87 @@
 
 package v1
 
-// The labels and annotations of the published operator, and those of ours.
+// Labels and annotations of Tenant Operator, and of Yuba.
 const (
-	// LabelRegistry and LabelUID are on tenants; LabelUID is on everything that belongs to one, too.
+	// LabelRegistry and LabelUID are on tenants; LabelUID is on their objects, too.
 	LabelRegistry = "kubernetes-tenants.org/registry"
 	LabelUID      = "kubernetes-tenants.org/uid"
-	// LabelTenant and LabelTenantNamespace are on objects that no owner reference can lead to their tenant.
+	// LabelTenant and LabelTenantNamespace are on objects without an owner reference to the tenant.
 	LabelTenant          = "kubernetes-tenants.org/tenant"
 	LabelTenantNamespace = "kubernetes-tenants.org/tenant-namespace"
-	// LabelHome is on objects in another cluster than their tenant's: which API the tenant is at, as the uid of its namespace "default".
-	// Two servers may have tenants of one name. Addition of Yuba.
+	// LabelHome is on objects in another cluster: the API of their tenant, as the UID of its
+	// namespace "default". Two servers may have tenants of one name. Addition of Yuba.
 	LabelHome = "operator.kubernetes-tenants.org/home"
-	// LabelOrphaned is on objects that were kept when their tenant or their place in its template went.
+	// LabelOrphaned is on objects that stay after their tenant or template entry is gone.
 	LabelOrphaned = "kubernetes-tenants.org/orphaned"
 
-	// What tenants know of their row. AnnotationExtra is a JSON object of the extra variables.
+	// Values of the tenant's row. AnnotationExtra is a JSON object of the extra variables.
 	AnnotationHostOrURL          = "kubernetes-tenants.org/hostOrUrl"
 	AnnotationActivate           = "kubernetes-tenants.org/activate"
 	AnnotationExtra              = "kubernetes-tenants.org/extra"
 	AnnotationTemplateGeneration = "kubernetes-tenants.org/template-generation"
 
-	// AnnotationCreatedOnce is on objects that are left alone once they are there.
+	// AnnotationCreatedOnce is on objects that are never changed once they exist.
 	AnnotationCreatedOnce = "kubernetes-tenants.org/created-once"
-	// AnnotationDeletionPolicy is on every object of a tenant: what becomes of it when nobody has its template any more.
+	// AnnotationDeletionPolicy is on every object of a tenant, for when its template is gone.
 	AnnotationDeletionPolicy = "kubernetes-tenants.org/deletion-policy"
 	AnnotationOrphanedAt     = "kubernetes-tenants.org/orphaned-at"
 	AnnotationOrphanedReason = "kubernetes-tenants.org/orphaned-reason"
 
-	// AnnotationRegistry is on a tenant whose registry has a name that is too long for LabelRegistry: it has the whole name.
+	// AnnotationRegistry is the registry's name, if that is too long for LabelRegistry.
 	// Addition of Yuba.
 	AnnotationRegistry = "operator.kubernetes-tenants.org/registry"
-	// AnnotationInactiveSince is on a tenant whose row is inactive or gone, while it has its time of grace (RFC 3339).
-	// Addition of Yuba.
+	// AnnotationInactiveSince is on a tenant in its grace period after its row became inactive (RFC
+	// 3339). Addition of Yuba.
 	AnnotationInactiveSince = "operator.kubernetes-tenants.org/inactive-since"
-	// AnnotationRolloutStart is on a tenant: when it was last brought to another generation of its template (RFC 3339).
-	// Addition of Yuba; Lynq has one of its own.
+	// AnnotationRolloutStart is when a tenant last got another generation of its template (RFC
+	// 3339). Addition of Yuba; Lynq has another.
 	AnnotationRolloutStart = "operator.kubernetes-tenants.org/rollout-update-start"
-	// AnnotationConfirmDeletion is what people write on a registry: status.held.id, so that this deletion goes on. Addition of
-	// Yuba.
+	// AnnotationConfirmDeletion: people copy status.held.id of a registry into it to confirm the
+	// deletion. Addition of Yuba.
 	AnnotationConfirmDeletion = "operator.kubernetes-tenants.org/confirm-deletion"
 
-	// ValueTrue is what LabelOrphaned and AnnotationCreatedOnce say.
+	// ValueTrue is the value of LabelOrphaned and AnnotationCreatedOnce.
 	ValueTrue = "true"
-	// OrphanedTenantDeleted and OrphanedRemoved are what AnnotationOrphanedReason says.
+	// OrphanedTenantDeleted and OrphanedRemoved are values of AnnotationOrphanedReason.
 	OrphanedTenantDeleted = "TenantDeleted"
 	OrphanedRemoved       = "RemovedFromTemplate"
 )
 
 const (
-	// FieldManager owns the fields that are applied.
+	// FieldManager owns the applied fields.
 	FieldManager = "tenant-operator"
 	// Finalizer is on every tenant.
 	Finalizer = "tenant.operator.kubernetes-tenants.org/finalizer"
 	// TemplateFinalizer is on templates with tenants. Addition of Yuba.
 	TemplateFinalizer = "template.operator.kubernetes-tenants.org/finalizer"
-	// PublishedRegistryFinalizer is on registries that the published operator had. Nobody needs it any more, and nobody else
-	// takes it off.
+	// PublishedRegistryFinalizer is Tenant Operator's on registries. Yuba removes it.
 	PublishedRegistryFinalizer = "kubernetes-tenants.org/registry-finalizer"
 )
 
-// The types of conditions.
+// Types of conditions.
 const (
-	// ConditionReady: a registry could be read; a tenant has all its objects, and all are ready.
+	// ConditionReady: the last reading succeeded; all objects of a tenant exist and are ready.
 	ConditionReady = "Ready"
-	// ConditionHeld is a registry's: a deletion waits for somebody to confirm it. Addition of Yuba.
+	// ConditionHeld: a registry's deletion waits for confirmation. Addition of Yuba.
 	ConditionHeld = "Held"
 
-	// ConditionValid and ConditionApplied are a template's.
+	// ConditionValid and ConditionApplied are conditions of a template.
 	ConditionValid   = "Valid"
 	ConditionApplied = "Applied"
 
-	// The others are a tenant's.
+	// Conditions of a tenant.
 	ConditionProgressing = "Progressing"
 	ConditionConflicted  = "Conflicted"
 	ConditionDegraded    = "Degraded"
 )
 
-// The reasons of a registry's conditions.
+// Reasons of a registry's conditions.
 const (
 	ReasonDatabaseConnected        = "DatabaseConnected"
 	ReasonDatabaseConnectionFailed = "DatabaseConnectionFailed"
 
-	// Additions of Yuba: what keeps a registry from being read, apart from its database being out of reach.
+	// Additions of Yuba: why a registry cannot be read, other than an unreachable database.
 	ReasonSourceDenied   = "SourceDenied"
 	ReasonSourceNotFound = "SourceNotFound"
 	ReasonSourceTooLarge = "SourceTooLarge"
@@ -93,7 +92,7 @@ const (
 	ReasonNothingHeld    = "NothingHeld"
 )
 
-// The reasons of a template's conditions.
+// Reasons of a template's conditions.
 const (
 	ReasonValidationPassed = "ValidationPassed"
 	ReasonValidationFailed = "ValidationFailed"
@@ -109,7 +108,7 @@ const (
 	ReasonTemplateDeleting  = "TemplateDeleting"
 )
 
-// The reasons of a tenant's conditions.
+// Reasons of a tenant's conditions.
 const (
 	ReasonReconciled                   = "Reconciled"
 	ReasonNotAllResourcesReady         = "NotAllResourcesReady"
@@ -120,13 +119,13 @@ const (
 	ReasonDependencyError              = "DependencyError"
 	ReasonDependencyCycle              = "DependencyCycle"
 
-	// Of Progressing.
+	// Reasons of Progressing.
 	ReasonReconciling       = "Reconciling"
 	ReasonReconcileComplete = "ReconcileComplete"
-	// Of Conflicted.
+	// Reasons of Conflicted.
 	ReasonResourceConflict = "ResourceConflict"
 	ReasonNoConflict       = "NoConflict"
-	// Of Degraded.
+	// Reasons of Degraded.
 	ReasonHealthy                      = "Healthy"
 	ReasonResourceFailures             = "ResourceFailures"
 	ReasonResourceConflicts            = "ResourceConflicts"
@@ -137,7 +136,7 @@ const (
 	ReasonDeleting     = "Deleting"
 )
 
-// The reasons of events.
+// Reasons of events.
 const (
 	EventDatabaseQueryFailed = "DatabaseQueryFailed"
 	EventRenderFailed        = "TemplateRenderFailed"

@@ -46,13 +46,13 @@ const (
 
 	// PatchStrategyApply is server-side apply.
 	PatchStrategyApply PatchStrategy = "apply"
-	// PatchStrategyMerge is a strategic merge patch, or a merge patch where the kind has no strategy.
+	// PatchStrategyMerge is a strategic merge patch, or a merge patch for kinds without a strategy.
 	PatchStrategyMerge PatchStrategy = "merge"
 	// PatchStrategyReplace replaces the whole object.
 	PatchStrategyReplace PatchStrategy = "replace"
 )
 
-// DefaultTimeoutSeconds is how long an object may take to be ready unless it says otherwise.
+// DefaultTimeoutSeconds is how long an object may take to become ready by default.
 const DefaultTimeoutSeconds = 300
 
 // TResource is one object of each tenant, with the rules of its lifecycle. All strings in it are
@@ -136,8 +136,8 @@ type TResource struct {
 	IgnoreFields []string `json:"ignoreFields,omitempty"`
 }
 
-// UnmarshalJSON takes a manifest without a kind. The type of Spec would refuse it, and one template that does so would keep
-// every reader of the list from reading any of them.
+// UnmarshalJSON accepts a manifest without a kind. The type of Spec refuses it, and one such
+// template would fail every list request.
 func (r *TResource) UnmarshalJSON(data []byte) error {
 	type Fields TResource // without this method
 	read := struct {
@@ -151,10 +151,10 @@ func (r *TResource) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SkipsOnFailure tells whether the object is left out when one that it depends on fails.
+// SkipsOnFailure reports whether to skip the object if one of its dependencies fails.
 func (r *TResource) SkipsOnFailure() bool { return ptr.Deref(r.SkipOnDependencyFailure, true) }
 
-// WaitsForReady tells whether those that depend on the object wait until it is ready.
+// WaitsForReady reports whether dependants of the object wait until it is ready.
 func (r *TResource) WaitsForReady() bool { return ptr.Deref(r.WaitForReady, true) }
 
 // SecretRef names a key of a Secret in the same namespace.
@@ -167,8 +167,8 @@ type SecretRef struct {
 	Key string `json:"key"`
 }
 
-// Resources are the lists of a template or tenant. A list is for one kind, whose apiVersion and kind its manifests may leave
-// out; manifests take any kind.
+// Resources are the objects of a template or tenant. Each list has one kind, whose manifests may
+// omit apiVersion and kind; manifests takes any kind.
 type Resources struct {
 	// The ServiceAccounts of each tenant.
 	// +listType=map
@@ -256,7 +256,7 @@ type Resources struct {
 type List struct {
 	// Field is its name in the manifest.
 	Field string
-	// APIVersion and Kind are what its manifests are; empty for any.
+	// APIVersion and Kind are those of its manifests; empty for any.
 	APIVersion, Kind string
 	Items            []TResource
 }

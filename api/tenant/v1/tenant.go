@@ -107,7 +107,7 @@ type TenantStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ClusterTarget is what AppliedResource.Cluster says of objects in the cluster that spec.kubeConfig names.
+// ClusterTarget in AppliedResource.Cluster means the cluster of spec.kubeConfig.
 const ClusterTarget = "target"
 
 // AppliedResource is an object of a tenant. Addition of Yuba.
@@ -123,7 +123,7 @@ type AppliedResource struct {
 	Namespace string `json:"namespace,omitempty"`
 	// The object's own name.
 	Name string `json:"name"`
-	// The object's uid, to tell it from another object of the same name.
+	// The object's UID, which distinguishes it from other objects of the same name.
 	// +optional
 	UID string `json:"uid,omitempty"`
 	// What happens to the object when its tenant is deleted.

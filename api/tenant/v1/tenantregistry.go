@@ -287,7 +287,7 @@ type ValueMappings struct {
 	Activate string `json:"activate"`
 }
 
-// DefaultMaxDeletePercent is how many tenants may go in one reading unless a registry says otherwise.
+// DefaultMaxDeletePercent is the default share of tenants that one reading may delete.
 const DefaultMaxDeletePercent = 10
 
 // Protection limits deletions, so that a mistake in the table does not delete tenants. Addition of

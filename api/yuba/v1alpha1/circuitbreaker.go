@@ -10,7 +10,7 @@ import (
 // CircuitBreakerKind is the name of the kind.
 const CircuitBreakerKind = "CircuitBreaker"
 
-// AnnotationConcerns names the namespaces that an event is about, with commas between. Only the objects of events have it.
+// AnnotationConcerns names the namespaces that an event concerns, comma-separated. Events only.
 const AnnotationConcerns = "yuba.dev/concerns"
 
 // CircuitBreaker represents an outage: many stacks that fail for the same reason. The server

@@ -3,14 +3,14 @@
 
 // Package v1alpha1 holds the kinds of the group yuba.dev, for which no published kind exists.
 //
-// Nouns:
+// Term:
 //
-//   - Circuit breaker: one outage that many stacks suffer from alike, such as a provider that does not answer. While it is
-//     open, nothing that it concerns is applied without a person.
+//   - Circuit breaker: one outage of many stacks, such as a provider that does not answer. While it
+//     is open, Yuba applies nothing that it concerns without approval.
 //
 // Invariants:
 //
-//   - Types are data. Methods only read or fill fields; what to do about them is decided elsewhere.
+//   - Types are data. Methods only read or fill fields.
 //   - What a status shows of runs is masked and cut before it gets there.
 //   - The comments are the text of "kubectl explain circuitbreaker.spec".
 //

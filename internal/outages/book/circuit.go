@@ -11,27 +11,26 @@ import (
 	"time"
 )
 
-// Options say how much is an outage, and how its end is looked for. See [DefaultOptions].
+// Options define an outage and how its end is detected. See [DefaultOptions].
 type Options struct {
-	// Stacks is how much evidence opens a circuit; 0 means that none ever opens by itself. Share is the share of comparable
-	// stacks that must have failed alike, from 0 to 1. Window is how long a failure is news.
+	// Stacks is the evidence that opens a circuit; 0 disables it. Share (0 to 1) of comparable
+	// stacks must have failed alike. A failure older than Window does not count.
 	Stacks int
 	Share  float64
 	Window time.Duration
-	// Probes is how many probes in a row must succeed. FirstPause is before the first, MaxPause the longest between two.
+	// Probes is how many probes in a row must succeed; FirstPause and MaxPause bound the waits.
 	Probes               int
 	FirstPause, MaxPause time.Duration
-	// ProbeTimeout is how long a probe may take until another stack is probed.
+	// ProbeTimeout is how long to wait for a probe before another stack is probed.
 	ProbeTimeout time.Duration
-	// SpreadEach is how much longer the members of a circuit are spread for each of them when it has closed, MaxSpread the
-	// longest.
+	// A closed circuit spreads its members' retries over SpreadEach per member, at most MaxSpread.
 	SpreadEach, MaxSpread time.Duration
-	// Keep is how long a closed circuit is remembered: who looks at the world less often than that repairs, at the first look
-	// after an outage, what that has left.
+	// Keep is how long a closed circuit is remembered. A stack whose drift checks are further apart
+	// repairs an outage's effects automatically.
 	Keep time.Duration
 }
 
-// DefaultOptions fit a machine with one to some thousand stacks.
+// DefaultOptions fit a server with one to a few thousand stacks.
 func DefaultOptions() Options {
 	return Options{Stacks: 5, Share: 0.5, Window: 10 * time.Minute, Probes: 2, FirstPause: 30 * time.Second, MaxPause: 5 * time.Minute,
 		ProbeTimeout: 15 * time.Minute, SpreadEach: time.Second, MaxSpread: 5 * time.Minute, Keep: 7 * 24 * time.Hour}
@@ -42,13 +41,13 @@ type Stack struct{ Namespace, Name, UID string }
 
 func (s Stack) String() string { return s.Namespace + "/" + s.Name }
 
-// State is how a circuit stands.
+// State is the state of a circuit.
 type State string
 
 const (
 	// Open: many stacks fail alike.
 	Open State = "Open"
-	// HalfOpen: as Open, but a probe has succeeded.
+	// HalfOpen: like Open, but a probe has succeeded.
 	HalfOpen State = "HalfOpen"
 	// Closed: the outage is over, or there was none.
 	Closed State = "Closed"
@@ -58,7 +57,7 @@ const (
 type Mode string
 
 const (
-	// Automatic: it opens and closes by what runs show.
+	// Automatic: the results of runs open and close it.
 	Automatic Mode = "Automatic"
 	// HeldOpen: a person keeps it open.
 	HeldOpen Mode = "Open"
@@ -66,19 +65,19 @@ const (
 	HeldClosed Mode = "Closed"
 )
 
-// Circuit is one kind of failure that is, or was, many stacks'.
+// Circuit is one kind of failure that many stacks have or had.
 type Circuit struct {
 	Name string
 	Mode Mode
 	Kind Kind
-	// Namespaces are those that it is about; all when there are none.
+	// Namespaces are those that it concerns; empty means all.
 	Namespaces []string
 	State      State
-	// OpenedAt and ClosedAt are when it was last; zero when it never was.
+	// OpenedAt and ClosedAt are the last such times; zero for never.
 	OpenedAt, ClosedAt time.Time
-	// ProbeAt is when the next probe may begin; zero while one is at work or none is to come.
+	// ProbeAt is when the next probe may begin; zero during a probe and if none is planned.
 	ProbeAt time.Time
-	// Affected is how many stacks failed alike since it was opened, Openings how often that happened.
+	// Affected counts the stacks that failed alike since the last of its Openings.
 	Affected, Openings int
 	// Sample is one of the failures.
 	Sample string
@@ -89,11 +88,11 @@ type Circuit struct {
 	probe     Stack
 	probing   bool
 	probedAt  time.Time
-	// failedAt is when a member, or who became one, failed last while it was open.
+	// failedAt is the last failure of a member while it was open, the one it joined by included.
 	failedAt time.Time
-	// over is when it was seen or said to be over: who fails after that begins a new row of failures.
+	// over is when the outage ended; failures after that begin a new row.
 	over time.Time
-	// loaded is when it was loaded from an earlier server, whose members become known bit by bit.
+	// loaded is when it was loaded from an earlier server; its members are not all known yet.
 	loaded time.Time
 }
 
@@ -103,10 +102,10 @@ type member struct {
 	probed time.Time
 }
 
-// IsOpen says whether it is open, half or whole.
+// IsOpen reports whether it is Open or HalfOpen.
 func (c *Circuit) IsOpen() bool { return c.State == Open || c.State == HalfOpen }
 
-// Members lists the stacks that failed alike and were not seen to succeed since, sorted, at most so many.
+// Members lists the failing stacks that have not succeeded since, sorted, up to a limit.
 func (c *Circuit) Members(most int) []Stack {
 	all := make([]Stack, 0, len(c.members))
 	for s := range c.members {
@@ -118,7 +117,7 @@ func (c *Circuit) Members(most int) []Stack {
 	return all[:min(most, len(all))]
 }
 
-// Failing is how many members there are.
+// Failing is the number of members.
 func (c *Circuit) Failing() int { return len(c.members) }
 
 // MemberNamespaces lists the namespaces of the members, sorted.
@@ -131,12 +130,12 @@ func (c *Circuit) MemberNamespaces() []string {
 	return slices.Compact(all)
 }
 
-// about says whether it is about a namespace.
+// about reports whether it concerns a namespace.
 func (c *Circuit) about(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
-// like says whether failures of a kind are its own: whatever a provider says while it is down, it is the same outage.
+// like reports whether it covers such failures. All errors of one provider are the same outage.
 func (c *Circuit) like(k Kind) bool {
 	switch {
 	case c.Kind.Provider != "" || k.Provider != "":
@@ -147,7 +146,7 @@ func (c *Circuit) like(k Kind) bool {
 	return c.Kind == k && k != Kind{}
 }
 
-// concerns says whether it is about a stack with these providers.
+// concerns reports whether it concerns a stack with these providers.
 func (c *Circuit) concerns(s Stack, providers []string) bool {
 	if c.members[s] != nil {
 		return true
@@ -156,13 +155,13 @@ func (c *Circuit) concerns(s Stack, providers []string) bool {
 		return false
 	}
 	if c.Kind.Provider == "" {
-		// One that a person made for namespaces is about all that is in them.
+		// A person's circuit for namespaces concerns everything in them.
 		return c.Mode == HeldOpen && c.Kind == Kind{} && len(c.Namespaces) > 0
 	}
 	return slices.Contains(providers, c.Kind.Provider)
 }
 
-// resumeAt is when a member of a closed circuit is tried again. It depends on nothing that a restart forgets.
+// resumeAt is when a member of a closed circuit is retried; a restart does not change it.
 func (c *Circuit) resumeAt(s Stack, o Options) time.Time {
 	spread := min(time.Duration(c.Affected)*o.SpreadEach, o.MaxSpread)
 	h := fnv.New32a()

@@ -8,21 +8,21 @@ import "time"
 // Cover is what a circuit means for a stack.
 type Cover struct {
 	Name string
-	// Open: nothing of the stack is applied without a person.
+	// Open: nothing of the stack is applied without approval.
 	Open bool
-	// Failed: the stack failed alike, and rests until Probe selects it, or until ResumeAt once the
+	// Failed: the stack failed alike, and pauses until Probe selects it, or until ResumeAt once the
 	// circuit has closed.
 	Failed   bool
 	Probe    bool
 	ResumeAt time.Time
-	// ClosedAt is when it was closed; zero while it is open.
+	// ClosedAt is zero while it is open.
 	ClosedAt time.Time
-	// What is common, in words.
+	// What describes the common failure.
 	What string
 }
 
-// Cover says which circuit concerns a stack that uses these providers: an open one before a closed one, one that it is a
-// member of before others, the last one otherwise.
+// Cover returns the circuit that concerns a stack with these providers: an open one first, then one
+// that has the stack as a member, then the last one.
 func (b *Book) Cover(s Stack, providers []string) (Cover, bool) {
 	if l := b.stacks[s]; providers == nil && l != nil {
 		providers = l.providers
@@ -46,7 +46,7 @@ func (b *Book) Cover(s Stack, providers []string) (Cover, bool) {
 	return cover, true
 }
 
-// before says whether a circuit matters more to a stack than another.
+// before reports whether a circuit matters more to a stack than another.
 func (c *Circuit) before(other *Circuit, s Stack) bool {
 	if c.IsOpen() != other.IsOpen() {
 		return c.IsOpen()
@@ -60,11 +60,11 @@ func (c *Circuit) before(other *Circuit, s Stack) bool {
 	return c.ClosedAt.After(other.ClosedAt)
 }
 
-// What says what is common to the failures, as part of a sentence.
+// What describes the common failure, as part of a sentence.
 func (c *Circuit) What() string {
 	switch k := c.Kind; {
 	case k.Provider != "" && k.Cause == "" && k.Summary == "":
-		// Nothing was seen to fail: it is, or was, a person who kept it open.
+		// Without failures it can only be a person who opened it.
 		return "provider " + k.Provider + " is under maintenance"
 	case k == Kind{} && len(c.Namespaces) > 0:
 		return "these namespaces are paused manually"

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// extent says where failures of a kind are an outage: everywhere (""), or in the namespace of the last one. What is known to
-// be out already is no evidence that more is. That nobody is known to use the provider elsewhere is none, either: after a
-// start hardly anybody is known.
+// extent says where failures of a kind are an outage: everywhere (""), or in the last one's
+// namespace. Neither a known outage nor the absence of known users elsewhere is evidence: after a
+// start, hardly any stack's providers are known.
 func (b *Book) extent(k Kind, namespace string, known []string, now time.Time) (where string, ok bool) {
 	several := false
 	for s, l := range b.stacks {
@@ -24,7 +24,7 @@ func (b *Book) extent(k Kind, namespace string, known []string, now time.Time) (
 	return namespace, b.isOutage(k, namespace, known, now)
 }
 
-// newsOf says whether a stack fails alike, and not for longer than what counts as news.
+// newsOf reports whether a stack fails alike, and recently enough to count.
 func (b *Book) newsOf(l *last, k Kind, now time.Time) bool {
 	if l.failing == nil || !same(*l.failing, k) {
 		return false
@@ -38,10 +38,10 @@ func (b *Book) newsOf(l *last, k Kind, now time.Time) bool {
 	return l.since.After(from)
 }
 
-// same: to open a circuit, failures must be alike to the cause.
+// same requires an equal cause, as needed to open a circuit.
 func same(a, b Kind) bool { return a == b }
 
-// couldHave says whether a stack that did not fail alike could have.
+// couldHave reports whether a stack that did not fail alike could have.
 func couldHave(l *last, k Kind) bool {
 	if k.Provider == "" {
 		return true
@@ -49,8 +49,8 @@ func couldHave(l *last, k Kind) bool {
 	return slices.Contains(l.providers, k.Provider)
 }
 
-// isOutage looks for a moment since which there is enough evidence, and most fail. Namespace "" stands for all; failures in
-// those that are known count for the share alone.
+// isOutage looks for a moment since which there is enough evidence and most stacks fail. Namespace
+// "" means all; failures in known namespaces count only for the share.
 func (b *Book) isOutage(k Kind, namespace string, known []string, now time.Time) bool {
 	type end struct {
 		at       time.Time
@@ -89,15 +89,15 @@ func (b *Book) isOutage(k Kind, namespace string, known []string, now time.Time)
 	return false
 }
 
-// review makes a circuit smaller, or closes it, when most of those succeed whom it concerns, or enough where nobody fails:
-// who brings failures about on purpose holds up nobody else for long, however many they are. It says whether it did, and who
-// is a member no more.
+// review shrinks or closes a circuit when most of its stacks succeed, or enough of them in
+// namespaces without failures: failures that one tenant causes must not block others for long. It
+// returns the stacks that are no longer members.
 func (b *Book) review(c *Circuit, now time.Time) (changed bool, left []Stack) {
 	if c.Mode != Automatic || !c.IsOpen() || c.Kind.Provider == "" {
 		return false, nil
 	}
-	// since are those who are fine, began after it had opened, and were over before others failed once more. As long as nobody
-	// did, they may be the first to see its end.
+	// since counts stacks whose success began after the opening and ended before a later failure.
+	// Without a later failure they may be the first to see the end of the outage.
 	type count struct{ failed, fine, since int }
 	counts := map[string]*count{}
 	all := &count{}
@@ -128,7 +128,7 @@ func (b *Book) review(c *Circuit, now time.Time) (changed bool, left []Stack) {
 			elsewhere += n.since
 		}
 	}
-	// A probe or two that succeeded are no majority: the circuit closes by those.
+	// One or two successful probes are not a majority; they close the circuit by count.
 	few := func(n *count) bool {
 		return n.fine >= max(b.Options.Stacks, 1) && float64(n.failed) < b.Options.Share*float64(n.failed+n.fine)
 	}

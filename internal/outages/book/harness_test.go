@@ -11,7 +11,7 @@ import (
 
 const aws = "hashicorp/aws"
 
-// fleet feeds a book with the ends of runs.
+// fleet feeds results of runs to a book.
 type fleet struct {
 	t    *testing.T
 	book *Book
@@ -28,7 +28,7 @@ func stackNo(namespace string, n int) Stack {
 	return Stack{Namespace: namespace, Name: fmt.Sprintf("s%03d", n), UID: fmt.Sprintf("%s-%d", namespace, n)}
 }
 
-// unavailable is what users of a provider see while it is down.
+// unavailable is the failure of a provider that is down.
 var unavailable = Failure{Summary: "reading EC2 VPC", Detail: "dial tcp: lookup ec2.example.com: no such host", Address: "aws_vpc.main"}
 
 var refused = Failure{Summary: "creating IAM Role", Detail: "api error AccessDenied: not yours", Address: "aws_iam_role.app"}
@@ -53,7 +53,7 @@ func (f *fleet) fails(s Stack, with Failure, changes ...func(*Ended)) {
 	})
 }
 
-// each does something to the stacks from-th to the one before the to-th.
+// each calls do for the stacks numbered from up to before to.
 func each(namespace string, from, to int, do func(Stack)) {
 	for n := from; n < to; n++ {
 		do(stackNo(namespace, n))
@@ -67,20 +67,20 @@ func (f *fleet) failing(namespace string, from, to int) {
 
 func (f *fleet) after(d time.Duration) *fleet { f.now = f.now.Add(d); return f }
 
-// tick lets time pass and returns whom to probe.
+// tick lets time pass and returns the stacks to probe.
 func (f *fleet) tick(d time.Duration) []Stack {
 	probes, _ := f.ticks(d)
 	return probes
 }
 
-// ticks also returns who need not rest any more.
+// ticks also returns the stacks that are no longer paused.
 func (f *fleet) ticks(d time.Duration) (probes, free []Stack) {
 	f.now = f.now.Add(d)
 	_, probes, free = f.book.Tick(f.now)
 	return probes, free
 }
 
-// open is the one open circuit, nil when there is none.
+// open is the one open circuit; nil without one.
 func (f *fleet) open() *Circuit {
 	f.t.Helper()
 	var open *Circuit

@@ -12,36 +12,36 @@ import (
 	"strings"
 )
 
-// Failure is what a tool says about why a run failed, masked.
+// Failure is a tool's report of why a run failed, masked.
 type Failure struct {
 	Summary, Detail string
-	// Address is the resource instance or the provider that it is about, as the tool names it.
+	// Address is the resource instance or provider in the diagnostic.
 	Address string
 }
 
 // Kind is what failures have in common.
 type Kind struct {
-	// Provider is where the failure comes from, such as hashicorp/aws; Host what was not reached, where no provider is known.
+	// Provider is the failing one, such as hashicorp/aws; if unknown, Host is the unreachable one.
 	Provider, Host string
-	// Cause is one of the words below; Summary what the tool says without names, where no cause was recognised.
+	// Cause is one of the words below; Summary the tool's text without names if there is no cause.
 	Cause, Summary string
 }
 
-// Causes that are recognised.
+// Recognized causes.
 const (
-	// CauseUnavailable: it does not answer, or with an error of its own.
+	// CauseUnavailable: no answer, or an internal error.
 	CauseUnavailable = "unavailable"
-	// CauseThrottled: it answers that there were too many requests.
+	// CauseThrottled: too many requests.
 	CauseThrottled = "throttled"
-	// CauseCredentials: it does not know who asks, or not any more.
+	// CauseCredentials: the credentials are unknown or expired.
 	CauseCredentials = "credentials"
-	// CauseDenied: it knows who asks and does not allow it.
+	// CauseDenied: the identity is known but not permitted.
 	CauseDenied = "denied"
-	// CauseCertificate: it does not prove who it is.
+	// CauseCertificate: its certificate is not valid.
 	CauseCertificate = "certificate"
 )
 
-// causes are looked for in this order: an answer about credentials may come with a status that means something else.
+// causes are tried in this order: an answer about credentials may have another error's status.
 var causes = []struct {
 	cause string
 	says  *regexp.Regexp
@@ -57,23 +57,23 @@ var causes = []struct {
 	{CauseDenied, regexp.MustCompile(`access ?denied|forbidden|permission ?denied|not authorized|` + status(`403`))},
 }
 
-// status matches the number of an HTTP status where the words around say that it is one.
+// status matches an HTTP status code if the surrounding words identify it as one.
 func status(number string) string {
 	return `\b(status|code|http|response|error)( ?code)?[ :=(]{1,3}` + number + `\b`
 }
 
-// worldly says of a cause that no program can be blamed for it.
+// worldly reports whether a program cannot be to blame for the cause.
 func worldly(cause string) bool {
 	return cause == CauseUnavailable || cause == CauseThrottled || cause == CauseCertificate
 }
 
-// Bounds for what is read of a failure's texts, and kept of them.
+// Bounds for reading and keeping a failure's texts.
 const (
 	maxRead    = 4096
 	maxSummary = 120
 )
 
-// Examine finds out what a failure of a stack with these providers has in common with others.
+// Examine classifies a failure of a stack with these providers.
 func Examine(f Failure, stack Stack, providers []string) Kind {
 	text := strings.ToLower(cut(f.Summary, maxRead) + "\n" + cut(f.Detail, maxRead))
 	k := Kind{Provider: providerOf(f.Address, providers)}
@@ -96,14 +96,14 @@ func (k Kind) Key() string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// Name is the name of the object for failures of this kind.
+// Name is the object's name for failures of this kind.
 func (k Kind) Name() string {
 	what := k.Provider[strings.LastIndex(k.Provider, "/")+1:]
 	words := slug(cmp.Or(what, k.Host, "stacks") + "-" + cmp.Or(k.Cause, "failing"))
 	return words + "-" + k.Key()[:6]
 }
 
-// String says what is common, as a sentence that begins with what fails.
+// String describes the kind as a sentence that begins with the failing provider or host.
 func (k Kind) String() string {
 	what := "runs"
 	switch {
@@ -150,7 +150,7 @@ func ProvidersIn(lockFile []byte) []string {
 	return slices.Compact(found)
 }
 
-// ShortProvider is how people call a provider: without the registry, if that is one of the two usual ones.
+// ShortProvider drops the registry from a provider address if it is one of the usual two.
 func ShortProvider(address string) string {
 	for _, registry := range []string{"registry.opentofu.org/", "registry.terraform.io/"} {
 		if short, ok := strings.CutPrefix(address, registry); ok {
@@ -160,8 +160,8 @@ func ShortProvider(address string) string {
 	return address
 }
 
-// providerOf is the provider that a diagnostic is from: the one that it names, or the one of the stack whose name begins
-// the resource's type. Empty when it is not known.
+// providerOf is the provider that a diagnostic names, or the stack's provider whose name begins the
+// resource's type; empty if unknown.
 func providerOf(address string, providers []string) string {
 	address = cut(address, maxRead)
 	if m := quotedAddress.FindStringSubmatch(address); m != nil {
@@ -189,7 +189,7 @@ func providerOf(address string, providers []string) string {
 	return best
 }
 
-// hostIn is the first host that a text in lower case names.
+// hostIn is the first host in a lower-case text.
 func hostIn(text string) string {
 	for _, m := range hostNames.FindAllStringSubmatch(text, 1) {
 		for _, host := range m[1:] {
@@ -202,12 +202,12 @@ func hostIn(text string) string {
 }
 
 var (
-	// particulars are what differs between stacks: what is quoted or in brackets, addresses, paths, ids.
+	// particulars differ between stacks: quoted or bracketed text, addresses, paths, ids.
 	particulars = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\([^)]*\)|\[[^\]]*\]|[a-z][a-z0-9+.-]*://\S+|arn:\S+|\S*/\S*|\S*@\S*`)
 	wordSplit   = regexp.MustCompile(`[^\pL\pN_.-]+`)
 )
 
-// normal is a summary without what differs between stacks: names, numbers, paths and addresses.
+// normal removes particulars of a stack from a summary: names, numbers, paths and addresses.
 func normal(summary, address string, stack Stack) string {
 	own := map[string]bool{strings.ToLower(stack.Name): true, strings.ToLower(stack.Namespace): true}
 	for _, part := range wordSplit.Split(strings.ToLower(cut(address, maxRead)), -1) {
@@ -227,7 +227,7 @@ func normal(summary, address string, stack Stack) string {
 	return cut(strings.Join(words, " "), maxSummary)
 }
 
-// slug makes words fit for an object's name.
+// slug turns words into a part of an object name.
 func slug(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

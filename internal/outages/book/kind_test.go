@@ -73,7 +73,7 @@ provider "registry.opentofu.org/hashicorp/aws" {
 	}
 }
 
-// Whatever a tool says, a kind is small, has a name that an object can have, and says the same of the same.
+// For any text, a kind is small, has a valid object name, and is deterministic.
 func TestKindsOfAnything(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,66}[a-z0-9])?$`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever happens in whatever order, these hold at every moment.
+// These hold at every moment, for all events in any order.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f := newFleet(t)
-		// down says of which provider runs fail.
+		// down reports which provider's runs fail.
 		down := false
 		for range rapid.IntRange(1, 200).Draw(r, "steps") {
 			s := stackNo(rapid.SampledFrom([]string{"a", "b"}).Draw(r, "namespace"), rapid.IntRange(0, 9).Draw(r, "stack"))
@@ -37,7 +37,7 @@ func TestLaws(t *testing.T) {
 			wake := f.tick(time.Duration(rapid.IntRange(0, 120).Draw(r, "seconds")) * time.Second)
 			check(r, f, wake)
 		}
-		// When it is over, every circuit closes: nobody waits for ever.
+		// After the outage every circuit closes: no stack waits forever.
 		for range 100 {
 			if f.open() == nil {
 				return
@@ -51,7 +51,7 @@ func TestLaws(t *testing.T) {
 }
 
 func check(r *rapid.T, f *fleet, wake []Stack) {
-	open := f.open() // fails when there are two
+	open := f.open() // open fails if there are two
 	if len(wake) > 1 {
 		r.Fatalf("%d stacks are probed at a time", len(wake))
 	}

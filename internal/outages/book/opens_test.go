@@ -105,7 +105,7 @@ func TestWhatOpensACircuit(t *testing.T) {
 	}
 }
 
-// Different resources, causes that come in many words, plans and applies: it stays one circuit.
+// Different resources, wordings and steps are still one circuit.
 func TestOneOutageIsOneCircuit(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 6)
@@ -138,7 +138,7 @@ func TestACircuitGetsWider(t *testing.T) {
 	}
 }
 
-// What was taken for an outage of all is not one as soon as most others are seen to succeed.
+// A circuit of all namespaces closes or shrinks as soon as most other stacks succeed.
 func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 3)
@@ -157,7 +157,7 @@ func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
 	if f.open() != nil {
 		t.Error("it is still open")
 	}
-	// Those who go on failing are no news.
+	// Stacks that keep failing do not count.
 	for range 5 {
 		f.after(time.Minute).failing("a", 0, 3)
 		f.failing("b", 0, 3)
@@ -167,7 +167,8 @@ func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
 	}
 }
 
-// Whoever has two namespaces can have many stacks fail in both, and go on. Others who are fine meanwhile are not held up.
+// A tenant with two namespaces can let many stacks fail in both. Others that succeed are not
+// paused.
 func TestNobodyIsHeldUpForLongByFailuresElsewhere(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 100)
@@ -191,7 +192,7 @@ func TestNobodyIsHeldUpForLongByFailuresElsewhere(t *testing.T) {
 	if cover, ok := f.book.Cover(stackNo("d", 9), []string{aws}); ok {
 		t.Errorf("others are held up: %+v", cover)
 	}
-	// Again and again the same failures do not make it wider.
+	// The same failures, repeated, do not widen it.
 	for range 5 {
 		f.after(time.Minute).failing("a", 0, 100)
 		f.failing("b", 0, 100)
@@ -201,7 +202,7 @@ func TestNobodyIsHeldUpForLongByFailuresElsewhere(t *testing.T) {
 	}
 }
 
-// Those who rest because of a circuit that is about them no more are looked at: nothing else would have them try again.
+// Stacks that a circuit no longer concerns are reconciled: nothing else would retry them.
 func TestWhoIsAMemberNoMoreIsLookedAt(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 3)
@@ -215,7 +216,7 @@ func TestWhoIsAMemberNoMoreIsLookedAt(t *testing.T) {
 	}
 }
 
-// Programs can fail with ever new words.
+// Programs can fail with any number of texts.
 func TestTheNumberOfCircuitsIsBounded(t *testing.T) {
 	f := newFleet(t)
 	words := func(n int) string { return string([]rune{'a' + rune(n/676%26), 'a' + rune(n/26%26), 'a' + rune(n%26)}) }
@@ -239,7 +240,7 @@ func TestTheNumberOfCircuitsIsBounded(t *testing.T) {
 	}
 }
 
-// What is counted along the way is what there is.
+// The incremental counts are right.
 func TestEvidenceIsCountedRight(t *testing.T) {
 	f := newFleet(t)
 	f.book.Options.Stacks = 1000
@@ -261,7 +262,7 @@ func TestEvidenceIsCountedRight(t *testing.T) {
 	}
 }
 
-// The fleet may be ten times as large for about ten times the work: a broken commit, and an outage.
+// A fleet ten times as large takes about ten times the work, for a broken commit and an outage.
 func BenchmarkStorm(b *testing.B) {
 	for _, size := range []int{300, 3000} {
 		for name, with := range map[string]Failure{"broken commit": refused, "outage": unavailable} {

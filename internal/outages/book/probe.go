@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Tick does what is due by time alone: it begins and gives up probes, makes smaller or closes what concerns fewer or nobody,
-// and forgets what has been closed for long. It says whether anything changed, and whom to look at because of it: those who
-// are to be probed, and those who need not rest any more although a circuit is open.
+// Tick does what is due by time: it starts and times out probes, shrinks or closes circuits, and
+// forgets old ones. It returns the stacks to probe, and those that are no longer paused although a
+// circuit is open.
 func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 	for _, c := range b.circuits {
 		smaller, left := b.review(c, now)
@@ -29,7 +29,7 @@ func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 			if c.loaded.IsZero() || !now.Before(c.loaded.Add(b.Options.MaxPause)) {
 				c.close(now, true)
 			} else {
-				// Stacks that failed report that in their first passes after the start.
+				// Failing stacks report that in their first reconciliations after the start.
 				c.ProbeAt = now.Add(b.Options.FirstPause)
 			}
 			continue
@@ -45,7 +45,7 @@ func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 	return changed || len(b.circuits) != before, probes, free
 }
 
-// Next is when Tick has something to do if nothing else happens; zero for never.
+// Next is when Tick is due without other events; zero for never.
 func (b *Book) Next() time.Time {
 	var next time.Time
 	sooner := func(t time.Time) {
@@ -66,8 +66,8 @@ func (b *Book) Next() time.Time {
 	return next
 }
 
-// candidate is the member to be probed next: of a namespace where none has succeeded yet, the one that waited longest, the
-// cheapest of those.
+// candidate is the next member to probe: from a namespace without a success yet, the one that
+// waited longest, then the cheapest.
 func (c *Circuit) candidate() Stack {
 	fine := map[string]int{}
 	for s := range c.succeeded {
@@ -80,7 +80,7 @@ func (c *Circuit) candidate() Stack {
 	})
 }
 
-// Decline says that a stack cannot be probed now: it is suspended, locked or waits for something.
+// Decline records that a stack cannot be probed now: it is suspended, locked or waiting.
 func (b *Book) Decline(s Stack, now time.Time) (changed bool) {
 	for _, c := range b.circuits {
 		if !c.endProbe(s) {
@@ -88,7 +88,7 @@ func (b *Book) Decline(s Stack, now time.Time) (changed bool) {
 		}
 		changed = true
 		c.ProbeAt = now
-		// When all have been probed, they are probed again after the pause.
+		// After all have been probed, probe them again after the pause.
 		if m := c.members[c.candidateOr(s)]; m == nil || !m.probed.Before(c.probedAt.Add(-c.pause)) {
 			c.ProbeAt = now.Add(max(c.pause, b.Options.FirstPause))
 		}
@@ -103,8 +103,7 @@ func (c *Circuit) candidateOr(s Stack) Stack {
 	return c.candidate()
 }
 
-// close ends an outage, or what was taken for one. Members stay until they are seen to succeed: they are the ones to be
-// tried again.
+// close ends an outage. Members stay until they succeed: they are the ones to retry.
 func (c *Circuit) close(now time.Time, over bool) {
 	if over {
 		c.over = now
@@ -113,7 +112,7 @@ func (c *Circuit) close(now time.Time, over bool) {
 	c.probing, c.probe, c.succeeded = false, Stack{}, nil
 }
 
-// Direct does what people want of a circuit: selector is what a circuit that they made themselves is about.
+// Direct applies a person's mode; provider and namespaces select the stacks of their own circuits.
 func (b *Book) Direct(name string, mode Mode, provider string, namespaces []string, now time.Time) (changed bool) {
 	c := b.Find(name)
 	if c == nil {
@@ -127,7 +126,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	if mode == HeldOpen && (provider != "" || len(namespaces) > 0) || mode == HeldClosed && provider != "" {
 		kind := Kind{Provider: ShortProvider(provider), Cause: c.Kind.Cause, Summary: c.Kind.Summary}
 		if provider == "" && (kind.Cause != "" || kind.Summary != "") {
-			kind = c.Kind // of one that was seen, it is known what it is about
+			kind = c.Kind // of a detected circuit the kind is known
 		}
 		sorted := slices.Sorted(slices.Values(namespaces))
 		changed = changed || c.Kind != kind || !slices.Equal(c.Namespaces, sorted)
@@ -147,7 +146,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	case mode == HeldClosed && c.IsOpen():
 		c.close(now, true)
 	case mode == Automatic && before == HeldOpen && c.IsOpen():
-		// The work is done: what failed meanwhile is probed, and if nothing did, it is over.
+		// Maintenance is over: probe members that failed meanwhile; without any, close.
 		if len(c.members) == 0 {
 			c.close(now, true)
 		} else {
@@ -157,7 +156,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	return true
 }
 
-// Release ends an outage because a person says so, by deleting its object. It may come back.
+// Release ends an outage because a person deleted its object. It may open again.
 func (b *Book) Release(name string, now time.Time) (changed bool) {
 	c := b.Find(name)
 	if c == nil {
@@ -170,7 +169,7 @@ func (b *Book) Release(name string, now time.Time) (changed bool) {
 	return true
 }
 
-// Load takes over a circuit from an earlier life.
+// Load restores a circuit of an earlier server.
 func (b *Book) Load(c Circuit, now time.Time) {
 	c.loaded, c.pause, c.over = now, b.Options.FirstPause, c.ClosedAt
 	if c.State == HalfOpen {

@@ -70,7 +70,7 @@ func TestTheCheapestIsProbedFirst(t *testing.T) {
 			}
 		})
 	})
-	// Those before the one that opened it are counted by what they cost when they fail again.
+	// Stacks from before the opening have the costs of their next failure.
 	if s := f.probe(); s.Name != "s000" && s.Name != "s005" {
 		t.Errorf("%s is probed", s)
 	}
@@ -115,7 +115,7 @@ func TestWhoCannotBeProbedIsPassedOver(t *testing.T) {
 	if c := f.mustOpen(); !c.ProbeAt.After(f.now) {
 		t.Error("all declined, and they are asked again at once")
 	}
-	// One that never comes to an end is given up.
+	// A probe that does not end is given up.
 	s := f.probe()
 	if wake := f.tick(f.book.Options.ProbeTimeout); len(wake) != 1 || wake[0] == s {
 		t.Errorf("%v are probed after %s did not end", wake, s)
@@ -150,7 +150,7 @@ func TestAnOutageThatComesBack(t *testing.T) {
 	f.failing("a", 0, 12)
 	f.fine(f.probe())
 	f.fine(f.probe())
-	// All others are tried again, and fail.
+	// All others are retried, and fail.
 	f.after(time.Minute).failing("a", 0, 12)
 	c := f.mustOpen()
 	if len(f.book.Circuits()) != 1 || c.Openings != 2 {
@@ -259,7 +259,7 @@ func TestWhatACircuitIsAboutIsAlwaysSaid(t *testing.T) {
 		"these stacks are paused manually":            {Mode: HeldClosed},
 		"provider hashicorp/aws is unavailable":       {Mode: HeldOpen, Kind: Kind{Provider: "hashicorp/aws", Cause: CauseUnavailable}, State: Open, Openings: 1},
 	} {
-		// It stays what it was when a person has given it back.
+		// It stays as it is when a person returns it to Automatic.
 		for _, mode := range []Mode{c.Mode, Automatic} {
 			c.Mode = mode
 			if got := c.What(); got != want {
@@ -290,7 +290,7 @@ func TestARestartForgetsNoCircuit(t *testing.T) {
 	if cover, ok := g.book.Cover(stackNo("a", 50), []string{aws}); !ok || !cover.Open {
 		t.Fatalf("%+v", cover)
 	}
-	// Nobody has told yet who failed.
+	// No stack has reported a failure yet.
 	if wake := g.tick(30 * time.Second); wake != nil || g.open() == nil {
 		t.Fatal("it was closed, or probed, before anybody was heard")
 	}

@@ -34,7 +34,7 @@ type Keeper struct {
 	Events events.EventRecorder
 	// Wake has a stack reconciled. It must not block.
 	Wake func(book.Stack)
-	// Options say what an outage is.
+	// Options define an outage.
 	Options book.Options
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -45,11 +45,11 @@ type Keeper struct {
 	// objects are the known objects, as last written or read. Their users hold objectsMu.
 	objectsMu sync.Mutex
 	objects   map[string]*yubav1.CircuitBreaker
-	// told is what was reported of each: whether it is open, and in which namespaces.
+	// told is the last event of each: whether it is open, and in which namespaces.
 	told map[string]*telling
 }
 
-// telling is what was reported of a circuit breaker.
+// telling is the reported state of a circuit breaker.
 type telling struct {
 	open       bool
 	namespaces map[string]bool
@@ -166,14 +166,14 @@ func (k *Keeper) Learn(s book.Stack, providers []string) {
 	k.book.Learn(s, providers)
 }
 
-// Cover says which circuit breaker concerns a stack.
+// Cover returns the circuit breaker that concerns a stack.
 func (k *Keeper) Cover(s book.Stack, providers []string) (book.Cover, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.book.Cover(s, providers)
 }
 
-// Decline says that a stack cannot be probed now.
+// Decline records that a stack cannot be probed now.
 func (k *Keeper) Decline(s book.Stack) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -255,7 +255,7 @@ func (k *Keeper) untilNext() time.Duration {
 	return time.Hour
 }
 
-// round does what is due, and updates objects, events and stacks.
+// round does due work, and updates objects, events and stacks.
 func (k *Keeper) round(ctx context.Context) {
 	// Lock this before reading circuits, or the object of one that a person deletes meanwhile would
 	// come back.

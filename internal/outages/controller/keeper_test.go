@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	apitest.Main(m)
 }
 
-// recorder keeps events: action, reason, and whom they concern.
+// recorder records events: action, reason, and namespaces.
 type recorder struct {
 	mu     sync.Mutex
 	events []string
@@ -55,7 +55,7 @@ func (r *recorder) all() []string {
 	return slices.Clone(r.events)
 }
 
-// world is a keeper on the API. Every test has providers of its own, so that they can share that.
+// world is a keeper on the API. Each test has its own providers, so tests can share the API.
 type world struct {
 	*Keeper
 	client   client.Client
@@ -65,9 +65,9 @@ type world struct {
 	mu       sync.Mutex
 	woken    map[string]bool
 	runs     int
-	// at is when runs end; zero for now.
+	// at is when runs end; zero means now.
 	at time.Time
-	// writes counts those of statuses.
+	// writes counts writes of statuses.
 	writes atomic.Int64
 }
 
@@ -78,7 +78,7 @@ func start(t *testing.T, provider string, change ...func(*book.Options)) *world 
 	return w
 }
 
-// begin starts a keeper, as a server does.
+// begin starts a keeper, as in a server.
 func (w *world) begin(t *testing.T, change ...func(*book.Options)) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
@@ -141,7 +141,7 @@ func (w *world) failing(namespace string, from, to int) {
 	}
 }
 
-// object is the one circuit breaker of the test, nil when there is none.
+// object is the test's one circuit breaker; may be nil.
 func (w *world) object(t *testing.T) *yubav1.CircuitBreaker {
 	t.Helper()
 	var list yubav1.CircuitBreakerList
@@ -179,7 +179,7 @@ func isIn(state yubav1.CircuitBreakerState) func(*yubav1.CircuitBreaker) bool {
 	return func(o *yubav1.CircuitBreaker) bool { return o != nil && o.Status.State == state }
 }
 
-// succeed has every stack that is probed succeed until the circuit breaker is closed.
+// succeed lets every probe succeed until the circuit breaker is closed.
 func (w *world) succeed(t *testing.T) {
 	t.Helper()
 	w.await(t, "it closes", func(o *yubav1.CircuitBreaker) bool {
@@ -210,7 +210,7 @@ func TestAnOutageFromItsBeginningToItsEnd(t *testing.T) {
 		o.Spec.Mode != yubav1.ModeAutomatic || !slices.Contains(o.Status.Stacks, "blue/aaaa-3") {
 		t.Errorf("%+v", o)
 	}
-	// Others hear of it when it comes to them.
+	// Stacks of other namespaces learn of it when it concerns them.
 	w.failing("green", 10, 15)
 	w.await(t, "green is affected, too", func(o *yubav1.CircuitBreaker) bool {
 		return slices.Equal(o.Status.AffectedNamespaces, []string{"blue", "green"})
@@ -249,7 +249,7 @@ func TestAServerThatStartsAgainKnowsWhatIsOpen(t *testing.T) {
 	if !ok || !cover.Open || cover.Name != o.Name {
 		t.Fatalf("%+v", cover)
 	}
-	// Those who failed tell so again, and one of them is probed.
+	// The failing stacks report it again, and one is probed.
 	w.at = moment.Of(o.Status.OpenedAt)
 	w.failing("blue", 0, 5)
 	w.at = time.Time{}
@@ -299,7 +299,7 @@ func TestPeopleHaveTheLastWord(t *testing.T) {
 		defer w.mu.Unlock()
 		return w.woken["blue/cccc-20"]
 	}, func() any { return "nobody looks at them" })
-	// The outage goes on, which is seen anew.
+	// The outage continues, and is detected again.
 	w.failing("blue", 30, 36)
 	if again := w.await(t, "it is seen again", isIn(yubav1.StateOpen)); again.UID == o.UID {
 		t.Error("it is the same object")
@@ -333,7 +333,7 @@ func TestWhatIsOverForLongIsRemoved(t *testing.T) {
 	w.await(t, "it is removed", func(o *yubav1.CircuitBreaker) bool { return o == nil })
 }
 
-// A thousand stacks that fail cost the API a handful of writes.
+// A thousand failing stacks cause only a few writes to the API.
 func TestAStormIsAFewWrites(t *testing.T) {
 	w := start(t, "ffff", func(o *book.Options) { o.FirstPause = time.Hour })
 	w.failing("blue", 0, 1000)

@@ -66,7 +66,7 @@ func stamp(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Truncate(time.Second).Local()}
 }
 
-// circuitOf is the circuit that an object records.
+// circuitOf is the circuit that an object describes.
 func circuitOf(obj *yubav1.CircuitBreaker) book.Circuit {
 	s := &obj.Status
 	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: moment.Of(s.OpenedAt),
@@ -86,7 +86,7 @@ func toldOf(obj *yubav1.CircuitBreaker) *telling {
 func (k *Keeper) keep(ctx context.Context, v view) error {
 	obj := k.objects[v.name]
 	if obj == nil && !v.open {
-		// A person deleted it, and the outage is over: let resting stacks go on.
+		// A person deleted the object, which ends the outage: resume paused stacks.
 		before := k.told[v.name]
 		if before == nil || !before.open {
 			return nil
@@ -160,12 +160,12 @@ func (k *Keeper) write(ctx context.Context, obj *yubav1.CircuitBreaker, v view) 
 	patched.Status = status
 	if err := k.Client.Status().Patch(ctx, patched, client.MergeFrom(before)); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil // a person deletes it just now, of which the watch tells
+			return nil // a person is deleting it; the watch reports that
 		}
 		return fmt.Errorf("write the status of circuit breaker %s: %w", obj.Name, err)
 	}
 	*obj = *patched
-	// Keep what was written, whatever the API's clock or rounding makes of it.
+	// Keep the written status, whatever the API's clock or rounding returns.
 	obj.Status = status
 	return nil
 }
@@ -200,7 +200,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d stacks", n)
 }
 
-// telling is what is to be reported of a circuit by now.
+// telling is the current content of events about a circuit.
 func (k *Keeper) telling(v view) *telling {
 	now := &telling{open: v.open, namespaces: map[string]bool{}}
 	if before := k.told[v.name]; before != nil && (before.open || !v.open) {

@@ -7,14 +7,14 @@ import "time"
 
 const setApprove = `Plan generated: set approvePlan: "plan-main-1" to approve this plan.`
 
-// asRejected is what is said about a rejected plan.
+// asRejected is the decision about a rejected plan.
 func asRejected(next time.Time) Decision {
 	d := awaitsApproval("plan-main-1", "Plan plan-main-1 was rejected; change the stack or run `yuba replan` for a new plan", next)
 	d.Reason = ReasonRejected
 	return d
 }
 
-// What is approved, what is not, and what voids a plan.
+// Approvals, and changes that void a plan.
 var approvalScenarios = scenarios{
 	"a plan waits for approval, and drift is looked for meanwhile": {
 		awaiting("plan-main-1"), awaitsApproval("plan-main-1", setApprove, nextDriftCheck),

@@ -9,10 +9,10 @@ const anew = "The stack or its source has changed since all attempts failed"
 
 var standsStill = Decision{Verb: VerbWait, Reason: ReasonRetryLimit, Message: "Resource reached maximum number of retries."}
 
-// times: so many runs failed in a row.
+// times sets the number of failed runs in a row.
 func times(n int) func(*Run) { return func(r *Run) { r.Failures = n } }
 
-// When attempts are used up, and what begins them anew.
+// Used up attempts, and changes that reset the count.
 var attemptScenarios = scenarios{
 	"no retries: the first failure is the last": {
 		settled().allowing(1).failed(time.Hour), standsStill,
@@ -67,7 +67,7 @@ var attemptScenarios = scenarios{
 	},
 }
 
-// When locks are broken.
+// Breaking locks.
 var unlockScenarios = scenarios{
 	"the lock that the stack names is broken": {
 		settled().lockedBy("lock-1").breaking("lock-1"), unlocks("lock-1"),
@@ -78,7 +78,7 @@ var unlockScenarios = scenarios{
 	"any lock is broken when the stack says so": {
 		settled().lockedBy("lock-1").breakingAny(), unlocks("lock-1"),
 	},
-	"the lock of a run in hand is not, whatever the stack says": {
+	"the lock of a run in progress is not, whatever the stack says": {
 		settled().lockedBy("lock-1").breakingAny().breaking("lock-1").with(func(f *Facts) { f.Lock.Alive = true }), isLocked,
 	},
 	"the lock of a run of this stack that is over is released by itself": {
@@ -112,19 +112,19 @@ func unlocks(id string) Decision {
 var isHeld = Decision{Verb: VerbWait, Reason: ReasonBreakTheGlass,
 	Message: "Held for manual work (breakTheGlass): no runs start. Open a shell with `yuba shell vpc -n team`"}
 
-// Work by hand.
+// Manual work.
 var heldScenarios = scenarios{
-	"nothing runs while a person works by hand":   {fresh().auto().held(), isHeld},
-	"an approved plan is not applied":             {awaiting("plan-main-1").approving("plan-main-1").held(), isHeld},
-	"nor is a request served":                     {settled().held().requested(), isHeld},
-	"a run in hand is awaited, such as the shell": {settled().held().running(applying), awaitsRun("Applying")},
-	"suspension is told first":                    {settled().held().suspended(), isSuspended},
-	"nothing is destroyed meanwhile":              {settled().deleted().held(), isHeld},
-	"a stack that keeps its resources may go":     {settled().keepingResources().held(), keepsResources},
-	"no lock is broken":                           {settled().held().lockedBy("lock-1").breakingAny(), isHeld},
+	"nothing runs while a person works manually":      {fresh().auto().held(), isHeld},
+	"an approved plan is not applied":                 {awaiting("plan-main-1").approving("plan-main-1").held(), isHeld},
+	"nor is a request served":                         {settled().held().requested(), isHeld},
+	"a run in progress is awaited, such as the shell": {settled().held().running(applying), awaitsRun("Applying")},
+	"suspension is told first":                        {settled().held().suspended(), isSuspended},
+	"nothing is destroyed meanwhile":                  {settled().deleted().held(), isHeld},
+	"a stack that keeps its resources may go":         {settled().keepingResources().held(), keepsResources},
+	"no lock is broken":                               {settled().held().lockedBy("lock-1").breakingAny(), isHeld},
 }
 
-// What approvePlan's replan does.
+// approvePlan: replan.
 var replanScenarios = scenarios{
 	"a pending plan does not outlive its revision with replan, whatever the new one contains": {
 		awaiting("plan-main-1").replanning(oldRevision), plans(ReasonReplan, "The source has a new revision, and approvePlan asks for a new plan"),

@@ -16,13 +16,13 @@ const (
 	other           = "sha256:other"
 )
 
-// nextDriftCheck is when a settled stack is compared with the world again: it was last compared a minute ago.
+// nextDriftCheck is the next drift check of a settled stack; the last was a minute ago.
 var nextDriftCheck = noon.Add(9 * time.Minute)
 
-// given builds facts; each method says one thing more about the stack.
+// given builds facts; each method changes one thing about the stack.
 type given struct{ facts Facts }
 
-// fresh is a stack in manual mode that nobody has looked at yet; its source and inputs are ready.
+// fresh is a manual stack before its first plan, with a ready source and inputs.
 func fresh() *given {
 	return &given{Facts{
 		Now: noon,
@@ -36,7 +36,7 @@ func fresh() *given {
 	}}
 }
 
-// settled is a stack in manual mode that was applied and found in order a minute ago.
+// settled is a manual stack, applied and checked a minute ago.
 func settled() *given {
 	return fresh().with(func(f *Facts) {
 		f.Stack.PlannedConfig, f.Stack.AppliedOnce, f.Stack.LastAppliedPlan = present, true, "plan-main-0"
@@ -47,7 +47,7 @@ func settled() *given {
 	})
 }
 
-// awaiting is a stack whose plan was made a minute ago and waits for approval.
+// awaiting is a stack with a pending plan that is a minute old.
 func awaiting(id string) *given {
 	return settled().with(func(f *Facts) {
 		f.Pending = &Plan{ID: id, Config: present, StateSerial: 7, Usable: true}
@@ -76,10 +76,10 @@ func (g *given) config(digest string) *given {
 	return g
 }
 
-// movable: if the configuration is another one, it is because of modules that may have moved.
+// movable: the configuration may differ only because modules have moved.
 func (g *given) movable() *given { g.facts.OnlyModules = true; return g }
 
-// dependsOn adds a dependency that is ready, but for what is said of it.
+// dependsOn adds a dependency, ready unless changed.
 func (g *given) dependsOn(name string, but ...func(*Dependency)) *given {
 	d := Dependency{Name: name, Observed: true, Ready: true, Revisions: []string{oldRevision, newRevision}}
 	for _, change := range but {
@@ -91,7 +91,7 @@ func (g *given) dependsOn(name string, but ...func(*Dependency)) *given {
 
 func notReady(d *Dependency) { d.Ready = false }
 
-// allowing: so many attempts may fail in a row.
+// allowing sets how many attempts may fail in a row.
 func (g *given) allowing(failures int) *given {
 	g.facts.Stack.MaxFailures = failures
 	return g
@@ -102,7 +102,7 @@ func (g *given) held() *given {
 	return g
 }
 
-// breaking: the stack says that the lock may be broken.
+// breaking allows breaking the lock.
 func (g *given) breaking(lock string) *given {
 	g.facts.Stack.BreakLock = lock
 	return g
@@ -113,7 +113,7 @@ func (g *given) breakingAny() *given {
 	return g
 }
 
-// requested: somebody asked for a pass, as `yuba replan` does.
+// requested requests a reconciliation, like `yuba replan`.
 func (g *given) requested() *given {
 	g.facts.Stack.Requested, g.facts.Stack.Handled = "second", "first"
 	return g
@@ -139,20 +139,20 @@ func (g *given) stateProblem(problem string) *given {
 	return g
 }
 
-// checkedForDrift sets when the stack was last compared with the world.
+// checkedForDrift sets when drift was last checked.
 func (g *given) checkedForDrift(ago time.Duration) *given {
 	g.facts.LastDriftCheck = noon.Add(-ago)
 	return g
 }
 
-// running: a run of the present configuration is in hand.
+// running: a run of the present configuration is in progress.
 func (g *given) running(change func(*Run)) *given {
 	g.facts.Current = &Run{ID: "run-2", Purpose: PurposeDeploy, Config: present}
 	change(g.facts.Current)
 	return g
 }
 
-// failed: the last run was a plan of the present configuration and failed some time ago.
+// failed: the last run was a plan of the present configuration, which failed some time ago.
 func (g *given) failed(ago time.Duration, changes ...func(*Run)) *given {
 	g.facts.Last = &Run{ID: "run-1", Purpose: PurposeDeploy, Config: present, Failed: true, Failures: 1,
 		Finished: noon.Add(-ago)}
@@ -180,7 +180,7 @@ func lookingForDrift(r *Run) {
 	r.Purpose = PurposeDrift
 }
 
-// deleted: the object is being deleted, its resources are to be destroyed.
+// deleted: the object is being deleted, and its resources destroyed.
 func (g *given) deleted() *given {
 	g.facts.Stack.Deleting, g.facts.Stack.DestroyOnDeletion = true, true
 	return g

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Circuit is the circuit breaker that concerns the stack: one outage that many stacks suffer, or suffered, from alike.
+// Circuit is the circuit breaker that concerns the stack: an outage of many stacks.
 type Circuit struct {
-	// Name is the object's, What says in words what is out.
+	// Name is the object's name; What describes the outage.
 	Name, What string
-	// Open: it goes on. Nothing is applied without a person.
+	// Open: the outage continues. Yuba applies nothing without approval.
 	Open bool
-	// Failed: the stack's last run failed alike. While it is open the stack rests, unless Probe says that it is the one to
-	// be planned to see whether the outage is over; when it has closed, it rests until ResumeAt.
+	// Failed: the stack's last run failed for the same reason. While the circuit is open, the stack
+	// is paused unless Probe selects it; after it closes, until ResumeAt.
 	Failed   bool
 	Probe    bool
 	ResumeAt time.Time
-	// ClosedAt is when it was closed; zero while it is open.
+	// ClosedAt is zero while the circuit is open.
 	ClosedAt time.Time
 }
 
 func circuitOpen(f Facts) bool { return f.Circuit != nil && f.Circuit.Open }
 
-// circuitRests: another attempt at what many fail at would fail, too. What people ask for or approve is tried all the same,
-// and so is a configuration that has not failed yet.
+// circuitRests pauses a stack, for another attempt would fail, too. Requests, approved plans and
+// configurations that have not failed yet run all the same.
 func circuitRests(f Facts) (Decision, bool) {
 	c := f.Circuit
 	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) || canceled(f) {
@@ -42,7 +42,7 @@ func circuitRests(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbWait, Reason: ReasonCircuitOpen, Message: CircuitMessage(c.Name, c.What, f.Stack.Call), NextCheck: c.ResumeAt}, true
 }
 
-// appliesAsApproved: a person approved the pending plan, and nothing keeps it from being applied.
+// appliesAsApproved reports whether a person approved the pending plan and nothing blocks it.
 func appliesAsApproved(f Facts) bool {
 	_, applies := pendingApproved(f)
 	return applies && named(f)
@@ -53,7 +53,7 @@ func CircuitMessage(name, what, call string) string {
 	return CircuitPrefix(name) + fmt.Sprintf("%s. Yuba retries when the outage is over; to retry now: yuba reconcile %s", what, call)
 }
 
-// CircuitPrefix is how CircuitMessage begins, whatever the circuit breaker has learned about the outage meanwhile.
+// CircuitPrefix begins CircuitMessage; it does not change as the circuit breaker learns more.
 func CircuitPrefix(name string) string { return fmt.Sprintf("Paused by circuit breaker %s: ", name) }
 
 func dependenciesReady(f Facts) bool {
@@ -65,13 +65,13 @@ func unsuccessfulLast(f Facts) bool {
 	return f.Last != nil && unsuccessful(f.Last) && !changedSinceLast(f)
 }
 
-// resumes: the outage that the last run failed in is over.
+// resumes reports whether the outage in which the last run failed is over.
 func resumes(f Facts) bool {
 	c := f.Circuit
 	return c != nil && !c.Open && c.Failed && lastFailedSameConfig(f) && !canceled(f) && !f.Last.Finished.After(c.ClosedAt)
 }
 
-// canceled: a person ended the last run, which an outage has nothing to do with, and nothing has changed since.
+// canceled reports whether a person canceled the last run and nothing has changed since.
 func canceled(f Facts) bool { return lastFailedSameConfig(f) && f.Last.Stopped }
 
 func resumesLater(f Facts) bool { return resumes(f) && f.Now.Before(f.Circuit.ResumeAt) }
@@ -82,8 +82,8 @@ func recovering(f Facts) bool {
 	return f.Circuit != nil && !f.Circuit.Open && !f.LastDriftCheck.After(f.Circuit.ClosedAt)
 }
 
-// deploys says whether a plan made now is about something that people changed, and not about the world alone. While drift is
-// held for a person, every plan contains it.
+// deploys reports whether a plan made now contains changes that people made, not only drift. While
+// drift is held for approval, every plan contains it.
 func deploys(f Facts) bool {
 	return !driftHeld(f) && (f.Stack.PlannedConfig != f.Config || !f.Stack.AppliedOnce || f.Pending != nil && !f.Pending.Drift)
 }
@@ -97,15 +97,14 @@ func lookOrDeploy(f Facts) string {
 	return PurposeDrift
 }
 
-// holdsBack names the circuit breaker because of which a plan of a stack that applies by itself is kept for a person;
-// empty when it is not.
+// holdsBack names the circuit breaker that holds a plan of an auto-approving stack; empty for none.
 func holdsBack(f Facts) string {
 	switch {
 	case !appliesByItself(f.Stack):
 		return ""
 	case circuitOpen(f):
 		return f.Circuit.Name
-	// What waits for a person since an outage is not applied as part of something else.
+	// A change held since an outage must not be applied as part of another plan.
 	case driftHeld(f):
 		return f.Pending.HeldBy
 	case recovering(f) && !deploys(f):
@@ -114,7 +113,7 @@ func holdsBack(f Facts) string {
 	return ""
 }
 
-// outlived: a deployment that was planned during an outage is planned again after it, without the outage's traces.
+// outlived: a deployment planned during an outage is planned again, without the outage's effects.
 func outlived(f Facts) bool {
 	return f.Pending.HeldBy != "" && !f.Pending.Drift && !circuitOpen(f)
 }

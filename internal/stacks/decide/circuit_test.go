@@ -27,7 +27,7 @@ func (g *given) outage(changes ...func(*Circuit)) *given {
 func alike(c *Circuit)  { c.Failed = true }
 func probed(c *Circuit) { c.Failed, c.Probe = true, true }
 
-// over says that the outage was over so long ago.
+// over sets how long ago the outage ended.
 func over(ago time.Duration) func(*Circuit) {
 	return func(c *Circuit) { c.Open, c.ClosedAt, c.ResumeAt = false, noon.Add(-ago), noon.Add(-ago) }
 }
@@ -46,7 +46,7 @@ func rested(next time.Time) Decision {
 	return Decision{Verb: VerbWait, Reason: ReasonCircuitOpen, Message: CircuitMessage(outage, wentAround, "vpc -n team"), NextCheck: next}
 }
 
-// What a circuit breaker means for the stacks that it concerns.
+// Effects of a circuit breaker on the stacks that it concerns.
 var circuitScenarios = scenarios{
 	"in an outage, who failed alike rests": {
 		settled().auto().failed(time.Hour, asIs).outage(alike), rested(time.Time{}),
@@ -191,8 +191,8 @@ func holdLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// An outage comes and goes: in the end what people deployed is applied, what the outage left is held, and nothing was
-// applied meanwhile.
+// An outage comes and goes: deployments are applied in the end, the outage's effects are held, and
+// nothing is applied meanwhile.
 func TestOutagesComeToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := undisturbed(drawFacts(t))

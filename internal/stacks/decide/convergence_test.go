@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMain lets the laws look at more facts than rapid would by itself, and leaves no files beside the code when one
-// fails (the seed is printed); flags still say otherwise.
+// TestMain makes rapid check more facts than by default, and write no files after a failure (it
+// prints the seed); flags take precedence.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"rapid.checks": "1000", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
@@ -24,12 +24,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runsInARow is how many runs may follow each other without anything happening outside: a stale plan is made again,
-// then applied by approval of equal changes or mode auto; a failed destroy is followed by one with what is kept.
+// runsInARow is how many runs may follow each other without an outside event: a stale plan is made
+// again, then applied by approval of equal changes or mode auto; a failed destroy is followed by
+// one with the kept inputs.
 const runsInARow = 3
 
-// From whatever facts, what there is to do is done, and then it is quiet. What a plan found is not forgotten: it was
-// applied, or it waits.
+// From any facts, runs come to an end, and the changes that a plan found are applied or pending.
 func TestDecisionsComeToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawFacts(t))
@@ -51,7 +51,7 @@ func TestDecisionsComeToRest(t *testing.T) {
 	})
 }
 
-// From whatever facts, and however runs end, they do not follow each other without a pause.
+// From any facts and with any results, there is a pause between runs.
 func TestFailuresComeToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawFacts(t))
@@ -64,7 +64,7 @@ func TestFailuresComeToRest(t *testing.T) {
 	})
 }
 
-// A stack that always fails is tried about as often as its retry interval says, and not less.
+// A stack that always fails is tried about once per retry interval, and not less.
 func TestRetriesKeepTheirPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
@@ -90,14 +90,15 @@ func TestRetriesKeepTheirPace(t *testing.T) {
 				w.facts.Now = d.NextCheck
 			}
 		}
-		// A run takes a second, then a minute is waited for; the first two may follow each other.
+		// A run takes a second, then there is a minute's wait; only the first two may follow each
+		// other.
 		if runs < 59 || runs > 61 {
 			t.Fatalf("%d runs in an hour", runs)
 		}
 	})
 }
 
-// undisturbed: nothing keeps the stack from being planned, and it has to be.
+// undisturbed: nothing prevents a plan, and one is due.
 func undisturbed(f Facts) Facts {
 	f.Stack.Deleting, f.Stack.Suspended, f.Stack.Held = false, false, false
 	f.Current, f.Lock, f.StateProblem, f.Takeover, f.Dependencies, f.Cycle = nil, nil, "", nil, nil, ""
@@ -106,8 +107,8 @@ func undisturbed(f Facts) Facts {
 	return f
 }
 
-// A stack that always fails is tried as often as it allows, then it stands still until somebody changes something or
-// asks: then it is tried as often again.
+// A stack that always fails uses up its attempts, and stops until a change or a request resets the
+// count.
 func TestAttemptsAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := undisturbed(drawFacts(t))
@@ -132,7 +133,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 				}
 				if d.NextCheck.IsZero() {
 					if d.Reason != ReasonRetryLimit {
-						t.Fatalf("stands still: %s", d)
+						t.Fatalf("no progress: %s", d)
 					}
 					break
 				}
@@ -145,12 +146,12 @@ func TestAttemptsAreCounted(t *testing.T) {
 	})
 }
 
-// mayWait: the facts began with a failure that only a change mends.
+// mayWait: the facts began with a failure that only a change fixes.
 func (r *Run) mayWait(f Facts) bool {
 	return r != nil && r.Config == f.Config && (r.Failed && r.Waits || r.Stopped)
 }
 
-// A new plan with unchanged facts is not planned again until the drift interval is over.
+// A new plan with unchanged facts is not repeated before the drift interval.
 func TestPlansAreNotMadeTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// rule looks at one situation: it answers with a decision, or false when the situation is another.
+// rule handles one situation; it returns false if the situation does not apply.
 type rule struct {
 	name   string
 	decide func(Facts) (Decision, bool)
@@ -15,57 +15,55 @@ type rule struct {
 
 // liveRules are evaluated in order for a stack that is not being deleted; the first match wins.
 var liveRules = []rule{
-	// A run in progress comes before suspension: a suspended stack's run is still watched and
-	// recorded.
-	{"a run is in hand", runInHand},
+	// A run in progress comes before suspension: a suspended stack's run is still watched.
+	{"a run is in progress", runInHand},
 	// Suspension stops everything that has not begun.
 	{"suspended", suspended},
 	// So does manual work.
-	{"held for work by hand", held},
+	{"held for manual work", held},
 	// Report errors that only a spec change can fix first.
 	{"it depends on itself", dependencyCycle},
 	{"a dependency may not be used", dependencyDenied},
-	// Without a source there is nothing to plan; what was planned from an older one must not be applied either, for
-	// approvals and code come from the same commit in many repositories.
+	// Without a source there is nothing to plan. Nor may a plan of an older one be applied: in many
+	// repositories the same commit contains approval and code.
 	{"source is not ready", sourceNotReady},
-	// Inputs that are missing may be what a dependency is about to write.
+	// A dependency may be about to write missing inputs.
 	{"a dependency may bring the inputs", dependencyBeforeInputs},
-	// Wrong or missing inputs are named before any process is started.
+	// Report wrong or missing inputs before a process starts.
 	{"inputs are not ready", inputsNotReady},
-	// A state that cannot be read is never overwritten.
+	// Never overwrite a state that cannot be read.
 	{"state cannot be used", stateUnusable},
-	// Nothing runs over somebody else's lock: their apply may move what we would plan on.
+	// Another lock holder's apply may change the state that we would plan on.
 	{"somebody else holds the lock", locked},
-	// What many stacks fail at is not tried by each of them again and again.
+	// Do not let each of many failing stacks retry.
 	{"many stacks fail alike", circuitRests},
-	// A stack with something to do waits for those it depends on. One with nothing to do is not disturbed by what they go
-	// through.
+	// A stack with something to do waits for its dependencies; an idle one ignores their problems.
 	{"a dependency is not ready", dependencyBeforeRun},
-	// An exactly approved plan that still fits is applied as it is.
+	// Apply an approved plan that is still valid.
 	{"pending plan is approved", pendingApproved},
-	// Reasons to plan, see below.
+	// Reasons to plan, see triggers.
 	{"there is a reason to plan", reasonToPlan},
-	// Otherwise a pending plan waits for a person.
+	// Otherwise a pending plan waits for approval.
 	{"pending plan waits", pendingWaits},
 	{"all is as it should be", rest},
 }
 
 // deletionRules are evaluated in order for a stack that is being deleted.
 var deletionRules = []rule{
-	{"a run is in hand", deletionAwaitsRun},
-	// Suspension holds every deletion, but for the object of what is destroyed already.
+	{"a run is in progress", deletionAwaitsRun},
+	// Suspension holds every deletion unless everything is destroyed already.
 	{"suspended", deletionSuspended},
-	// Its outputs and what they stand for are in use as long as others depend on it.
+	// Other stacks use its outputs and resources.
 	{"others depend on it", deletionBlocked},
-	// Nothing to destroy: no source, lock or person is needed to let the object go.
+	// Nothing to destroy: deletion needs no source, lock or person.
 	{"resources are kept", deletionKeepsResources},
 	{"nothing was ever applied", deletionOfNothing},
 	{"destroy is done", deletionDone},
-	{"held for work by hand", held},
+	{"held for manual work", held},
 	{"the state is a deleted stack's", deletionOfTakeover},
 	{"state cannot be used", stateUnusable},
 	{"somebody else holds the lock", locked},
-	// Said before the wait for another attempt, for there will be none.
+	// Before the backoff rule, because there will be no other attempt.
 	{"neither source nor kept inputs", deletionImpossible},
 	{"the last attempt failed", deletionBackoff},
 	{"destroy", deletionDestroys},
@@ -90,7 +88,7 @@ func runInHand(f Facts) (Decision, bool) {
 	if c == nil {
 		return Decision{}, false
 	}
-	// Only what changes nothing can be given up; an apply is always awaited.
+	// Only a plan can be given up; always wait for an apply.
 	if !c.Apply && !c.Canceled {
 		if d, ok := givesUp(f); ok {
 			return d, true
@@ -151,7 +149,7 @@ func sourceNotReady(f Facts) (Decision, bool) {
 	case f.Source.Lasting:
 		return refuse(f, Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem}), true
 	}
-	// What is not there yet may come without an event: an archive that could not be fetched, a kind that is installed later.
+	// A missing archive or kind may appear without an event.
 	return refuse(f, Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem,
 		NextCheck: lookAgain(f)}), true
 }
@@ -175,8 +173,8 @@ func stateUnusable(f Facts) (Decision, bool) {
 		NextCheck: lookAgain(f)}, true
 }
 
-// locked: the lock of a run that is over is nobody's, and one that the stack names may be broken. A run in hand keeps its
-// lock whatever the stack says.
+// locked ignores the lock of a run that has ended and breaks one that the stack names, but never
+// the lock of a run in progress.
 func locked(f Facts) (Decision, bool) {
 	l := f.Lock
 	switch {
@@ -198,8 +196,7 @@ func mayBreak(s Stack, lock string) bool {
 	return lock != "" && (s.BreakAnyLock || s.BreakLock == lock)
 }
 
-// staleBecause says why the pending plan cannot be applied any more; empty when it was made for exactly what is there
-// now.
+// staleBecause says why the pending plan cannot be applied any more; empty if it still fits.
 func staleBecause(f Facts) string {
 	p := f.Pending
 	switch {
@@ -214,7 +211,7 @@ func staleBecause(f Facts) string {
 	case outlived(f):
 		return fmt.Sprintf("The plan was made during the outage of circuit breaker %s, which is over", p.HeldBy)
 	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
-		// What it did before it ended is not known well enough to go on with the same plan.
+		// The failed apply may have changed anything before it ended.
 		return "An apply has failed since the plan was made"
 	}
 	return ""
@@ -222,7 +219,7 @@ func staleBecause(f Facts) string {
 
 func fits(f Facts) bool { return f.Pending != nil && staleBecause(f) == "" }
 
-// pendingRejected: what a person rejected is not applied, also not by mode auto or force.
+// pendingRejected: a rejected plan is never applied, not even by mode auto or force.
 func pendingRejected(f Facts) bool {
 	return f.Pending != nil && f.Stack.Rejected != "" && f.Pending.ID == f.Stack.Rejected
 }
@@ -238,8 +235,8 @@ func pendingApproved(f Facts) (Decision, bool) {
 		Purpose: PurposeDeploy, Destroy: f.Pending.Destroy}, true
 }
 
-// named: a person approved the very plan that is pending. An approval is spent when its plan was applied, so it cannot
-// approve a later plan that got the same id.
+// named: a person approved exactly the pending plan. Applying a plan uses up its approval, so a
+// later plan with the same id is not approved.
 func named(f Facts) bool {
 	s, id := f.Stack, f.Pending.ID
 	return id != "" && id != s.LastAppliedPlan && (s.Approved == id || s.Allowed == id)
@@ -250,12 +247,12 @@ func unasked(f Facts) bool {
 	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }
 
-// appliesByItself says whether plans of this stack are applied without a person.
+// appliesByItself reports whether plans of this stack are applied automatically.
 func appliesByItself(s Stack) bool {
 	return !s.PlanOnly && s.Mode != ModeDisabled && (s.Mode == ModeAuto || s.Force)
 }
 
-// pendingWaits: a plan that no longer fits is not offered for approval; rest says what it waits for.
+// pendingWaits reports the pending plan unless it no longer fits; then rest says what follows.
 func pendingWaits(f Facts) (Decision, bool) {
 	if !fits(f) {
 		return Decision{}, false
@@ -306,7 +303,7 @@ func rest(f Facts) (Decision, bool) {
 	return d, true
 }
 
-// StoppedMessage says what follows when a person has canceled a run.
+// StoppedMessage says what to do after a person has canceled a run.
 const StoppedMessage = "The last run was canceled; change the stack or run `yuba replan` to start another"
 
 func orDefault(s, def string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scenarios say in a sentence what is given and what is wanted.
+// scenarios map a sentence to facts and the wanted decision.
 type scenarios map[string]struct {
 	given *given
 	want  Decision
@@ -25,14 +25,14 @@ func TestDecide(t *testing.T) {
 		"failure":             failureScenarios,
 		"source and inputs":   sourceScenarios,
 		"suspension and lock": standstillScenarios,
-		"run in hand":         runInHandScenarios,
+		"run in progress":     runInHandScenarios,
 		"deletion":            deletionScenarios,
 		"failed deletion":     failedDeletionScenarios,
 		"dependencies":        dependencyScenarios,
 		"attempts":            attemptScenarios,
 		"refused attempts":    refusalScenarios,
 		"unlocking":           unlockScenarios,
-		"work by hand":        heldScenarios,
+		"manual work":         heldScenarios,
 		"replan":              replanScenarios,
 		"circuit breakers":    circuitScenarios,
 		"takeover":            takeoverScenarios,

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Verb is what to do.
+// Verb is the action to take.
 type Verb string
 
 const (
-	// VerbRest: all is as it should be.
+	// VerbRest: nothing to do.
 	VerbRest Verb = "rest"
 	// VerbAwaitRun: a run is in progress.
 	VerbAwaitRun Verb = "await-run"
-	// VerbAwaitApproval: a plan is pending and a person decides.
+	// VerbAwaitApproval: a pending plan waits for approval.
 	VerbAwaitApproval Verb = "await-approval"
-	// VerbWait: something outside must happen first; it is watched, or checked again at NextCheck.
+	// VerbWait: something else must happen first; it is watched, or checked again at NextCheck.
 	VerbWait Verb = "wait"
-	// VerbFail: the stack cannot go on as it is declared.
+	// VerbFail: the stack cannot continue as it is declared.
 	VerbFail Verb = "fail"
 	// VerbPlan: make a plan and keep it.
 	VerbPlan Verb = "plan"
@@ -28,11 +28,11 @@ const (
 	VerbPlanAndApply Verb = "plan-and-apply"
 	// VerbApply: apply the pending plan named by Subject.
 	VerbApply Verb = "apply"
-	// VerbCancel: stop the run named by Subject, a newer configuration makes it pointless.
+	// VerbCancel: stop the run named by Subject; a newer configuration makes it pointless.
 	VerbCancel Verb = "cancel"
-	// VerbRelease: let the deleted object go.
+	// VerbRelease: remove the finalizer of the deleted object.
 	VerbRelease Verb = "release"
-	// VerbUnlock: break the lock named by Subject, then look again.
+	// VerbUnlock: break the lock named by Subject, then reconcile again.
 	VerbUnlock Verb = "unlock"
 )
 
@@ -48,33 +48,33 @@ const (
 	PurposeDelete = "delete"
 )
 
-// Decision is one step for one stack. It is what conditions, logs, `yuba status` and dry runs print.
+// Decision is one step for one stack. Conditions, logs, `yuba status` and dry runs print it.
 type Decision struct {
 	Verb Verb
 	// Subject is the plan to apply, the run to wait for or cancel, or the first stack to wait for.
 	Subject string
-	// Reason is a word for machines, Message a sentence for people.
+	// Reason is for machines, Message for people.
 	Reason  string
 	Message string
-	// Detail is what people should know beside a message whose words are given; empty for nothing.
+	// Detail adds to a Message with fixed wording; may be empty.
 	Detail string
-	// NextCheck is when to look again even if nothing happens; zero means that only an event matters.
+	// NextCheck is when to reconcile again without an event; zero for never.
 	NextCheck time.Time
 
-	// The rest describes the run to start.
+	// The remaining fields describe the run to start.
 	Purpose string
 	Destroy bool
 	// UseKept says to use the artifact and inputs of the last apply.
 	UseKept bool
 	// Describe asks for the readable plan.
 	Describe bool
-	// Again is true for another attempt at what failed: a failure of it is one more in the row.
+	// Again: this retries a failure; another failure counts as one more in a row.
 	Again bool
-	// Failures is how many attempts in a row ended before a run could begin, this one included; zero when this is not one.
+	// Failures counts attempts in a row that failed before a run, with this one; zero for others.
 	Failures int
-	// Spent is true when the attempts that the stack allows are used up.
+	// Spent: the stack allows no more attempts.
 	Spent bool
-	// Hold is the circuit breaker because of which the plan is kept for a person although the stack applies by itself.
+	// Hold is the circuit breaker that holds the plan although the stack auto-approves.
 	Hold string
 }
 
@@ -98,7 +98,7 @@ func (d Decision) String() string {
 	return s
 }
 
-// Reasons that decisions carry. Those that tofu-controller's users know have its words.
+// Reasons that decisions carry, the same as tofu-controller's where it has them.
 const (
 	ReasonAccessDenied        = "AccessDenied"
 	ReasonArtifactFailed      = "ArtifactFailed"

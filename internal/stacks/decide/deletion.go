@@ -35,8 +35,8 @@ func deletionKeepsResources(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Resources are kept"}, !f.Stack.DestroyOnDeletion
 }
 
-// deletionOfNothing: an own backend may hold what an earlier controller applied, so there "never applied" is only
-// believed when there is nothing to run a destroy with.
+// deletionOfNothing: a custom backend may contain what an earlier controller applied. Believe
+// "never applied" only if a destroy could not run.
 func deletionOfNothing(f Facts) (Decision, bool) {
 	nothing := !f.Stack.AppliedOnce && !f.StateExists && f.StateProblem == ""
 	if f.Stack.OwnBackend {
@@ -59,8 +59,8 @@ func deletionSuspended(f Facts) (Decision, bool) {
 		"Deletion is suspended by spec.suspend. To go on: yuba resume %s", f.Stack.Call)}, f.Stack.Suspended && !destroyed(f)
 }
 
-// deletionBackoff: neither a person's request nor a changed configuration waits for the interval; one attempt with the
-// kept artifact follows a failure with the present one at once.
+// deletionBackoff waits for the retry interval, except after a request or a changed configuration.
+// After a failure with the present artifact, one attempt with the kept one follows at once.
 func deletionBackoff(f Facts) (Decision, bool) {
 	l := f.Last
 	if l == nil || l.Purpose != PurposeDelete || !unsuccessful(l) || requested(f) || !l.Stopped && (retryDue(f) || triesKept(f)) {
@@ -76,7 +76,7 @@ func deletionBackoff(f Facts) (Decision, bool) {
 		NextCheck: retryAt(f)}, true
 }
 
-// triesKept: the present artifact and inputs, as they still are, did not get as far as an apply.
+// triesKept: the last attempt with the present artifact and inputs did not reach an apply.
 func triesKept(f Facts) bool {
 	l := f.Last
 	tried := l != nil && l.Purpose == PurposeDelete && l.Failed && !l.UsedKept && !l.ApplyStarted
@@ -99,8 +99,8 @@ func deletionImpossible(f Facts) (Decision, bool) {
 		NextCheck: lookAgain(f)}, true
 }
 
-// deletionDestroys uses the present source and inputs, which carry today's credentials, and falls back on those of
-// the last apply when the present ones are gone or did not get as far as an apply.
+// deletionDestroys prefers the present source and inputs, which have current credentials. If they
+// are gone or did not reach an apply, it uses those of the last apply.
 func deletionDestroys(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
 		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f),

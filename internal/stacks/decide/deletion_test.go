@@ -19,7 +19,7 @@ func cannotDestroy(reason, problem string) Decision {
 		"Restore the source, or set destroyResourcesOnDeletion: false to delete the object and keep its resources")
 }
 
-// keepingResources: the object is being deleted, its resources stay.
+// keepingResources: the object is being deleted, and its resources stay.
 func (g *given) keepingResources() *given {
 	g.deleted().facts.Stack.DestroyOnDeletion = false
 	return g
@@ -30,7 +30,7 @@ func (g *given) nothingKept() *given {
 	return g
 }
 
-// How a deleted object is let go, and its resources destroyed.
+// Deletions of objects, with and without their resources.
 var deletionScenarios = scenarios{
 	"without destroy the object goes and its resources are kept": {
 		settled().keepingResources(), keepsResources,
@@ -43,7 +43,7 @@ var deletionScenarios = scenarios{
 	"without destroy suspension holds the object": {
 		settled().keepingResources().suspended(), deletionIsSuspended,
 	},
-	"without destroy an apply in hand is awaited": {
+	"without destroy an apply in progress is awaited": {
 		settled().keepingResources().running(applying), awaitsRun("Deletion in progress"),
 	},
 	"a stack that was never applied goes at once": {
@@ -119,17 +119,17 @@ var deletionScenarios = scenarios{
 		settled().deleted().suspended(),
 		deletionIsSuspended,
 	},
-	"a plan in hand is stopped": {
+	"a plan in progress is stopped": {
 		settled().deleted().running(lookingForDrift),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonDeleting, Message: "The stack is being deleted"},
 	},
-	"a plan in hand is stopped once": {
+	"a plan in progress is stopped once": {
 		settled().deleted().running(toStop), awaitsRun("Deletion in progress"),
 	},
-	"an apply in hand is awaited": {
+	"an apply in progress is awaited": {
 		settled().deleted().running(applying), awaitsRun("Deletion in progress"),
 	},
-	"a destroy in hand is awaited although the configuration moves": {
+	"a destroy in progress is awaited although the configuration moves": {
 		settled().deleted().running(destroying).config(other), awaitsRun("Deletion in progress"),
 	},
 	"after the destroy the object goes": {
@@ -148,7 +148,7 @@ func waitsToDestroy(next time.Time) Decision {
 	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroy failed; retrying", NextCheck: next}
 }
 
-// What follows a destroy that did not succeed.
+// Decisions after a failed destroy.
 var failedDeletionScenarios = scenarios{
 	"a failure before anything was destroyed is followed at once by an attempt with what is kept": {
 		settled().deleted().failed(0, destroying), destroys().again().withKept(),

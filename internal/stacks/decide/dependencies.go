@@ -41,8 +41,8 @@ func dependencyBeforeRun(f Facts) (Decision, bool) {
 	return dependencyNotReady(f)
 }
 
-// dependencyNotReady names the first dependency that is not ready, in the words that tofu-controller's users know; the
-// detail names the others, too. Dependencies are watched; the interval only guards against a lost event.
+// dependencyNotReady names the first dependency that is not ready, in tofu-controller's words; the
+// detail names the others. The interval only guards against lost events.
 func dependencyNotReady(f Facts) (Decision, bool) {
 	var lacks []string
 	first := ""
@@ -61,7 +61,7 @@ func dependencyNotReady(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbWait, Subject: first, Reason: ReasonDependencyNotReady, Message: lacks[0], Detail: detail, NextCheck: lookAgain(f)}, true
 }
 
-// wantsRun says whether there is something to do.
+// wantsRun reports whether there is something to do.
 func wantsRun(f Facts) bool {
 	if _, apply := pendingApproved(f); apply {
 		return true
@@ -70,7 +70,7 @@ func wantsRun(f Facts) bool {
 	return plan
 }
 
-// lacking says what a dependency lacks to be ready; empty when it is.
+// lacking says why a dependency is not ready; empty if it is.
 func lacking(d Dependency, revision string) string {
 	switch {
 	case d.Missing:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// dependencyWaits names the dependencies that are not ready, the first of them, team/vpc, alone as its message.
+// dependencyWaits names the dependencies that are not ready; the message names only team/vpc.
 func dependencyWaits(lacks ...string) Decision {
 	detail := "Dependencies do not meet ready condition, retrying in 15s"
 	if len(lacks) > 1 {
@@ -17,7 +17,7 @@ func dependencyWaits(lacks ...string) Decision {
 	return Decision{Verb: VerbWait, Subject: "team/vpc", Reason: ReasonDependencyNotReady, Message: lacks[0], Detail: detail, NextCheck: noon.Add(afterFifteen)}
 }
 
-// What stacks do for those they depend on, and the other way round.
+// Dependencies and dependants.
 var dependencyScenarios = scenarios{
 	"a new stack is planned when its dependency is ready": {
 		fresh().dependsOn("team/vpc"), plans(ReasonFirstPlan, "The stack has not been planned yet"),

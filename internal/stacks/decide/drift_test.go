@@ -10,7 +10,7 @@ const (
 	byForce   = "Planning and applying on the interval (spec.force)"
 )
 
-// When the world is looked at, and what follows in each mode.
+// Drift checks, and their results in each mode.
 var driftScenarios = scenarios{
 	"drift is looked for exactly when its interval is over": {
 		settled().checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, comparing).forDrift(),

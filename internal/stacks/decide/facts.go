@@ -5,7 +5,7 @@ package decide
 
 import "time"
 
-// Mode is how plans come to be applied (spec.approvePlan).
+// Mode says how plans are approved (spec.approvePlan).
 type Mode string
 
 const (
@@ -13,66 +13,63 @@ const (
 	ModeManual Mode = "manual"
 	// ModeAuto: every plan is applied at once.
 	ModeAuto Mode = "auto"
-	// ModeDisabled: only drift is looked for.
+	// ModeDisabled: drift detection only.
 	ModeDisabled Mode = "disable"
 )
 
-// Facts are all that a decision depends on.
+// Facts are all inputs of a decision.
 type Facts struct {
 	Now   time.Time
 	Stack Stack
-	// Source is the source artifact as it is now.
+	// Source is the current source artifact.
 	Source Source
-	// Inputs are the variables, environment and files as they are now.
+	// Inputs are the current variables, environment and files.
 	Inputs Inputs
-	// Config is the digest of the configuration as it is now, spec.destroy included; empty when Source or Inputs are not
-	// usable.
+	// Config is the digest of the current configuration with spec.destroy; empty without usable
+	// Source or Inputs.
 	Config string
-	// OnlyModules is true when Config is another one than was planned for no other reason than that modules are named by
-	// branch, tag or range, and the stack was in order with what was planned.
+	// OnlyModules: Config differs from the planned one only because modules are named by branch,
+	// tag or range, and the planned one was in order.
 	OnlyModules bool
-	// ReadsWorld says what the program reads of the world while planning, beside what providers know of their resources;
-	// empty for nothing.
+	// ReadsWorld names external data that the program reads while planning; empty for none.
 	ReadsWorld string
-	// Kept says that the artifact and inputs of the last apply are kept and usable; deletion falls back on them.
+	// Kept: the artifact and inputs of the last apply are usable; deletion falls back on them.
 	Kept bool
-	// StateSerial is the state's serial as it is now, StateKnown whether it could be read; both zero for own backends
-	// and for states that OpenTofu encrypts.
+	// StateSerial is the current serial of the state, StateKnown whether it could be read. Both are
+	// zero for custom backends and for encrypted states.
 	StateSerial uint64
 	StateKnown  bool
-	// StateExists is true when a state is stored, even an empty one.
+	// StateExists: a state is stored, even an empty one.
 	StateExists bool
-	// StateProblem is set when the state cannot be used (corrupt, vanished): nothing may run on it. StateReason is the
-	// condition's reason for it.
+	// StateProblem says why the state cannot be used (corrupt, vanished), which blocks every run;
+	// StateReason is the condition's reason.
 	StateProblem, StateReason string
-	// Takeover is set while the state is that of a deleted stack and nobody has approved a plan on it; nil otherwise.
+	// Takeover is set while the state is a deleted stack's and no plan on it was approved.
 	Takeover *Takeover
-	// Lock is set when somebody else holds the state's lock.
+	// Lock is set when another lock holder has the state's lock.
 	Lock *Lock
-	// Pending is the plan with changes that was made last and not applied by itself, so that it waits for approval (or,
-	// with plan-only and disable, is only shown). It is dropped when an apply of it starts or another conclusive plan
-	// takes its place, not when one fails.
+	// Pending is the last plan with changes that was not applied automatically. It is dropped when
+	// its apply starts or another conclusive plan replaces it, not when that one fails.
 	Pending *Plan
-	// Current is the run in progress; Last the one that ended last, without drift checks that found
+	// Current is the run in progress; Last the last ended run, without drift checks that found
 	// nothing.
 	Current *Run
 	Last    *Run
 	// Refused is the last attempt that ended before a run could begin.
 	Refused Refusal
-	// LastDriftCheck is when a plan last compared the stack with the world.
+	// LastDriftCheck is when a plan last compared the stack with the real infrastructure.
 	LastDriftCheck time.Time
-	// Circuit is the circuit breaker that concerns the stack; nil when there is none.
+	// Circuit is the circuit breaker that concerns the stack; may be nil.
 	Circuit *Circuit
-	// Dependencies are the stacks that must be ready before this one, Cycle names one that they form with it, such as
-	// "a -> b -> a".
+	// Dependencies must be ready before this stack; Cycle describes a cycle, such as "a -> b -> a".
 	Dependencies []Dependency
 	Cycle        string
-	// Dependants names the stacks that depend on this one, without those that it depends on itself: for one of a cycle
-	// has to go first. They are the live ones, whatever finalizers say.
+	// Dependants names the existing stacks that depend on this one, whatever finalizers say,
+	// without its own dependencies: of a cycle, one has to be deleted first.
 	Dependants []string
 }
 
-// Stack is what the object says, and what it remembers.
+// Stack is the object's spec, and the recorded status.
 type Stack struct {
 	Generation int64
 	Deleting   bool
@@ -80,7 +77,7 @@ type Stack struct {
 	Mode       Mode
 	// Approved is the plan id that approvePlan names.
 	Approved string
-	// Allowed is the plan id that a person approved of a stack that applies its plans by itself.
+	// Allowed is the plan id that a person approved on a stack that auto-approves.
 	Allowed string
 	// Rejected is the plan id that was rejected.
 	Rejected          string
@@ -90,47 +87,47 @@ type Stack struct {
 	DestroyOnDeletion bool
 	DetectDrift       bool
 	Interval          time.Duration
-	// WorldInterval is the object's own interval, where Interval says how often drift is looked for.
+	// WorldInterval is the object's own interval; Interval that of drift detection.
 	WorldInterval time.Duration
-	// RetryInterval is the wait after a failure. With a MaxRetryInterval it doubles with each failure in a row and is never
-	// longer than that; zero means that it never grows.
+	// RetryInterval is the wait after a failure. It doubles with each failure in a row up to
+	// MaxRetryInterval; if that is zero, it stays the same.
 	RetryInterval    time.Duration
 	MaxRetryInterval time.Duration
-	// Requested and Handled are the values of the reconcile request as made and as last served; starting a run serves it,
-	// whatever becomes of the run.
+	// Requested and Handled are the reconcile requests as made and as last served. Starting a run
+	// serves one, whatever its result.
 	Requested, Handled string
-	// PlannedConfig is the configuration of the last conclusive pass; AppliedOnce whether anything was ever applied.
+	// PlannedConfig is that of the last conclusive plan; AppliedOnce: something was ever applied.
 	PlannedConfig string
 	AppliedOnce   bool
-	// PlannedGeneration is the generation of the object at the last conclusive pass.
+	// PlannedGeneration is the object's generation at the last conclusive plan.
 	PlannedGeneration int64
-	// LastAppliedPlan is the id of the plan that was applied last.
+	// LastAppliedPlan is the id of the last applied plan.
 	LastAppliedPlan string
-	// ApplyFailed is true when an apply failed and none succeeded since.
+	// ApplyFailed: an apply failed and none succeeded since.
 	ApplyFailed bool
-	// OwnBackend is true when the stack names its own backend: Yuba neither sees its state nor its lock.
+	// OwnBackend: the stack has a custom backend, whose state and lock Yuba does not see.
 	OwnBackend bool
-	// MaxFailures is how many attempts in a row may fail before nothing is tried any more; zero for any number.
+	// MaxFailures is how many attempts in a row may fail; zero for any number.
 	MaxFailures int
-	// BreakLock is the id of a lock that may be broken, BreakAnyLock says that every one may, as spec.tfstate has it.
+	// BreakLock is the id of a lock to break; BreakAnyLock allows any (spec.tfstate).
 	BreakLock    string
 	BreakAnyLock bool
-	// Held is true during manual work (spec.breakTheGlass); Call is how commands name the stack.
+	// Held: spec.breakTheGlass is set; Call is how commands name the stack.
 	Held bool
 	Call string
-	// ReplanOnRevision is true when a pending plan is not to outlive its revision, whatever the new one contains.
+	// ReplanOnRevision: a new revision always replaces a pending plan.
 	ReplanOnRevision bool
-	// PlannedRevision is the source's revision at the last conclusive pass.
+	// PlannedRevision is the source's revision at the last conclusive plan.
 	PlannedRevision string
 }
 
 // Source is the state of the stack's source.
 type Source struct {
 	Ready bool
-	// Revision is that of the artifact, also of one that cannot be used; empty when there is none.
+	// Revision is the artifact's, even of an unusable one; empty if there is none.
 	Revision string
-	// Problem says why it is not ready; Denied that it never will be without a change of the stack, Lasting that a change
-	// of the stack or of its source must come first, which is watched.
+	// Problem says why it is not ready. Denied: only a change of the stack helps; Lasting: a change
+	// of the stack or of its source, which is watched.
 	Problem string
 	Denied  bool
 	Lasting bool
@@ -139,20 +136,20 @@ type Source struct {
 // Inputs is the state of the stack's inputs.
 type Inputs struct {
 	Ready bool
-	// Problem says what is missing or wrong, for people; Reason is the condition's reason for it. Lasting is true when only a
-	// change of the stack mends it.
+	// Problem says what is missing or wrong, Reason is the condition's reason. Lasting: only a
+	// change of the stack helps.
 	Problem string
 	Reason  string
 	Lasting bool
 }
 
-// Refusal is an attempt that ended before a run could begin: the artifact or the inputs were not usable.
+// Refusal is an attempt that ended before a run: the artifact or the inputs were not usable.
 type Refusal struct {
-	// At is zero when no attempt was refused since the last run.
+	// At is zero if no attempt was refused since the last run.
 	At time.Time
 	// Failures counts such attempts in a row, this one included.
 	Failures int
-	// Generation and Revision are the object's and the source's then.
+	// Generation and Revision are those of the object and its source at that time.
 	Generation int64
 	Revision   string
 }
@@ -160,16 +157,16 @@ type Refusal struct {
 // Plan is a pending plan.
 type Plan struct {
 	ID string
-	// Config and StateSerial are what it was made for.
+	// Config and StateSerial are those that it was made with.
 	Config      string
 	StateSerial uint64
 	Destroy     bool
-	// Drift is true when a drift check made it.
+	// Drift: a drift check made it.
 	Drift bool
-	// Usable is false when the plan's bytes are gone or unknown to this server, or a run that was to apply it did not
-	// succeed: it must be made again. Its id stays for a new plan with equal changes.
+	// Usable is false if the plan's file is lost or a run to apply it failed: plan again. A new
+	// plan with equal changes gets the same id.
 	Usable bool
-	// HeldBy is the circuit breaker because of which it waits for a person although the stack applies by itself.
+	// HeldBy is the circuit breaker that holds it although the stack auto-approves.
 	HeldBy string
 }
 
@@ -177,40 +174,39 @@ type Plan struct {
 type Run struct {
 	ID      string
 	Purpose string // deploy, drift, delete
-	// Apply is true for runs that may change the world. One that plans and applies at once may only once it has begun to.
+	// Apply: the run may change infrastructure. A plan-and-apply run only after its apply began.
 	Apply bool
-	// Canceled is true when the run in hand was already told to stop, or when the one that ended was stopped before it
+	// Canceled: the run in progress has been told to stop, or the ended one stopped before it
 	// changed anything.
 	Canceled bool
-	// Config is what Facts.Config was when it was started, whatever artifact it works on.
+	// Config is Facts.Config at the start of the run, whatever artifact it uses.
 	Config  string
 	Destroy bool
 
 	Failed      bool
 	Interrupted bool
-	// ApplyStarted is true when an apply began.
+	// ApplyStarted: an apply began.
 	ApplyStarted bool
-	// UsedKept is true when the run worked on the kept artifact and inputs.
+	// UsedKept: the run used the kept artifact and inputs.
 	UsedKept bool
 	// Failures counts unsuccessful runs in a row, this one included.
 	Failures int
-	// Generation and Revision are the object's and the source's when it was started; zero when unknown.
+	// Generation and Revision are those of the object and source at its start; zero if unknown.
 	Generation int64
 	Revision   string
-	// Lock is the id of the lock of an own backend that was in its way.
+	// Lock is the id of the custom backend's lock that blocked it.
 	Lock string
-	// Waits is true when trying again before something changes is pointless, Stopped when a person ended the run, after which
-	// nothing is tried again before that either.
+	// Waits: a retry before something changes is pointless. Stopped: a person ended the run, so no
+	// retry before a change either.
 	Waits, Stopped bool
 	Finished       time.Time
 }
 
-// Lock is somebody's hold on the state.
+// Lock is another holder's lock of the state.
 type Lock struct {
 	ID, Who, Operation string
 	Since              time.Time
-	// Alive is true when a run in progress has it; Over when a run of this stack left it that has
-	// certainly ended.
+	// Alive: a run in progress has it. Over: a run of this stack left it and has certainly ended.
 	Alive, Over bool
 }
 
@@ -218,15 +214,15 @@ type Lock struct {
 type Dependency struct {
 	// Name is its namespace and name, as messages call it.
 	Name string
-	// Denied is true when it is in another namespace and the server does not allow that.
+	// Denied: it is in another namespace, which the server does not allow.
 	Denied  bool
 	Missing bool
-	// Deleting is true when it is on its way out, Observed when its status is about the object as it is now.
+	// Observed: its status describes the current generation.
 	Deleting, Observed, Ready bool
-	// SameSource is true when it is made from the same source: then it must have seen the revision that is there now.
+	// SameSource: both use the same source, so it must have the source's current revision.
 	SameSource bool
-	// Revisions are those it was last planned and applied with.
+	// Revisions are the last planned and applied ones.
 	Revisions []string
-	// OutputsMissing is the namespace and name of the Secret with its outputs when that is not there although it should be.
+	// OutputsMissing is the missing Secret of its outputs, as namespace and name.
 	OutputsMissing string
 }

@@ -12,12 +12,12 @@ const (
 	neverAgain      = "Configuration error; retrying after the next change to source or spec"
 )
 
-// waitsForRetry is the wait for an attempt at a time written as 15:04:05.
+// waitsForRetry is the wait for a retry at a time like 15:04:05.
 func waitsForRetry(clock string, next time.Time) Decision {
 	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Retrying at " + clock + " UTC", NextCheck: next}
 }
 
-// What follows runs that did not succeed.
+// Decisions after failed runs.
 var failureScenarios = scenarios{
 	"a failure waits for its interval": {
 		settled().failed(afterFifteen - 1), waitsForRetry("12:00:00", noon.Add(1)),

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOneApprovalOneApply lives through long random histories of a stack in manual mode: people approve, reject and ask,
-// configuration, world and state move, runs end well and badly. Every plan that is applied was approved by its id
-// while it was pending, and an approval begins one apply at most.
+// TestOneApprovalOneApply plays long random histories of a manual stack: approvals, rejections,
+// requests, changes of configuration, world and state, and runs with any result. Every applied plan
+// was approved by its id while pending, and an approval begins at most one apply.
 func TestOneApprovalOneApply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(fresh().with(func(f *Facts) { f.StateKnown, f.Kept = true, true }).facts)

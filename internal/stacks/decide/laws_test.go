@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLaws holds each law against random facts. A law gets the facts and the decision on them and says what is wrong.
+// TestLaws checks each law on random facts. A law returns what is wrong with a decision.
 func TestLaws(t *testing.T) {
 	for sentence, law := range map[string]func(f Facts, d Decision) string{
 		"nothing is applied without approval":                                approvalLaw,
@@ -36,7 +36,7 @@ func TestLaws(t *testing.T) {
 		"every decision says why":                                            reasonLaw,
 		"nothing runs before what it depends on, nor in a circle":            dependencyLaw,
 		"who is depended on is not let go":                                   dependantLaw,
-		"nothing runs while a person works by hand":                          heldLaw,
+		"nothing runs while a person works manually":                         heldLaw,
 		"a lock in use is not broken, nor one that nobody named":             unlockLaw,
 		"who has used up the attempts waits for a change":                    attemptsLaw,
 		"attempts are counted only where they fail, and up to the limit":     refusalLaw,
@@ -117,7 +117,7 @@ func standstillLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// suspensionLaw: only what is destroyed already goes.
+// suspensionLaw: only a stack that is destroyed already may be deleted.
 func suspensionLaw(f Facts, d Decision) string {
 	if f.Stack.Suspended && d.Verb == VerbRelease && !destroyed(f) {
 		return "lets it go"
@@ -172,7 +172,7 @@ func releaseLaw(f Facts, d Decision) string {
 	case !f.Stack.Deleting:
 		return "the object is not deleted"
 	case f.Current != nil:
-		return "a run is in hand"
+		return "a run is in progress"
 	case f.Stack.DestroyOnDeletion && !done && !nothing:
 		return "resources were to be destroyed"
 	}
@@ -186,7 +186,7 @@ func cancelLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// stoppedLaw: what a person canceled does not begin again by itself.
+// stoppedLaw: a canceled run does not begin again automatically.
 func stoppedLaw(f Facts, d Decision) string {
 	s, l := f.Stack, f.Last
 	again := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
@@ -208,7 +208,7 @@ func destroyLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// untilWhenLaw: the only waits without a time are for a person (who resumes the stack) and for a change.
+// untilWhenLaw: the only waits without a time are for a person or a change.
 func untilWhenLaw(f Facts, d Decision) string {
 	forPerson := d.Reason == ReasonSuspended
 	forPerson = forPerson || d.Reason == ReasonBreakTheGlass || d.Reason == ReasonStateTakenOver
@@ -235,7 +235,7 @@ func futureLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// patienceLaw: looking earlier than the next check, or ever when there is none, would find the same to do.
+// patienceLaw: the decision stays the same until the next check.
 func patienceLaw(f Facts, d Decision) string {
 	if d.Verb.StartsRun() {
 		return ""
@@ -257,7 +257,7 @@ func patienceLaw(f Facts, d Decision) string {
 	return ""
 }
 
-// punctualityLaw: what waits for its own interval, and not for somebody else, goes on when that is over.
+// punctualityLaw: a wait for the stack's own interval ends with it.
 func punctualityLaw(f Facts, d Decision) string {
 	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval || d.Reason == ReasonRetryPending
 	if !own || d.NextCheck.IsZero() {
@@ -318,7 +318,7 @@ func unlockLaw(f Facts, d Decision) string {
 	case l == nil || d.Subject != l.ID:
 		return "breaks what is not locked"
 	case l.Alive:
-		return "breaks the lock of a run in hand"
+		return "breaks the lock of a run in progress"
 	case !l.Over && !f.Stack.BreakAnyLock && f.Stack.BreakLock != l.ID:
 		return "breaks a lock that nobody named"
 	case f.Stack.Suspended:

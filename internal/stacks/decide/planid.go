@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// BasePlanID is the id that tofu-controller gives the plan of a source revision: `plan-<branch>-<hash>` for
-// `branch@algorithm:hash` (and the old form `branch/hash`), `plan-<revision>` otherwise, hash and bare revision cut to
-// ten characters. Where tofu-controller counts the algorithm of a bare `algorithm:hash` among the ten, which leaves three
-// digits of a sha256, the hash alone is counted here.
+// BasePlanID is the id that tofu-controller gives the plan of a source revision:
+// `plan-<branch>-<hash>` for `branch@algorithm:hash` and `branch/hash`, else `plan-<revision>`, cut
+// to ten characters. Unlike there, the ten characters of a bare `algorithm:hash` are those of the
+// hash: with the algorithm, only three digits of a sha256 would be left.
 func BasePlanID(revision string) string {
 	if branch, sum, ok := strings.Cut(revision, "@"); ok && !strings.Contains(sum, "@") {
 		_, hash, found := strings.Cut(sum, ":")
@@ -31,23 +31,23 @@ func BasePlanID(revision string) string {
 
 func firstTen(s string) string { return s[:min(10, len(s))] }
 
-// PlanHistory is what is remembered about a stack's plans to name the next one.
+// PlanHistory is the record of earlier plans that names the next one.
 type PlanHistory struct {
-	// Base and Sequence are the base id last used and how many plans of other content it has named.
+	// Base and Sequence are the last base id and how many plans of different content it named.
 	Base     string
 	Sequence int
-	// Applied is the id of the plan that was applied last. It is not given again, for approvePlan may still name it.
+	// Applied is the id of the last applied plan. It is not reused: approvePlan may still name it.
 	Applied string
-	// Named is the id that approvePlan names at the moment. A new plan does not get it: nobody has seen that plan yet, so
-	// the approval was meant for another one, whatever became of that.
+	// Named is the id in approvePlan. A new plan does not get it: the approval was for another
+	// plan.
 	Named string
-	// PendingID and PendingChanges are the plan that waits and the digest of its changes; empty when none waits.
+	// PendingID and PendingChanges identify the pending plan and its changes; may be empty.
 	PendingID, PendingChanges string
 }
 
-// NamePlan names a new plan. A plan that means the same as the pending one keeps its id, and with it its approval, so
-// that the commit that approves does not void itself. The first plan of a revision has its base id, each later one
-// appends -2, -3 and so on. To name another plan than the pending one whatever it says, leave PendingID empty.
+// NamePlan names a new plan. One with the pending plan's changes keeps its id and approval, so a
+// commit that approves does not invalidate itself. Later plans of a revision append -2, -3 and so
+// on. An empty PendingID forces a new name.
 func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHistory) {
 	if h.PendingID != "" && changes != "" && h.PendingChanges == changes {
 		h.Named = ""
@@ -58,7 +58,7 @@ func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHist
 	if h.Base == base {
 		next.Sequence = h.Sequence
 	}
-	// A source that returns to an older revision starts again at its base id.
+	// A source that returns to an older revision starts at its base id again.
 	for id == "" || id == h.Applied || id == h.Named {
 		next.Sequence++
 		id = numbered(base, next.Sequence)

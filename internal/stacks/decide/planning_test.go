@@ -13,7 +13,7 @@ const (
 	forcedNow           = "The stack has changed, and spec.force applies changes"
 )
 
-// Reasons to plan, and what each mode makes of them.
+// Reasons to plan, and the decision in each mode.
 var planningScenarios = scenarios{
 	"a new stack in manual mode is planned and not applied": {
 		fresh(), plans(ReasonFirstPlan, firstPlan),

@@ -62,7 +62,7 @@ func drawFacts(t *rapid.T) Facts {
 	if rarely(t, "takeover") {
 		f.Takeover = &Takeover{From: "team/vpc"}
 	}
-	if rarely(t, "run in hand") {
+	if rarely(t, "run in progress") {
 		f.Current = drawRun(t, "current")
 		f.Current.Failed, f.Current.Interrupted = false, false
 	}
@@ -168,7 +168,7 @@ func drawLast(t *rapid.T) *Run {
 	return drawRun(t, "last")
 }
 
-// drawRun draws a run that ended in one of the four ways.
+// drawRun draws a run with one of the four results.
 func drawRun(t *rapid.T, label string) *Run {
 	r := &Run{
 		ID:       label,
@@ -200,7 +200,7 @@ func drawRun(t *rapid.T, label string) *Run {
 	return r
 }
 
-// drawPast draws a time that is often exactly at a boundary of the intervals above, or next to one.
+// drawPast draws a time that is often at or next to a boundary of the intervals above.
 func drawPast(t *rapid.T, label string) time.Time {
 	ago := rapid.SampledFrom([]time.Duration{
 		0, time.Second, afterFifteen, 2 * afterFifteen, time.Minute, everyTenMinutes, time.Hour, 24 * time.Hour,
@@ -219,7 +219,7 @@ func drawID(t *rapid.T, label string) string {
 func rarely(t *rapid.T, label string) bool  { return rapid.IntRange(0, 4).Draw(t, label) == 4 }
 func usually(t *rapid.T, label string) bool { return rapid.IntRange(0, 4).Draw(t, label) != 4 }
 
-// clone copies facts with all they point to.
+// clone copies facts deeply.
 func clone(f Facts) Facts {
 	if f.Pending != nil {
 		p := *f.Pending

@@ -7,13 +7,13 @@ import "time"
 
 const clock = "timestamp() at main.tf:3"
 
-// reading: the program reads the world, drift is looked for each day and the object's interval is ten minutes.
+// reading: the program reads external data; drift checks are daily, the interval ten minutes.
 func (g *given) reading(what string) *given {
 	g.facts.ReadsWorld, g.facts.Stack.WorldInterval, g.facts.Stack.Interval = what, everyTenMinutes, 24*time.Hour
 	return g
 }
 
-// A program that reads the world while planning is not proven by its configuration.
+// Programs that read external data are not proven by their configuration.
 var readingScenarios = scenarios{
 	"what reads the world is planned on the object's interval": {
 		settled().reading(clock).checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Planning again because the program reads external data: "+clock).forDrift(),
@@ -44,7 +44,7 @@ var readingScenarios = scenarios{
 	},
 }
 
-// readingLaw: who looks for drift and reads the world is looked at on the object's interval.
+// readingLaw: with drift detection, such a stack is planned on the object's interval.
 func readingLaw(f Facts, d Decision) string {
 	atRest := d.Verb == VerbRest && d.Reason == ReasonUpToDate && f.Stack.DetectDrift && !f.Stack.Destroy && f.Stack.Interval > 0
 	if atRest && f.ReadsWorld != "" && f.Stack.WorldInterval > 0 && d.NextCheck.After(f.LastDriftCheck.Add(f.Stack.WorldInterval)) {

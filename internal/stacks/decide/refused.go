@@ -5,9 +5,8 @@ package decide
 
 import "time"
 
-// refuse counts an attempt that ends before a run could begin, because the artifact or the inputs are not usable. As in
-// tofu-controller it counts like a failed run: it uses up the attempts that the stack allows, and a change or a request
-// begins them anew.
+// refuse counts an attempt without usable artifact or inputs. As in tofu-controller it counts like
+// a failed run, and a change or a request resets the count.
 func refuse(f Facts, d Decision) Decision {
 	if !countsRefusals(f, d) {
 		return d
@@ -31,14 +30,14 @@ func refuse(f Facts, d Decision) Decision {
 	return d
 }
 
-// countsRefusals: what is not there at all is waited for and not attempted. Where neither a limit nor a growing wait
-// depends on the count there is none, for each is a write to the API.
+// countsRefusals: a missing object is no attempt. Nor count where neither a limit nor a backoff
+// needs it: each count is a write to the API.
 func countsRefusals(f Facts, d Decision) bool {
 	grows := f.Stack.MaxRetryInterval > 0 && !d.NextCheck.IsZero()
 	return f.Source.Revision != "" && d.Reason != ReasonAccessDenied && (f.Stack.MaxFailures > 0 || grows)
 }
 
-// refusedAnew: this is the first attempt, or the first since a change or a request.
+// refusedAnew reports the first attempt, or the first since a change or a request.
 func refusedAnew(f Facts) bool {
 	r := f.Refused
 	return r.At.IsZero() || r.Generation != f.Stack.Generation || r.Revision != f.Source.Revision || requested(f)

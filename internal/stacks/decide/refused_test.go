@@ -15,13 +15,13 @@ const (
 	noInputs   = "Secret vpc-credentials is missing"
 )
 
-// refused: so many attempts ended before a run could begin, the last some time ago.
+// refused sets the attempts in a row that ended before a run, and when the last did.
 func (g *given) refused(failures int, ago time.Duration) *given {
 	g.facts.Refused = Refusal{At: noon.Add(-ago), Failures: failures, Generation: 1, Revision: newRevision}
 	return g
 }
 
-// badArchive: there is an artifact, and it cannot be used.
+// badArchive: the artifact cannot be used.
 func (g *given) badArchive() *given {
 	g.facts.Source = Source{Revision: newRevision, Problem: badArchive, Lasting: true}
 	return g.config("")
@@ -32,7 +32,7 @@ func (g *given) growingTo(longest time.Duration) *given {
 	return g
 }
 
-// fails is a failure of which so many were counted; zero when it is not one more.
+// counted sets the failures in a row; zero if this is not one more.
 func (d Decision) counted(failures int, next time.Time) Decision {
 	d.Failures, d.NextCheck = failures, next
 	return d
@@ -48,7 +48,7 @@ var (
 	inputsFail   = fails("InputsMissing", noInputs)
 )
 
-// Attempts that end before a run could begin.
+// Attempts that end before a run.
 var refusalScenarios = scenarios{
 	"the first attempt on a bad archive counts": {
 		fresh().allowing(3).badArchive(), archiveFails.counted(1, noon.Add(afterFifteen)),
@@ -102,7 +102,7 @@ var refusalScenarios = scenarios{
 	},
 }
 
-// A stack whose source or inputs cannot be used is tried as often as it allows; a change or a request begins anew.
+// Without usable source or inputs, a stack uses up its attempts; a change or a request resets them.
 func TestRefusedAttemptsAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := undisturbed(drawFacts(t))
@@ -127,7 +127,7 @@ func TestRefusedAttemptsAreCounted(t *testing.T) {
 	})
 }
 
-// refusals carries decisions out until nothing is tried any more, and counts the attempts.
+// refusals carries out decisions until there are no more attempts, and counts these.
 func refusals(f *Facts) (attempts int) {
 	for {
 		d := Decide(*f)

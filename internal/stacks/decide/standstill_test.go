@@ -5,12 +5,12 @@ package decide
 
 import "time"
 
-// fails is a failure that is looked at again after the retry interval.
+// fails is a failure that is checked again after the retry interval.
 func fails(reason, message string) Decision {
 	return Decision{Verb: VerbFail, Reason: reason, Message: message, NextCheck: noon.Add(afterFifteen)}
 }
 
-// A source or inputs that cannot be used.
+// Unusable sources and inputs.
 var sourceScenarios = scenarios{
 	"a source that is not ready stops a new stack": {
 		fresh().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
@@ -56,7 +56,7 @@ var (
 		Message: "Terraform Locked with Lock Identifier: lock-1", NextCheck: noon.Add(afterFifteen)}
 )
 
-// Suspension, somebody else's lock, and a state that cannot be used.
+// Suspension, another holder's lock, and unusable states.
 var standstillScenarios = scenarios{
 	"a suspended stack is not planned": {
 		fresh().suspended(), isSuspended,
@@ -104,34 +104,34 @@ func awaitsRun(message string) Decision {
 	return Decision{Verb: VerbAwaitRun, Subject: "run-2", Reason: ReasonProgressing, Message: message}
 }
 
-// A run in hand is watched, whatever else is the case.
+// A run in progress is always watched.
 var runInHandScenarios = scenarios{
-	"a plan in hand is awaited": {
+	"a plan in progress is awaited": {
 		settled().running(asIs), awaitsRun("Terraform Planning"),
 	},
-	"an apply in hand is awaited": {
+	"an apply in progress is awaited": {
 		settled().running(applying), awaitsRun("Applying"),
 	},
-	"a plan in hand is stopped when the stack is suspended": {
+	"a plan in progress is stopped when the stack is suspended": {
 		settled().running(asIs).suspended(),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuspended, Message: "The stack was suspended while it was being planned"},
 	},
-	"a plan in hand is stopped when somebody works on the stack by hand": {
+	"a plan in progress is stopped when somebody works on the stack manually": {
 		settled().running(asIs).held(),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonBreakTheGlass, Message: "The stack was held for manual work while it was being planned"},
 	},
-	"an apply in hand goes on while the stack is suspended": {
+	"an apply in progress goes on while the stack is suspended": {
 		settled().running(applying).suspended(), awaitsRun("Applying"),
 	},
 	"an apply that was to be called back too late goes on": {
 		settled().running(func(r *Run) { r.Apply, r.Canceled = true, true }), awaitsRun("Applying"),
 	},
-	"a plan in hand is stopped when the configuration moves on": {
+	"a plan in progress is stopped when the configuration moves on": {
 		settled().running(asIs).config(other),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"},
 	},
-	"a plan in hand is stopped when destroying is wanted": {
+	"a plan in progress is stopped when destroying is wanted": {
 		settled().running(asIs).toDestroy(),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"},
@@ -142,22 +142,22 @@ var runInHandScenarios = scenarios{
 	"an apply is never stopped, however the configuration moves": {
 		settled().running(applying).config(other), awaitsRun("Applying"),
 	},
-	"a plan in hand goes on when the source cannot be read": {
+	"a plan in progress goes on when the source cannot be read": {
 		settled().running(asIs).sourceGone(), awaitsRun("Terraform Planning"),
 	},
-	"a run in hand is watched although the stack is suspended": {
+	"a run in progress is watched although the stack is suspended": {
 		settled().running(applying).suspended(), awaitsRun("Applying"),
 	},
-	"a run in hand comes before an approved plan": {
+	"a run in progress comes before an approved plan": {
 		awaiting("plan-main-1").approving("plan-main-1").running(lookingForDrift), awaitsRun("Terraform Planning"),
 	},
-	"a run in hand comes before a request": {
+	"a run in progress comes before a request": {
 		settled().requested().running(asIs), awaitsRun("Terraform Planning"),
 	},
-	"a run in hand comes before a lock and a state problem": {
+	"a run in progress comes before a lock and a state problem": {
 		settled().lockedBy("lock-1").stateProblem("The state vanished").running(applying), awaitsRun("Applying"),
 	},
-	"a destroy in hand says what it is": {
+	"a destroy in progress says what it is": {
 		settled().running(destroying), awaitsRun("Deletion in progress"),
 	},
 }

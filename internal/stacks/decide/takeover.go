@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Takeover is the state of a deleted stack that this one found under the name of its own.
+// Takeover is the state of a deleted stack that this one adopted, for it has the same name.
 type Takeover struct {
-	// From is the deleted stack, NAMESPACE/NAME. Deleted is zero when the time is not known.
+	// From is the deleted stack, NAMESPACE/NAME. Deleted is zero if unknown.
 	From    string
 	Deleted time.Time
 }
@@ -29,8 +29,8 @@ func takeoverMessage(f Facts) string {
 		f.Pending.ID, f.Takeover, f.Stack.Call, f.Stack.Call)
 }
 
-// deletionOfTakeover: nobody has approved that this stack may touch what the state holds, and destroying it is the most
-// that could be done.
+// deletionOfTakeover: nobody approved that this stack may change the adopted state, let alone
+// destroy it.
 func deletionOfTakeover(f Facts) (Decision, bool) {
 	if f.Takeover == nil {
 		return Decision{}, false

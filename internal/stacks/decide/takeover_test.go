@@ -5,7 +5,7 @@ package decide
 
 import "time"
 
-// takingOver: the state is that of a deleted stack.
+// takingOver: the state is a deleted stack's.
 func (g *given) takingOver() *given {
 	g.facts.Takeover = &Takeover{From: "team/vpc", Deleted: noon.Add(-time.Hour)}
 	g.facts.Stack.Call = "vpc -n team"
@@ -21,7 +21,7 @@ const (
 var takeoverWaits = Decision{Verb: VerbWait, Reason: ReasonStateTakenOver, Message: "Deletion waits: destroying what the stack manages would destroy " +
 	"what is in " + tookOver + ", which it took over and nobody approved. To destroy it: yuba state adopt vpc -n team. To keep it: set destroyResourcesOnDeletion: false"}
 
-// What becomes of the state of a deleted stack when another one of its name comes.
+// Adoption of a deleted stack's state by another stack of its name.
 var takeoverScenarios = scenarios{
 	"mode auto plans, and does not apply": {
 		fresh().auto().takingOver(), plans(ReasonFirstPlan, "The stack has not been planned yet"),
@@ -69,7 +69,7 @@ var takeoverScenarios = scenarios{
 	},
 }
 
-// takeoverLaw: nothing that a deleted stack left is changed or destroyed unless a person approved that very plan.
+// takeoverLaw: an adopted state changes only by a plan that a person approved.
 func takeoverLaw(f Facts, d Decision) string {
 	switch {
 	case f.Takeover == nil:

@@ -18,7 +18,7 @@ var triggers = []trigger{
 	{ReasonRequested, func(f Facts) (string, bool) {
 		return "Reconciliation was requested", requested(f)
 	}},
-	// The outage in which it failed is over, which is a change like any other: attempts that it took do not count.
+	// The end of the outage counts as a change: attempts during it do not count.
 	{ReasonCircuitClosed, func(f Facts) (string, bool) {
 		return "The outage in which the last run failed is over", resumes(f) && !resumesLater(f)
 	}},
@@ -30,7 +30,7 @@ var triggers = []trigger{
 	{ReasonRetry, func(f Facts) (string, bool) {
 		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f)
 	}},
-	// A failure is retried after its interval, but a changed configuration does not wait for it.
+	// A failure is retried after its interval; a changed configuration does not wait.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
 		return "The last run was interrupted; planning again first",
 			lastFailedSameConfig(f) && f.Last.Interrupted && retries(f) && retryDue(f)
@@ -54,8 +54,7 @@ var triggers = []trigger{
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
 	}},
-	// The state has changed, or the plan's bytes are lost: the approved plan would not be the
-	// applied one.
+	// The state changed or the plan's file is lost: the apply would not do what was approved.
 	{ReasonPlanStale, func(f Facts) (string, bool) {
 		if f.Pending == nil || lastFailedSameConfig(f) {
 			return "", false
@@ -67,8 +66,7 @@ var triggers = []trigger{
 		return "The source has a new revision, and approvePlan asks for a new plan",
 			f.Stack.ReplanOnRevision && f.Pending != nil && f.Source.Revision != f.Stack.PlannedRevision && !lastFailedSameConfig(f)
 	}},
-	// A person who sets force, or changes a forced stack, expects an apply now, not on the
-	// interval.
+	// A person who sets force, or changes a forced stack, expects an apply now.
 	{ReasonForced, func(f Facts) (string, bool) {
 		return "The stack has changed, and spec.force applies changes", f.Stack.Force && appliesByItself(f.Stack) &&
 			f.Stack.Generation != f.Stack.PlannedGeneration && !lastFailedSameConfig(f)
@@ -151,7 +149,7 @@ func retryWait(s Stack, failures int) time.Duration {
 	return max(min(wait, longest), minRetryInterval)
 }
 
-// lookAgain is the next check of something that is watched, in case its event was lost.
+// lookAgain is the next check of a watched object, in case its event was lost.
 func lookAgain(f Facts) time.Time { return f.Now.Add(retryInterval(f.Stack)) }
 
 // minRetryInterval keeps `retryInterval: 0s` from starting one run right after another.
@@ -234,9 +232,8 @@ func nextLook(f Facts) time.Time {
 	return time.Time{}
 }
 
-// lookInterval is how often a stack is compared with the world. One that reads the world while planning is never proven
-// by its configuration alone: it is planned on the object's own interval, however much later drift is looked for. That
-// drift is not looked for at all says that nothing is to be planned by the clock, and is obeyed.
+// lookInterval is the interval of drift detection. A program that reads external data uses the
+// object's own interval instead. Disabled drift detection disables both.
 func lookInterval(f Facts) time.Duration {
 	if f.ReadsWorld != "" && f.Stack.WorldInterval > 0 {
 		return min(f.Stack.Interval, f.Stack.WorldInterval)
@@ -244,7 +241,7 @@ func lookInterval(f Facts) time.Duration {
 	return f.Stack.Interval
 }
 
-// lookMessage says why the stack is compared with the world now.
+// lookMessage says why Yuba checks the stack for drift now.
 func lookMessage(f Facts) string {
 	if f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval)) {
 		return "Planning again because the program reads external data: " + f.ReadsWorld

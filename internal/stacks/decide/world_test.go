@@ -10,22 +10,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a model of everything around Decide: it carries decisions out and records what came of them the way the
-// comments of Facts promise.
+// world models everything around Decide: it carries out decisions and records the results as Facts
+// documents them.
 type world struct {
 	facts   Facts
 	history PlanHistory
-	// changes is what a plan of the present configuration would do; empty when the world is as it should be.
+	// changes identifies the changes of a plan now; empty for none.
 	changes string
-	// outcome draws how the next run ends.
+	// outcome draws the result of the next run.
 	outcome func(apply bool) outcome
-	// released is true when the object was let go.
+	// released: the finalizer was removed.
 	released bool
-	// began counts the applies that began, by plan id; applies that need no approval are not counted.
+	// began counts applies by plan id, without those that need no approval.
 	began map[string]int
 }
 
-// outcome is how a run ends.
+// outcome is the result of a run.
 type outcome string
 
 const (
@@ -39,7 +39,7 @@ const (
 	stoppedBeforehand outcome = "is stopped before it begins"
 )
 
-// takes is how long a run takes.
+// takes is the duration of a run.
 const takes = time.Second
 
 func newWorld(f Facts) *world {
@@ -52,7 +52,7 @@ func newWorld(f Facts) *world {
 	return w
 }
 
-// step carries one decision out and tells whether there was anything to do.
+// step carries out one decision, and reports whether there was something to do.
 func (w *world) step() (Decision, bool) {
 	d := Decide(w.facts)
 	w.forgive()
@@ -73,7 +73,7 @@ func (w *world) step() (Decision, bool) {
 	return d, true
 }
 
-// forgive is what becomes of refused attempts once source and inputs are usable: the count begins anew.
+// forgive resets refused attempts once source and inputs are usable.
 func (w *world) forgive() {
 	if w.facts.Refused.At.IsZero() || w.facts.Config == "" {
 		return
@@ -133,7 +133,7 @@ func (w *world) run(d Decision) {
 	}
 }
 
-// endProbe is what the circuit makes of the end of a run: who succeeds is no longer one of those who fail alike.
+// endProbe updates the circuit after a run: a successful stack no longer fails alike.
 func (w *world) endProbe(succeeded bool) {
 	if w.facts.Circuit == nil {
 		return
@@ -143,7 +143,7 @@ func (w *world) endProbe(succeeded bool) {
 	w.facts.Circuit = &c
 }
 
-// begin is the beginning of an apply: whatever becomes of it, the plan that waited is used up.
+// begin begins an apply, which uses up the pending plan whatever its result.
 func (w *world) begin(d Decision, r *Run) {
 	r.ApplyStarted = true
 	if d.Verb == VerbApply {
@@ -166,7 +166,7 @@ func (w *world) stateMoves() {
 	}
 }
 
-// succeed records a run that did what it was asked for; quiet says that it leaves no trace of its own.
+// succeed records a successful run; quiet if it leaves no record of its own.
 func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 	f := &w.facts
 	if d.Verb != VerbApply {
@@ -200,8 +200,8 @@ func (w *world) keepPlan(d Decision) {
 		Drift: d.Purpose == PurposeDrift, Usable: true, HeldBy: d.Hold}
 }
 
-// settle carries decisions out until there is nothing more to do and returns the decision that said so, or what kept
-// it going after so many steps.
+// settle carries out decisions until there is nothing to do and returns the last one, or the steps
+// if there are too many.
 func (w *world) settle(steps int) (Decision, []string) {
 	var trail []string
 	for range steps {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ask is Allocate for tests that know that it works.
+// ask is Allocate without an expected error.
 func ask(t *testing.T, a *Asking, pool string, smallest, largest int64) int64 {
 	t.Helper()
 	n, err := a.Allocate(pool, smallest, largest)
@@ -73,7 +73,7 @@ func TestTemplatesOfOneOwnerShare(t *testing.T) {
 		t.Errorf("the other template got %d and not %d", second, first)
 	}
 	if n := ask(t, other, "redis", 0, 15); n == first {
-		t.Errorf("somebody else got %d, too", n)
+		t.Errorf("another owner got %d, too", n)
 	}
 	if diff := cmp.Diff(map[string]int64{"redis": first}, two.Numbers()); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
@@ -106,10 +106,10 @@ func TestARenderingThatFailsTakesNothing(t *testing.T) {
 	ask(t, a, "port", 0, 15)
 	a.Undo()
 	if n := ask(t, p.For("beta", nil), "redis", 0, 15); n != 0 {
-		t.Errorf("what was given back is not given again; got %d", n)
+		t.Errorf("a released integer is not reused; got %d", n)
 	}
 	if n := ask(t, p.For("gamma", nil), "port", 1, 1<<20); n != 2 {
-		t.Errorf("what it had before was given away: %d", n)
+		t.Errorf("an earlier integer was reused: %d", n)
 	}
 	if n := ask(t, p.For("acme", nil), "redis", 0, 15); n != 1 {
 		t.Errorf("the next rendering got %d", n)
@@ -178,7 +178,7 @@ func TestTheEndsOfWhatIntegersCanBe(t *testing.T) {
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := New()
-		// has is what everybody was given, as an observer writes it down.
+		// has is the observed result: each owner's integers.
 		has := map[string]map[string]int64{}
 		owner := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})
 		pool := rapid.SampledFrom([]string{"p", "q"})

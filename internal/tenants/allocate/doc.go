@@ -4,7 +4,7 @@
 // Package allocate gives each tenant a unique small integer: numbers of Redis databases, ports,
 // indices of networks.
 //
-// Nouns:
+// Terms:
 //
 //   - Pool: a name under which a registry's templates request integers. A pool exists from the
 //     first request.

@@ -31,8 +31,8 @@ type Subject struct {
 	// Private is true if readers of the findings must not see the row's values: they may read the
 	// template, but not the table.
 	Private bool
-	// EnvPrefixes begin the keys of varsFrom that become environment if a program does not declare the
-	// variable; nil if unknown.
+	// EnvPrefixes begin keys of varsFrom that become environment without a declared variable; nil
+	// if unknown.
 	EnvPrefixes []string
 }
 

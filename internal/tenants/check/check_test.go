@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// acme is a row with everything.
+// acme is a row with all values.
 func acme() row.Row {
 	return row.Row{UID: "acme", SafeUID: "acme", HostOrURL: "https://acme.example.com", Host: "acme.example.com", Activate: "1", Active: true,
 		Extra: map[string]string{"size": "3", "plan": "pro", "zones": `["a","b"]`}}
@@ -30,7 +30,7 @@ func templateOf(t *testing.T, lists string) *tenantv1.TenantTemplate {
 	return template
 }
 
-// stackOf is a stack with the id db, a program and more fields of its spec.
+// stackOf is a stack with the id db, a program and further fields.
 func stackOf(program, more string) string {
 	return `manifests:
 - id: db
@@ -55,7 +55,7 @@ func indented(n int, text string) string {
 
 const (
 	sized = "variable \"size\" {\n  type = number\n}\n"
-	// twoOutputs is a program that puts out something.
+	// twoOutputs is a program with outputs.
 	twoOutputs = "output \"host\" {\n  value = \"h\"\n}\noutput \"port\" {\n  value = 5432\n}\n"
 	toSecret   = "writeOutputsToSecret: {name: \"{{ .uid }}-db-outputs\"}"
 )
@@ -77,7 +77,7 @@ func reader(key, more string) string {
 `
 }
 
-// like compares a finding with what is wanted, in which … stands for any text.
+// like compares a finding with a pattern, in which … matches any text.
 func like(want, got string) bool {
 	parts := strings.Split(want, "…")
 	if !strings.HasPrefix(got, parts[0]) || !strings.HasSuffix(got, parts[len(parts)-1]) {
@@ -211,7 +211,7 @@ func TestWithAnInventedRowWhatDependsOnItIsNoMistake(t *testing.T) {
 	}
 }
 
-// Of what is not known nothing is said: neither the registry's variables nor its rows.
+// Unknown variables and rows cause no findings.
 func TestATemplateWithoutItsRegistry(t *testing.T) {
 	template := templateOf(t, `configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .plan }}", labelsTemplate: {a: "{{ .label }}"}, spec: {data: {"{{ .key }}": "{{ .value | upper }}", url: "{{ .host }}"}}}]`)
 	findings, err := Template(t.Context(), Subject{Template: template, Row: SampleOf(template, nil), Invented: true}, nil)

@@ -3,7 +3,7 @@
 
 // Package check finds mistakes in a template before a tenant has them.
 //
-// Nouns:
+// Terms:
 //
 //   - The subject is a template with one row: a tenant's own, or a made-up one if there is none
 //     yet.
@@ -27,5 +27,5 @@
 //     causes: real rows may differ. Without a registry the names of variables are unknown.
 //   - No finding contains a value of a Secret.
 //
-// The package does not decide what to do about a finding.
+// The package does not act on findings.
 package check

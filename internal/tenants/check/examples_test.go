@@ -36,7 +36,7 @@ func exampleText(t testing.TB, file string) string {
 	return string(text)
 }
 
-// documents reads those of a text that are of a kind, and refuses fields that it does not have.
+// documents reads the documents of a kind from a text, and refuses unknown fields.
 func documents[T any](t testing.TB, text, kind string) []*T {
 	t.Helper()
 	var out []*T
@@ -82,7 +82,7 @@ func exampleRegistry(t testing.TB, template *tenantv1.TenantTemplate) *tenantv1.
 	return nil
 }
 
-// exampleRow is a row with a uid and an address, and something in every other column.
+// exampleRow is a row with a uid, an address and other values.
 func exampleRow(t testing.TB, registry *tenantv1.TenantRegistry, uid, address string) row.Row {
 	t.Helper()
 	mappings, extra := registry.Spec.ValueMappings, registry.Spec.ExtraValueMappings
@@ -123,7 +123,7 @@ func TestExamplesHaveNoMistakes(t *testing.T) {
 	}
 }
 
-// Whoever applies all examples at once has no two that make the same object.
+// No two objects of the examples are the same, so all can be applied together.
 func TestExamplesGetAlongWithEachOther(t *testing.T) {
 	taken := map[string]string{}
 	for _, file := range exampleFiles {
@@ -147,7 +147,7 @@ func TestExamplesGetAlongWithEachOther(t *testing.T) {
 	}
 }
 
-// The rows of the examples are rows, the ConfigMap's and the table's alike.
+// The rows in the examples' ConfigMap and table are equal.
 func TestRowsOfTheExamplesAreThoseOfTheTable(t *testing.T) {
 	text := exampleText(t, "tenants/registry.yaml")
 	var rows []map[string]string
@@ -166,7 +166,7 @@ func TestRowsOfTheExamplesAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// What was wrong with the examples as they were published is found, at its place.
+// The mistakes of the published examples are found, with their places.
 func TestMistakesOfThePublishedExamplesAreFound(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		file, good, bad string
@@ -201,7 +201,7 @@ func TestMistakesOfThePublishedExamplesAreFound(t *testing.T) {
 			told := Summary(findings)
 			for _, word := range test.want {
 				if !strings.Contains(told, word) {
-					t.Errorf("what is found lacks %q:\n%s", word, told)
+					t.Errorf("the findings lack %q:\n%s", word, told)
 				}
 			}
 		})

@@ -14,8 +14,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// FuzzTemplate: whatever a template has in it, there are findings or none, and the same ones each
-// time.
+// FuzzTemplate: for any template, the findings are deterministic.
 func FuzzTemplate(f *testing.F) {
 	for _, file := range exampleFiles {
 		resources, err := json.Marshal(exampleTemplate(f, exampleText(f, file)).Spec.Resources)

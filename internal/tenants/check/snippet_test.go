@@ -17,7 +17,7 @@ variable "plan" {
 output "o" { value = "{{ .plan }}" sensitive = true }
 `
 
-// An author who made several mistakes sees all of them at once, and the lines that they are about.
+// Authors see all mistakes at once, with the lines of the program.
 func TestAllMistakesOfAProgramAreShown(t *testing.T) {
 	template := templateOf(t, stackOf(severalMistakes, "vars: [{name: size, value: 3}]"))
 	for sentence, test := range map[string]struct {

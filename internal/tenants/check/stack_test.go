@@ -111,7 +111,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// Which keys become environment is known where the server asks.
+// The server's configuration decides which keys become environment.
 func TestKeysForTheEnvironment(t *testing.T) {
 	template := templateOf(t, stackOf(sized, `varsFrom: [{kind: Secret, name: s, varsKeys: [size, AWS_REGION, DATABASE_URL]}]`))
 	findings, err := Template(t.Context(), Subject{Template: template, Row: acme(), EnvPrefixes: []string{"AWS_", "PG"}}, nil)

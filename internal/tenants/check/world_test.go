@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// objectOf reads any JSON object, and nothing of what is none.
+// objectOf reads a JSON object; anything else is empty.
 func objectOf(data []byte) map[string]any {
 	var object map[string]any
 	if json.Unmarshal(data, &object) != nil {
@@ -27,7 +27,7 @@ func objectOf(data []byte) map[string]any {
 	return object
 }
 
-// asked is an API that serves all but some kinds, and says what the test has it say.
+// asked is an API that serves all but some kinds, with the test's responses.
 type asked struct {
 	lacks string
 	says  error
@@ -41,7 +41,7 @@ func (a *asked) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, er
 
 func (a *asked) DryRun(_ context.Context, o *unstructured.Unstructured) error {
 	a.tried = append(a.tried, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
-	o.SetName("changed") // whoever gives it away does not mind
+	o.SetName("changed") // the caller must not notice
 	return a.says
 }
 
@@ -92,7 +92,7 @@ func TestTheWorld(t *testing.T) {
 			expect(t, findings, test.want)
 			for _, f := range findings {
 				if strings.Contains(f.String(), "s3cr3t") {
-					t.Errorf("a secret is told: %s", f)
+					t.Errorf("a secret is shown: %s", f)
 				}
 			}
 		})

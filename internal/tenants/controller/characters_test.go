@@ -10,7 +10,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// Text of customers has been through many programs: a quote that was decoded in the wrong way is a control character.
+// Wrongly decoded quotes in customers' texts are control characters.
 func TestWhateverCharactersARowHasItsObjectsHave(t *testing.T) {
 	const plan = "Kim\u0092s \u007f plan\u0085\u2028 \ufeff\uffff\U0001f600"
 	w := newWorld(t)

@@ -24,7 +24,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// dead is a server that takes connections and says nothing, and counts them.
+// dead is a server that accepts and counts connections, and never answers.
 func dead(t *testing.T) (address string, asked *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,14 +40,14 @@ func dead(t *testing.T) (address string, asked *atomic.Int32) {
 				return
 			}
 			asked.Add(1)
-			go io.Copy(io.Discard, c) //nolint:errcheck // until the other one has enough
+			go io.Copy(io.Discard, c) //nolint:errcheck // until the client hangs up
 		}
 	}()
 	return l.Addr().String(), asked
 }
 
-// To find out that nobody answers may take long. One of a tenant's many objects is enough to find it out, and the tenant says what
-// can be done.
+// Detecting an unreachable cluster may take long. One object suffices, and the tenant reports what
+// to do.
 func TestADeadClusterIsNotAskedForEachObject(t *testing.T) {
 	w := newWorld(t)
 	address, asked := dead(t)
@@ -91,7 +91,7 @@ func TestADeadClusterIsNotAskedForEachObject(t *testing.T) {
 	w.eventually("it is gone", func() bool { return w.names() == "" })
 }
 
-// A kind may be installed after the template that needs it. Nobody has to wait until it is looked for again.
+// A kind may be installed after its template. It is served without waiting for the next check.
 func TestAKindThatComesLaterIsServedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	group := w.namespace + ".example.com"

@@ -32,19 +32,19 @@ func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
 	}
 	due := inactiveSince().Add(time.Hour).UTC().Format(time.RFC3339)
 	w.eventually("the registry says when it goes", func() bool {
-		return strings.HasSuffix(w.registryCondition(tenantv1.ConditionReady).Message, "; 1 tenant has no active row: acme-web goes at "+due)
+		return strings.HasSuffix(w.registryCondition(tenantv1.ConditionReady).Message, "; 1 tenant has no active row: acme-web will be deleted at "+due)
 	})
 	w.quiet()
 	if cm, _ := w.configMap("acme-settings"); w.names() != "acme-web beta-web" || w.tenant("acme-web").DeletionTimestamp != nil || cm.Data["plan"] != "pro" {
 		t.Fatalf("there are %s", w.names())
 	}
-	// Back in time: nothing has happened.
+	// Back in time: nothing changes.
 	w.rows("acme,a,1,gold", "beta,b,1,pro")
 	w.eventually("the row counts again", func() bool {
 		cm, _ := w.configMap("acme-settings")
 		return !marked() && cm.Data["plan"] == "gold" && !strings.Contains(w.registryCondition(tenantv1.ConditionReady).Message, "no active row")
 	})
-	// Gone, and nobody reads the rows again for an hour: the end of its time is reason enough.
+	// The row is gone, and the next reading is an hour away: the grace period ends without it.
 	w.rows("beta,b,1,pro")
 	w.eventually("it is written down since when the row is gone", marked)
 	since := inactiveSince()

@@ -37,10 +37,10 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// patience is how long anything may take on a machine that has much else to do.
+// patience is the timeout on a busy machine.
 const patience = 90 * time.Second
 
-// running are the controllers that all tests share.
+// running are the controllers shared by all tests.
 var running struct {
 	once     sync.Once
 	r        *Tenants
@@ -48,15 +48,15 @@ var running struct {
 	requests requestLog
 }
 
-// requestLog hears of every request of the controllers, watches aside.
+// requestLog records all requests of the controllers except watches.
 type requestLog struct {
 	mu   sync.Mutex
 	list []string
-	// refused are the requests that the API does not get: they are too large.
+	// refused selects requests that are answered as too large.
 	refused map[*testing.T]func(*http.Request) bool
 }
 
-// refuse has the API refuse requests as long as a test lasts.
+// refuse lets the API refuse requests until a test ends.
 func (l *requestLog) refuse(t *testing.T, which func(*http.Request) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *requestLog) refuse(t *testing.T, which func(*http.Request) bool) {
 	})
 }
 
-// isRefused tells whether a request is refused.
+// isRefused reports whether a request is refused.
 func (l *requestLog) isRefused(req *http.Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *requestLog) mark() int {
 	return len(l.list)
 }
 
-// of returns the requests about a namespace since a mark; events are no part of what is asked.
+// of returns the requests about a namespace since a mark, without those for events.
 func (l *requestLog) of(namespace string, since int) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func sharedControllers(t testing.TB) *Tenants {
 	return running.r
 }
 
-// releasing lets deleted stacks go, as their controller does when there is nothing to destroy.
+// releasing removes finalizers of deleted stacks, as their controller does without resources.
 func releasing(c client.Client) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		stack := &infrav1.Terraform{}
@@ -208,7 +208,7 @@ func (w *testWorld) must(err error) {
 	}
 }
 
-// rows writes the table: lines of CSV below the names id, url, active and plan.
+// rows writes the table: CSV lines with the columns id, url, active and plan.
 func (w *testWorld) rows(lines ...string) {
 	w.t.Helper()
 	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "table"},
@@ -220,7 +220,7 @@ func (w *testWorld) rows(lines ...string) {
 	w.must(err)
 }
 
-// registry makes the registry "customers" of the table. Its rows are read once an hour, and when the table changes.
+// registry creates the registry "customers", which reads the table hourly and when it changes.
 func (w *testWorld) registry(change func(*tenantv1.TenantRegistrySpec)) {
 	w.t.Helper()
 	reg := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "customers"}, Spec: tenantv1.TenantRegistrySpec{
@@ -234,7 +234,7 @@ func (w *testWorld) registry(change func(*tenantv1.TenantRegistrySpec)) {
 	w.must(w.c.Create(w.t.Context(), reg))
 }
 
-// template makes, or changes, a template of the registry; the text is what its spec has besides registryId.
+// template creates or changes a template of the registry with further fields of its spec.
 func (w *testWorld) template(name, text string) {
 	w.t.Helper()
 	made := &tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
@@ -263,7 +263,7 @@ func update[T client.Object](w *testWorld, obj T, name string, change func(T)) {
 	w.must(w.c.Patch(w.t.Context(), obj, client.MergeFrom(before)))
 }
 
-// get reads an object; false when it is not there.
+// get reads an object; false if it does not exist.
 func get[T client.Object](w *testWorld, obj T, name string) (T, bool) {
 	w.t.Helper()
 	err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, obj)
@@ -296,7 +296,7 @@ func (w *testWorld) eventually(sentence string, so func() bool) {
 	}
 }
 
-// describe shows all of the namespace.
+// describe prints everything in the namespace.
 func (w *testWorld) describe() string {
 	var out strings.Builder
 	show := func(kind, name string, conditions []metav1.Condition, more string) {
@@ -335,7 +335,7 @@ func (w *testWorld) condition(tenant, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// ready waits until a tenant is ready as it is now.
+// ready waits until a tenant's current generation is ready.
 func (w *testWorld) ready(name string) *tenantv1.Tenant {
 	w.t.Helper()
 	var t *tenantv1.Tenant
@@ -358,7 +358,7 @@ func (w *testWorld) names() string {
 	return strings.Join(names, " ")
 }
 
-// quiet waits until the controllers ask nothing about the namespace any more.
+// quiet waits until the controllers send no more requests about the namespace.
 func (w *testWorld) quiet() {
 	w.t.Helper()
 	var at int

@@ -15,7 +15,7 @@ import (
 	tenantctl "github.com/yuba-dev/yuba/internal/tenants/tenant"
 )
 
-// space is a template with a namespace of the tenant's own, and two ConfigMaps in it, one of which is to stay.
+// space is a template with a namespace and two ConfigMaps in it, one of them retained.
 const space = `
 namespaces:
 - id: space
@@ -33,7 +33,7 @@ configMaps:
   spec: {data: {plan: "{{ .plan }}"}}
 `
 
-// space makes a tenant of that template, and returns its namespace.
+// space creates a tenant of that template, and returns its namespace.
 func (w *testWorld) space() string {
 	w.t.Helper()
 	w.rows("acme,a,1,pro")
@@ -50,7 +50,7 @@ func (w *testWorld) space() string {
 	return name
 }
 
-// in reads a ConfigMap of a namespace; false when it is not there.
+// in reads a ConfigMap of a namespace; false if it does not exist.
 func (w *testWorld) in(namespace, name string) (*corev1.ConfigMap, bool) {
 	w.t.Helper()
 	other := *w
@@ -58,7 +58,7 @@ func (w *testWorld) in(namespace, name string) (*corev1.ConfigMap, bool) {
 	return other.configMap(name)
 }
 
-// staying reads a namespace that is there and not being deleted.
+// staying reads a namespace that exists and is not being deleted.
 func (w *testWorld) staying(name string) (*corev1.Namespace, bool) {
 	w.t.Helper()
 	other := *w
@@ -77,12 +77,12 @@ func TestWhatIsToStayKeepsItsNamespace(t *testing.T) {
 		t.Errorf("the namespace stays: %t, with %v", stays, o.Labels)
 	}
 	if cm, there := w.in(namespace, "kept"); !there || cm.DeletionTimestamp != nil || cm.Labels[tenantv1.LabelOrphaned] != tenantv1.ValueTrue {
-		t.Errorf("what is to stay is there: %t, with %v", there, cm.Labels)
+		t.Errorf("the retained object exists: %t, with %v", there, cm.Labels)
 	}
 	if _, there := w.in(namespace, "other"); there {
-		t.Error("what is to go is there")
+		t.Error("the other object exists")
 	}
-	// Both are the tenant's again when its row is back.
+	// Both belong to the tenant again when its row is back.
 	w.rows("acme,a,1,gold")
 	w.ready("acme-web")
 	o, _ = w.staying(namespace)
@@ -99,7 +99,7 @@ func TestANamespaceStaysAsLongAsObjectsAreMadeInIt(t *testing.T) {
 	w.eventually("the tenant says why it stays", func() bool { return waits(w.tenant("acme-web"), "space", tenantctl.WaitLeaving) })
 	w.quiet()
 	if _, stays := w.staying(namespace); !stays {
-		t.Fatal("the namespace goes with what the template has in it")
+		t.Fatal("the namespace is deleted with objects of the template")
 	}
 	w.template("web", strings.ReplaceAll(oneConfigMap, "settings", "rest"))
 	w.eventually("what is to stay is left behind, with its namespace", func() bool {

@@ -65,7 +65,7 @@ func TestAReadingThatFindsNothingNewWritesNothing(t *testing.T) {
 	}
 }
 
-// A database that accepts connections and says nothing must not keep the rows of others from being read.
+// A database that never answers must not delay the rows of others.
 func TestADatabaseThatDoesNotAnswerKeepsNobodyWaiting(t *testing.T) {
 	w := newWorld(t)
 	asked, end := make(chan struct{}, 100), make(chan struct{})
@@ -102,7 +102,7 @@ func TestATenantIsItsTemplatesWhateverItsLabelsSay(t *testing.T) {
 	w.ready("acme-web")
 	w.ready("beta-web")
 	uid := w.tenant("acme-web").UID
-	// There is another registry, which has no template: nothing of the tenant is its business.
+	// Another registry without templates ignores the tenant.
 	other := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "others"}, Spec: tenantv1.TenantRegistrySpec{
 		Source:        tenantv1.DataSource{Type: tenantv1.SourceConfigMap, SyncInterval: "1s", ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}},
 		ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "active"},
@@ -133,12 +133,12 @@ func TestTenantsOfTwoRegistriesMayHaveOneName(t *testing.T) {
 	w.eventually("both are there", func() bool { return w.count() == 2 })
 }
 
-// A row that a Tenant has no room for is the API's to refuse: the template says so, and the others go on.
+// The API refuses a Tenant that is too large: the template reports it, and others continue.
 func TestATenantThatTheAPIRefusesIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.rows("acme,a,1,pro", "large,b,1,"+strings.Repeat("p", 100<<10))
 	w.registry(nil)
-	// Together they are more than the API's store takes.
+	// Together they exceed the limit of the API's store.
 	many := "  annotationsTemplate:\n"
 	for i := range 40 {
 		many += fmt.Sprintf("    example.com/a%d: '{{ .plan }}'\n", i)
@@ -147,7 +147,7 @@ func TestATenantThatTheAPIRefusesIsTold(t *testing.T) {
 	w.ready("acme-web")
 	w.eventually("it is told", func() bool {
 		c := w.appliedOf("web")
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant cannot be made or changed; large-web: create Tenant")
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "1 tenant cannot be created or changed; large-web: create Tenant")
 	})
 	w.rows("acme,a,1,pro", "large,b,1,pro")
 	w.ready("large-web")
@@ -184,7 +184,7 @@ func TestATemplateWithoutARegistryIsConfirmedByItself(t *testing.T) {
 	})
 }
 
-// A source that tells of changes is read for each row that somebody deletes. All of them together are a large deletion.
+// A source that signals changes is read for each deleted row. Together they are a large deletion.
 func TestRowsThatVanishOneByOneAreHeld(t *testing.T) {
 	w := newWorld(t)
 	w.rows(lines(6)...)
@@ -205,15 +205,15 @@ func TestRowsThatVanishOneByOneAreHeld(t *testing.T) {
 	}
 }
 
-// blinking makes a registry of four rows, which is read once a day, and when somebody asks for it. The next reading after it is told to
-// blink gives one row, or three.
+// blinking creates a registry of four rows, which is read daily and on request. blink makes the
+// next reading return one row, or three.
 func (w *testWorld) blinking(protection *tenantv1.Protection) (blink func(left int32)) {
 	w.t.Helper()
 	var rows atomic.Int32
 	source := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		n := rows.Swap(4)
 		all := []string{`{"id":"t00","active":"1"}`, `{"id":"t01","active":"1"}`, `{"id":"t02","active":"1"}`, `{"id":"t03","active":"1"}`}
-		fmt.Fprintf(out, "[%s]", strings.Join(all[:n], ",")) //nolint:errcheck // the test would tell
+		fmt.Fprintf(out, "[%s]", strings.Join(all[:n], ",")) //nolint:errcheck // the test would notice
 	}))
 	w.t.Cleanup(source.Close)
 	rows.Store(4)
@@ -231,7 +231,7 @@ func (w *testWorld) blinking(protection *tenantv1.Protection) (blink func(left i
 	}
 }
 
-// Between the last reading and the confirmation of a deletion there may be a day. Rows may be back long since.
+// A day may pass between the last reading and the confirmation, and rows may be back.
 func TestWhoseRowIsBackStaysAlthoughSomebodyHasConfirmedThatItGoes(t *testing.T) {
 	w := newWorld(t)
 	w.blinking(nil)(1)
@@ -254,7 +254,7 @@ func TestWhoseRowIsBackStaysAlthoughSomebodyHasConfirmedThatItGoes(t *testing.T)
 	}
 }
 
-// The same with the end of a time of grace.
+// The same at the end of a grace period.
 func TestWhoseRowIsBackInTimeStaysEvenIfNobodyHasReadThat(t *testing.T) {
 	w := newWorld(t)
 	blink := w.blinking(&tenantv1.Protection{GracePeriod: &metav1.Duration{Duration: 5 * time.Second}})
@@ -270,7 +270,7 @@ func TestWhoseRowIsBackInTimeStaysEvenIfNobodyHasReadThat(t *testing.T) {
 	}
 }
 
-// stacks makes so many tenants with a stack each, all of them ready.
+// stacks creates n tenants with a ready stack each.
 func (w *testWorld) stacks(n int, rollout string) {
 	w.t.Helper()
 	w.rows(lines(n)...)
@@ -286,7 +286,7 @@ func (w *testWorld) stacks(n int, rollout string) {
 	}
 }
 
-// changed lists the tenants that have a generation of their template.
+// changed lists the tenants with a generation of their template.
 func (w *testWorld) changed(n int, generation string) (list []string) {
 	w.t.Helper()
 	for i := range n {
@@ -311,7 +311,7 @@ func TestTheCanaryGetsAChangeFirst(t *testing.T) {
 	w.eventually("the next two have it", func() bool { return len(w.changed(5, "2")) == 3 })
 }
 
-// A tenant that fails with a change keeps the change from the others, until it is well or the template changes.
+// A failed tenant stops the rollout until it is ready or the template changes.
 func TestAChangeThatFailsGoesNoFurther(t *testing.T) {
 	w := newWorld(t)
 	rollout := `rollout: {maxSkew: 1}`
@@ -319,7 +319,7 @@ func TestAChangeThatFailsGoesNoFurther(t *testing.T) {
 	second := strings.ReplaceAll(stackAndSettings, "suspend: true", "suspend: false")
 	w.template("web", rollout+second)
 	w.eventually("the first has it", func() bool { return len(w.changed(3, "2")) == 1 })
-	// Somebody else has what the change needs.
+	// Another owner has the change's object.
 	third := second + `
 - id: extra
   nameTemplate: "{{ .uid }}-extra"
@@ -346,7 +346,7 @@ func TestAChangeThatFailsGoesNoFurther(t *testing.T) {
 	w.eventually("it goes on", func() bool { return w.appliedOf("web").Reason == tenantv1.ReasonAllTenantsReady })
 }
 
-// A database that ends in the middle of its answer has said nothing.
+// A response that ends in the middle is not a reading.
 func TestAnAnswerThatEndsInTheMiddleChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	whole := `[{"id":"acme","active":"1"},{"id":"beta","active":"1"},{"id":"gamma","active":"1"}]`
@@ -357,7 +357,7 @@ func TestAnAnswerThatEndsInTheMiddleChangesNothing(t *testing.T) {
 			fmt.Fprint(out, whole[:len(whole)/2]) //nolint:errcheck // it is cut anyway
 			return
 		}
-		fmt.Fprint(out, whole) //nolint:errcheck // the test would tell
+		fmt.Fprint(out, whole) //nolint:errcheck // the test would notice
 	}))
 	t.Cleanup(source.Close)
 	w.registry(func(s *tenantv1.TenantRegistrySpec) {

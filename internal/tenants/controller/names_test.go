@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// The name of an object may be four times as long as the value of a label.
+// Names of objects may be four times as long as label values.
 func TestARegistryWithALongName(t *testing.T) {
 	w := newWorld(t)
 	name := strings.Repeat("customers-of-the-company.", 8) + "de"

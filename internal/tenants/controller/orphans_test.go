@@ -33,7 +33,7 @@ func (w *testWorld) readyStack() {
 	w.ready("acme-web")
 }
 
-// The template does not know any more in which order.
+// The template no longer has the order.
 func TestWhatTheTemplateLosesTogetherGoesInReverse(t *testing.T) {
 	w := newWorld(t)
 	w.readyStack()
@@ -45,7 +45,7 @@ func TestWhatTheTemplateLosesTogetherGoesInReverse(t *testing.T) {
 	})
 	w.quiet()
 	if stack, there := w.stack("acme-infra"); !there || stack.DeletionTimestamp != nil {
-		t.Error("the stack goes before what depended on it")
+		t.Error("the stack is deleted before its dependants")
 	}
 	if !waits(w.tenant("acme-web"), "infra", tenantctl.WaitLeaving) {
 		t.Errorf("the tenant says %+v", w.tenant("acme-web").Status.Waiting)
@@ -67,7 +67,7 @@ func waits(tenant *tenantv1.Tenant, id, reason string) bool {
 	return false
 }
 
-// As long as the settings are those of the old stack, that one stays.
+// The stack stays while the settings use it.
 func TestWhatIsStillUsedGoesLater(t *testing.T) {
 	w := newWorld(t)
 	w.readyStack()
@@ -76,7 +76,7 @@ func TestWhatIsStillUsedGoesLater(t *testing.T) {
 	w.eventually("the old one waits", func() bool { return waits(w.tenant("acme-web"), "infra", tenantctl.WaitLeaving) })
 	w.quiet()
 	if stack, there := w.stack("acme-infra"); !there || stack.DeletionTimestamp != nil {
-		t.Error("the old stack goes while it is in use")
+		t.Error("the old stack is deleted while in use")
 	}
 	w.applied("acme-newer")
 	w.eventually("the settings are new, and the old stack is gone", func() bool {
@@ -111,7 +111,7 @@ secrets:
 		_, cm := w.configMap("acme-renamed")
 		return cm && !secret
 	})
-	// What was to stay when it was written stays, and says why.
+	// Retained objects stay, and the reason is reported.
 	w.ready("acme-web")
 	w.template("web", oneConfigMap)
 	w.eventually("what was to stay says that it was left behind", func() bool {
@@ -127,7 +127,7 @@ func TestAnObjectWhoseFieldsCannotBeReadStays(t *testing.T) {
 	text := strings.Replace(oneConfigMap, `"{{ .plan }}"`, `'{{ index (fromJson .plan) "x" | default "none" }}'`, 1)
 	w.template("web", text)
 	w.ready("acme-web")
-	// A row that does not render takes nothing away.
+	// A row that does not render deletes nothing.
 	w.rows(`acme,a,1,"{""x"": ""y""}"`)
 	w.eventually("the row counts", func() bool { cm, _ := w.configMap("acme-settings"); return cm.Data["plan"] == "y" })
 }
@@ -159,7 +159,7 @@ manifests:
 	}
 }
 
-// A custom kind that comes later is followed as soon as it is there, and its objects go when it does.
+// A kind that is defined later is watched at once, and its objects are deleted with the template.
 func TestObjectsOfACustomKindGoWithTheTemplate(t *testing.T) {
 	w := newWorld(t)
 	w.rows("acme,a,1,pro")
@@ -201,7 +201,7 @@ func TestTimeoutsAndWhatIsLeftOutBecauseOfThem(t *testing.T) {
 			if skips == "true" {
 				w.eventually("what depends on it is left out", func() bool { return waits(w.tenant("acme-web"), "settings", tenantctl.WaitSkipped) })
 				if _, there := w.configMap("acme-settings"); there {
-					t.Error("what is left out is there")
+					t.Error("an object that is left out exists")
 				}
 			} else {
 				w.eventually("what depends on it is made all the same", func() bool { _, there := w.configMap("acme-settings"); return there })
@@ -212,7 +212,7 @@ func TestTimeoutsAndWhatIsLeftOutBecauseOfThem(t *testing.T) {
 	}
 }
 
-// The tenant is told to go while its objects are being made, again and again.
+// A tenant is deleted while its objects are being created, several times.
 func TestATenantThatGoesWhileItsObjectsAreMadeLeavesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.registry(func(s *tenantv1.TenantRegistrySpec) {

@@ -15,7 +15,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Nothing stands in the way of these: no field of them is another one's. They would go with the tenant all the same.
+// No field of these objects conflicts, but they would be deleted with the tenant.
 func TestWhatWasThereBeforeIsNotTakenOverInSilence(t *testing.T) {
 	w := newWorld(t)
 	w.made("acme-settings", map[string]string{"own": "a person's"})
@@ -40,7 +40,7 @@ serviceAccounts:
 		t.Errorf("the ConfigMap is there: %v, with %v", there, cm)
 	}
 	if now, there := get(w, &corev1.ServiceAccount{}, "acme"); !there || now.ResourceVersion != account.ResourceVersion {
-		t.Error("the ServiceAccount was written, or is gone")
+		t.Error("the ServiceAccount was written or deleted")
 	}
 }
 
@@ -62,13 +62,13 @@ func TestForceTakesFromAnotherTenantAndOnce(t *testing.T) {
 	})
 	w.quiet()
 	if now, _ := w.configMap("acme-settings"); now.ResourceVersion != cm.ResourceVersion {
-		t.Error("it was taken back")
+		t.Error("it was adopted again")
 	}
-	// Who has lost it goes without it.
+	// The tenant that lost the object is deleted without it.
 	w.must(w.c.Delete(t.Context(), &tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}))
 	w.eventually("the tenant is gone", func() bool { return w.names() == "acme-api" })
 	if now, there := w.configMap("acme-settings"); !there || now.DeletionTimestamp != nil || now.OwnerReferences[0].UID != second.UID {
-		t.Error("it has gone with the tenant that has lost it")
+		t.Error("it was deleted with the tenant that lost it")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestWhoWaitsForAnObjectGetsItWhenItIsFree(t *testing.T) {
 	}
 }
 
-// Two who write as fast as they can would keep the server busy for ever.
+// Two writers without a pause would keep the server busy.
 func TestAQuarrelIsNoHotLoop(t *testing.T) {
 	w := newWorld(t)
 	w.rows("acme,a,1,pro")

@@ -15,7 +15,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// made makes a ConfigMap that is nobody's.
+// made creates a ConfigMap without an owner.
 func (w *testWorld) made(name string, data map[string]string) *corev1.ConfigMap {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: data}
@@ -47,11 +47,11 @@ func TestWhatSomebodyElseHasIsLeftAloneAndTheTenantSaysWhoThatIs(t *testing.T) {
 	if cm, _ := w.configMap("acme-settings"); cm.Data["plan"] != "a person's" || len(cm.OwnerReferences) != 0 {
 		t.Errorf("it was changed: %v", cm.Data)
 	}
-	// The tenant goes without what it never had.
+	// The tenant is deleted without an object that it never had.
 	w.rows("acme,a,0,pro")
 	w.eventually("the tenant is gone", func() bool { return w.names() == "" })
 	if cm, there := w.configMap("acme-settings"); !there || cm.DeletionTimestamp != nil {
-		t.Error("what is somebody else's was deleted")
+		t.Error("another owner's object was deleted")
 	}
 }
 
@@ -102,7 +102,7 @@ func TestWhatIsToStayStays(t *testing.T) {
 		cm.Annotations[tenantv1.AnnotationOrphanedReason] != tenantv1.OrphanedTenantDeleted || cm.Annotations[tenantv1.AnnotationOrphanedAt] == "" {
 		t.Fatalf("it is there: %v, and says %v %v", there, cm.Labels, cm.Annotations)
 	}
-	// When the row comes back, so does the object.
+	// The object returns with the row.
 	uid := cm.UID
 	w.rows("acme,a,1,gold")
 	w.ready("acme-web")
@@ -201,10 +201,10 @@ configMaps:
 			w.condition("beta-web", tenantv1.ConditionReady).Reason == tenantv1.ReasonResourcesFailed
 	})
 	if _, there := w.configMap("beta-alone"); !there {
-		t.Error("what depends on nothing was not made")
+		t.Error("an object without dependencies was not created")
 	}
 	if _, there := w.configMap("beta-needs"); there {
-		t.Error("what depends on a failure was made")
+		t.Error("a dependant of a failed object was created")
 	}
 	w.rows("acme,a,1,pro", "beta,b,1,good")
 	w.ready("beta-web")

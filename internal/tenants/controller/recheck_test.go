@@ -46,14 +46,14 @@ deployments:
 		}
 		return true
 	})
-	// The rows count: who is there now may be who it is well for.
+	// Other rows may make the template valid.
 	w.template("web", oneConfigMap)
 	w.ready("t00-web")
 }
 
 func TestATemplateWhoseRegistryCannotBeReadSaysWhy(t *testing.T) {
 	w := newWorld(t)
-	w.registry(nil) // its table is not there
+	w.registry(nil) // its table does not exist
 	w.template("web", oneConfigMap)
 	w.eventually("it says why it has no tenants", func() bool {
 		c := w.appliedOf("web")

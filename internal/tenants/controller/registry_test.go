@@ -29,13 +29,13 @@ func (w *testWorld) registryCondition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// count is how many tenants there are.
+// count is the number of tenants.
 func (w *testWorld) count() int {
 	w.t.Helper()
 	return len(strings.Fields(w.names()))
 }
 
-// lines are rows of so many active tenants.
+// lines are the rows of n active tenants.
 func lines(n int) []string {
 	var list []string
 	for i := range n {
@@ -65,7 +65,7 @@ func TestALargeDeletionWaitsForAConfirmation(t *testing.T) {
 		reg.Annotations = map[string]string{tenantv1.AnnotationConfirmDeletion: held.ID}
 	})
 	w.eventually("they are gone", func() bool { return w.count() == 5 })
-	// One may go at any time.
+	// A single tenant may be deleted at any time.
 	w.rows(lines(4)...)
 	w.eventually("one more is gone", func() bool { return w.count() == 4 })
 }
@@ -77,11 +77,11 @@ func TestRowsThatCannotBeReadChangeNothing(t *testing.T) {
 	w.template("web", oneConfigMap)
 	w.eventually("both are there", func() bool { return w.count() == 2 })
 	update(w, &corev1.ConfigMap{}, "table", func(cm *corev1.ConfigMap) {
-		cm.Data["rows.csv"] = "id,url,active\nacme,a,1\n" // the column plan is not there
+		cm.Data["rows.csv"] = "id,url,active\nacme,a,1\n" // without the column plan
 	})
 	w.eventually("the registry says so", func() bool {
 		c := w.registryCondition(tenantv1.ConditionReady)
-		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "plan") && strings.Contains(c.Message, "read last at 20") &&
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "plan") && strings.Contains(c.Message, "last read at 20") &&
 			strings.Contains(c.Message, "The next attempt is at 20") && strings.Contains(c.Message, "yuba reconcile tenantregistry customers -n "+w.namespace)
 	})
 	w.must(w.c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "table"}}))
@@ -113,7 +113,7 @@ func TestRowsThatCannotBeTenantsAreToldAndTheOthersGoOn(t *testing.T) {
 	w.must(w.c.List(t.Context(), &list, client.InNamespace(w.namespace)))
 	i := slices.IndexFunc(list.Items, func(x tenantv1.Tenant) bool { return x.Spec.UID == "Acme Corp!" })
 	if i < 0 || !strings.HasPrefix(list.Items[i].Name, "acme-corp-") || list.Items[i].Labels[tenantv1.LabelUID]+"-web" != list.Items[i].Name {
-		t.Errorf("a uid that is no name became %s", w.names())
+		t.Errorf("a uid that is not a valid name became %s", w.names())
 	}
 }
 
@@ -135,7 +135,7 @@ func TestARegistryThatGoesLeavesItsTenants(t *testing.T) {
 	if _, there := w.configMap("acme-settings"); !there {
 		t.Error("its object is gone")
 	}
-	// It is as it was when the registry comes back.
+	// Everything is as before when the registry is back.
 	w.registry(nil)
 	w.ready("acme-web")
 }
@@ -210,7 +210,7 @@ func TestAChangeReachesTenantsInWaves(t *testing.T) {
 		w.ready(fmt.Sprintf("t%02d-web", i))
 	}
 	w.template("web", strings.ReplaceAll(waves, "suspend: true", "suspend: false"))
-	// Two are on their way: their stacks have a new generation, which nobody has applied.
+	// Two are on their way: nobody has applied the new generation of their stacks.
 	unready := func() (list []string, changed int) {
 		for i := range 6 {
 			tenant := w.tenant(fmt.Sprintf("t%02d-web", i))
@@ -250,7 +250,7 @@ func TestTenantsOfThePublishedOperatorAreTakenOver(t *testing.T) {
 	ctx := t.Context()
 	w.rows("acme,a,1,pro")
 	w.template("web", oneConfigMap)
-	// As the published operator leaves them: another name, objects without our label, an inventory of names alone.
+	// As Tenant Operator leaves them: another name, no label of ours, an inventory of names.
 	old := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "tenant-acme", Finalizers: []string{tenantv1.Finalizer},
 		Labels: map[string]string{tenantv1.LabelRegistry: "customers", tenantv1.LabelUID: "acme"}},
 		Spec: tenantv1.TenantSpec{UID: "acme", TemplateRef: "web"}}

@@ -15,7 +15,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// A tenant whose objects do not go says why, in its condition.
+// A tenant that cannot be deleted reports the reason in its condition.
 func TestATenantThatDoesNotGoSaysWhy(t *testing.T) {
 	w := newWorld(t)
 	w.rows("acme,a,1,pro")

@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// events are the notes of the events of a reason.
+// events are the notes of events with a reason.
 func (w *testWorld) events(reason string) string {
 	w.t.Helper()
 	var list eventsv1.EventList
@@ -35,7 +35,7 @@ func (w *testWorld) events(reason string) string {
 	return strings.Join(notes, "\n")
 }
 
-// Whoever takes the finalizer off a tenant that does not go hears what it has left.
+// Removing the finalizer of a stuck tenant causes a report of its remaining objects.
 func TestWhatATenantLeavesWithoutItsFinalizerIsTold(t *testing.T) {
 	w := newWorld(t)
 	elsewhere := apitest.Namespace(t)
@@ -65,7 +65,7 @@ configMaps:
 	other := *w
 	other.namespace = elsewhere
 	update(&other, &corev1.ConfigMap{}, "second", func(o *corev1.ConfigMap) { o.Finalizers = nil })
-	// When the tenant comes back, so does what it has left.
+	// When the tenant is back, it adopts these objects.
 	w.rows("acme,a,1,pro")
 	w.ready("acme-web")
 	w.rows("acme,a,0,pro")
@@ -79,8 +79,8 @@ configMaps:
 	})
 }
 
-// A status may be larger than the API takes. Then nothing is made that nobody would know of, the tenant says so, and a template
-// with fewer objects is the way out.
+// A status may be too large for the API. Then no unrecorded object is created, the tenant reports
+// it, and a smaller template fixes it.
 func TestAStatusThatIsRefusedIsTold(t *testing.T) {
 	w := newWorld(t)
 	running.requests.refuse(t, func(r *http.Request) bool {
@@ -108,7 +108,7 @@ func TestAStatusThatIsRefusedIsTold(t *testing.T) {
 	}
 }
 
-// That a stack is made once does not say that it is there for others.
+// A create-once stack is not ready for dependants before it is ready itself.
 func TestWhatIsMadeOnceIsReadyWhenItIs(t *testing.T) {
 	w := newWorld(t)
 	w.rows("acme,a,1,pro")
@@ -120,7 +120,7 @@ func TestWhatIsMadeOnceIsReadyWhenItIs(t *testing.T) {
 	})
 	w.quiet()
 	if _, there := w.configMap("acme-settings"); there {
-		t.Error("what depends on the stack is there before it is applied")
+		t.Error("a dependant exists before the stack is applied")
 	}
 	w.applied("acme-infra")
 	w.ready("acme-web")

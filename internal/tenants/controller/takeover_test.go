@@ -15,12 +15,12 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// The published operator made the registry its tenants' owner: the garbage collector would take them along with it. That must not depend
-// on a template that is well, or on rows that can be read.
+// Tenant Operator made the registry the owner of its tenants, so the garbage collector would delete
+// them. Removing that needs neither a valid template nor readable rows.
 func TestNoTenantIsItsRegistrys(t *testing.T) {
 	w := newWorld(t)
 	w.template("web", "deployments: [{id: app, nameTemplate: '{{ .uid }}-app', spec: {spec: {replicas: 1}}}]")
-	w.registry(nil) // its table is not there
+	w.registry(nil) // its table does not exist
 	reg := &tenantv1.TenantRegistry{}
 	update(w, reg, "customers", func(o *tenantv1.TenantRegistry) { o.Finalizers = []string{tenantv1.PublishedRegistryFinalizer} })
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "of-somebody"}}
@@ -46,7 +46,7 @@ func TestNoTenantIsItsRegistrys(t *testing.T) {
 	}
 }
 
-// A template that somebody has deleted by mistake cannot be undeleted. It can be made again, and its tenants stay what they were.
+// A template that was deleted by mistake can be created again, and keeps its tenants.
 func TestATemplateThatIsMadeAgainKeepsItsTenants(t *testing.T) {
 	w := newWorld(t)
 	w.rows(lines(3)...)

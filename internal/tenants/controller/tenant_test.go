@@ -59,7 +59,7 @@ func TestRowsBecomeTenantsAndTenantsObjects(t *testing.T) {
 			apimeta.IsStatusConditionTrue(tpl.Status.Conditions, tenantv1.ConditionApplied)
 	})
 
-	// A changed row changes its object, and no other one's.
+	// A changed row changes only its own object.
 	before, _ := w.configMap("beta-settings")
 	w.rows("acme,https://acme.example.com/,1,gold", "beta,beta.example.com,true,free", "idle,idle.example.com,0,free")
 	w.eventually("the object is as its row", func() bool {
@@ -118,7 +118,7 @@ configMaps:
   spec: {apiVersion: v1, kind: ConfigMap, data: {plan: "{{ .plan }}"}}
 `
 
-// apply says of a stack that it was applied, as its controller would.
+// applied sets a stack's status to applied, like its controller.
 func (w *testWorld) applied(name string) {
 	w.t.Helper()
 	stack, _ := get(w, &infrav1.Terraform{}, name)
@@ -146,15 +146,15 @@ func TestWhatDependsOnAStackWaitsUntilItIsApplied(t *testing.T) {
 		t.Errorf("Ready is %s: %s", c.Reason, c.Message)
 	}
 	if _, there := w.configMap("acme-settings"); there {
-		t.Error("what depends on the stack is there before it")
+		t.Error("a dependant exists before the stack is ready")
 	}
 	w.applied("acme-infra")
 	w.ready("acme-web")
 	if _, there := w.configMap("acme-settings"); !there {
-		t.Error("what depends on the stack is not there after it")
+		t.Error("a dependant does not exist after the stack is ready")
 	}
 
-	// When the tenant goes, what depends on the stack goes first.
+	// Dependants of the stack are deleted first.
 	update(w, &corev1.ConfigMap{}, "acme-settings", func(cm *corev1.ConfigMap) { cm.Finalizers = []string{"example.com/wait"} })
 	w.rows("acme,a,0,pro")
 	w.eventually("the ConfigMap is going", func() bool {
@@ -163,7 +163,7 @@ func TestWhatDependsOnAStackWaitsUntilItIsApplied(t *testing.T) {
 	})
 	w.quiet()
 	if stack, there := get(w, &infrav1.Terraform{}, "acme-infra"); !there || stack.DeletionTimestamp != nil {
-		t.Error("the stack goes before what depends on it")
+		t.Error("the stack is deleted before its dependants")
 	}
 	if c := w.condition("acme-web", tenantv1.ConditionReady); c.Reason != tenantv1.ReasonDeleting {
 		t.Errorf("Ready is %s: %s", c.Reason, c.Message)

@@ -20,17 +20,17 @@ type Made struct {
 	Needs []string
 	// Retain: it is kept, and marked as orphaned.
 	Retain bool
-	// Exists, Deleting and Ours are as in [Live].
+	// Exists, Deleting and Ours are those of [Live].
 	Exists, Deleting, Ours bool
 	// Refused is the error of the last attempt while it is too early to retry; empty for none.
 	Refused string
-	// Stays is its own reason for still existing while it is being deleted; may be empty.
+	// Stays is the object's own reason for existing while it is being deleted; may be empty.
 	// Finalizers are those it waits for.
 	Stays      string
 	Finalizers []string
 }
 
-// GoingVerb is what to do with an object to remove.
+// GoingVerb is the action on an object to remove.
 type GoingVerb string
 
 const (
@@ -97,7 +97,7 @@ func Deletion(objects []Made) DeletionDecision {
 			o.Verb = GoingRetain
 		default:
 			if o.For = users[m.Key]; len(o.For) > 0 {
-				o.Verb, o.Message = GoingWait, fmt.Sprintf("%s goes after %s", m.Name, List(o.For))
+				o.Verb, o.Message = GoingWait, fmt.Sprintf("%s is removed after %s", m.Name, List(o.For))
 			} else {
 				o.Verb = GoingDelete
 			}

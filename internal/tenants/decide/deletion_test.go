@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// made is an object that a tenant has.
+// made is an object of a tenant.
 func made(id string, changes ...func(*Made)) Made {
 	m := Made{Key: "v1/ConfigMap/a/" + id, ID: id, Name: "ConfigMap a/" + id, Exists: true, Ours: true}
 	for _, change := range changes {
@@ -68,7 +68,7 @@ func TestWordsOfADeletion(t *testing.T) {
 	d := Deletion([]Made{made("a"), made("b", after("a")), made("c", gone)})
 	want := DeletionDecision{
 		Objects: []ObjectGoing{
-			{Key: "v1/ConfigMap/a/a", ID: "a", Verb: GoingWait, For: []string{"b"}, Message: "ConfigMap a/a goes after b"},
+			{Key: "v1/ConfigMap/a/a", ID: "a", Verb: GoingWait, For: []string{"b"}, Message: "ConfigMap a/a is removed after b"},
 			{Key: "v1/ConfigMap/a/b", ID: "b", Verb: GoingDelete},
 			{Key: "v1/ConfigMap/a/c", ID: "c", Verb: GoingForget},
 		},
@@ -128,7 +128,7 @@ func TestLawsOfDeletion(t *testing.T) {
 					progress, objects[i].Ours = true, false
 				case GoingWait:
 					if m.Deleting {
-						// What is on its way out is gone some time.
+						// Objects under deletion disappear eventually.
 						progress, objects[i].Exists = true, false
 					}
 				}

@@ -12,7 +12,7 @@
 //   - [Tenant]: the objects of one tenant: which to write now, and the tenant's status.
 //   - [Deletion]: the order in which a tenant's objects are removed.
 //
-// # Words
+// # Terms
 //
 //   - A tenant is wanted while its row is active and its template exists. An unwanted tenant is due
 //     at once, or after its grace period.

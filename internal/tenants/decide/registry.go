@@ -100,7 +100,7 @@ type Existing struct {
 	Broken, Refused bool
 }
 
-// RegistryDecision is what to do next.
+// RegistryDecision is the next actions.
 type RegistryDecision struct {
 	Create []Creation
 	Update []Update

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawRegistry draws facts from small pools, so that rows and tenants often meet.
+// drawRegistry draws facts from small pools, so that rows and tenants often match.
 func drawRegistry(t *rapid.T) RegistryFacts {
 	f := RegistryFacts{
 		Now: now, MaxDelete: rapid.SampledFrom([]int{0, 10, 50, 100}).Draw(t, "percent"),
@@ -107,15 +107,14 @@ func find(f RegistryFacts, name string) Existing {
 	return f.Tenants[slices.IndexFunc(f.Tenants, func(t Existing) bool { return t.Name == name })]
 }
 
-// orphan tells whether a tenant's template is deleted, and sure whether somebody has confirmed that
-// at the template.
+// orphan reports whether a tenant's template is deleted, sure whether that was confirmed.
 func (f RegistryFacts) orphan(t Existing) bool { return !f.template(t.Template) }
 
 func (f RegistryFacts) sure(t Existing) bool {
 	return slices.ContainsFunc(f.Templates, func(x Template) bool { return x.Name == t.Template && x.Deleting && x.Confirmed })
 }
 
-// template finds a template that is there to stay.
+// template finds a template that is not being deleted.
 func (f RegistryFacts) template(name string) bool {
 	return slices.ContainsFunc(f.Templates, func(t Template) bool { return t.Name == name && !t.Deleting })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// settled are the facts of a registry with so many active rows, one template, and a tenant for each
-// that is as it should be.
+// settled are the facts of a registry with n active rows, one template, and a current tenant for
+// each row.
 func settled(n int, changes ...func(*RegistryFacts)) RegistryFacts {
 	f := RegistryFacts{Now: now, Reading: ReadingGood, Fresh: true, MaxDelete: 10, Templates: []Template{{Name: "web", Deadline: 10 * time.Minute}}}
 	for i := range n {
@@ -202,7 +202,7 @@ func TestHowManyMayGo(t *testing.T) {
 				}
 			}
 			if len(d.Delete) != c.goes || held != c.held {
-				t.Errorf("%d go and %d are held, want %d and %d", len(d.Delete), held, c.goes, c.held)
+				t.Errorf("%d deleted and %d held, want %d and %d", len(d.Delete), held, c.goes, c.held)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func TestConfirmation(t *testing.T) {
 	agreed := func(f *RegistryFacts) {
 		f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(5), Confirmed: true, Covered: cover(f.Tenants, names(5))}
 	}
-	// The status does not name all of many tenants.
+	// The status names only some of many tenants.
 	restarted := func(f *RegistryFacts) { f.Held.Tenants = f.Held.Tenants[:2] }
 
 	t.Run("the same tenants stay the same hold", func(t *testing.T) {

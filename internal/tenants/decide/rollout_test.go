@@ -163,13 +163,13 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// fleet plays tenants that get what is decided and become ready, or not, in any order.
+// fleet models tenants that get the decided changes and become ready, or not, in any order.
 type fleet struct {
 	now    time.Time
 	skew   int
 	canary bool
 	last   Last
-	// began is when the rollout has begun, recorded or not.
+	// began is the beginning of the rollout, recorded or not.
 	began   time.Time
 	tenants []Bringing
 }
@@ -178,7 +178,7 @@ func (w *fleet) facts() RolloutFacts {
 	return RolloutFacts{Now: w.now, MaxSkew: w.skew, HasCanary: w.canary, Deadline: 10 * time.Minute, Last: w.last, Tenants: slices.Clone(w.tenants)}
 }
 
-// act does what was decided. The server may end before it has recorded that.
+// act carries out a decision. The server may end before it records that.
 func (w *fleet) act(d RolloutDecision, recorded bool) {
 	if ended := w.last.Ended; recorded {
 		if d.Phase == PhaseComplete && (!w.last.Complete || !w.last.Same) {
@@ -225,7 +225,7 @@ func TestLawsOfRollouts(t *testing.T) {
 			w.tenants = append(w.tenants, b)
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			// Times are written down in whole seconds.
+			// Times are stored in whole seconds.
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 300).Draw(t, "seconds")) * time.Second)
 			d := Rollout(w.facts())
 			if !cmp.Equal(d, Rollout(w.facts())) {
@@ -243,7 +243,7 @@ func TestLawsOfRollouts(t *testing.T) {
 					w.change()
 				}
 			case 1:
-				// Only one that has the change can fail because of it.
+				// A change can only make tenants fail that have it.
 				w.tenants[i].Failed = w.tenants[i].Current && !w.tenants[i].Ready
 			case 2:
 			default:
@@ -254,7 +254,7 @@ func TestLawsOfRollouts(t *testing.T) {
 	})
 }
 
-// check looks at one decision.
+// check checks one decision.
 func check(t *rapid.T, w *fleet, d RolloutDecision) {
 	allReady := true
 	for _, b := range w.tenants {
@@ -276,11 +276,11 @@ func check(t *rapid.T, w *fleet, d RolloutDecision) {
 		}
 	}
 	if !d.NextCheck.IsZero() && !d.NextCheck.After(w.now) {
-		t.Fatalf("look again at %s, and it is %s", d.NextCheck, w.now)
+		t.Fatalf("next check at %s, now %s", d.NextCheck, w.now)
 	}
 }
 
-// settle: when every tenant becomes ready in time, the rollout comes to its end.
+// settle: if every tenant becomes ready in time, the rollout completes.
 func settle(t *rapid.T, w *fleet) {
 	for range 4 * (len(w.tenants) + 1) {
 		for i := range w.tenants {

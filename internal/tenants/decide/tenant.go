@@ -72,7 +72,7 @@ type Live struct {
 	Since time.Time
 }
 
-// Verb is what to do with an object, or why nothing.
+// Verb is the action on an object, or the reason for none.
 type Verb string
 
 const (

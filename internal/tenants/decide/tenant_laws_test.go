@@ -62,14 +62,14 @@ func TestLawsOfTenants(t *testing.T) {
 			t.Fatalf("ready is %+v with %d of %d", d.Ready, d.ReadyCount, d.Desired)
 		}
 		if !d.NextCheck.IsZero() && !d.NextCheck.After(now) {
-			t.Fatalf("look again at %s", d.NextCheck)
+			t.Fatalf("next check at %s", d.NextCheck)
 		}
 		for i, o := range f.Objects {
 			if broken := objectLaw(f, d, o, d.Objects[i]); broken != "" {
 				t.Fatalf("%s\nobject %+v\ndecision %+v", broken, o, d.Objects[i])
 			}
 		}
-		// Another order of the list decides nothing else.
+		// The order of the list does not change the decision.
 		slices.Reverse(f.Objects)
 		again := Tenant(f)
 		slices.Reverse(again.Objects)
@@ -79,7 +79,7 @@ func TestLawsOfTenants(t *testing.T) {
 	})
 }
 
-// objectLaw says which law one decision breaks.
+// objectLaw names the law that a decision breaks.
 func objectLaw(f TenantFacts, d TenantDecision, o Object, od ObjectDecision) string {
 	l := o.Live
 	switch {
@@ -119,7 +119,7 @@ func objectLaw(f TenantFacts, d TenantDecision, o Object, od ObjectDecision) str
 	return ""
 }
 
-// The objects become what is decided, and ready.
+// The objects become as decided, and ready.
 func TestATenantThatNothingStandsInTheWayOfBecomesReady(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects := drawObjects(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// object is one that is there, as it was left and ready.
+// object is an existing object, up to date and ready.
 func object(id string, changes ...func(*Object)) Object {
 	o := Object{ID: id, Name: "ConfigMap a/" + id, Skips: true, Waits: true, Timeout: 5 * time.Minute,
 		Live: Live{Exists: true, Ours: true, Marked: true, AsLeft: true, SameManifest: true, Ready: true}}
@@ -180,16 +180,16 @@ func TestHowATenantStands(t *testing.T) {
 				Degraded: Condition{True: true, Reason: ReasonResourceFailures, Message: "0 of 2 objects are ready; failed: a (no such variable); skipped: b"}}},
 		"one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b")}}, TenantDecision{Desired: 2, ReadyCount: 1, Failed: 1, Conflicted: 1,
-				Ready:       Condition{Reason: ReasonResourcesConflicted, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"},
+				Ready:       Condition{Reason: ReasonResourcesConflicted, Message: "1 of 2 objects are ready; of other owners: a (Tenant b/other)"},
 				Progressing: still,
 				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: a (Tenant b/other)"},
-				Degraded:    Condition{True: true, Reason: ReasonResourceConflicts, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"}}},
+				Degraded:    Condition{True: true, Reason: ReasonResourceConflicts, Message: "1 of 2 objects are ready; of other owners: a (Tenant b/other)"}}},
 		"one has failed, and one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b", broken)}}, TenantDecision{Desired: 2, Failed: 2, Conflicted: 1,
-				Ready:       Condition{Reason: ReasonResourcesFailedAndConflicted, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"},
+				Ready:       Condition{Reason: ReasonResourcesFailedAndConflicted, Message: "0 of 2 objects are ready; failed: b (no such variable); of other owners: a (Tenant b/other)"},
 				Progressing: still,
 				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these have another owner: a (Tenant b/other)"},
-				Degraded:    Condition{True: true, Reason: ReasonResourceFailuresAndConflicts, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"}}},
+				Degraded:    Condition{True: true, Reason: ReasonResourceFailuresAndConflicts, Message: "0 of 2 objects are ready; failed: b (no such variable); of other owners: a (Tenant b/other)"}}},
 		"its registry is gone": {
 			TenantFacts{Objects: []Object{object("a")}, RegistryGone: "shop"}, TenantDecision{Desired: 1, ReadyCount: 1,
 				Ready: Condition{Reason: ReasonRegistryGone, Message: "its object is ready; the registry shop no longer exists, so the tenant stays unchanged, whatever its row is. " +

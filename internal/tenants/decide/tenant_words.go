@@ -112,7 +112,7 @@ func (d *tally) message() string {
 		what  string
 		names []string
 	}{
-		{"failed", d.failed}, {"of somebody else", d.conflicted}, {"skipped", d.skipped}, {"waiting", d.waiting}, {"not ready yet", d.unready},
+		{"failed", d.failed}, {"of other owners", d.conflicted}, {"skipped", d.skipped}, {"waiting", d.waiting}, {"not ready yet", d.unready},
 	} {
 		if len(p.names) > 0 {
 			parts = append(parts, p.what+": "+List(p.names))

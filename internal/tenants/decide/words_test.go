@@ -14,7 +14,7 @@ var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// The kinds' package is not imported by what decides, so the words are there twice.
+// Package decide must not import the kinds, so it repeats their words.
 func TestTheWordsAreThoseOfTheKinds(t *testing.T) {
 	for _, c := range []struct{ here, there string }{
 		{ReasonReconciled, tenantv1.ReasonReconciled},

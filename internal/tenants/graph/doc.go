@@ -3,7 +3,7 @@
 
 // Package graph determines which object of a tenant waits for which.
 //
-// Nouns:
+// Terms:
 //
 //   - Edge: an object waits for another one, because of dependIds in its template, or because it
 //     refers to it.

@@ -92,8 +92,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// random are objects that declare and refer to each other at will: ids 0 to n-1, references by way
-// of stacks' outputs.
+// random are n objects with random dependIds and references through outputs of stacks.
 func random(t testing.TB, r *rand.Rand, cyclic bool) string {
 	t.Helper()
 	var list strings.Builder
@@ -102,7 +101,7 @@ func random(t testing.TB, r *rand.Rand, cyclic bool) string {
 	for i := range n {
 		var depends, reads []string
 		for range r.IntN(3) {
-			to := r.IntN(n + 1) // n is no object's
+			to := r.IntN(n + 1) // no object has n
 			if cyclic || to < i || to == n {
 				depends = append(depends, fmt.Sprintf("\"%d\"", to))
 			}
@@ -117,7 +116,7 @@ func random(t testing.TB, r *rand.Rand, cyclic bool) string {
 	return list.String()
 }
 
-// TestLaws holds random templates against what a graph promises.
+// TestLaws checks the invariants of graphs on random templates.
 func TestLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cycles := 0
@@ -174,11 +173,11 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// checkCycle makes sure that a cycle is one that was declared.
+// checkCycle checks that a cycle was declared.
 func checkCycle(t *testing.T, in string, ids []string) {
 	t.Helper()
 	if len(ids) < 2 || ids[0] != ids[len(ids)-1] {
-		t.Fatalf("%s: %v is no cycle", in, ids)
+		t.Fatalf("%s: %v is not a cycle", in, ids)
 	}
 	declared := map[string][]string{}
 	for _, o := range objectsOf(t, in) {
@@ -191,7 +190,7 @@ func checkCycle(t *testing.T, in string, ids []string) {
 	}
 }
 
-// TestLongChains: depth and number of objects are the template's, which nobody bounds but the API.
+// TestLongChains: only the API limits the depth and number of objects.
 func TestLongChains(t *testing.T) {
 	const n = 5000
 	var list strings.Builder
@@ -214,8 +213,8 @@ func TestLongChains(t *testing.T) {
 	}
 }
 
-// TestHostileReferencesEnd: where each stack reads what all others write, searching for cycles
-// ends.
+// TestHostileReferencesEnd: the search for cycles ends even if each stack reads the outputs of all
+// others.
 func TestHostileReferencesEnd(t *testing.T) {
 	const n = 150
 	var reads, list strings.Builder
@@ -234,8 +233,7 @@ func TestHostileReferencesEnd(t *testing.T) {
 	}
 }
 
-// TestManyWritersOfOneSecret: a template has room for thousands of them, and their square would
-// have no end.
+// TestManyWritersOfOneSecret: a template can have thousands, and their square would be too many.
 func TestManyWritersOfOneSecret(t *testing.T) {
 	var objects []render.Object
 	add := func(id string, spec map[string]any) {

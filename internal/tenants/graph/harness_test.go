@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// described is an object of a test.
+// described is a test's object.
 type described struct {
 	ID           string         `json:"id"`
 	DependIds    []string       `json:"dependIds"`
@@ -21,8 +21,8 @@ type described struct {
 	Object       map[string]any `json:"object"`
 }
 
-// objectsOf are objects from YAML: a list with id, dependIds, waitForReady and object. Without a
-// namespace they are in shops, without a name they have their id for one.
+// objectsOf reads a YAML list with id, dependIds, waitForReady and object. The namespace defaults
+// to shops, the name to the id.
 func objectsOf(t testing.TB, list string) []render.Object {
 	t.Helper()
 	var all []described
@@ -47,7 +47,7 @@ func objectsOf(t testing.TB, list string) []render.Object {
 	return out
 }
 
-// edges are all of a graph as text, in its order.
+// edges are a graph's edges as text, in order.
 func edges(g *Graph) []string {
 	var out []string
 	for _, id := range g.ids {

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// others are what the objects of the next test refer to, one of each kind.
+// others are the objects that the next test refers to, one of each kind.
 const others = `
 - {id: infra, object: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {writeOutputsToSecret: {name: outputs}}}}
 - {id: secret, object: {apiVersion: v1, kind: Secret}}
@@ -105,7 +105,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// flow puts YAML with braces on one line, where tabs are no mistake.
+// flow writes YAML with braces on one line.
 func flow(text string) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -116,7 +116,7 @@ func flow(text string) string {
 	return string(out)
 }
 
-// TestWhoOnlyHasToBeThere: waitForReady of an object counts for those that refer to it, too.
+// TestWhoOnlyHasToBeThere: waitForReady applies to references, too.
 func TestWhoOnlyHasToBeThere(t *testing.T) {
 	g, err := Of(objectsOf(t, `
 - {id: infra, waitForReady: false, object: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {writeOutputsToSecret: {name: outputs}}}}
@@ -130,7 +130,7 @@ func TestWhoOnlyHasToBeThere(t *testing.T) {
 	}
 }
 
-// FuzzOf: manifests are anybody's, and of any shape.
+// FuzzOf: manifests may have any shape.
 func FuzzOf(f *testing.F) {
 	for _, kind := range []string{"apps/v1 Deployment", "v1 Pod", "infra.contrib.fluxcd.io/v1alpha2 Terraform", "networking.k8s.io/v1 Ingress", "helm.toolkit.fluxcd.io/v2 HelmRelease"} {
 		var version, name string

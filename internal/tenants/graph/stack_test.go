@@ -16,8 +16,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// TestFieldsOfStacks builds a stack from its Go type, so that a field that is called otherwise here
-// is found out.
+// TestFieldsOfStacks builds a stack from its Go type, which detects wrong field names here.
 func TestFieldsOfStacks(t *testing.T) {
 	named := func(name string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: "k"}

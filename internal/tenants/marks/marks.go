@@ -23,8 +23,7 @@ import (
 // Marks are those of a tenant's objects in one cluster.
 type Marks struct {
 	Tenant *tenantv1.Tenant
-	// Away is true for other clusters than this server's API. Seal is the label value of this server's
-	// objects there.
+	// Away is true for clusters other than this server's API; Seal is its label value there.
 	Away bool
 	Seal string
 	// Lives reports whether a tenant exists.
@@ -165,10 +164,10 @@ func (m Marks) Foreign(o, manifest metav1.Object) string {
 	}
 	if isOrphan(o) {
 		if !m.sealed(o) {
-			return "nobody, since a tenant of another server has left it behind"
+			return "nobody: a tenant of another server left it behind"
 		}
 		if uid := o.GetLabels()[tenantv1.LabelUID]; uid != "" && uid != manifest.GetLabels()[tenantv1.LabelUID] {
-			return fmt.Sprintf("nobody, since the tenant %s has left it behind", uid)
+			return fmt.Sprintf("nobody: the tenant %s left it behind", uid)
 		}
 		return ""
 	}
@@ -187,9 +186,9 @@ func makers(o metav1.Object) string {
 		}
 	}
 	if len(names) == 0 {
-		return "whoever made it before the tenant was there"
+		return "an unknown client, which created it before the tenant"
 	}
-	return decide.List(names) + ", who made it before the tenant was there"
+	return decide.List(names) + ", which created it before the tenant"
 }
 
 // controlled names the controller of an object; empty for none, and for tenants of this API.

@@ -135,7 +135,7 @@ func TestWhatIsTakenBackSaysWhoseItIs(t *testing.T) {
 	if diff := cmp.Diff(want, got["labels"]); diff != "" {
 		t.Error(diff)
 	}
-	// What another tenant had put there goes, what others have stays.
+	// Owner references of other tenants are removed, all others stay.
 	other := ownerReference(&tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "beta-web", UID: "u2"}})
 	deployment := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3"}
 	u.SetOwnerReferences([]metav1.OwnerReference{other, deployment})
@@ -154,11 +154,11 @@ func TestWhoHadAnObjectBefore(t *testing.T) {
 		managers            []string
 		want                string
 	}{
-		"somebody whom nobody knows":               {want: "whoever made it before the tenant was there"},
-		"somebody who has written it":              {managers: []string{"kubectl-create", "kubectl-create", "helm"}, want: "kubectl-create, helm, who made it before the tenant was there"},
+		"somebody whom nobody knows":               {want: "an unknown client, which created it before the tenant"},
+		"somebody who has written it":              {managers: []string{"kubectl-create", "kubectl-create", "helm"}, want: "kubectl-create, helm, which created it before the tenant"},
 		"nobody: the tenant left it behind":        {labels: map[string]string{tenantv1.LabelOrphaned: "true", tenantv1.LabelUID: "acme"}, managers: []string{"tenant-operator"}},
 		"nobody: an older release left it behind":  {labels: map[string]string{tenantv1.LabelOrphaned: "true"}},
-		"another tenant, which left it behind":     {labels: map[string]string{tenantv1.LabelOrphaned: "true", tenantv1.LabelUID: "beta"}, want: "nobody, since the tenant beta has left it behind"},
+		"another tenant, which left it behind":     {labels: map[string]string{tenantv1.LabelOrphaned: "true", tenantv1.LabelUID: "beta"}, want: "nobody: the tenant beta left it behind"},
 		"nobody: a tenant that is gone made it":    {labels: map[string]string{tenantv1.LabelTenant: "dead-web", tenantv1.LabelTenantNamespace: "shop"}},
 		"a tenant that is there":                   {labels: map[string]string{tenantv1.LabelTenant: "beta-web", tenantv1.LabelTenantNamespace: "shop"}, want: "Tenant shop/beta-web"},
 		"nobody: it was made once, by an operator": {annotations: map[string]string{tenantv1.AnnotationCreatedOnce: "true"}},
@@ -186,16 +186,17 @@ func TestMarks(t *testing.T) {
 	home.Write(manifest, &tenantv1.TResource{DeletionPolicy: tenantv1.DeletionPolicyRetain})
 	o := manifest.DeepCopy()
 	if !home.Marked(o, manifest) {
-		t.Error("what says whose it is does not")
+		t.Error("a marked object is not recognized")
 	}
-	// The garbage collector would take what is to stay.
+	// The garbage collector would delete a retained object.
 	o.SetOwnerReferences([]metav1.OwnerReference{ownerReference(acme())})
 	if home.Marked(o, manifest) {
-		t.Error("what is to stay may have an owner reference")
+		t.Error("a retained object may have an owner reference")
 	}
 }
 
-// Two servers may have tenants of one name and objects in one cluster: neither may take what is the other one's, nor delete it.
+// Two servers may have tenants of one name with objects in one cluster. Neither may adopt or delete
+// the other's.
 func TestTenantsOfAnotherServerAreOthers(t *testing.T) {
 	lives := func(owned.Owner) bool { return true }
 	manifest := inNamespace("shop")
@@ -212,10 +213,10 @@ func TestTenantsOfAnotherServerAreOthers(t *testing.T) {
 		"one that another server has made":      {by: others, at: target, want: "Tenant shop/acme-web of another server"},
 		"one of the cluster's own server":       {by: home, at: target, want: "Tenant acme-web of that cluster", change: ofThatCluster},
 		"one of a server whose target we are":   {by: target, at: home, want: "Tenant shop/acme-web of another server"},
-		"one that another server left behind":   {by: others, at: target, want: "nobody, since a tenant of another server has left it behind", change: leftBehind},
+		"one that another server left behind":   {by: others, at: target, want: "nobody: a tenant of another server left it behind", change: leftBehind},
 		"one that we left behind":               {by: target, at: target, change: leftBehind},
 		"one of the cluster's own, in labels":   {by: home, at: target, want: "Tenant shop/acme-web of another server", change: inLabels},
-		"one of ours that lost what tells ours": {by: target, at: target, change: func(u *unstructured.Unstructured) { u.SetLabels(nil) }, want: "whoever made it before the tenant was there"},
+		"one of ours that lost what tells ours": {by: target, at: target, change: func(u *unstructured.Unstructured) { u.SetLabels(nil) }, want: "an unknown client, which created it before the tenant"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			u := manifest.DeepCopy()

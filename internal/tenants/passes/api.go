@@ -21,10 +21,10 @@ import (
 
 // API is the API that this server belongs to, and how passes read and write it.
 type API struct {
-	// Client reads from the cache and writes. Reader bypasses the cache.
+	// Client reads from the cache and writes; Reader bypasses the cache.
 	Client client.Client
 	Reader client.Reader
-	// Cached reads only from the cache, including metadata of ConfigMaps and Secrets. Fresh also reads
+	// Cached reads only the cache, for metadata of ConfigMaps and Secrets, too. Fresh also reads
 	// our own recent writes.
 	Cached client.Reader
 	Fresh  *fresh.Reader
@@ -93,7 +93,7 @@ func (a *API) Find(ctx context.Context, list client.ObjectList, index, key strin
 // shortestWait lets other passes run in between.
 const shortestWait = 10 * time.Millisecond
 
-// Until ends a pass whose successor is due at a time; the zero time requests none.
+// Until ends a pass and requests the next one at a time; the zero time requests none.
 func (a *API) Until(next time.Time) ctrl.Result {
 	if next.IsZero() {
 		return ctrl.Result{}

@@ -9,7 +9,7 @@ const (
 	// ShortestPause and LongestRefusal bound the pauses between attempts to write a refused object.
 	ShortestPause  = time.Second
 	LongestRefusal = 2 * time.Minute
-	// RetryPause is the pause before a cluster that did not answer is asked again.
+	// RetryPause is the pause before a request to an unreachable cluster is repeated.
 	RetryPause = 15 * time.Second
 )
 
@@ -24,10 +24,10 @@ func Backoff(shortest, longest time.Duration, failures int) time.Duration {
 
 // Refusal is a failed write.
 type Refusal struct {
-	// Digest identifies what was refused: something else is tried at once.
+	// Digest identifies the refused object: a different one is tried at once.
 	Digest, Message string
-	// Owner has the object, if that is the reason. Claimed is true if the owner is a tenant that is
-	// about to write it.
+	// Owner has the object, if that is the reason. Claimed: a tenant owns it and is about to write
+	// it.
 	Owner   string
 	Claimed bool
 	At      time.Time
@@ -35,7 +35,7 @@ type Refusal struct {
 	Times int
 }
 
-// Refuse records that a write failed; before is the last refusal, or nil.
+// Refuse records a failed write; before is the last refusal, or nil.
 func Refuse(before *Refusal, digest string, why error, now time.Time) *Refusal {
 	f := &Refusal{Digest: digest, Message: OneLine(why.Error()), At: now, Times: 1}
 	if before != nil && before.Digest == digest {

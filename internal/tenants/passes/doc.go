@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package passes contains what reconciliations ("passes") of registries, templates and tenants
-// share: access to the API, queues, backoff, and what one kind needs to know of the others.
+// share: access to the API, queues, backoff, and the facts that the kinds share.
 //
-// Nouns:
+// Terms:
 //
 //   - [API] is the API that this server belongs to.
 //   - [Findings] are what the passes over registries report to the passes over their templates.
 //     They are in memory only: after a restart, the next pass over the registry reports again.
-//   - A [Standing] is how a tenant is now, for the objects above it.
+//   - A [Standing] is the present state of a tenant, for the objects above it.
 //
-// Everything else, the three kinds tell each other through their objects.
+// The three kinds exchange everything else through their objects.
 package passes

@@ -16,9 +16,9 @@ import (
 
 // Told is what a template reports about its tenants in its status.
 type Told struct {
-	// UID is the template's: a new template of the same name starts without findings.
+	// UID is the template's: a recreated template starts without findings.
 	UID types.UID
-	// Rollout is the progress of the template's last change.
+	// Rollout is the progress of the last template change.
 	Rollout *tenantv1.RolloutStatus
 	// Unmade has the reason for each tenant that could not be created or changed.
 	Unmade map[string]string
@@ -32,7 +32,7 @@ type Sample struct {
 	Digest string
 }
 
-// Findings are what the passes over registries found out. Its methods are safe for concurrent use.
+// Findings are the results of passes over registries. Methods are safe for concurrent use.
 type Findings struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]*findings

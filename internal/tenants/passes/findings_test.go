@@ -18,11 +18,11 @@ func TestWhatTemplatesAreToSay(t *testing.T) {
 	name := RegistryOfTemplate(template)
 	f.Tell(name, "web", Told{UID: "t", Unmade: map[string]string{"acme": "no"}})
 	if got := f.Told(name, template); got.Unmade["acme"] != "no" {
-		t.Errorf("it is told %+v", got)
+		t.Errorf("told %+v", got)
 	}
 	if other := template.DeepCopy(); true {
 		if other.UID = "other"; f.Told(name, other).Unmade != nil {
-			t.Error("another template of the name is told the same")
+			t.Error("a recreated template is told the same")
 		}
 	}
 	f.Keep(name, nil)
@@ -31,13 +31,13 @@ func TestWhatTemplatesAreToSay(t *testing.T) {
 	}
 	h := &decide.Hold{ID: "x", Count: 2}
 	if !f.Hold(name, h) || f.Hold(name, h) || f.Held(name) != h || !f.Hold(name, nil) {
-		t.Error("what is held is not kept as it should be")
+		t.Error("the hold is not kept")
 	}
 	f.Sample(name, []Sample{{Digest: "d"}})
 	if got := f.Samples(name); len(got) != 1 {
 		t.Errorf("%d rows to check with", len(got))
 	}
 	if f.Forget(name); f.Samples(name) != nil {
-		t.Error("a registry that is gone has findings")
+		t.Error("a deleted registry has findings")
 	}
 }

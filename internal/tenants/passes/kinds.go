@@ -41,7 +41,7 @@ func Index(ctx context.Context, mgr ctrl.Manager, of client.Object, field string
 // Reference names a Secret or ConfigMap in [IndexReferences].
 func Reference(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// KubeConfigReferences are the references of an object to the kubeconfig of its target.
+// KubeConfigReferences are an object's references to its target's kubeconfig.
 func KubeConfigReferences(namespace string, k *fluxmeta.KubeConfigReference) []string {
 	if k == nil || k.SecretRef == nil {
 		return nil
@@ -59,7 +59,7 @@ func CreatedOrDeleted() predicate.Predicate {
 	}
 }
 
-// RegistryOf is the registry of a tenant; without a name if the tenant has none.
+// RegistryOf is the registry of a tenant; without a name if it has none.
 func RegistryOf(t *tenantv1.Tenant) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Registry()}
 }
@@ -69,22 +69,22 @@ func RegistryOfTemplate(t *tenantv1.TenantTemplate) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Spec.RegistryID}
 }
 
-// Validated reports whether the present generation of a template was found to be valid.
+// Validated reports whether the current generation of a template is valid.
 func Validated(t *tenantv1.TenantTemplate) bool {
 	c := conditions.Of(t, tenantv1.ConditionValid)
 	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
 }
 
-// Standing is how a tenant is now.
+// Standing is the present state of a tenant.
 type Standing struct {
 	Ready, Failed, Deleting bool
 	// Recorded is true if the status has an inventory.
 	Recorded bool
-	// Generation is that of the template which the tenant has.
+	// Generation is the template's generation that the tenant has.
 	Generation string
 }
 
-// StandingOf returns how a tenant is. Conditions of an earlier generation do not count.
+// StandingOf ignores conditions of an earlier generation.
 func StandingOf(t *tenantv1.Tenant) Standing {
 	s := Standing{Deleting: t.DeletionTimestamp != nil, Recorded: t.Status.ObservedGeneration > 0, Generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
 	c := conditions.Of(t, tenantv1.ConditionReady)
@@ -96,24 +96,23 @@ func StandingOf(t *tenantv1.Tenant) Standing {
 	return s
 }
 
-// failing are the reasons of tenants that need a change to become ready.
+// failing are the reasons of tenants that only a change can make ready.
 var failing = map[string]bool{
 	tenantv1.ReasonResourcesFailed: true, tenantv1.ReasonResourcesConflicted: true, tenantv1.ReasonResourcesFailedAndConflicted: true,
 	tenantv1.ReasonVariablesBuildError: true, tenantv1.ReasonDependencyError: true, tenantv1.ReasonDependencyCycle: true,
 }
 
 const (
-	// MaxUnrecorded is how many objects a tenant may have whose first pass records no inventory first.
-	// A larger inventory might not fit into a status, which would be found out too late.
+	// MaxUnrecorded limits the objects of a tenant whose first pass records no inventory first: a
+	// larger one might not fit into the status.
 	MaxUnrecorded = 100
-	// maxUnrecordedBytes limits the spec of such a tenant, for the same reason.
+	// maxUnrecordedBytes limits that tenant's spec for the same reason.
 	maxUnrecordedBytes = 256 << 10
 )
 
-// SpecIsInventory reports whether a tenant's spec names everything that its first pass creates.
-// That pass records no inventory before it writes, which saves a write for each tenant, and the
-// registry must not change the spec until there is a status. With a target it would not work, which
-// may be unreachable later.
+// SpecIsInventory reports whether a tenant's spec names all objects that its first pass creates.
+// That pass need not record an inventory first, and the registry leaves the spec until there is a
+// status. Not with a target, which may be unreachable later.
 func SpecIsInventory(s *tenantv1.TenantSpec) bool {
 	objects := 0
 	for _, list := range s.Lists() {

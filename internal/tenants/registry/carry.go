@@ -37,8 +37,8 @@ type change struct {
 	tenant string
 	// kind is what it does, in words; empty for changes without an event.
 	kind string
-	// template is the template whose status reports a failure. key identifies what is written:
-	// something else is tried at once.
+	// template is the template whose status reports a failure. key identifies the written
+	// object: a different one is tried at once.
 	template, key string
 	do            func(context.Context) error
 }
@@ -135,7 +135,7 @@ func (r *Controller) judge(p *pass, c change, err error) {
 	case err == nil:
 		delete(p.account.refused, name)
 	case apierrors.IsConflict(err):
-		p.stale = true // the next pass follows in a moment
+		p.stale = true // the next pass follows soon
 	case apierrors.IsNotFound(err):
 		p.stale = true
 		delete(p.account.overlay, c.tenant)
@@ -160,12 +160,12 @@ func (r *Controller) tellChanges(p *pass, done map[string]int) {
 	}
 	text := "tenants: " + strings.Join(parts, ", ")
 	if n := len(p.account.refused); n > 0 {
-		text += fmt.Sprintf("; %d could not be written, and are tried again", n)
+		text += fmt.Sprintf("; %d could not be written, and will be retried", n)
 	}
 	r.Event(p.obj, corev1.EventTypeNormal, tenantv1.EventDataUpdated, text)
 }
 
-// mostAtOnce limits the tenants that one pass creates and changes, which are in memory together.
+// mostAtOnce limits the tenants in memory that one pass creates and changes.
 const mostAtOnce = 1000
 
 // creations returns the tenants of new rows. It renders them one by one, because integers are
@@ -181,8 +181,7 @@ func (r *Controller) creations(p *pass) []change {
 		if template == nil || of == nil {
 			continue
 		}
-		// Two pairs of uid and template can have one name, also of two registries: a-b with c, and a with
-		// b-c.
+		// Two pairs of uid and template can have one name: a-b with c, and a with b-c.
 		name := row.TenantName(of.SafeUID, template.Name)
 		if taken[name] || p.tenants[name] != nil || r.isTaken(p, name) {
 			name = row.OtherTenantName(of.SafeUID, template.Name)
@@ -210,7 +209,7 @@ func (p *pass) keyOf(template *tenantv1.TenantTemplate, of *row.Row) string {
 	return fmt.Sprintf("%s %d %s", template.UID, template.Generation, p.account.good.digests[of.SafeUID])
 }
 
-// isTaken reports whether a tenant of another registry has a name.
+// isTaken reports whether another registry's tenant has the name.
 func (r *Controller) isTaken(p *pass, name string) bool {
 	return r.Cached.Get(r.Base, types.NamespacedName{Namespace: p.name.Namespace, Name: name}, &tenantv1.Tenant{}) == nil
 }
@@ -244,7 +243,7 @@ func (r *Controller) updates(p *pass, changes []change) []change {
 			continue
 		}
 		if now.Status.ObservedGeneration == 0 && passes.SpecIsInventory(&now.Spec) {
-			continue // its spec and values are its inventory until its first pass has recorded one
+			continue // its spec and values are its inventory until its first pass records one
 		}
 		if u.ValuesOnly {
 			values := map[string]any{}

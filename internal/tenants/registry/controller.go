@@ -28,8 +28,8 @@ import (
 const (
 	// Workers is how many registries are reconciled at a time. A pass never waits for a database.
 	Workers = 4
-	// readingSlots is how many registries are read at a time. Those whose database does not answer
-	// delay others only if there are very many of them.
+	// readingSlots is how many registries are read at a time. Only very many slow databases delay
+	// others.
 	readingSlots = 32
 )
 
@@ -45,7 +45,7 @@ type Controller struct {
 	queue  passes.Queue
 	ledger *ledger
 	pool   *rows.Pool
-	// slots holds a token for each reading of rows in progress.
+	// slots holds a token for each reading in progress.
 	slots chan struct{}
 }
 
@@ -56,8 +56,7 @@ func New(api *passes.API, findings *passes.Findings, templates *passes.Queue, op
 	return r
 }
 
-// Setup starts the controller with the manager. The package needs the other kinds by their indices,
-// too: the tenants of a registry and of its templates.
+// Setup starts the controller with the manager, with indices of the registry's other kinds.
 func (r *Controller) Setup(ctx context.Context, mgr ctrl.Manager) error {
 	err := errors.Join(
 		passes.Index(ctx, mgr, &tenantv1.TenantRegistry{}, passes.IndexReferences, func(o client.Object) []string {
@@ -90,7 +89,7 @@ func ofTemplate(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: passes.RegistryOfTemplate(o.(*tenantv1.TenantTemplate))}}
 }
 
-// getsValid lets through templates that became valid or invalid.
+// getsValid accepts events of templates that became valid or invalid.
 func getsValid() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		old, okOld := e.ObjectOld.(*tenantv1.TenantTemplate)
@@ -99,7 +98,7 @@ func getsValid() predicate.Predicate {
 	}}
 }
 
-// settle is how long a registry waits for changes of more of its tenants: many change at a time.
+// settle is how long to wait for changes of other tenants, which often come together.
 const settle = 200 * time.Millisecond
 
 // tenantsChanged requests a pass over the registry and the template of a tenant whose readiness

@@ -6,8 +6,8 @@
 //   - registry.go: a pass: take over the last reading, decide, write Tenants, record the status
 //   - reading.go: when and how rows are read, beside the passes; lookups.go: credentials of sources
 //   - ledger.go: memory of registries between passes
-//   - roll.go: what Tenants should be; carry.go: creating, changing and deleting them
-//   - controller.go: what requests passes
+//   - roll.go: wanted Tenants; carry.go: creating, changing and deleting them
+//   - controller.go: events that request passes
 //
 // # Invariants
 //

@@ -18,33 +18,33 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// account is the memory of a registry. Only its own passes change it, except for the fields that
-// the ledger guards.
+// account is the memory of a registry. Only its own passes change it, except for fields that the
+// ledger guards.
 type account struct {
 	// last is the last reading, good the last successful one.
 	last, good *reading
-	// underway is true while the rows are read; arrived is the result, until the next pass takes it.
+	// underway is true during a reading; arrived is its result until the next pass takes it.
 	underway bool
 	arrived  *reading
 	// news is true if the rows may have changed, wanted if they must be read now.
 	news, wanted bool
-	// sameSince is when the current rows were first read, firstGood when this server first read rows.
+	// sameSince is the first reading of the current rows, firstGood the first one of this server.
 	sameSince, firstGood time.Time
 	// failures counts failed readings in a row.
 	failures int
-	// stale counts passes in a row that worked with outdated tenants.
+	// stale counts passes in a row with outdated tenants.
 	stale int
 	// refused are failed writes, by change.
 	refused map[string]*passes.Refusal
-	// let are the uids whose tenants were deleted without a confirmation, and when.
+	// let are the uids of tenants deleted without confirmation, and when.
 	let map[string]time.Time
-	// settled are tenants that were found to be current, and overlay those that were written here,
-	// until the cache has them.
+	// settled are tenants known to be current; overlay those written here, until the cache has
+	// them.
 	settled map[string]settlement
 	overlay map[string]written
-	// renders are tenants that were found to render.
+	// renders are tenants known to render.
 	renders map[string]settlement
-	// heldTold is how many tenants the last event about a held deletion was about.
+	// heldTold is the number of tenants in the last event about a held deletion.
 	heldTold int
 }
 
@@ -90,7 +90,7 @@ func (l *ledger) want(a *account) {
 	a.wanted = true
 }
 
-// begin reports whether the rows are to be read now, and takes note that they are.
+// begin reports whether to read the rows now, and if so, records that a reading began.
 func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,8 +101,8 @@ func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) 
 	return true
 }
 
-// nextLook is when a pass must begin the next reading; the zero time during a reading, whose end
-// requests a pass.
+// nextLook is when a pass must begin the next reading; zero during a reading, whose end requests a
+// pass.
 func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,8 +115,7 @@ func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Tim
 	return now
 }
 
-// arrive records what came of a reading; nil when nothing did, so that what it was begun for
-// is still to be read.
+// arrive records the result of a reading. Without a result, the rows still have to be read.
 func (l *ledger) arrive(a *account, got *reading) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +123,7 @@ func (l *ledger) arrive(a *account, got *reading) {
 	a.news = a.news || got == nil
 }
 
-// take takes over what has arrived, and reports whether something has.
+// take accepts an arrived reading, and reports whether there was one.
 func (l *ledger) take(a *account) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,8 +147,8 @@ func (l *ledger) take(a *account) bool {
 	return true
 }
 
-// forgetLet forgets deletions that are longer than a while ago, and returns the uids of the others,
-// and when to forget the first of them.
+// forgetLet forgets older deletions, and returns the uids of the others and when to forget the
+// next.
 func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, next time.Time) {
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {

@@ -58,8 +58,8 @@ func TestWhenTheNextReadingBegins(t *testing.T) {
 	}
 }
 
-// Of two passes one begins the reading, and what arrives is taken over once. News that come while the rows are read call for
-// another reading: they may be younger than what was read.
+// Only one pass begins a reading, and its result is taken once. News during a reading request
+// another one, which may be newer.
 func TestAReadingBesideThePasses(t *testing.T) {
 	l, obj, now := newLedger(), hourly(), time.Unix(1000, 0)
 	a := l.of(types.NamespacedName{})
@@ -67,7 +67,7 @@ func TestAReadingBesideThePasses(t *testing.T) {
 		t.Fatal("not exactly one pass begins the reading")
 	}
 	if next := l.nextLook(a, obj, now); !next.IsZero() {
-		t.Errorf("while the rows are read the next look is at %s", next)
+		t.Errorf("during a reading the next one is at %s", next)
 	}
 	if l.take(a) {
 		t.Error("something has arrived")
@@ -75,13 +75,13 @@ func TestAReadingBesideThePasses(t *testing.T) {
 	a.news = true
 	l.arrive(a, &reading{uid: "r", generation: 1, at: now, took: time.Second, digest: "d"})
 	if !l.take(a) || l.take(a) || a.good == nil || a.last != a.good || !a.sameSince.Equal(now) {
-		t.Fatalf("it was not taken over once: %+v", a)
+		t.Fatalf("it was not taken exactly once: %+v", a)
 	}
 	if next := l.nextLook(a, obj, now); !next.Equal(now.Add(3 * time.Second)) {
-		t.Errorf("after news the next look is at %s", next)
+		t.Errorf("after news the next reading is at %s", next)
 	}
 	if later := now.Add(time.Minute); !l.begin(a, obj, later) || a.news {
-		t.Error("the news are not looked into")
+		t.Error("the news cause no reading")
 	}
 	l.arrive(a, &reading{uid: "r", generation: 1, at: now, err: errors.New("no answer")})
 	if !l.take(a) || a.last.err == nil || a.good.err != nil || a.failures != 1 {

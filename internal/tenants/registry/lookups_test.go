@@ -14,7 +14,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Whoever waits for a database to tell of its changes has to find out that it cannot.
+// A registry reports that its database cannot signal changes.
 func TestASourceThatDoesNotTellOfChangesIsTold(t *testing.T) {
 	last := &reading{uid: "r", generation: 1, at: time.Unix(1000, 0), deaf: `LISTEN on channel "c" has failed since 2026-05-04T10:02:03Z: too many connections`}
 	obj := hourly()
@@ -23,11 +23,11 @@ func TestASourceThatDoesNotTellOfChangesIsTold(t *testing.T) {
 	c := apimeta.FindStatusCondition(obj.Status.Conditions, tenantv1.ConditionReady)
 	const want = `0 rows, 0 of them active; 0 templates; until the database can notify of changes, they are seen only at the next interval: LISTEN on channel "c" has failed since 2026-05-04T10:02:03Z: too many connections`
 	if c == nil || c.Status != metav1.ConditionTrue || c.Message != want {
-		t.Errorf("the registry says %+v", c)
+		t.Errorf("the condition is %+v", c)
 	}
 }
 
-// A Secret that is mended has its registry read again at once; so all that sources look up has to be known.
+// A fixed Secret causes a reading at once, so all references of a source must be known.
 func TestWhatRegistriesLookUp(t *testing.T) {
 	password, authority := &tenantv1.SecretRef{Name: "password", Key: "p"}, &tenantv1.SecretRef{Name: "ca", Key: "ca.crt"}
 	tls := &tenantv1.TLS{CARef: authority, ClientSecretName: "client"}

@@ -26,16 +26,16 @@ import (
 
 // reading is the result of reading a registry's rows.
 type reading struct {
-	// uid and generation are those of the registry, asked the request that it answers.
+	// uid and generation are the registry's; asked is the request that it answers.
 	uid        types.UID
 	generation int64
 	asked      string
-	// at is when it ended, took how long it took.
+	// at is when it ended, took its duration.
 	at   time.Time
 	took time.Duration
 	// err is why there are no rows.
 	err error
-	// deaf is why the source does not signal changes, if it should.
+	// deaf is why the source does not signal changes; empty if it does.
 	deaf string
 
 	total    int
@@ -58,7 +58,7 @@ func (r *reading) active() int {
 	return n
 }
 
-// maxSamples is how many rows a template is checked with, as long as it fits none of them.
+// maxSamples is how many rows a template is tried with until one fits.
 const maxSamples = 5
 
 // samples are the first active rows.
@@ -78,9 +78,8 @@ const (
 	longestPause = 5 * time.Minute
 )
 
-// nextReading is when to read the rows again without news. Databases restart within seconds, so the
-// first retries are soon, whatever the interval. Later ones are rare: a recovery is noticed within
-// the duration of the outage.
+// nextReading is when to read the rows again without news. Retries begin soon, since databases
+// restart within seconds; later ones are rare.
 func (a *account) nextReading(interval time.Duration) time.Time {
 	switch {
 	case a.last == nil:
@@ -91,8 +90,8 @@ func (a *account) nextReading(interval time.Duration) time.Time {
 	return a.last.at.Add(passes.Backoff(min(interval, firstPause), longestPause, a.failures-1))
 }
 
-// newsPause is the pause after a reading, as a multiple of its duration, whatever has changed: a
-// busy table must not keep the database and this server busy.
+// newsPause is the pause after a reading, as a multiple of its duration: a busy table must not keep
+// the database and this server busy.
 const newsPause = 3
 
 // mostCalm is the minimum of that pause after many failures, in seconds.
@@ -107,14 +106,14 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	}
 	next := a.nextReading(interval)
 	if a.news {
-		// The change may fix a failure. But a source that cannot be read must not be read at each change.
+		// The change may fix a failure, but a failing source must not be read at each change.
 		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
 		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
 	return next
 }
 
-// longestReading bounds a reading with all that belongs to it.
+// longestReading bounds a reading with everything around it.
 const longestReading = 5 * time.Minute
 
 // readBeside reads the rows of a registry in the background, and requests a pass afterwards.

@@ -64,7 +64,7 @@ func objectMeta(name, version string, uid types.UID) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, ResourceVersion: version, UID: uid}
 }
 
-// The cache lags behind what was just written. A decision must not be made on what was before.
+// The cache lags behind our own writes, which must count for decisions.
 func TestWhatWasWrittenCountsUntilTheCacheHasIt(t *testing.T) {
 	tenant := func(version, uid string) tenantv1.Tenant {
 		return tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", version, types.UID(uid))}
@@ -84,11 +84,11 @@ func TestWhatWasWrittenCountsUntilTheCacheHasIt(t *testing.T) {
 	}
 	a.wrote(&newer, false, time.Unix(1, 0))
 	if got := a.lay(nil); got["acme-web"] != nil {
-		t.Error("one that somebody has deleted is there")
+		t.Error("a deleted tenant exists")
 	}
 	a.deleted(&newer, time.Unix(1, 0))
 	if got := a.lay([]tenantv1.Tenant{tenant("20", "u")})["acme-web"]; got.DeletionTimestamp == nil {
-		t.Error("one that was told to go is not going")
+		t.Error("a tenant under deletion is not marked")
 	}
 	if got := a.lay([]tenantv1.Tenant{tenant("40", "other")})["acme-web"]; got.DeletionTimestamp != nil || len(a.overlay) > 0 {
 		t.Error("another one of the name is going")
@@ -118,7 +118,7 @@ func TestTheRolloutsTimesAreKept(t *testing.T) {
 	}
 }
 
-// table is all that a registry may look up: one ConfigMap.
+// table is the only ConfigMap of a registry.
 type table string
 
 func (t table) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -133,7 +133,7 @@ func (table) List(context.Context, client.ObjectList, ...client.ListOption) erro
 	return errors.New("nothing is listed")
 }
 
-// Documents may have their rows in another order each time they are asked for; that is nothing new.
+// The order of a document's rows may vary, which is not a change.
 func TestTheOrderOfRowsIsNoChange(t *testing.T) {
 	obj := hourly()
 	obj.Spec.Source = tenantv1.DataSource{Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}}
@@ -148,7 +148,7 @@ func TestTheOrderOfRowsIsNoChange(t *testing.T) {
 	}
 	one, told := digest("id,active\na,1\nb,1\nx,1\nx,1\n,1\ny,1\ny,1\n")
 	if other, again := digest("id,active\n,1\ny,1\nx,1\nb,1\ny,1\na,1\nx,1\n"); other != one || again != told {
-		t.Errorf("it is told as\n%s\nand before as\n%s", again, told)
+		t.Errorf("reported as\n%s\nand before as\n%s", again, told)
 	}
 	if other, _ := digest("id,active\na,1\nb,0\nx,1\nx,1\n,1\ny,1\ny,1\n"); other == one {
 		t.Error("another row is nothing new")

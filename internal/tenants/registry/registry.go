@@ -208,7 +208,7 @@ func (r *Controller) describe(p *pass) {
 func (p *pass) unread() string {
 	switch {
 	case p.obj != nil && p.reading == nil:
-		return "they have not been read since it was declared, or since this server was started"
+		return "they have not been read since the registry was created, or since this server was started"
 	case p.obj != nil && p.reading.err != nil:
 		return passes.OneLine(p.reading.err.Error())
 	}
@@ -221,7 +221,7 @@ func graceText(waiting []decide.Going) string {
 		return ""
 	}
 	first := slices.MinFunc(waiting, func(a, b decide.Going) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Tenant, b.Tenant)) })
-	return fmt.Sprintf("; %s no active row: %s goes at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("; %s no active row: %s will be deleted at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
 }
 
 // describeFailure says why the rows could not be read. It contains times, not durations, so that it
@@ -229,7 +229,7 @@ func graceText(waiting []decide.Going) string {
 func (r *Controller) describeFailure(p *pass, last *reading) {
 	since := "They have not been read since this server was started"
 	if p.account.good != nil && p.account.good.uid == p.obj.UID {
-		since = "They were read last at " + p.account.good.at.UTC().Format(time.RFC3339)
+		since = "They were last read at " + p.account.good.at.UTC().Format(time.RFC3339)
 	}
 	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again. The next attempt is at %s, or now with \"yuba reconcile tenantregistry %s -n %s\"",
 		passes.OneLine(last.err.Error()), since, p.account.nextReading(p.obj.Spec.Source.Interval()).UTC().Format(time.RFC3339), p.obj.Name, p.obj.Namespace)
@@ -274,15 +274,15 @@ func (r *Controller) describeHold(p *pass) {
 	s.Held = heldOf(p.decision.Held)
 	h := s.Held
 	if h == nil || h.Confirmed {
-		passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
+		passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion is held")
 		if h != nil && (before == nil || !before.Confirmed) {
-			r.Event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %s goes on: somebody has confirmed it", h.ID, decide.Count(int(h.Count), "tenant", "tenants")))
+			r.Event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %s continues: it was confirmed", h.ID, decide.Count(int(h.Count), "tenant", "tenants")))
 		}
 		return
 	}
 	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
 	passes.SetCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
-	// If rows disappear one by one, each changes the hold: report it again when it is twice as large.
+	// If rows disappear one by one, each changes the hold: report it again at twice the size.
 	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
 		p.account.heldTold = int(h.Count) // reported before the server was restarted
 	}

@@ -35,14 +35,13 @@ type pass struct {
 	obj, before *tenantv1.TenantRegistry
 	account     *account
 	now         time.Time
-	// reading is the last one of the registry as it is now; nil if there is none. fresh is true when
-	// this pass is the first to see it.
+	// reading is the registry's last one; may be nil. fresh: this pass is the first to see it.
 	reading *reading
 	fresh   bool
-	// rows are those of the last good reading, by uid.
+	// rows are those of the last successful reading, by uid.
 	rows      map[string]*row.Row
 	templates map[string]*tenantv1.TenantTemplate
-	// tenants are by name, as they were written last.
+	// tenants are the last written ones, by name.
 	tenants map[string]*tenantv1.Tenant
 	pools   *allocate.Pools
 	// broken is why tenants cannot be rendered, by name.
@@ -50,22 +49,22 @@ type pass struct {
 	// unmade is why tenants could not be created or changed, by template and tenant.
 	unmade   map[string]map[string]string
 	decision decide.RegistryDecision
-	// tried are the due changes, refusedUntil when the first failed one is retried. stale is true if
-	// some tenants were outdated.
+	// tried are the due changes; refusedUntil is the first retry. stale: some tenants were
+	// outdated.
 	tried        map[string]bool
 	refusedUntil time.Time
 	stale        bool
-	// unheard is when to look for tenants that the cache does not have yet.
+	// unheard is when to expect tenants that the cache does not have yet.
 	unheard time.Time
 	// leaving is the registry while it is being deleted.
 	leaving *tenantv1.TenantRegistry
-	// more is true if there is more to do than one pass may.
+	// more: there is more to do than one pass may.
 	more bool
-	// recentUntil is when the first of the recent deletions does not count any more.
+	// recentUntil is when the first of the recent deletions stops counting.
 	recentUntil time.Time
 }
 
-// gather reads what there is of a registry's templates and tenants. It asks the cache only.
+// gather reads a registry's templates and tenants from the cache.
 func (r *Controller) gather(ctx context.Context, p *pass) error {
 	var templates tenantv1.TenantTemplateList
 	if err := r.listCached(ctx, &templates, p.name.Namespace, passes.IndexRegistry, p.name.Name); err != nil {
@@ -101,9 +100,9 @@ func (r *Controller) listCached(ctx context.Context, list client.ObjectList, nam
 	return r.Cached.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index: namespace + "/" + name}, client.UnsafeDisableDeepCopy)
 }
 
-// tenantsOf lists a registry's tenants: those of its templates, whatever their labels say, and
-// those that name the registry and whose template is gone. A tenant whose template belongs to
-// another registry belongs to that one, and must not count as an orphan.
+// tenantsOf lists a registry's tenants: those of its templates, whatever their labels, and those
+// that name the registry and have no template. A tenant whose template has another registry belongs
+// to that one.
 func (r *Controller) tenantsOf(ctx context.Context, p *pass) ([]tenantv1.Tenant, error) {
 	var all []tenantv1.Tenant
 	for name := range p.templates {
@@ -160,8 +159,8 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 // cacheLag is longer than the delay of a cache.
 const cacheLag = 5 * time.Second
 
-// vanish forgets tenants that were created here and that the cache should have by now: they were
-// deleted before it had them. It returns when to look for the others.
+// vanish forgets tenants created here that the cache should have by now, because somebody deleted
+// them. It returns when to check the others.
 func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 	asked := 0
 	for name, w := range p.account.overlay {
@@ -197,7 +196,7 @@ func (a *account) deleted(t *tenantv1.Tenant, now time.Time) {
 	a.overlay[t.Name] = written{tenant: t, deleted: true}
 }
 
-// facts are what is decided on.
+// facts are the input of the decision.
 func (r *Controller) facts(p *pass) decide.RegistryFacts {
 	f := decide.RegistryFacts{Now: p.now, Reading: decide.ReadingGone}
 	if p.obj != nil {
@@ -231,10 +230,10 @@ func (r *Controller) facts(p *pass) decide.RegistryFacts {
 	return f
 }
 
-// longestMoment is how long rows that vanish one after the other count as vanished at once.
+// longestMoment is how far apart rows may vanish and still count as vanished at once.
 const longestMoment = 30 * time.Second
 
-// moment is the same for a registry: all rows that vanish within one interval are seen at once.
+// moment is that of a registry: rows that vanish within one interval are noticed at once.
 func (p *pass) moment() time.Duration {
 	if p.obj == nil {
 		return longestMoment
@@ -242,7 +241,7 @@ func (p *pass) moment() time.Duration {
 	return min(p.obj.Spec.Source.Interval(), longestMoment)
 }
 
-// templateFacts are the facts about a template. Its status may not have the last findings yet.
+// templateFacts are the facts about a template, with findings that its status may not have yet.
 func (r *Controller) templateFacts(p *pass, t *tenantv1.TenantTemplate) decide.Template {
 	var last decide.Last
 	if s := r.rolloutBefore(p, t); s != nil {
@@ -292,7 +291,7 @@ func (r *Controller) existing(p *pass, t *tenantv1.Tenant, rowsKnown bool) decid
 	}
 	e.ValuesCurrent = hasAnnotations(t, render.Annotations(*of))
 	if !e.TemplateCurrent && p.account.renders[t.Name] == settlementOf(t, template, digest) {
-		// It waits for its turn, and is rendered then.
+		// It is rendered when it is its turn.
 		return e
 	}
 	want, err := r.want(p, template, of, t)
@@ -309,11 +308,11 @@ func (r *Controller) existing(p *pass, t *tenantv1.Tenant, rowsKnown bool) decid
 	case sameSpec(&t.Spec, &want.Spec):
 		e.ValuesCurrent = false
 	default:
-		// The values are the same: another template has its name, with its own generations, or this
-		// server renders it differently.
+		// The values are the same, so another template with its own generations has its name, or
+		// this server renders it differently.
 		e.TemplateCurrent = false
 	}
-	// It is rendered again when it is written: all tenants of a large registry would need much memory.
+	// It is rendered when written: rendering all tenants at once would need too much memory.
 	return e
 }
 
@@ -338,7 +337,7 @@ func (r *Controller) want(p *pass, template *tenantv1.TenantTemplate, of *row.Ro
 	return want, nil
 }
 
-// asWanted reports whether a tenant is as it should be.
+// asWanted reports whether a tenant is up to date.
 func asWanted(t, want *tenantv1.Tenant) bool {
 	return sameSpec(&t.Spec, &want.Spec) && equality.Semantic.DeepEqual(t.Labels, want.Labels) &&
 		equality.Semantic.DeepEqual(t.Annotations, want.Annotations) && equality.Semantic.DeepEqual(t.Finalizers, want.Finalizers)
@@ -389,7 +388,7 @@ func setAnnotations(t *tenantv1.Tenant, values map[string]string) {
 	maps.Copy(t.Annotations, values)
 }
 
-// timeIn reads a time that an annotation has; zero when there is none.
+// timeIn reads a time from an annotation; zero without one.
 func timeIn(t *tenantv1.Tenant, name string) time.Time {
 	at, err := time.Parse(time.RFC3339, t.Annotations[name])
 	if err != nil {
@@ -398,8 +397,8 @@ func timeIn(t *tenantv1.Tenant, name string) time.Time {
 	return at
 }
 
-// isCanary reports whether a tenant gets changes first. The labels that count are the tenant's own;
-// a selector that cannot be read selects nobody.
+// isCanary reports whether a tenant gets changes first, by its own labels. An invalid selector
+// selects none.
 func isCanary(template *tenantv1.TenantTemplate, t *tenantv1.Tenant) bool {
 	if template.Spec.Rollout == nil || template.Spec.Rollout.Canary == nil {
 		return false

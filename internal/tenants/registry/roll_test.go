@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// rolling is a registry with one row, one template and the tenant that they make.
+// rolling is a registry with one row, one template and their tenant.
 type rolling struct {
 	p        *pass
 	template *tenantv1.TenantTemplate
@@ -86,7 +86,7 @@ func TestWhatHasChangedAboutATenant(t *testing.T) {
 			w := newRolling(t, 1)
 			c.change(w)
 			if e := w.existing(); e.ValuesCurrent != c.values || e.TemplateCurrent != c.template || e.Broken || e.Refused {
-				t.Errorf("it stands as %+v", e)
+				t.Errorf("recorded as %+v", e)
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestATenantThatTheAPIDidNotTakeIsKnown(t *testing.T) {
 	w := newRolling(t, 1)
 	w.template.Generation = 4
 	w.p.account.refused["changed acme-web"] = &passes.Refusal{Digest: w.p.keyOf(w.template, w.p.rows["acme"])}
-	for range 2 { // what is known of the first look is used at the second
+	for range 2 { // the second pass uses the memory of the first
 		if !w.existing().Refused {
 			t.Error("it is not")
 		}
@@ -106,7 +106,8 @@ func TestATenantThatTheAPIDidNotTakeIsKnown(t *testing.T) {
 	}
 }
 
-// What is on no record must not be forgotten. Where the record comes first, a template that is smaller is the way out.
+// Unrecorded objects must not be forgotten. If they are recorded first, a smaller template is the
+// fix.
 func TestWhoGetsATemplateBeforeAnythingIsOnRecord(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		objects int
@@ -139,7 +140,7 @@ func TestARegistryStaysAsLongAsTenantsWouldGoWithIt(t *testing.T) {
 	leaving := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Name: "customers", UID: "r", Finalizers: []string{tenantv1.PublishedRegistryFinalizer}, DeletionTimestamp: ptr.To(metav1.Now())}}
 	its := &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")}
 	its.OwnerReferences = []metav1.OwnerReference{{Kind: tenantv1.TenantRegistryKind, Name: "customers", UID: "r"}}
-	// There is no client, and so no way to take it off.
+	// Without a client it cannot remove it.
 	if err := (&Controller{}).release(t.Context(), &pass{leaving: leaving, tenants: map[string]*tenantv1.Tenant{"acme-web": its}}); err != nil {
 		t.Error(err)
 	}

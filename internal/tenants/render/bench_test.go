@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// usual is a template such as many are: a stack, a Secret and a ConfigMap, and what runs with them.
+// usual is a typical template: a stack, a Secret, a ConfigMap and a workload.
 const usual = `
 configMaps:
 - id: config
@@ -33,7 +33,7 @@ manifests:
   spec: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {interval: 5m, values: {hcl: "variable \"tenant\" {}\noutput \"name\" { value = var.tenant }\n# {{ .uid }}\n"}, vars: [{name: tenant, value: "{{ .uid }}"}], writeOutputsToSecret: {name: "{{ .uid }}-outputs"}}}
 `
 
-// BenchmarkTenant is what a row costs at each reading of its registry.
+// BenchmarkTenant is the cost of a row at each reading.
 func BenchmarkTenant(b *testing.B) {
 	template, r := templateOf(b, usual), acme()
 	for b.Loop() {
@@ -43,7 +43,7 @@ func BenchmarkTenant(b *testing.B) {
 	}
 }
 
-// BenchmarkObjects is what the five objects of a Tenant cost when it is made or has changed.
+// BenchmarkObjects is the cost of a new or changed Tenant with five objects.
 func BenchmarkObjects(b *testing.B) {
 	tenant := tenantOf(b, templateOf(b, usual), acme(), nil)
 	for b.Loop() {

@@ -4,7 +4,7 @@
 // Package render creates objects from templates and rows: first a Tenant's spec, then the objects
 // of the Tenant.
 //
-// Nouns:
+// Terms:
 //
 //   - Values: the variables of templates, by name: uid, rawUid, host, hostOrUrl, activate,
 //     registryId, templateRef, and the registry's other mappings.

@@ -11,16 +11,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// Error says which resource cannot be rendered, and why. It shows names of objects and namespaces,
-// and no other values.
+// Error says which resource cannot be rendered, and why. It contains no values except names of
+// objects and namespaces.
 type Error struct {
-	// ID is the resource's. It is empty when the error is the whole tenant's.
+	// ID is the resource's id; empty for the whole tenant.
 	ID string
-	// Where is the field, as in deployments[app].spec.metadata.name, and the line of a text that
-	// has several.
+	// Where is the field, as in deployments[app].spec.metadata.name, with the line if there are
+	// several.
 	Where  string
 	Reason string
-	// Data tells that with the values of another row it may be well.
+	// Data: other values of the row may fix it.
 	Data bool
 }
 
@@ -32,13 +32,13 @@ func (e Error) Error() string {
 	return e.Where + ": " + e.Reason
 }
 
-// Errors are those of one tenant.
+// Errors are the errors of one tenant.
 type Errors []Error
 
-// told is how many errors a message has.
+// told is the number of errors in a message.
 const told = 5
 
-// Error returns the first of them, and how many more there are.
+// Error returns the first errors, and the number of the others.
 func (e Errors) Error() string {
 	var all []string
 	for i, one := range e {
@@ -51,7 +51,7 @@ func (e Errors) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// Unwrap returns each of them.
+// Unwrap returns all errors.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, one := range e {
@@ -60,7 +60,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// failed is the error of a template of a resource.
+// failed is the error of a resource's template.
 func failed(id, where string, err error) Error {
 	var wrong *template.Error
 	if errors.As(err, &wrong) {

@@ -19,16 +19,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// allocation gives a number of a pool.
+// allocation returns a number of a pool.
 type allocation func(pool string, least, most int64) (int64, error)
 
-// allowance is what all of a tenant's objects may cost together, in renderings of the most that one
-// text may. A template of the size that an API takes, every line of it a template, costs less than
+// allowance limits all objects of a tenant together, in multiples of the limit of one text. The
+// largest template that an API accepts needs less than one.
 // one.
 const allowance = 4
 
-// dialect is how templates of tenants are written: with the functions of all templates, and those
-// that the published kinds have beside them. sha1sum is one of the former.
+// dialect adds the published functions to those of all templates, which have sha1sum already.
 func dialect(allocate allocation) template.Dialect {
 	return template.Dialect{Left: "{{", Purse: template.NewPurse(allowance), Types: []string{"int", "float", "bool"}, Functions: map[string]any{
 		"toHost":   row.Host,
@@ -46,7 +45,7 @@ func dialect(allocate allocation) template.Dialect {
 	}}
 }
 
-// trunc63 cuts a text to what a label of DNS may have, and no character of it in two.
+// trunc63 shortens a text to the length of a DNS label, between characters.
 func trunc63(text string) string {
 	const most = 63
 	if len(text) <= most {
@@ -59,8 +58,7 @@ func trunc63(text string) string {
 	return text[:end]
 }
 
-// fromJSON reads a text as JSON. What is none is an empty object, as it always was: templates go on
-// with defaults.
+// fromJSON parses JSON. Invalid JSON is an empty object, as published: templates then use defaults.
 func fromJSON(text string) any {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -74,11 +72,11 @@ func fromJSON(text string) any {
 	return numbered(value)
 }
 
-// longest is where numbers begin to be written with an exponent.
+// longest is where numbers get an exponent.
 const longest = 1e15
 
-// numbered makes float64 of numbers, as JSON has them in Go, and int64 of those that would lose
-// digits that way: identifiers.
+// numbered converts numbers to float64, as JSON does in Go, but identifiers that would lose digits
+// to int64.
 func numbered(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -87,7 +85,7 @@ func numbered(value any) any {
 		}
 		number, err := v.Float64()
 		if err != nil {
-			return v.String() // it is larger than any
+			return v.String() // larger than int64
 		}
 		return number
 	case []any:
@@ -102,7 +100,7 @@ func numbered(value any) any {
 	return value
 }
 
-// inQuotes puts values in quotes. Sprig's own functions leave out what is not there.
+// inQuotes quotes values. Sprig's own functions omit nil.
 func inQuotes(function string, quote func(string) string, values []any) (string, error) {
 	texts := make([]string, len(values))
 	for i, value := range values {
@@ -115,11 +113,10 @@ func inQuotes(function string, quote func(string) string, values []any) (string,
 }
 
 func noValue(function string) error {
-	return refuse(function, fmt.Sprintf("there is no value; say what to write instead, as in {{ .x | default \"\" | %s }}", function))
+	return refuse(function, fmt.Sprintf("the value is missing; set a default, as in {{ .x | default \"\" | %s }}", function))
 }
 
-// toHCL writes a value as a program has it: a text in quotes, in which nothing is a template of the
-// program's.
+// toHCL formats a value as an HCL literal; texts are quoted and their templates escaped.
 func toHCL(value any) (string, error) {
 	if value == nil {
 		return "", noValue("hcl")
@@ -127,16 +124,16 @@ func toHCL(value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil { // which may quote the value
-		return "", refuse("hcl", "this is no text, number, truth, list or map")
+	if err := encoder.Encode(value); err != nil { // the error may quote the value
+		return "", refuse("hcl", "the value is not a text, number, boolean, list or map")
 	}
 	return asHCL.Replace(strings.TrimSuffix(text.String(), "\n")), nil
 }
 
-// asHCL makes JSON what it says as HCL, which has templates in texts and lacks two of the escapes.
+// asHCL converts JSON to HCL, which has templates in texts and lacks two of the escapes.
 var asHCL = strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "${", "$${", "%{", "%%{")
 
-// refuse says why a function cannot do anything with what it was given, without showing it.
+// refuse is a function's error about an argument, without its value.
 func refuse(function, reason string) error { return template.Refuse(function + ": " + reason) }
 
 func noNumber(function string, value any) error {
@@ -145,12 +142,12 @@ func noNumber(function string, value any) error {
 		if function == "allocate" {
 			hint = "int"
 		}
-		return refuse(function, fmt.Sprintf("there is no number; say what to take instead, as in {{ .x | default \"1\" | %s }}", hint))
+		return refuse(function, fmt.Sprintf("the number is missing; set a default, as in {{ .x | default \"1\" | %s }}", hint))
 	}
-	return refuse(function, "this is no number")
+	return refuse(function, "the value is not a number")
 }
 
-// toInt makes a whole number of a text or of another number, whose fraction goes.
+// toInt converts a text or number to an integer, and truncates it.
 func toInt(value any) (int64, error) { return integer("int", value) }
 
 func integer(function string, value any) (int64, error) {
@@ -170,14 +167,14 @@ func integer(function string, value any) (int64, error) {
 		}
 	}
 	number, ok := decimal(value)
-	// The first float64 that is too large for an int64 is 2^63 itself.
+	// 2^63 is the first float64 that is too large for int64.
 	if !ok || number >= -math.MinInt64 || number < math.MinInt64 {
 		return 0, noNumber(function, value)
 	}
 	return int64(number), nil
 }
 
-// toFloat makes a number of a text or of another number.
+// toFloat converts a text or number to a float.
 func toFloat(value any) (float64, error) {
 	if truth, ok := value.(bool); ok {
 		if truth {
@@ -192,7 +189,7 @@ func toFloat(value any) (float64, error) {
 	return number, nil
 }
 
-// decimal is a number as JSON can write one, so that neither infinity nor what is no number is any.
+// decimal parses a number in JSON's notation, which excludes infinity and NaN.
 func decimal(value any) (float64, bool) {
 	var number float64
 	switch v := reflect.ValueOf(value); {
@@ -216,7 +213,7 @@ func decimal(value any) (float64, bool) {
 	return number, !math.IsNaN(number) && !math.IsInf(number, 0)
 }
 
-// toBool reads a text or a number as a truth.
+// toBool converts a text or number to a boolean.
 func toBool(value any) (bool, error) {
 	if truth, ok := value.(bool); ok {
 		return truth, nil
@@ -232,15 +229,15 @@ func toBool(value any) (bool, error) {
 	if number, ok := decimal(value); ok {
 		return number != 0, nil
 	}
-	return false, refuse("bool", "this is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing")
+	return false, refuse("bool", "the value is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing")
 }
 
-// maxPool is how long a pool's name may be. It is a key in the Tenant.
+// maxPool limits a pool's name, which is a key in the Tenant.
 const maxPool = 63
 
 func allocated(allocate allocation, pool string, least, most any) (int64, error) {
 	if pool == "" || len(pool) > maxPool {
-		return 0, refuse("allocate", fmt.Sprintf("a pool has a name of 1 to %d bytes, as in {{ allocate \"redis\" 0 15 }}", maxPool))
+		return 0, refuse("allocate", fmt.Sprintf("the name of a pool must have 1 to %d bytes, as in {{ allocate \"redis\" 0 15 }}", maxPool))
 	}
 	from, err := integer("allocate", least)
 	if err != nil {
@@ -251,7 +248,7 @@ func allocated(allocate allocation, pool string, least, most any) (int64, error)
 		return 0, err
 	}
 	if from > to {
-		return 0, refuse("allocate", fmt.Sprintf("there is no number from %d to %d", from, to))
+		return 0, refuse("allocate", fmt.Sprintf("the range from %d to %d is empty", from, to))
 	}
 	number, err := allocate(pool, from, to)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// pools gives the numbers of a test.
+// pools are the numbers of a test.
 type pools map[string]int64
 
 func (p pools) Allocate(pool string, least, most int64) (int64, error) {
@@ -59,24 +59,24 @@ func TestFunctions(t *testing.T) {
 func TestFunctionsRefuse(t *testing.T) {
 	data := map[string]any{"secret": "s3cr3t", "null": nil, "list": []any{"s3cr3t"}}
 	for in, want := range map[string]string{
-		`{{ int .secret }}`:                "x: int: this is no number",
-		`{{ int "1e30" }}`:                 "x: int: this is no number",
-		`{{ int "9223372036854775808" }}`:  "x: int: this is no number",
-		`{{ int .list }}`:                  "x: int: this is no number",
-		`{{ int .missing }}`:               `x: int: there is no number; say what to take instead, as in {{ .x | default "1" | int }}`,
-		`{{ hcl .missing }}`:               `x: hcl: there is no value; say what to write instead, as in {{ .x | default "" | hcl }}`,
-		`{{ .missing | quote }}`:           `x: quote: there is no value; say what to write instead, as in {{ .x | default "" | quote }}`,
-		`{{ squote "a" .null }}`:           `x: squote: there is no value; say what to write instead, as in {{ .x | default "" | squote }}`,
-		`{{ float "" }}`:                   `x: float: there is no number; say what to take instead, as in {{ .x | default "1" | float }}`,
-		`{{ float "NaN" }}`:                "x: float: this is no number",
-		`{{ float "-inf" }}`:               "x: float: this is no number",
-		`{{ bool .secret }}`:               "x: bool: this is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing",
-		`{{ bool .null }}`:                 "x: bool: this is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing",
+		`{{ int .secret }}`:                "x: int: the value is not a number",
+		`{{ int "1e30" }}`:                 "x: int: the value is not a number",
+		`{{ int "9223372036854775808" }}`:  "x: int: the value is not a number",
+		`{{ int .list }}`:                  "x: int: the value is not a number",
+		`{{ int .missing }}`:               `x: int: the number is missing; set a default, as in {{ .x | default "1" | int }}`,
+		`{{ hcl .missing }}`:               `x: hcl: the value is missing; set a default, as in {{ .x | default "" | hcl }}`,
+		`{{ .missing | quote }}`:           `x: quote: the value is missing; set a default, as in {{ .x | default "" | quote }}`,
+		`{{ squote "a" .null }}`:           `x: squote: the value is missing; set a default, as in {{ .x | default "" | squote }}`,
+		`{{ float "" }}`:                   `x: float: the number is missing; set a default, as in {{ .x | default "1" | float }}`,
+		`{{ float "NaN" }}`:                "x: float: the value is not a number",
+		`{{ float "-inf" }}`:               "x: float: the value is not a number",
+		`{{ bool .secret }}`:               "x: bool: the value is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing",
+		`{{ bool .null }}`:                 "x: bool: the value is neither true nor false; write true, yes, on or 1, or false, no, off, 0 or nothing",
 		`{{ allocate "full" 0 3 }}`:        "x: the pool full has no number left",
-		`{{ allocate "redis" 15 0 }}`:      "x: allocate: there is no number from 15 to 0",
-		`{{ allocate "" 0 1 }}`:            `x: allocate: a pool has a name of 1 to 63 bytes, as in {{ allocate "redis" 0 15 }}`,
-		`{{ allocate "redis" 0 .secret }}`: "x: allocate: this is no number",
-		`{{ allocate "redis" .null 3 }}`:   `x: allocate: there is no number; say what to take instead, as in {{ .x | default "1" | int }}`,
+		`{{ allocate "redis" 15 0 }}`:      "x: allocate: the range from 15 to 0 is empty",
+		`{{ allocate "" 0 1 }}`:            `x: allocate: the name of a pool must have 1 to 63 bytes, as in {{ allocate "redis" 0 15 }}`,
+		`{{ allocate "redis" 0 .secret }}`: "x: allocate: the value is not a number",
+		`{{ allocate "redis" .null 3 }}`:   `x: allocate: the number is missing; set a default, as in {{ .x | default "1" | int }}`,
 		`{{ now }}`:                        "x: now is not available in templates: its result depends on the time, so each rendering would be a change",
 		`{{ env "HOME" }}`:                 "x: env is not available in templates: templates cannot access the server that renders them",
 		`{{ randAlphaNum 8 }}`:             "x: randAlphaNum is not available in templates: its result is random, so each rendering would be a change",

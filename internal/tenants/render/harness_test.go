@@ -25,13 +25,13 @@ func templateOf(t testing.TB, lists string) *tenantv1.TenantTemplate {
 	return out
 }
 
-// acme is a row with values of every sort.
+// acme is a row with all sorts of values.
 func acme() row.Row {
 	return row.Row{UID: "acme", SafeUID: "acme", HostOrURL: "https://acme.example.org:8443/shop", Host: "acme.example.org", Activate: "1", Active: true,
 		Extra: map[string]string{"replicas": "3", "zones": "a,b", "tier": "gold", "none": "", "hostile": "{{ .uid }}\n\"}: [x", "ns": "acme-apps"}}
 }
 
-// tenantOf is the Tenant of a row and a template, as the registry's controller makes it.
+// tenantOf is the Tenant of a row and a template, as the registry creates it.
 func tenantOf(t testing.TB, template *tenantv1.TenantTemplate, r row.Row, a Allocator) *tenantv1.Tenant {
 	t.Helper()
 	spec, err := Tenant(template, r, a)
@@ -42,7 +42,7 @@ func tenantOf(t testing.TB, template *tenantv1.TenantTemplate, r row.Row, a Allo
 		Labels: map[string]string{tenantv1.LabelRegistry: template.Spec.RegistryID}, Annotations: Annotations(r)}}
 }
 
-// same compares a value with YAML, numbers by what they are.
+// same compares a value with YAML, numbers by value.
 func same(t testing.TB, got any, want string) {
 	t.Helper()
 	text, err := yaml.Marshal(got)

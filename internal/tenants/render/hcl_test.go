@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// FuzzHCL: whatever a row says, in a program it is a text, and the same one.
+// FuzzHCL: any text of a row is the same text in a program.
 func FuzzHCL(f *testing.F) {
 	for _, seed := range []string{"", "acme", `x" } resource "terraform_data" "x" {`, "${file(\"/etc/passwd\")}", "$${a}", "$$${a}", "%{ if true }", "%%{", "a\nb\t\r", "\b\f\x00", `\`, `\"`, "ä\u2028", "$", "${", "<>&"} {
 		f.Add(seed)
@@ -34,7 +34,7 @@ func FuzzHCL(f *testing.F) {
 			t.Fatalf("%q is written %q: %v", in, text, diags)
 		}
 		value, diags := attributes["a"].Expr.Value(nil)
-		// HCL has texts in the normal form of Unicode.
+		// HCL normalizes texts to Unicode's normal form.
 		if diags.HasErrors() || !value.RawEquals(cty.StringVal(in)) {
 			t.Errorf("%q is written %q, which is %#v, %v", in, text, value, diags)
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// step is one step of a path into an object: a key, an index, or all there is.
+// step is one step of a path: a key, an index, or all entries.
 type step struct {
 	key   string
 	index int
@@ -28,11 +28,10 @@ const (
 	stepAll
 )
 
-// maxSteps is how deep a path may go; no kind is as deep.
+// maxSteps limits the depth of paths; no kind is as deep.
 const maxSteps = 64
 
-// parsePath reads the part of JSONPath that names fields: $.a.b, ['a'], [0] and [*]. The dollar may
-// be left out.
+// parsePath parses field paths in JSONPath: $.a.b, ['a'], [0] and [*]. The dollar is optional.
 func parsePath(text string) ([]step, error) {
 	rest := strings.TrimPrefix(strings.TrimSpace(text), "$")
 	var steps []step
@@ -47,7 +46,7 @@ func parsePath(text string) ([]step, error) {
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fmt.Errorf("ignoreFields %q: it names no field; write it like $.spec.replicas", text)
+		return nil, fmt.Errorf("ignoreFields %q: it does not name a field; use a path such as $.spec.replicas", text)
 	}
 	return steps, nil
 }
@@ -61,7 +60,7 @@ func parseStep(rest string, first bool) (step, string, error) {
 	case rest[0] == '.':
 		rest = rest[1:]
 	case !first:
-		return step{}, "", fmt.Errorf("%q comes where a . or a [ belongs", rest)
+		return step{}, "", fmt.Errorf("expected . or [ before %q", rest)
 	}
 	end := strings.IndexAny(rest, ".[")
 	if end < 0 {
@@ -100,15 +99,14 @@ func parseBracket(rest string) (step, string, error) {
 	return step{kind: stepIndex, index: n}, rest[end+1:], nil
 }
 
-// CheckIgnored tells what is wrong with a path of ignoreFields.
+// CheckIgnored returns an error for an invalid path of ignoreFields.
 func CheckIgnored(path string) error {
 	_, err := parsePath(path)
 	return err
 }
 
-// WithIgnored returns a manifest in which the ignored fields are as the live object has them:
-// whoever applies it leaves them to others, and takes nothing away. The manifest itself stays as it
-// is.
+// WithIgnored returns a copy of a manifest with the live values of ignored fields, so that applying
+// it neither changes nor removes them.
 func WithIgnored(manifest, live *unstructured.Unstructured, paths []string) (*unstructured.Unstructured, error) {
 	out := manifest.DeepCopy()
 	for _, text := range paths {
@@ -124,10 +122,10 @@ func WithIgnored(manifest, live *unstructured.Unstructured, paths []string) (*un
 	return out, nil
 }
 
-// gone stands for a field that is not there.
+// gone is a missing field.
 type gone struct{}
 
-// takeOver returns what is wanted with what the steps lead to as it is live.
+// takeOver returns the wanted value with the live values at the path.
 func takeOver(wanted, live any, steps []step) any {
 	if len(steps) == 0 {
 		if live == nil {
@@ -147,7 +145,7 @@ func takeOver(wanted, live any, steps []step) any {
 				if i < len(l) {
 					there = l[i]
 				}
-				// An entry of a list is never taken away: those after it would be others.
+				// Never remove an entry of a list: the indices of later ones would change.
 				v := takeOver(w[i], there, steps[1:])
 				if _, none := v.(gone); !none {
 					w[i] = v
@@ -156,7 +154,7 @@ func takeOver(wanted, live any, steps []step) any {
 		}
 		return w
 	case nil:
-		// What the manifest does not have is nobody's who applies it.
+		// Applying a manifest without the field leaves it to others.
 		return gone{}
 	}
 	return wanted
@@ -166,7 +164,7 @@ func takeOverMap(wanted, live map[string]any, steps []step) map[string]any {
 	set := func(key string) {
 		there, is := wanted[key]
 		if !is {
-			return // what the manifest does not say is left alone in any case
+			return // fields outside of the manifest stay unchanged anyway
 		}
 		v := takeOver(there, live[key], steps[1:])
 		if _, none := v.(gone); none {

@@ -64,8 +64,8 @@ func TestIgnoredFieldsAreAsTheyAre(t *testing.T) {
 
 func TestPathsThatCannotBeRead(t *testing.T) {
 	for path, want := range map[string]string{
-		"": "names no field", "$": "names no field", "$.": "a name is missing", "$..image": "not supported", "$.a[": "not closed",
-		"$.a['b": "does not end", "$.a[x]": "neither an index", "$.a[-1]": "neither an index", "$.a[0]b": "belongs", "$.a[?(@.b)]": "neither an index",
+		"": "does not name a field", "$": "does not name a field", "$.": "a name is missing", "$..image": "not supported", "$.a[": "not closed",
+		"$.a['b": "does not end", "$.a[x]": "neither an index", "$.a[-1]": "neither an index", "$.a[0]b": "expected . or [", "$.a[?(@.b)]": "neither an index",
 		"$" + strings.Repeat(".a", maxSteps+1): "more than",
 	} {
 		_, err := parsePath(path)

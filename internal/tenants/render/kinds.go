@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// manifest renders the manifest of a resource, which is an object.
+// manifest renders a resource's manifest, which must be an object.
 func manifest(d template.Dialect, data map[string]any, list tenantv1.List, res *tenantv1.TResource) (any, error) {
 	apiVersion, kind := kindOf(list, res)
 	where := place(list.Field, res.ID) + ".spec"
@@ -73,7 +73,7 @@ func textOnly(apiVersion, kind string) func(path []string) bool {
 // writes.
 var labelled = map[string]bool{"metadata": true, "writeOutputsToSecret": true, "backendConfig": true}
 
-// lateProgram is the file of a program that a stack renders when it runs.
+// lateProgram is a program file that a stack renders when it runs.
 const lateProgram = "main.tf.tpl"
 
 // complete sets defaults for stacks of tenants: plans are approved automatically, and a stack that

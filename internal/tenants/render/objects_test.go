@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
 
-// manifests are objects without what stands beside them.
+// manifests are the manifests of objects.
 func manifests(objects []Object) []map[string]any {
 	out := []map[string]any{}
 	for _, o := range objects {
@@ -121,7 +121,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestOneBrokenResourceKeepsNoOther has resources that cannot be made around one that can.
+// TestOneBrokenResourceKeepsNoOther has a valid resource between broken ones.
 func TestOneBrokenResourceKeepsNoOther(t *testing.T) {
 	for sentence, test := range map[string]struct{ in, want string }{
 		"a value that is not there":     {`{id: x, nameTemplate: x, spec: {apiVersion: v1, kind: Secret, data: {a: "{{ .nope }}"}}}`, "manifests[x].spec.data.a: .nope has no value"},
@@ -163,7 +163,7 @@ func TestOneBrokenResourceKeepsNoOther(t *testing.T) {
 
 func TestNumbersComeFromTheTenant(t *testing.T) {
 	tenant := tenantOf(t, templateOf(t, `{configMaps: [{id: c, nameTemplate: c, spec: {data: {num: "{{ allocate \"redis\" 0 15 }}"}}}]}`), acme(), pools{"redis": 4})
-	tenant.Spec.Allocations["redis"] = 99 // from a time when the template allowed more
+	tenant.Spec.Allocations["redis"] = 99 // the template allowed more earlier
 	objects, errs := Objects(tenant)
 	if len(errs) > 0 {
 		t.Fatal(errs)
@@ -179,8 +179,8 @@ func TestNumbersComeFromTheTenant(t *testing.T) {
 	}
 }
 
-// TestTenantsOfThePublishedOperator: what it wrote is read, and what it has rendered is not
-// rendered again.
+// TestTenantsOfThePublishedOperator: its Tenants are readable, and rendered values are not rendered
+// again.
 func TestTenantsOfThePublishedOperator(t *testing.T) {
 	tenant := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "acme-web", Labels: map[string]string{tenantv1.LabelRegistry: "customers", tenantv1.LabelUID: "acme"},
 		Annotations: map[string]string{tenantv1.AnnotationHostOrURL: "acme.example.org:80", tenantv1.AnnotationActivate: "1", tenantv1.AnnotationExtra: `{"planId":"pro"}`}}}
@@ -201,7 +201,7 @@ func TestTenantsOfThePublishedOperator(t *testing.T) {
 	}
 }
 
-// TestErrorsShowNoValues renders what functions complain about.
+// TestErrorsShowNoValues renders the errors of functions.
 func TestErrorsShowNoValues(t *testing.T) {
 	r := acme()
 	r.Extra["password"] = "s3cr3t"
@@ -214,8 +214,7 @@ func TestErrorsShowNoValues(t *testing.T) {
 	}
 }
 
-// FuzzObjects: whatever a row says, what comes of it is text in the places that the template has
-// for it, and nothing else.
+// FuzzObjects: any text of a row is only text, in the places of the template.
 func FuzzObjects(f *testing.F) {
 	for _, seed := range []string{"gold", "{{ .uid }}", "{{ fail \"x\" }}", "a: b\n- c", "\"}]", "${x}", "%{ for x in y }", "\x00", "true", "3", "../..", strings.Repeat("x", 5000)} {
 		f.Add(seed, "acme")

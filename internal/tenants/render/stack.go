@@ -14,23 +14,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// ownTemplates are the fields of a stack that it renders itself, with values that are there when it
-// runs. Its marks are ${{ and }}, which would be those of tenants' templates behind a dollar sign.
+// ownTemplates are fields that a stack renders itself, at run time. Its placeholders ${{ }} look
+// like a tenant's template after a dollar sign.
 var ownTemplates = []string{fieldValues, "healthChecks", "webhooks"}
 
 const (
 	// ownLeft begins a stack's own template.
 	ownLeft = "${{"
-	// ownText is a template of a stack that gives what would begin one.
+	// ownText is a stack template that results in ownLeft.
 	ownText = `${{ "${{" }}`
 
 	fieldValues = "values"
 )
 
-// stackManifest renders the manifest of a stack. What begins the stack's own templates is out of
-// sight meanwhile: of what is there afterwards, all else came out of a row or of a function, and
-// becomes text for the stack, too. Who writes a column must not write templates that read the
-// Secrets of a stack.
+// stackManifest renders a stack's manifest. It hides ${{ of the template's author while rendering,
+// then escapes all others: values of the row must not become stack templates, which can read
+// Secrets.
 func stackManifest(d template.Dialect, data map[string]any, where string, object map[string]any, textOnly func([]string) bool) (any, error) {
 	mark := markOf(data)
 	hide := func(text string) string { return strings.ReplaceAll(text, ownLeft, mark) }
@@ -51,13 +50,12 @@ func stackManifest(d template.Dialect, data map[string]any, where string, object
 	}
 	if isProgram(valuesOf(rendered)) && !isProgram(valuesOf(object)) {
 		return nil, &template.Error{Where: where + ".spec." + fieldValues, Data: true,
-			Reason: "it would become a program: an object with the one key hcl is one, and what a row says must not be; write values.hcl in the template, or give the values other names"}
+			Reason: "it would become a program: values with the single key hcl are one, and a row must not contain programs; write values.hcl in the template, or rename the key"}
 	}
 	return inOwn(rendered, func(text string) string { return show(strings.ReplaceAll(text, ownLeft, ownText)) }, show), nil
 }
 
-// markOf stands for what begins a stack's own templates. It is a hash of everything that the row
-// says, so that no row can say it.
+// markOf replaces ${{ meanwhile. It is a hash of the row, so that the row cannot contain it.
 func markOf(data map[string]any) string {
 	hash := sha256.New()
 	for _, name := range sorted(data) {
@@ -66,8 +64,7 @@ func markOf(data map[string]any) string {
 	return "yuba:" + hex.EncodeToString(hash.Sum(nil)) + ":"
 }
 
-// inOwn changes the texts in the fields that a stack renders itself. A program in values is none of
-// them, and is changed in a way of its own, if any.
+// inOwn changes the texts in ownTemplates. A program in values is changed differently, if at all.
 func inOwn(object map[string]any, change, program func(string) string) map[string]any {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok {
@@ -88,20 +85,20 @@ func inOwn(object map[string]any, change, program func(string) string) map[strin
 	return object
 }
 
-// valuesOf is what a stack has as spec.values; nil when it has none.
+// valuesOf is the stack's spec.values; nil without.
 func valuesOf(object map[string]any) any {
 	spec, _ := object["spec"].(map[string]any)
 	return spec[fieldValues]
 }
 
-// isProgram reports whether values are a program: an object with the one key hcl, which is text.
+// isProgram reports whether values contain only hcl, as text.
 func isProgram(values any) bool {
 	all, ok := values.(map[string]any)
 	_, text := all["hcl"].(string)
 	return ok && text && len(all) == 1
 }
 
-// changed is a value with other texts, names of its objects among them.
+// changed returns a value with changed texts, keys included.
 func changed(value any, change func(string) string) any {
 	switch v := value.(type) {
 	case string:

@@ -18,7 +18,7 @@ func stackWith(fields string) string {
 	return "{manifests: [{id: t, nameTemplate: t, spec: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {approvePlan: x, destroyResourcesOnDeletion: false, " + fields + "}}}]}"
 }
 
-// rendered is a field of the one object of a template.
+// rendered is a field of the template's one object.
 func rendered(t *testing.T, text, field string, extra map[string]string) any {
 	t.Helper()
 	r := acme()
@@ -30,8 +30,8 @@ func rendered(t *testing.T, text, field string, extra map[string]string) any {
 	return objects[0].Object.Object["spec"].(map[string]any)[field]
 }
 
-// Whoever writes a column is no author of templates: a stack writes the text of a row as it is, and
-// never executes it.
+// A column's author must not write templates: a stack writes a row's text unchanged, and never
+// executes it.
 func TestRowsWriteNoTemplatesForStacks(t *testing.T) {
 	vault := map[string]any{"vault": map[string]any{"password": "s3cr3t"}, "net": map[string]any{"id": "net-1"}}
 	for sentence, test := range map[string]struct{ in, note, want string }{
@@ -48,7 +48,7 @@ func TestRowsWriteNoTemplatesForStacks(t *testing.T) {
 			values := rendered(t, stackWith("values: {a: "+quoted(test.in)+"}"), "values", map[string]string{"note": test.note}).(map[string]any)
 			text := values["a"].(string)
 			if strings.Contains(text, "yuba:") {
-				t.Errorf("what stands for the stack's own templates is still there: %s", text)
+				t.Errorf("the replacement of the stack's own templates is still there: %s", text)
 			}
 			got, err := template.Text("spec.values", text, vault)
 			if err != nil || got != test.want {
@@ -65,15 +65,15 @@ func TestNamesAndListsOfStacksAreNoTemplatesEither(t *testing.T) {
 		map[string]string{"note": "${{ .x }}"}), `{'${{ "${{" }} .x }}': ['${{ "${{" }} .x }}', 3], b: ['${{ "${{" }} .x }}']}`)
 }
 
-// A program is no template of the stack's, whoever makes it one.
+// A program is not a template of the stack.
 func TestAProgramIsAsItIs(t *testing.T) {
 	const note = "${{ .x }}"
 	same(t, rendered(t, stackWith(`values: {hcl: "a = \"$${{ .note }}\""}`), "values", map[string]string{"note": note}), `{hcl: 'a = "$$${{ .x }}"'}`)
 	same(t, rendered(t, stackWith(`values: {hcl: "{{ list .note }}"}`), "values", map[string]string{"note": note}), `{hcl: ['${{ "${{" }} .x }}']}`)
 }
 
-// Values with the one key hcl are a program, which comes before any source: only who writes the
-// template may write one.
+// Values with the single key hcl are a program, which precedes any source: only the template's
+// author may write one.
 func TestRowsWriteNoPrograms(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		in, json, want string
@@ -102,7 +102,7 @@ func TestMistakesOfStacksShowTheirOwnText(t *testing.T) {
 	}
 }
 
-// FuzzRowsInStacks: whatever a row says, the stack writes just that.
+// FuzzRowsInStacks: the stack writes any text of a row unchanged.
 func FuzzRowsInStacks(f *testing.F) {
 	for _, seed := range []string{"acme", "${{ .vault.password }}", "$", "{{", "}} ${{ .x", "$${{{", "yuba:", "${{ \"${{\" }}", "{", "\x00"} {
 		f.Add(seed, seed)
@@ -125,7 +125,7 @@ func FuzzRowsInStacks(f *testing.F) {
 	})
 }
 
-// What a stack's own templates ask for is nothing that a row has to have.
+// Rows need no values for a stack's own templates.
 func TestWhatStacksAskForIsNotAskedOfRows(t *testing.T) {
 	template := templateOf(t, stackWith(`values: {a: "${{ .vpc.id }}-{{ .note }}"}, path: "{{ .uid }}"`))
 	for _, list := range template.Spec.Lists() {

@@ -16,8 +16,8 @@ import (
 
 // Allocator allocates small integers.
 type Allocator interface {
-	// Allocate returns the tenant's number of a pool, or one from least to most that no other tenant
-	// has. It returns the same number again for the same tenant and pool. Users see its errors.
+	// Allocate returns the tenant's number of a pool, or a free one from least to most; always the
+	// same for a tenant and pool. Users see its errors.
 	Allocate(pool string, least, most int64) (int64, error)
 }
 

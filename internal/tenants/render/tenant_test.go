@@ -63,8 +63,8 @@ configMaps:
 `)
 }
 
-// TestAllocationsOfAManifest: all pools that a manifest names are asked once for each name, and one
-// that is full is an error of the tenant.
+// TestAllocationsOfAManifest: each pool of a manifest is asked once per name, and a full one is an
+// error of the tenant.
 func TestAllocationsOfAManifest(t *testing.T) {
 	template := templateOf(t, `
 manifests:

@@ -4,7 +4,7 @@
 // Package row interprets the rows of a registry: which tenant each is about, whether it is active,
 // and its values for templates.
 //
-// Nouns:
+// Terms:
 //
 //   - Raw row: column names with their texts; nil is NULL.
 //   - Uid: the registry's name of a tenant. The raw uid is the value of the column. The safe uid is

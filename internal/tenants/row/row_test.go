@@ -142,8 +142,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// What templates and values of rows are made of is often JSON already, whose quotes take two bytes
-// each in an annotation.
+// Values are often JSON already, whose quotes take two bytes each in an annotation.
 func TestHowLongTheValuesOfARowMayBe(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		value string

@@ -100,7 +100,7 @@ func TestLawsOfRows(t *testing.T) {
 		seen := map[string]bool{}
 		for _, r := range rows {
 			if r.UID == "" || r.SafeUID == "" || seen[r.SafeUID] {
-				t.Fatalf("%+v is no tenant of its own", r)
+				t.Fatalf("%+v is not unique", r)
 			}
 			seen[r.SafeUID] = true
 		}
@@ -122,7 +122,7 @@ func TestLawsOfRows(t *testing.T) {
 	})
 }
 
-// A bad row in a busy table is told once, and not with every row that comes before it.
+// A bad row in a busy table is reported once, not for each row before it.
 func TestWhatIsToldOfRejectedRows(t *testing.T) {
 	rejected := []Rejected{{UID: " ", Reason: "no uid"}, {UID: "b", SafeUID: "b", Reason: "x"}, {Reason: "no uid"}, {UID: "c", SafeUID: "c", Reason: "x"}, {Reason: "no uid"}}
 	if diff := cmp.Diff([]string{"3 rows: no uid", `uid "b": x`}, Told(rejected, 2)); diff != "" {

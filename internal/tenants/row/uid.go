@@ -18,8 +18,8 @@ const (
 	maxUID = 40
 	// maxName is the limit of label values: the name of a tenant is one.
 	maxName = 63
-	// hashDigits distinguish texts that were cut or changed. They are many because tenants may choose
-	// their uids, and must not find one with the same result as another one.
+	// hashDigits distinguish cut or changed texts. Tenants may choose their uids, so there are
+	// many: nobody must find a uid with the same result as another one.
 	hashDigits = 16
 	// hashMark precedes the digits. Few texts of people end like that.
 	hashMark = "-x"

@@ -86,7 +86,7 @@ func TestLawsOfUIDs(t *testing.T) {
 		if len(validation.IsDNS1123Label(raw)) == 0 && len(raw) <= 40 && safe != raw && !looksChanged(raw) {
 			t.Fatalf("%q was good as it was, and is %q", raw, safe)
 		}
-		// A tenant that knows what another one's uid became may choose that for its own.
+		// A tenant may choose another one's safe uid as its own uid.
 		for _, other := range []string{safe, rapid.String().Draw(t, "other")} {
 			if other != raw && SafeUID(other) == safe {
 				t.Fatalf("%q and %q are both %q", raw, other, safe)

@@ -58,7 +58,7 @@ func TestOneValueIsKeptAsAWholeOnlySoFar(t *testing.T) {
 	}
 }
 
-// Rows that conditions leave out take time, too.
+// Rows that conditions exclude take time, too.
 func TestDocumentsTakeOnlySoLong(t *testing.T) {
 	for _, key := range []string{"t.json", "t.yaml", "t.csv"} {
 		text := map[string]string{"t.json": `[{"id": "a"}]`, "t.yaml": "- {id: a}", "t.csv": "id\na"}[key]
@@ -83,8 +83,7 @@ func TestAViewThatMakesMuchOfNothing(t *testing.T) {
 	wantError(t, err, TooMuch, "300ms")
 }
 
-// A server that notifies without end is listened to anew, so that what it says is not kept for
-// ever.
+// A listener reconnects to a server that notifies forever, so that its messages are not kept.
 func TestWhoNotifiesWithoutEnd(t *testing.T) {
 	connections := make(chan struct{}, 100)
 	host, port := tcp(t, func(conn net.Conn) {
@@ -101,7 +100,7 @@ func TestWhoNotifiesWithoutEnd(t *testing.T) {
 	<-changes
 }
 
-// notifyForEver lets everybody in and answers a statement by notifications of a kibibyte each.
+// notifyForEver accepts every client and answers a statement with endless notifications of 1 KiB.
 func notifyForEver(conn net.Conn) {
 	backend := pgproto3.NewBackend(conn, conn)
 	if _, err := backend.ReceiveStartupMessage(); err != nil {
@@ -123,6 +122,6 @@ func notifyForEver(conn net.Conn) {
 		return
 	}
 	said := &pgproto3.NotificationResponse{Channel: "c", Payload: strings.Repeat("x", 1<<10)}
-	for send(said, said, said, said, said, said, said, said) == nil { //nolint:revive // until the other side hangs up
+	for send(said, said, said, said, said, said, said, said) == nil { //nolint:revive // until the client hangs up
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Whoever closes a source waits for no statement, and no statement outlives the registry that asked
-// for it.
+// Closing a source waits for no statement, and no statement outlives its registry.
 func TestReadingsEndWithTheirSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tenants.db")
 	writer(t, path, "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n WHERE i < 0")
@@ -39,7 +38,7 @@ func TestReadingsEndWithTheirSource(t *testing.T) {
 			err := <-came
 			wantError(t, err, Failed, "cancelled")
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%v does not tell that somebody stopped it", err)
+				t.Errorf("%v does not say that it was stopped", err)
 			}
 			_, err = source.Read(context.Background(), Query{Columns: []string{"id"}})
 			wantError(t, err, Failed, "cancelled")
@@ -47,7 +46,7 @@ func TestReadingsEndWithTheirSource(t *testing.T) {
 	}
 }
 
-// A reading that takes too long has its connection closed, and not that of the next one.
+// A reading that takes too long has its own connection closed, not that of the next one.
 func TestConnectionsAreClosedInTime(t *testing.T) {
 	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	m := &meter{}

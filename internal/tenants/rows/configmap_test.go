@@ -114,7 +114,7 @@ func TestConditionsOfDocuments(t *testing.T) {
 	wantError(t, err, NotFound, `field "paln"`)
 }
 
-// Whatever stands in a ConfigMap: rows with all columns, or an error that says what was attempted.
+// Any text results in rows with all columns, or in an error that says what was attempted.
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{"- {id: a}", `[{"id": "a"}]`, "id\na", "- &a {<<: [*a]}", "- !!binary x", "[{\"id\": {\"a\": [1e400]}}]", "id,\"\n", "- ? {a: b}\n  : c", "%YAML 1.2\n---\n- {}"} {
 		for _, key := range []string{"k", "k.json", "k.yaml", "k.csv"} {

@@ -19,7 +19,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// secretWord must be in no error.
+// secretWord must not appear in errors.
 const secretWord = "hunter2"
 
 // tcp is a server that does one thing with each connection.
@@ -95,7 +95,7 @@ func TestNobodyIsThere(t *testing.T) {
 	}
 }
 
-// A server that says nothing holds a reading for as long as the reading may take, and no longer.
+// A silent server blocks a reading until its timeout, and no longer.
 func TestAServerThatSaysNothing(t *testing.T) {
 	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	for engine, source := range servers(t, host, port) {
@@ -110,7 +110,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	}
 }
 
-// A server that means ill is not believed how much is to come, and is not listened to for ever.
+// A malicious server's claimed lengths are ignored, and its data limited.
 func TestServersSayOnlySoMuch(t *testing.T) {
 	t.Run("mysql, a greeting without end", func(t *testing.T) {
 		var sent atomic.Int64
@@ -127,9 +127,9 @@ func TestServersSayOnlySoMuch(t *testing.T) {
 		})
 		_, err := servers(t, host, port)["mysql"].Read(context.Background(), Query{Columns: []string{"id"}, Limits: Limits{Bytes: 8 << 20}})
 		wantError(t, err, TooMuch, "8 MiB")
-		// What the network holds on the way comes on top.
+		// Data in transit comes in addition.
 		if got := sent.Load(); got > 2*8<<20+framing+32<<20 {
-			t.Errorf("%d bytes were taken", got)
+			t.Errorf("%d bytes were accepted", got)
 		}
 	})
 	t.Run("postgres, a message of two gigabytes", func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestServersSayOnlySoMuch(t *testing.T) {
 	})
 }
 
-// What the administrator has set for himself is not lent to registries.
+// Registries do not use the administrator's own environment.
 func TestNoEnvironmentCounts(t *testing.T) {
 	for name, value := range map[string]string{
 		"PGHOST": "elsewhere", "PGPORT": "1", "PGUSER": "root", "PGPASSWORD": secretWord, "PGDATABASE": "all", "PGSSLMODE": "verify-full",
@@ -207,7 +207,7 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 			_, err := made(test.security)
 			wantError(t, err, Invalid, test.want)
 			if strings.Contains(err.Error(), secretWord) {
-				t.Errorf("%v tells a secret", err)
+				t.Errorf("%v contains a secret", err)
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 	}
 }
 
-// A server that was told the password may say it back, as some proxies do.
+// A server that knows the password may repeat it, as some proxies do.
 func TestThePasswordIsTakenOutOfMessages(t *testing.T) {
 	a := &access{password: `p@ss/w"rd`}
 	for said, want := range map[string]string{
@@ -243,7 +243,7 @@ func TestThePasswordIsTakenOutOfMessages(t *testing.T) {
 	}
 }
 
-// Whoever sits between asks for the password in plain text.
+// A server in between requests the password in plain text.
 func TestAPasswordIsNotToldToAnybody(t *testing.T) {
 	told := make(chan string, 10)
 	host, port := tcp(t, func(conn net.Conn) {
@@ -275,17 +275,17 @@ func TestAPasswordIsNotToldToAnybody(t *testing.T) {
 			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
 			wantError(t, err, AccessDenied, "clear text", "verify-full")
 			if answer := <-told; strings.Contains(answer, secretWord) {
-				t.Errorf("the password was told: %q", answer)
+				t.Errorf("the password was sent: %q", answer)
 			}
 		})
 	}
 }
 
-// Servers of former times encrypt as nobody does any more. What to do about that must be said.
+// Old servers use obsolete encryption. The error says what to do.
 func TestEncryptionThatIsTooOld(t *testing.T) {
 	host, port := tcp(t, func(conn net.Conn) {
-		// A greeting of MySQL 5.7 that offers TLS, and the alert that it knows no version of it
-		// that is asked for.
+		// A greeting of MySQL 5.7 that offers TLS, and the alert that it supports no requested
+		// version.
 		greeting := "\x0a5.7.0\x00\x01\x00\x00\x00abcdefgh\x00\x00\x8a\x21\x02\x00\x08\x00\x15" + strings.Repeat("\x00", 10) + "ijklmnopqrst\x00mysql_native_password\x00"
 		io.WriteString(conn, string([]byte{byte(len(greeting)), 0, 0, 0})+greeting)
 		conn.Read(make([]byte, 4096))

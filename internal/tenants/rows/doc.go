@@ -4,7 +4,7 @@
 // Package rows reads the rows of tenants from their source: a table of MySQL, MariaDB, PostgreSQL
 // or SQLite, a JSON document of a web server, a key of a ConfigMap.
 //
-// Nouns:
+// Terms:
 //
 //   - A Source is one origin of rows. It keeps its connections between readings, and belongs to one
 //     registry.

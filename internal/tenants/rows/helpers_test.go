@@ -91,7 +91,7 @@ func wantError(t *testing.T, err error, class Class, words ...string) {
 	}
 	var known *Error
 	if !errors.As(err, &known) {
-		t.Fatalf("%v is no error of this package", err)
+		t.Fatalf("%v is not an error of this package", err)
 	}
 	if known.Class != class {
 		t.Errorf("%v is of class %s, want %s", err, known.Class, class)

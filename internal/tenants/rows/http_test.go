@@ -21,7 +21,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// web serves pages by their paths, with what else is asked of them.
+// web serves pages with a handler.
 func web(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -90,7 +90,7 @@ func TestWhatIsNoListOfRows(t *testing.T) {
 			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
 			wantError(t, err, test.class, test.want)
 			if strings.Contains(err.Error(), secretWord) {
-				t.Errorf("%v quotes what came", err)
+				t.Errorf("%v quotes received data", err)
 			}
 		})
 	}
@@ -210,14 +210,13 @@ func TestCredentialsAreShownToTheServerAlone(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"", ""}, elsewhere); diff != "" {
-		t.Errorf("told to another server: %s", diff)
+		t.Errorf("sent to another server: %s", diff)
 	}
 	_, err := Open(context.Background(), httpSpec(tenantv1.HTTPSource{URL: url, SecretName: "gone"}), secrets, Options{})
 	wantError(t, err, Invalid, "read Secret gone")
 }
 
-// Another port is another server, whatever Go thinks, and what stands in an address is nobody's but
-// its server's.
+// Another port is another server, even for Go's client, and an address is only for its server.
 func TestWhatRedirectionsTell(t *testing.T) {
 	var told []string
 	other := web(t, func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +227,7 @@ func TestWhatRedirectionsTell(t *testing.T) {
 	secrets := things{secrets: map[string]map[string][]byte{"token": {"token": []byte(secretWord)}}}
 	mustRead(t, mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: url + "?key=" + secretWord, SecretName: "token"}), secrets, Options{}), Query{Columns: []string{"id"}})
 	if diff := cmp.Diff([]string{""}, told); diff != "" {
-		t.Errorf("told to another server: %s", diff)
+		t.Errorf("sent to another server: %s", diff)
 	}
 }
 
@@ -246,7 +245,7 @@ func TestOneServerHasManyNames(t *testing.T) {
 	}
 }
 
-// A row that is deleted between two pages moves another one to a page that was read already.
+// Deleting a row between two pages moves another one to a page that was read already.
 func TestRowsThatMoveBetweenPages(t *testing.T) {
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	requests := 0
@@ -285,7 +284,7 @@ func TestRowsThatMoveBetweenPages(t *testing.T) {
 	changing = func() { ids = append(ids[1:], ids[0]) }
 	_, err := source.Read(context.Background(), query)
 	wantError(t, err, Unreachable, "change while its pages are read")
-	// What was several pages and is one is looked at twice.
+	// A single page that was several is read twice.
 	changing, ids, requests = func() {}, []string{"z"}, 0
 	if rows := got(); rows != "z" || requests != 2 {
 		t.Errorf("there is %s after %d requests, want z after 2", rows, requests)
@@ -326,7 +325,7 @@ func TestWhatIsWrongWithWebSources(t *testing.T) {
 			_, err := Open(context.Background(), httpSpec(test.spec), things{}, Options{})
 			wantError(t, err, Invalid, test.want)
 			if strings.Contains(err.Error(), secretWord) {
-				t.Errorf("%v tells a secret", err)
+				t.Errorf("%v contains a secret", err)
 			}
 		})
 	}

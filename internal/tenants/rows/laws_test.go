@@ -17,10 +17,10 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// texts are what engines like to take for something else.
+// texts are values that engines may convert or treat as equal.
 var texts = []string{"", " ", "pro", "Pro", "PRO", "pro ", "prö", "0", "00", "1", "1.0", "1e0", "NULL", "true", `\x00`, "'", `"`, "`", "%", "_", "a\nb", "😀"}
 
-// Databases and documents agree about which rows meet conditions.
+// Databases and documents agree on which rows meet a condition.
 func TestConditionsMeanTheSameEverywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tenants.db")
 	db := writer(t, path, "PRAGMA synchronous = OFF", "CREATE TABLE tenants(id TEXT, plan TEXT COLLATE NOCASE, zone TEXT)")
@@ -59,7 +59,7 @@ func TestConditionsMeanTheSameEverywhere(t *testing.T) {
 	})
 }
 
-// What a condition leaves out, its contrary takes.
+// A row meets a condition or its opposite.
 func TestEachRowMeetsAConditionOrItsContrary(t *testing.T) {
 	contrary := map[string]string{in: notIn, notIn: in, exists: doesNotExist, doesNotExist: exists}
 	rapid.Check(t, func(t *rapid.T) {

@@ -55,12 +55,12 @@ func TestWhoIsNotListenedToIsTold(t *testing.T) {
 	want := regexp.MustCompile(`^LISTEN on channel "c" has failed since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: cannot execute LISTEN during recovery$`)
 	for deadline := time.Now().Add(time.Minute); !want.MatchString(deafness(source)); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it is told as %q", deafness(source))
+			t.Fatalf("reported as %q", deafness(source))
 		}
 	}
 }
 
-// A driver that stumbles over what a server says must not take this server along.
+// A driver that panics on a server's data must not crash this process.
 func TestAListenerThatStumbles(t *testing.T) {
 	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	table := &postgresTable{spec: tenantv1.PostgresSource{Host: host, Port: port, Username: "reader", Database: "shop", Table: "tenants"}}
@@ -75,8 +75,7 @@ func TestAListenerThatStumbles(t *testing.T) {
 	}
 }
 
-// A server that is away is tried again soon, however long it was away; one that refuses is not
-// asked all the time.
+// A listener soon reconnects to a server that was down, however long, but not to one that refuses.
 func TestHowSoonAListenerConnectsAgain(t *testing.T) {
 	for class, want := range map[Class]time.Duration{Unreachable: 15 * time.Second, AccessDenied: 2 * time.Minute, Failed: 2 * time.Minute} {
 		next := time.Duration(0)
@@ -141,7 +140,7 @@ func TestAConnectionThatFallsSilentIsLost(t *testing.T) {
 	}
 }
 
-// Whoever cuts a connection now and then, such as a load balancer, makes no news.
+// A connection that is cut occasionally, as by a load balancer, is not news.
 func TestOnlyAConnectionThatStaysAwayIsNews(t *testing.T) {
 	l := &listener{channel: "c", deaf: &atomic.Pointer[string]{}}
 	for i, step := range []struct{ able, news, told bool }{
@@ -198,14 +197,14 @@ func TestAConnectionThatIsCutIsReplacedWithoutAWord(t *testing.T) {
 		t.Error("a connection that was cut is news before it was tried again")
 	case why := <-second:
 		if why != "" {
-			t.Errorf("it is told that %s", why)
+			t.Errorf("reported: %s", why)
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("it does not connect again")
 	}
 	select {
-	case <-changed: // what was said meanwhile, nobody heard
+	case <-changed: // nobody received the notifications
 	case <-time.After(time.Minute):
-		t.Error("nobody reads what was said meanwhile")
+		t.Error("no reading after missed notifications")
 	}
 }

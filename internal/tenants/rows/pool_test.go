@@ -80,7 +80,7 @@ func TestWhatDescribesNoSource(t *testing.T) {
 	}
 }
 
-// An API that does not answer is nobody's mistake.
+// An API that does not answer is not the user's mistake.
 func TestLookupsThatFail(t *testing.T) {
 	password := &tenantv1.SecretRef{Name: "db", Key: "password"}
 	for _, spec := range []tenantv1.DataSource{

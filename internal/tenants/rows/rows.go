@@ -45,8 +45,7 @@ type Limits struct {
 type Reading struct {
 	// Rows have all columns of the query; nil is NULL.
 	Rows []map[string]*string
-	// Deaf is why the source does not signal changes although it should; empty if it does, or does not
-	// support it.
+	// Deaf is why the source does not signal changes; empty if it does, or does not support it.
 	Deaf string
 }
 
@@ -55,9 +54,9 @@ type Reading struct {
 type Source interface {
 	// Read returns all rows or an [*Error]. After an error the next reading may succeed.
 	Read(ctx context.Context, q Query) (*Reading, error)
-	// Changes returns a channel that signals when the rows may have changed, a few times a second at
-	// most. It is closed when the context or the source ends. It is nil if the source does not support
-	// it: then only readings find changes.
+	// Changes returns a channel that signals possible changes, a few times a second at most. It is
+	// closed with the context or the source, and nil if the source does not support it: then only
+	// readings find changes.
 	Changes(ctx context.Context) <-chan struct{}
 	// Close ends connections, channels and readings. It may be called again.
 	Close() error

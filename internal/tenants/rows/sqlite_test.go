@@ -187,7 +187,7 @@ func TestWhichFilesAreRead(t *testing.T) {
 	wantError(t, read("t.db", filepath.Join(base, "nowhere"), filepath.Join(base, "later")), NotFound, "none of the directories")
 }
 
-// The rows are those of one moment, and nothing is written beside what SQLite keeps for readers.
+// A reading sees one moment, and writes nothing but SQLite's files for readers.
 func TestReadingsOfSQLiteDoNotWrite(t *testing.T) {
 	for _, mode := range []string{"DELETE", "WAL"} {
 		t.Run(mode, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestReadingsOfSQLiteDoNotWrite(t *testing.T) {
 			if err != nil || !slices.Equal(before, after) {
 				t.Errorf("the file has changed, or %v", err)
 			}
-			// A writer in the middle of a transaction is not in the way, and not seen.
+			// An open transaction of a writer does not block readings, and is invisible.
 			write(t, db, "BEGIN IMMEDIATE", "INSERT INTO tenants VALUES ('b')")
 			if got := column(mustRead(t, source, Query{Columns: []string{"id"}}), "id"); !slices.Equal(got, []string{"a"}) {
 				t.Errorf("in the middle of a write there are %v", got)
@@ -274,7 +274,7 @@ func TestSQLiteTellsOfChanges(t *testing.T) {
 					select {
 					case <-changes:
 					case <-deadline:
-						t.Fatal("nobody told of a row")
+						t.Fatal("no signal for a row")
 					}
 					if len(mustRead(t, source, Query{Columns: []string{"id"}}).Rows) == n+1 {
 						break
@@ -288,14 +288,14 @@ func TestSQLiteTellsOfChanges(t *testing.T) {
 	}
 }
 
-// Whoever declares a registry before there is a database hears of it when it is there.
+// A registry that is older than its database notices when that is created.
 func TestADirectoryThatIsMadeLater(t *testing.T) {
 	base := t.TempDir()
 	source := mustOpen(t, sqliteSpec("shop/tenants.db", "tenants"), things{}, Options{SQLiteDirs: []string{base}})
 	changes := source.Changes(t.Context())
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(deafness(source), "cannot be watched"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("that nobody watches is told as %q", deafness(source))
+			t.Fatalf("a missing watch is reported as %q", deafness(source))
 		}
 	}
 	if err := os.Mkdir(filepath.Join(base, "shop"), 0o700); err != nil {
@@ -306,18 +306,18 @@ func TestADirectoryThatIsMadeLater(t *testing.T) {
 		select {
 		case <-changes:
 		case <-deadline:
-			t.Fatal("nobody told of the file")
+			t.Fatal("no signal for the file")
 		}
 		if got, err := source.Read(context.Background(), Query{Columns: []string{"id"}}); err == nil && len(got.Rows) == 1 {
 			if got.Deaf != "" {
-				t.Errorf("it tells of changes, and says %q", got.Deaf)
+				t.Errorf("it signals changes, but reports %q", got.Deaf)
 			}
 			return
 		}
 	}
 }
 
-// deafness is what the next reading of a source says of what it hears.
+// deafness is what the next reading reports about a source.
 func deafness(source Source) string {
 	switch s := source.(type) {
 	case *sqliteFile:
@@ -328,7 +328,7 @@ func deafness(source Source) string {
 	return "no source that could hear"
 }
 
-// A reading that told of a change would be followed by the next one for ever.
+// A reading that caused a signal would cause the next one forever.
 func TestReadingsOfSQLiteAreNoChanges(t *testing.T) {
 	for _, mode := range []string{"DELETE", "WAL"} {
 		t.Run(mode, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestReadingsOfSQLiteAreNoChanges(t *testing.T) {
 				mustRead(t, source, Query{Columns: []string{"id"}})
 				source.Close()
 			}
-			// What the readings caused comes before this.
+			// Signals of the readings come before this one.
 			if err := os.WriteFile(filepath.Join(dir, "end"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -363,7 +363,7 @@ func TestReadingsOfSQLiteAreNoChanges(t *testing.T) {
 						t.Errorf("a reading looks like a change: %s", event)
 					}
 				case <-deadline:
-					t.Fatal("the watcher tells nothing")
+					t.Fatal("the watcher sends nothing")
 				}
 			}
 		})

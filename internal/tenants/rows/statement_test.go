@@ -12,7 +12,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// What tables and columns are called never ends a name, and values never stand in a statement.
+// Names of tables and columns never end a quoted name, and values are not part of statements.
 func TestHowStatementsAreWritten(t *testing.T) {
 	texts := map[string]string{"id": "ID", `a"b`: "AB", "c`d": "CD"}
 	query := Query{
@@ -81,7 +81,7 @@ func TestWhatAQueryMayAskFor(t *testing.T) {
 	}
 }
 
-// The errors of both servers that share a protocol have numbers, those of PostgreSQL have codes.
+// MySQL and MariaDB have error numbers, PostgreSQL has codes.
 func TestHowErrorsOfDatabasesAreSorted(t *testing.T) {
 	for number, want := range map[uint16]Class{
 		1045: AccessDenied, 1142: AccessDenied, 1143: AccessDenied, 1049: NotFound, 1054: NotFound, 1146: NotFound,

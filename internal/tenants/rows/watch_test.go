@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Who tells of a thousand changes causes a few signals, and the last change is always followed by
-// one.
+// A thousand changes cause a few signals, and the last change is always followed by one.
 func TestSignalsAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -34,7 +33,7 @@ func TestSignalsAreFew(t *testing.T) {
 				quiet = true
 			}
 		}
-		// One at once and one for the rest; a machine that is slow to change needs some more.
+		// One signal at once and one for the rest; a few more on a slow machine.
 		if signals > 10 {
 			t.Errorf("%d signals for changes at one moment", signals)
 		}
@@ -43,7 +42,7 @@ func TestSignalsAreFew(t *testing.T) {
 			t.Error("the channel outlives its source")
 		}
 		if _, open := <-l.watch(t.Context(), func(ctx context.Context, _ chan<- struct{}) { <-ctx.Done() }); open {
-			t.Error("who asks after the end gets a channel that lives")
+			t.Error("after the end, a new channel is open")
 		}
 	})
 }
@@ -54,7 +53,7 @@ func TestChannelsEndWithTheirContext(t *testing.T) {
 	told := l.watch(ctx, func(ctx context.Context, _ chan<- struct{}) { <-ctx.Done() })
 	cancel()
 	if _, open := <-told; open {
-		t.Error("a signal that nobody gave")
+		t.Error("a signal without a cause")
 	}
 	l.end()
 }

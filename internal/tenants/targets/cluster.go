@@ -31,8 +31,8 @@ import (
 type Cluster struct {
 	engine.Cluster
 	Kinds *kinds.Kinds
-	// Name distinguishes a tenant's clusters: it is empty for home, and names the kubeconfig of
-	// others. Tenants may give one cluster many names; its Key is the same for all.
+	// Name is a tenant's name for the cluster: empty for home, else the kubeconfig's. A cluster may
+	// have many names; its Key is the same for all.
 	Name string
 	// Seal is the label value of this server's objects in other clusters; empty for home.
 	Seal string
@@ -40,8 +40,7 @@ type Cluster struct {
 	Now func() time.Time
 
 	mu sync.Mutex
-	// silence is why the API is not asked for a while: it did not answer. deaf is the same for single
-	// kinds.
+	// silence is why the API is not asked for a while; deaf is the same for single kinds.
 	silence pause
 	deaf    map[schema.GroupKind]pause
 }
@@ -73,15 +72,15 @@ func (c *Cluster) Hush(now time.Time, why error) {
 	c.silence = pause{now.Add(passes.RetryPause), why}
 }
 
-// Unwatched is why the objects of a kind cannot be watched; nil if no attempt has failed recently.
+// Unwatched is why objects of a kind cannot be watched; nil unless a recent attempt failed.
 func (c *Cluster) Unwatched(kind schema.GroupKind, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.deaf[kind].at(now)
 }
 
-// unwatchedPause is the pause before a kind that cannot be watched is tried again: finding out may
-// take long, and delays others.
+// unwatchedPause is the pause before a kind that cannot be watched is tried again: the attempt may
+// take long.
 const unwatchedPause = 2 * time.Minute
 
 // CannotWatch records that the objects of a kind cannot be watched.
@@ -150,7 +149,7 @@ func SecretVersion(ctx context.Context, cached client.Reader, namespace, name st
 	return string(m.UID) + "/" + m.ResourceVersion, nil
 }
 
-// A kind is served a moment after it is defined, and no watch tells when.
+// A kind is served shortly after its definition, and no watch reports when.
 var definitionPauses = []time.Duration{0, time.Second, 5 * time.Second}
 
 // defined is called when the definition of a custom kind was created or changed.

@@ -31,8 +31,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// Hooks are called about objects of tenants, also by several clusters at the same time. cluster is
-// the name by which a tenant knows a cluster.
+// Hooks are called about objects of tenants, possibly concurrently. cluster is the tenant's name
+// for a cluster.
 type Hooks struct {
 	// Owners are the tenants that are interested in an object.
 	Owners func(cluster string, id owned.ID, o metav1.Object) []owned.Owner
@@ -54,7 +54,7 @@ type Clusters struct {
 	api    *passes.API
 	scheme *runtime.Scheme
 	hooks  Hooks
-	// seal tells the API that this server belongs to from all others.
+	// seal identifies the API that this server belongs to.
 	seal string
 
 	mu      sync.Mutex
@@ -77,7 +77,7 @@ func New(ctx context.Context, mgr ctrl.Manager, api *passes.API, passesAtATime i
 	origin := &metav1.PartialObjectMetadata{}
 	origin.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := api.Reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceDefault}, origin); err != nil {
-		return nil, fmt.Errorf("read the namespace %s, whose uid tells this API from others: %w", metav1.NamespaceDefault, err)
+		return nil, fmt.Errorf("read the namespace %s, whose UID identifies this API: %w", metav1.NamespaceDefault, err)
 	}
 	c.seal = string(origin.UID)
 	direct, err := client.New(api.Config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
@@ -96,7 +96,7 @@ func (c *Clusters) Seal(name string) string {
 	return c.seal
 }
 
-// Error is why a target cannot be used.
+// Error is the reason why a target cannot be used.
 type Error struct {
 	Message string
 	// Gone is true if its kubeconfig no longer exists.
@@ -108,12 +108,12 @@ func (e *Error) Error() string { return e.Message }
 // OwnWords implements engine.OwnWords.
 func (e *Error) OwnWords() {}
 
-// unservedPause is the pause before a kind that no API serves is looked for again. Definitions are
-// watched, and so are Secrets with kubeconfigs.
+// unservedPause is the pause before checking again for a kind that no API serves. Definitions and
+// kubeconfig Secrets are watched.
 const unservedPause = time.Minute
 
-// Pause is the pause before a kind or a cluster is tried again that could not be used. Nothing
-// reports that a cluster answers again.
+// Pause is the pause before retrying a kind or cluster. No event reports that a cluster answers
+// again.
 func Pause(err error) time.Duration {
 	var lost *Error
 	if err == nil || errors.As(err, &lost) && lost.Gone {
@@ -122,7 +122,7 @@ func Pause(err error) time.Duration {
 	return passes.RetryPause
 }
 
-// Explain returns an error of a target in our own words.
+// Explain returns an error of a target in Yuba's words.
 func Explain(err error) error {
 	var mine *Error
 	var status apierrors.APIStatus
@@ -136,12 +136,12 @@ func Explain(err error) error {
 	}
 	s := status.Status()
 	if s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
-		return &Error{Message: fmt.Sprintf("it answers %d (%s), and not as an API does", s.Code, s.Reason)}
+		return &Error{Message: fmt.Sprintf("it answers %d (%s), but not like a Kubernetes API", s.Code, s.Reason)}
 	}
 	return err
 }
 
-// Shown returns an error of the cluster as it may be shown.
+// Shown returns an error of the cluster that users may see.
 func (c *Cluster) Shown(err error) error {
 	if c.Name == "" {
 		return err
@@ -170,7 +170,7 @@ func (c *Clusters) Target(ctx context.Context, owner owned.Owner, ref *fluxmeta.
 	case ref == nil:
 		return nil, nil
 	case ref.SecretRef == nil:
-		return nil, &Error{Message: "spec.kubeConfig.configMapRef names credentials of a cloud, which this server has none of: use spec.kubeConfig.secretRef"}
+		return nil, &Error{Message: "spec.kubeConfig.configMapRef names cloud credentials, which this server does not have: use spec.kubeConfig.secretRef"}
 	}
 	return c.Reach(ctx, owner, NameOf(ref))
 }
@@ -188,7 +188,7 @@ func (c *Clusters) Reach(ctx context.Context, owner owned.Owner, called string) 
 	}
 	key := name.String() + " " + version + " " + field
 	if c.changed(owner, called, key) {
-		// The kubeconfig may lead to another cluster now, where recorded versions mean nothing.
+		// The kubeconfig may lead to another cluster now, where recorded versions are invalid.
 		c.leave(owner, called)
 		c.hooks.Moved(called, owner)
 	}
@@ -204,7 +204,7 @@ func (c *Clusters) Reach(ctx context.Context, owner owned.Owner, called string) 
 }
 
 func missing(secret types.NamespacedName) error {
-	return &Error{fmt.Sprintf("there is no Secret %s with its kubeconfig", secret), true}
+	return &Error{fmt.Sprintf("the Secret %s with its kubeconfig does not exist", secret), true}
 }
 
 // changed reports whether an owner's name for a cluster meant another target before.

@@ -4,10 +4,9 @@
 // Package targets opens the clusters that have objects of tenants: the API that this server belongs
 // to (home), and the targets whose kubeconfigs tenants and templates name.
 //
-// A target is opened once per Secret and key, for all tenants that use it, and closed when none
-// does. A cluster that does not answer, or a kind that cannot be watched, is not asked again for a
-// while: to find that out may take long, and must not delay every object and tenant.
+// A target is opened once per Secret and key, and closed when no tenant uses it. An unreachable
+// cluster or unwatchable kind is not retried for a while, since each attempt may delay all tenants.
 //
-// The author of a kubeconfig decides where requests go, and must not read what other servers answer
-// to this one: show errors of a target only as [Explain] returns them.
+// The author of a kubeconfig decides where requests go, and must not see what other servers answer:
+// show errors of a target only as [Explain] returns them.
 package targets

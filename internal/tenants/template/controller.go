@@ -20,8 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// workers is how many templates are reconciled at a time. A pass may wait for the cluster that the
-// template names.
+// workers is how many templates are reconciled at a time. A pass may wait for a template's cluster.
 const workers = 4
 
 // Controller reconciles TenantTemplates: it checks them, and reports on their tenants.

@@ -8,7 +8,7 @@
 //   - template.go: a pass: check the template, record the status
 //   - recheck.go: when an invalid template is checked again
 //   - world.go: the rows and APIs that a template is checked with
-//   - controller.go: what requests passes
+//   - controller.go: events that request passes
 //
-// A template is not deleted before its tenants are gone.
+// The finalizer keeps a template until its tenants are gone.
 package template

@@ -22,23 +22,23 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// The pauses before a template is checked again that has mistakes, while nothing has changed that
-// is known to matter: objects of a template are many, and each of them is a request.
+// Pauses before an invalid template is checked again without a known change: each check sends a
+// request per object.
 const (
 	shortestRecheck = time.Minute
 	longestRecheck  = 10 * time.Minute
 )
 
-// verdict is what is remembered of a check of a template that was not found to be well.
+// verdict is the result of checking a template that is not valid.
 type verdict struct {
-	// of stands for what was checked: something else is checked at once.
+	// of identifies the input of the check: another one is checked at once.
 	of string
-	// times is how often that was found to have mistakes, due is when it is checked again.
+	// times counts checks with mistakes; due is the next check.
 	times int
 	due   time.Time
 }
 
-// verdicts are about all templates that are not well.
+// verdicts are those of all templates that are not valid.
 type verdicts struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]verdict
@@ -46,7 +46,7 @@ type verdicts struct {
 
 func newVerdicts() *verdicts { return &verdicts{all: map[types.NamespacedName]verdict{}} }
 
-// due is when a template is to be checked again; the zero time is now.
+// due is when to check a template again; the zero time is now.
 func (v *verdicts) due(name types.NamespacedName, of string) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,7 +56,7 @@ func (v *verdicts) due(name types.NamespacedName, of string) time.Time {
 	return time.Time{}
 }
 
-// mistaken records mistakes, and says when to look again.
+// mistaken records mistakes, and returns the time of the next check.
 func (v *verdicts) mistaken(name types.NamespacedName, of string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,8 +70,7 @@ func (v *verdicts) mistaken(name types.NamespacedName, of string, now time.Time)
 	return last.due
 }
 
-// unanswered takes note that somebody did not answer who has to be asked, and says when to ask
-// again.
+// unanswered records that an API did not answer, and returns when to retry.
 func (v *verdicts) unanswered(name types.NamespacedName, of string, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,7 +85,7 @@ func (v *verdicts) forget(name types.NamespacedName) {
 	delete(v.all, name)
 }
 
-// reopen forgets all, and names whom that was about.
+// reopen forgets all verdicts, and returns their templates.
 func (v *verdicts) reopen() []types.NamespacedName {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,14 +94,14 @@ func (v *verdicts) reopen() []types.NamespacedName {
 	return names
 }
 
-// RecheckAll has templates checked again that are not well: what an API serves has changed.
+// RecheckAll checks invalid templates again after the kinds of an API have changed.
 func (r *Controller) RecheckAll() {
 	for _, name := range r.verdicts.reopen() {
 		r.Queue.Add(name, 0)
 	}
 }
 
-// checkedOf stands for all that a check of a template looks at, as far as it is known here.
+// checkedOf identifies the input of a template's check, as far as it is known.
 func (r *Controller) checkedOf(ctx context.Context, p *pass) string {
 	h := sha256.New()
 	fmt.Fprintln(h, p.obj.UID, p.obj.Generation)
@@ -119,7 +118,7 @@ func (r *Controller) checkedOf(ctx context.Context, p *pass) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// known reports whether a template's condition says how it was found as it is now.
+// known reports whether the condition describes the current template.
 func known(t *tenantv1.TenantTemplate) bool {
 	return conditions.Of(t, tenantv1.ConditionValid).ObservedGeneration == t.Generation
 }

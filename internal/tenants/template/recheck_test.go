@@ -26,13 +26,13 @@ func TestATemplateWithMistakesIsCheckedLessAndLessOften(t *testing.T) {
 		t.Errorf("it is checked in %s", got)
 	}
 	if got := v.due(name, "b"); !got.IsZero() {
-		t.Errorf("what has changed is checked at %s", got)
+		t.Errorf("a change is checked at %s", got)
 	}
 	if got := v.mistaken(name, "b", now).Sub(now); got != time.Minute {
-		t.Errorf("what has changed is checked again in %s", got)
+		t.Errorf("a change is checked again in %s", got)
 	}
 	if got := v.unanswered(name, "b", now).Sub(now); got != passes.RetryPause {
-		t.Errorf("who has not answered is asked again in %s", got)
+		t.Errorf("after no answer, the next check is in %s", got)
 	}
 	if names := v.reopen(); len(names) != 1 || names[0] != name || !v.due(name, "b").IsZero() {
 		t.Errorf("after news of kinds: %v", names)
@@ -43,7 +43,7 @@ func TestATemplateWithMistakesIsCheckedLessAndLessOften(t *testing.T) {
 	}
 }
 
-// Rows that are read every second must not have a template with mistakes tried every second.
+// Rows that are read every second must not cause a check of an invalid template every second.
 func TestWhatATemplateSaysBeforeItsTenantsHaveIt(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		change func(*pass)
@@ -55,7 +55,7 @@ func TestWhatATemplateSaysBeforeItsTenantsHaveIt(t *testing.T) {
 		"it has just changed": {func(p *pass) { p.obj.Status.Rollout.TargetGeneration = 1 }, metav1.ConditionFalse, tenantv1.ReasonRolloutInProgress, "2 of 2"},
 		"it has changed, and the rows cannot be read": {func(p *pass) {
 			p.obj.Status.Rollout.TargetGeneration, p.told.Unread = 1, "no route"
-		}, metav1.ConditionFalse, tenantv1.ReasonRegistryNotRead, "customers are not known: no route"},
+		}, metav1.ConditionFalse, tenantv1.ReasonRegistryNotRead, "customers are unknown: no route"},
 		"the rows cannot be read any more": {func(p *pass) { p.told.Unread = "no route" }, metav1.ConditionTrue, tenantv1.ReasonAllTenantsReady, "2 of 2"},
 		"the rows were never read": {func(p *pass) {
 			p.obj.Status.Rollout, p.total, p.ready, p.told.Unread = nil, 0, 0, "no route"

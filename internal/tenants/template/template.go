@@ -28,21 +28,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
-// pass is what one pass over a template knows.
+// pass is the state of one pass over a template.
 type pass struct {
 	obj, before *tenantv1.TenantTemplate
 	registry    *tenantv1.TenantRegistry
-	// total and ready are how many tenants there are, and how many are ready.
+	// total and ready count the tenants.
 	total, ready int
-	// told is what the passes over the registry have found out, held what waits there for a
-	// confirmation.
+	// told are the findings of passes over the registry, held the deletion that waits there.
 	told passes.Told
 	held *decide.Hold
 	next time.Time
 }
 
-// Reconcile makes one pass over a TenantTemplate. Its tenants are made by the registry's
-// passes.
+// Reconcile makes one pass over a TenantTemplate. Package registry creates its tenants.
 func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &tenantv1.TenantTemplate{}
 	if err := r.Fresh.Get(ctx, req.NamespacedName, obj); err != nil {
@@ -56,8 +54,7 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.gather(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	// A template stays until its tenants are gone: what they are made from can be looked up as long as
-	// they are there.
+	// A template stays until its tenants are gone, so that users can look up their objects.
 	if done, err := r.keep(ctx, p); done || err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
@@ -97,8 +94,8 @@ func (r *Controller) gather(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// keep puts the finalizer on a template with tenants, and takes it off one that goes and
-// has none. done is true when nothing is left to do about it.
+// keep adds the finalizer to a template with tenants, and removes it from a deleted one without.
+// done means that the pass ends.
 func (r *Controller) keep(ctx context.Context, p *pass) (done bool, err error) {
 	has, going := slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer), !p.obj.DeletionTimestamp.IsZero()
 	wanted := slices.Clone(p.before.Finalizers)
@@ -113,7 +110,7 @@ func (r *Controller) keep(ctx context.Context, p *pass) (done bool, err error) {
 	return going, r.SetFinalizers(ctx, p.obj, p.before, wanted)
 }
 
-// invalidity is why a template does not count as well.
+// invalidity is why a template is not valid.
 func invalidity(t *tenantv1.TenantTemplate) string {
 	if known(t) {
 		return check.WithoutCode(conditions.Of(t, tenantv1.ConditionValid).Message)
@@ -121,7 +118,7 @@ func invalidity(t *tenantv1.TenantTemplate) string {
 	return "it has not been checked yet"
 }
 
-// validate checks a template that has changed, or that had mistakes when it was checked last.
+// validate checks a changed template, or one that had mistakes.
 func (r *Controller) validate(ctx context.Context, p *pass) error {
 	name := client.ObjectKeyFromObject(p.obj)
 	if passes.Validated(p.obj) {
@@ -135,11 +132,11 @@ func (r *Controller) validate(ctx context.Context, p *pass) error {
 	}
 	findings, err := r.examined(ctx, p)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
-		return err // the server stops
+		return err // the server is stopping
 	}
 	was := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionValid)
 	if err != nil {
-		// Whoever has to be asked does not answer.
+		// An API does not answer.
 		p.next = r.verdicts.unanswered(name, of, r.Now())
 		passes.SetCondition(p.obj, tenantv1.ConditionValid, metav1.ConditionUnknown, tenantv1.ReasonValidationFailed, "it cannot be checked now: "+passes.OneLine(err.Error()))
 		return nil
@@ -166,21 +163,21 @@ func (r *Controller) validate(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// longestCheck bounds one check of a template: whoever is asked may not answer.
+// longestCheck bounds one check of a template, because APIs may not answer.
 const longestCheck = 2 * time.Minute
 
-// examined asks for what there is to say about a template.
+// examined returns the findings about a template.
 func (r *Controller) examined(ctx context.Context, p *pass) ([]check.Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, longestCheck)
 	defer cancel()
 	findings, err := r.examine(bounded, p.obj, p.registry)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		err = fmt.Errorf("it was not over after %s", longestCheck)
+		err = fmt.Errorf("it did not finish within %s", longestCheck)
 	}
 	return findings, err
 }
 
-// describe says how a template's tenants are.
+// describe sets the status from the template's tenants.
 func (r *Controller) describe(p *pass) {
 	s := &p.obj.Status
 	s.ObservedGeneration, s.TotalTenants, s.ReadyTenants = p.obj.Generation, int32(p.total), int32(p.ready) //nolint:gosec // tenants are bounded
@@ -200,7 +197,7 @@ func (r *Controller) describe(p *pass) {
 	}
 	was := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionApplied)
 	if p.told.UID == "" && p.registry != nil && was != nil && was.ObservedGeneration == p.obj.Generation && strings.Contains(was.Message, notMade) {
-		return // The server has just started, and does not know yet what could not be made before.
+		return // After a restart the earlier findings are unknown.
 	}
 	switch {
 	case was != nil && was.Reason == reason && was.Message == message:
@@ -212,10 +209,10 @@ func (r *Controller) describe(p *pass) {
 	passes.SetCondition(p.obj, tenantv1.ConditionApplied, status, reason, message)
 }
 
-// notMade is in the message of the condition Applied when some tenants cannot be.
-const notMade = "cannot be made or changed"
+// notMade is part of the message of Applied if some tenants cannot be made.
+const notMade = "cannot be created or changed"
 
-// unmadeText names the first tenants that cannot be made or changed as the template is.
+// unmadeText names the first tenants that cannot be created or changed.
 func unmadeText(unmade map[string]string) string {
 	if len(unmade) == 0 {
 		return ""
@@ -228,9 +225,9 @@ func unmadeText(unmade map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// going says what a deleted template waits for.
+// going says why a deleted template still exists.
 func going(p *pass) string {
-	message := fmt.Sprintf("the template goes when %s gone", decide.Count(p.total, "tenant is", "tenants are"))
+	message := fmt.Sprintf("the template will be deleted when %s gone", decide.Count(p.total, "tenant is", "tenants are"))
 	h := p.held
 	if p.total == 0 || h == nil || h.Confirmed || p.obj.Annotations[tenantv1.AnnotationConfirmDeletion] == string(p.obj.UID) {
 		return message
@@ -239,11 +236,11 @@ func going(p *pass) string {
 	if p.registry == nil {
 		how = fmt.Sprintf("    yuba delete tenanttemplate %s -n %s", p.obj.Name, p.obj.Namespace)
 	}
-	return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s:\n%s\nTo keep them, let the template go alone and apply it again under its name:\n"+
+	return fmt.Sprintf("%s. They stay until this is confirmed: %s:\n%s\nTo keep them, delete only the template, then apply it again under the same name:\n"+
 		"    kubectl patch tenanttemplate %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", message, h.Message, how, p.obj.Name, p.obj.Namespace)
 }
 
-// applied says whether all tenants are as the template says.
+// applied reports whether all tenants match the template.
 func applied(p *pass, rollout *tenantv1.RolloutStatus) (metav1.ConditionStatus, string, string) {
 	count := fmt.Sprintf("%d of %d tenants are ready", p.ready, p.total)
 	decided := rollout != nil && rollout.TargetGeneration == p.obj.Generation
@@ -251,15 +248,15 @@ func applied(p *pass, rollout *tenantv1.RolloutStatus) (metav1.ConditionStatus, 
 	case !p.obj.DeletionTimestamp.IsZero():
 		return metav1.ConditionFalse, tenantv1.ReasonTemplateDeleting, going(p)
 	case p.registry == nil:
-		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotFound, fmt.Sprintf("there is no TenantRegistry %s in the namespace %s; %s", p.obj.Spec.RegistryID, p.obj.Namespace, count)
+		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotFound, fmt.Sprintf("TenantRegistry %s does not exist in the namespace %s; %s", p.obj.Spec.RegistryID, p.obj.Namespace, count)
 	case !passes.Validated(p.obj):
-		// Readers look here first, and must not find that all is well.
-		return metav1.ConditionFalse, tenantv1.ReasonValidationFailed, "no tenant is made or changed before the template is valid: " + invalidity(p.obj) + "; " + count
+		// Readers check this condition first, so it must not be True.
+		return metav1.ConditionFalse, tenantv1.ReasonValidationFailed, "no tenant is created or changed until the template is valid: " + invalidity(p.obj) + "; " + count
 	case !decided && p.told.Unread != "":
-		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotRead, fmt.Sprintf("no tenant has the template as it is now, for the rows of TenantRegistry %s are not known: %s; %s",
+		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotRead, fmt.Sprintf("no tenant has the current template, because the rows of TenantRegistry %s are unknown: %s; %s",
 			p.obj.Spec.RegistryID, p.told.Unread, count)
 	case !decided:
-		return metav1.ConditionFalse, tenantv1.ReasonRolloutInProgress, "the tenants are about to get the template as it is now; " + count
+		return metav1.ConditionFalse, tenantv1.ReasonRolloutInProgress, "the tenants will get the current template; " + count
 	case rollout.Phase == tenantv1.RolloutFailed:
 		return metav1.ConditionFalse, tenantv1.ReasonRolloutPaused, rollout.Message
 	case rollout.Phase == tenantv1.RolloutInProgress:
@@ -272,7 +269,7 @@ func applied(p *pass, rollout *tenantv1.RolloutStatus) (metav1.ConditionStatus, 
 	return metav1.ConditionTrue, tenantv1.ReasonAllTenantsReady, count
 }
 
-// patch writes the status of a template when it differs.
+// patch writes a changed status.
 func (r *Controller) patch(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil

@@ -23,12 +23,12 @@ import (
 
 // examine checks a template.
 func (r *Controller) examine(ctx context.Context, template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) ([]check.Finding, error) {
-	// The check uses the target as a tenant would; no tenant has such a name.
+	// The check uses the target as a tenant would; this is not a valid tenant name.
 	user := owned.Owner{Namespace: template.Namespace, Name: "template " + template.Name}
 	target, err := r.clusters.Target(ctx, user, template.Spec.KubeConfig)
 	defer r.clusters.Forget(user)
 	w := &world{home: r.clusters.Home, target: target, unreachable: err, now: r.Now}
-	// A template is well that is so for some rows: what it lacks for one of them that tenant is told.
+	// One matching row is enough: problems of other rows are reported on their tenants.
 	var first []check.Finding
 	for i, s := range r.samples(template, registry) {
 		findings, err := check.Template(ctx, s, w)
@@ -42,7 +42,7 @@ func (r *Controller) examine(ctx context.Context, template *tenantv1.TenantTempl
 	return first, nil
 }
 
-// samples are rows to check a template with: some of its registry's, or one that is made up.
+// samples are rows to check a template with: the registry's, or a made-up one.
 func (r *Controller) samples(template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) []check.Subject {
 	var list []check.Subject
 	if registry != nil {
@@ -56,7 +56,7 @@ func (r *Controller) samples(template *tenantv1.TenantTemplate, registry *tenant
 	return list
 }
 
-// world is what a template's objects go to.
+// world has the APIs for a template's objects.
 type world struct {
 	home, target *targets.Cluster
 	// unreachable is why the target cannot be asked.
@@ -70,7 +70,7 @@ func (w *world) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, er
 	return c != nil, err
 }
 
-// of finds who serves a kind.
+// of finds the cluster that serves a kind.
 func (w *world) of(gvk schema.GroupVersionKind) (*targets.Cluster, error) {
 	served, _, err := w.home.Kinds.Serves(gvk, w.now())
 	var other *kinds.OtherVersionError

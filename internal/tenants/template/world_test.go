@@ -17,14 +17,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// chatty is the mapper of what is no API, and answers with a text of its own.
+// chatty is the mapper of a server that is not an API, and returns its text.
 type chatty struct{ meta.RESTMapper }
 
 func (chatty) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
 	return nil, apierrors.NewGenericServerResponse(500, "get", schema.GroupResource{}, "", "password=hunter2", 0, true)
 }
 
-// Whoever writes the kubeconfig that a template names must not read in its condition what other servers say to this one.
+// The author of a template's kubeconfig must not read other servers' answers in its condition.
 func TestWhatATargetAnswersIsNotQuotedAboutATemplate(t *testing.T) {
 	now := func() time.Time { return time.Unix(1, 0) }
 	home := &targets.Cluster{Kinds: kinds.New(t.Context(), kinds.Options{Mapper: meta.NewDefaultRESTMapper(nil)})}

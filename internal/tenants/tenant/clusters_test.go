@@ -30,7 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// withVersion is an API with Gadgets of one version.
+// withVersion is an API with one version of Gadgets.
 func withVersion(version string) *targets.Cluster {
 	gv := schema.GroupVersion{Group: "example.com", Version: version}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gv})
@@ -38,20 +38,20 @@ func withVersion(version string) *targets.Cluster {
 	return &targets.Cluster{Cluster: engine.Cluster{Mapper: mapper}, Kinds: kinds.New(context.Background(), kinds.Options{Mapper: mapper})}
 }
 
-// What was made in a version that is served no longer is found in the one that is.
+// An object is found although the recorded version is no longer served.
 func TestVersionsOnRecordGrowOld(t *testing.T) {
 	e := &tenantv1.AppliedResource{APIVersion: "example.com/v1", Kind: "Gadget"}
 	gvk, err := servedAs(withVersion("v2"), e)
 	if err != nil || gvk.Version != "v2" {
-		t.Errorf("it is looked for as %s: %v", gvk, err)
+		t.Errorf("looked up as %s: %v", gvk, err)
 	}
 	e.Kind = "Widget"
 	if _, err := servedAs(withVersion("v2"), e); !meta.IsNoMatchError(err) {
-		t.Errorf("of a kind that nobody has it says %v", err)
+		t.Errorf("for an unknown kind: %v", err)
 	}
 }
 
-// That an API does not serve a kind now says nothing of its objects, as long as the kind is defined: they must not be forgotten.
+// A defined kind that is not served now may still have objects, which must not be forgotten.
 func TestWhatIsNotServedForAMomentIsNotGone(t *testing.T) {
 	var defined atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -122,7 +122,7 @@ func TestWhatIsRememberedOfAClusterIsForgottenWithIt(t *testing.T) {
 	}
 }
 
-// Who has rights in one namespace only is told which one is missing.
+// A user with rights in one namespace only learns which right is missing.
 func TestAMissingRightIsNamed(t *testing.T) {
 	it := &item{cluster: &targets.Cluster{Name: "production"}, manifest: inNamespace("shop")}
 	it.breakUnwatched(fmt.Errorf("the API has not listed them: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("User \"u\" cannot list resource"))))

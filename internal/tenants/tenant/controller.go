@@ -48,8 +48,8 @@ type Controller struct {
 	engine   *engine.Engine
 	memories *memories
 	sights   *sights
-	// readers are the tenants that read an object of our API which need not be theirs, lacking those
-	// that wait for a kind of an API group.
+	// readers are the tenants that read an object of our API, their own or not; lacking those that
+	// need a kind of an API group.
 	readers *interests[owned.ID]
 	lacking *interests[string]
 }
@@ -90,7 +90,7 @@ func (r *Controller) found(index, prefix string) handler.EventHandler {
 	})
 }
 
-// Exists implements engine.Owners: it reports whether a tenant exists, or may exist.
+// Exists implements engine.Owners: it is true unless the tenant certainly does not exist.
 func (r *Controller) Exists(owner owned.Owner) bool {
 	return !apierrors.IsNotFound(r.Cached.Get(r.Base, owner, &tenantv1.Tenant{}))
 }
@@ -98,7 +98,7 @@ func (r *Controller) Exists(owner owned.Owner) bool {
 // Counts implements engine.Owners. Only batches ask, and tenants write none.
 func (r *Controller) Counts(owned.Owner, owned.ID) bool { return true }
 
-// Freed implements engine.Owners: it requests passes over tenants that waited for something.
+// Freed implements engine.Owners: it requests passes over the waiting tenants.
 func (r *Controller) Freed(owners []owned.Owner) {
 	for _, owner := range owners {
 		r.queue.Add(owner, 0)
@@ -113,14 +113,14 @@ func (r *Controller) concerned(cluster string, id owned.ID, o metav1.Object) []o
 	return append(marks.OwnersOf(o), r.readers.in(id)...)
 }
 
-// noticed requests a pass when an object changes in a way that matters.
+// noticed requests a pass when an object has changed in a relevant way.
 func (r *Controller) noticed(cluster string, owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 	before, known := r.sights.of(owner, place{cluster, id})
 	if !known && now != nil && marks.Stray(now, owner, r.Clusters.Seal(cluster)) {
 		r.memories.stray(owner, place{cluster, id})
 	}
 	if known && now != nil {
-		// The watch returns what a pass has written.
+		// The watch reports a pass's own write.
 		if owned.Older(now.ResourceVersion, before.print.Version) {
 			return
 		}
@@ -132,7 +132,7 @@ func (r *Controller) noticed(cluster string, owner owned.Owner, id owned.ID, now
 	r.queue.Add(owner, 0)
 }
 
-// moved forgets what is remembered of a cluster that may be another one now.
+// moved forgets everything about a cluster name that may mean another cluster now.
 func (r *Controller) moved(cluster string, owner owned.Owner) {
 	if m := r.memories.read(owner); m != nil {
 		m.leave(cluster)
@@ -146,7 +146,7 @@ func (r *Controller) defined(group string) {
 	r.KindsChanged()
 }
 
-// forget forgets a tenant that is gone.
+// forget forgets a deleted tenant.
 func (r *Controller) forget(owner owned.Owner) {
 	r.Clusters.Forget(owner)
 	r.Freed(r.Clusters.Turns.Yield(owner))
@@ -155,7 +155,7 @@ func (r *Controller) forget(owner owned.Owner) {
 	r.engine.Forget(owner)
 }
 
-// drop forgets what is remembered of a tenant.
+// drop drops the memory of a tenant.
 func (r *Controller) drop(owner owned.Owner) {
 	r.memories.forget(owner)
 	r.sights.set(owner, nil)

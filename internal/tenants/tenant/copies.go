@@ -28,7 +28,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// copiesID is the id of copies in an inventory: objects of our API that were copied to the target.
+// copiesID is the id of copies in an inventory: objects of our API, copied to the target.
 const copiesID = "(copied)"
 
 var (
@@ -38,10 +38,10 @@ var (
 	serviceAccountKind = schema.GroupKind{Kind: "ServiceAccount"}
 )
 
-// copiedKinds are the kinds that are copied, in the order in which they are needed.
+// copiedKinds are the copied kinds, in the order of their dependencies.
 var copiedKinds = []schema.GroupKind{namespaceKind, serviceAccountKind, configMapKind, secretKind}
 
-// copyEntry is how a copy stands in the inventory.
+// copyEntry is the inventory entry of a copy.
 func (p *pass) copyEntry(c *targets.Cluster, ref owned.Ref) tenantv1.AppliedResource {
 	e := tenantv1.AppliedResource{ID: copiesID, APIVersion: "v1", Kind: ref.GroupKind.Kind, Namespace: ref.Namespace, Name: ref.Name,
 		DeletionPolicy: tenantv1.DeletionPolicyDelete}
@@ -54,8 +54,8 @@ func (p *pass) copyEntry(c *targets.Cluster, ref owned.Ref) tenantv1.AppliedReso
 	return e
 }
 
-// linkCopies finds what each object at the target refers to in our API: objects of the tenant, and
-// Secrets that its stacks write.
+// linkCopies finds what each object at the target needs from our API: objects of the tenant, and
+// output Secrets of its stacks.
 func (p *pass) linkCopies() {
 	here := map[owned.ID]bool{}
 	accounts := map[owned.ID]*unstructured.Unstructured{}
@@ -94,7 +94,7 @@ func (p *pass) linkCopies() {
 	}
 }
 
-// referringFields are fields by which manifests refer to other objects, with the kinds of those.
+// referringFields are fields that refer to other objects, with their kinds.
 var referringFields = map[string]schema.GroupKind{
 	"secretName": secretKind, "secretRef": secretKind, "secretKeyRef": secretKind, "secret": secretKind, "imagePullSecrets": secretKind,
 	"nodePublishSecretRef": secretKind,
@@ -102,8 +102,8 @@ var referringFields = map[string]schema.GroupKind{
 	"serviceAccountName": serviceAccountKind, "serviceAccount": serviceAccountKind,
 }
 
-// refersTo lists what a manifest may refer to in its namespace, and that namespace. The caller
-// drops what is not the tenant's, so a field of another meaning does no harm.
+// refersTo lists all possible references of a manifest in its namespace, and the namespace. The
+// caller drops objects that are not the tenant's.
 func refersTo(u *unstructured.Unstructured) []owned.ID {
 	var ids []owned.ID
 	add := func(kind schema.GroupKind, namespace, name string) {
@@ -149,8 +149,8 @@ func refersTo(u *unstructured.Unstructured) []owned.ID {
 	return ids
 }
 
-// reads are objects of our API that are not the tenant's, and whose changes matter to it: objects
-// that its objects at the target need, and objects that others have.
+// reads are objects of our API, not the tenant's, whose changes matter to it: originals of copies,
+// and objects of other owners.
 func (p *pass) reads() []owned.ID {
 	var ids []owned.ID
 	for i, it := range p.items {
@@ -166,7 +166,7 @@ func (p *pass) reads() []owned.ID {
 	return ids
 }
 
-// versionHere is the version of an object of our API in the watch; empty when it has none.
+// versionHere is an object's version in our API's watch; empty without it.
 func (p *pass) versionHere(ref owned.Ref) string {
 	m, _ := p.home.Watch.Get(ref.ID)
 	if m == nil {
@@ -175,7 +175,7 @@ func (p *pass) versionHere(ref owned.Ref) string {
 	return string(m.UID) + "/" + m.ResourceVersion
 }
 
-// copyAll copies what an object needs of our API, unless the copies are current.
+// copyAll copies an object's references from our API, unless the copies are current.
 func (r *Controller) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
 	copied := map[place]duplicate{}
 	for _, ref := range it.copies {
@@ -192,10 +192,10 @@ func (r *Controller) copyAll(ctx context.Context, p *pass, it *item) (map[place]
 	return copied, nil
 }
 
-// versionText is the version of a copied object as it stands in the inventory.
+// versionText is the inventory's form of a copied object's version.
 func versionText(version string) string { return inventory.Text(sha256.Sum256([]byte(version))) }
 
-// recallCopies finds out from the status, after a restart, which copies are current.
+// recallCopies restores from the status which copies are current.
 func (p *pass) recallCopies() {
 	for _, it := range p.items {
 		for _, ref := range it.copies {
@@ -229,7 +229,7 @@ func (p *pass) isCopied(to *targets.Cluster, ref owned.Ref) bool {
 var ownAnnotations = map[string]bool{corev1.LastAppliedConfigAnnotation: true, tenantv1.AnnotationCreatedOnce: true, tenantv1.AnnotationDeletionPolicy: true,
 	tenantv1.AnnotationOrphanedAt: true, tenantv1.AnnotationOrphanedReason: true}
 
-// sharedKinds need no copy if somebody else has made the object.
+// sharedKinds need no copy if another owner has created the object.
 var sharedKinds = map[schema.GroupKind]bool{namespaceKind: true, serviceAccountKind: true}
 
 // copyOf is the manifest of a copy.
@@ -271,8 +271,8 @@ func (r *Controller) copyOne(ctx context.Context, p *pass, to *targets.Cluster, 
 	}
 	uid := p.obj.Labels[tenantv1.LabelUID]
 	if !p.marks(p.home).Ours(from) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
-		// A name may come from a row, and must not copy somebody else's object.
-		return nil, fmt.Errorf("it is not the tenant's: it has not the label %s=%s", tenantv1.LabelUID, uid)
+		// A row may contain the name: never copy another owner's object.
+		return nil, fmt.Errorf("it does not belong to the tenant: it does not have the label %s=%s", tenantv1.LabelUID, uid)
 	}
 	u := copyOf(from, uid)
 	p.marks(to).Write(u, &tenantv1.TResource{})

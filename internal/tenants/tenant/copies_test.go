@@ -84,7 +84,7 @@ secrets: [{name: token-of-this-api}]
 	}
 }
 
-// An application needs the Secrets, too, with which its account pulls images.
+// An application also needs its account's image pull Secrets.
 func TestWhatACopyNeedsIsCopied(t *testing.T) {
 	home, target := &targets.Cluster{}, &targets.Cluster{Name: "production"}
 	of := func(at *targets.Cluster, text string) *item {
@@ -108,7 +108,7 @@ func TestWhatACopyNeedsIsCopied(t *testing.T) {
 	}
 }
 
-// After a restart nothing is remembered. What the status says spares each tenant a request for each of its copies.
+// After a restart, the status saves a request for each copy.
 func TestCopiesAreRecalledFromTheStatus(t *testing.T) {
 	w := newWorld(t)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "outputs", Labels: map[string]string{tenantv1.LabelUID: "acme"}}}
@@ -117,7 +117,7 @@ func TestCopiesAreRecalledFromTheStatus(t *testing.T) {
 	owner := owned.Owner{Namespace: w.namespace, Name: "acme-web"}
 	w.must(home.Watch.Follow(t.Context(), owner, map[schema.GroupKind]string{secretKind: "v1"}))
 	t.Cleanup(func() { home.Watch.Keep(owner, nil) })
-	// The copy is in an API that is this one by another name.
+	// The target is this API under another name.
 	target := &targets.Cluster{Cluster: engine.Cluster{Watch: home.Watch}, Name: "production"}
 	ref := owned.Ref{ID: owned.ID{GroupKind: secretKind, Namespace: w.namespace, Name: "outputs"}, Version: "v1"}
 	at := place{"production", ref.ID}

@@ -29,7 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// unseenPause is how soon objects are checked again that no watch covers.
+// unseenPause is the pause before objects without a watch are checked again.
 const unseenPause = 2 * time.Second
 
 // made gathers the facts about inventory entries for the decision on their deletion.
@@ -41,7 +41,7 @@ func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.Appli
 		*m = decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
 		c, err := p.clusterOf(e)
 		if err != nil && r.givesUp(ctx, p, e, err) {
-			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, err)})
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) was not removed: %v", owned.Name(refOf(e).ID), e.ID, err)})
 			continue
 		}
 		var live *metav1.PartialObjectMetadata
@@ -76,7 +76,7 @@ func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.Appli
 	return list, nil
 }
 
-// maxAsked is how many objects under deletion a pass asks why they stay.
+// maxAsked limits the objects under deletion whose state one pass reads.
 const maxAsked = 5
 
 // whyItStays returns the Ready message of an object under deletion, and the finalizers that it
@@ -102,7 +102,7 @@ func whyItStays(ctx context.Context, c *targets.Cluster, e *tenantv1.AppliedReso
 	return "", live.GetFinalizers()
 }
 
-// causeOf is why the first object stays, as far as the last attempt to delete it tells.
+// causeOf is why the first object stays, according to the last attempt to delete it.
 func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecision) string {
 	for i := range left {
 		if f := p.memory.refused[keyOf(&left[i])]; f != nil {
@@ -112,22 +112,21 @@ func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecisio
 	return passes.OneLine(d.Cause)
 }
 
-// stuck says why an object cannot be removed, and what to do if it never can be.
+// stuck says why an object cannot be removed, and how to give it up.
 func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 	if e.KubeConfig == "" {
 		return passes.OneLine(why)
 	}
 	text := fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, and cannot be removed there: %s", name, e.KubeConfig, why)
 	if p.obj.DeletionTimestamp != nil {
-		text += fmt.Sprintf(". If that cluster is gone for good, let the tenant go without what is there: "+
+		text += fmt.Sprintf(". If that cluster no longer exists, delete the tenant without its objects there: "+
 			"kubectl patch tenant %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", p.obj.Name, p.obj.Namespace)
 	}
 	return text
 }
 
-// givesUp reports whether an object can never be removed, because the Secret with its cluster's
-// kubeconfig is gone: when the template names another cluster, or when the whole namespace is being
-// deleted, which would wait for the tenant forever.
+// givesUp reports whether an object can never be removed because its kubeconfig Secret is gone, and
+// the template names another cluster or the whole namespace is being deleted.
 func (r *Controller) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
 	var lost *targets.Error
 	if !errors.As(why, &lost) || !lost.Gone {
@@ -145,8 +144,7 @@ func (r *Controller) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedRe
 	return err == nil && namespace.DeletionTimestamp != nil
 }
 
-// goingID is the id of an entry that goes. Copies in one cluster do not wait for objects in
-// another.
+// goingID is the id of a leaving entry. Copies do not wait for objects in other clusters.
 func goingID(e *tenantv1.AppliedResource) string {
 	if e.ID == copiesID {
 		return copiesOf(e)
@@ -156,14 +154,13 @@ func goingID(e *tenantv1.AppliedResource) string {
 
 func copiesOf(e *tenantv1.AppliedResource) string { return copiesID + " " + e.KubeConfig }
 
-// keyOf stands for an object of the inventory.
+// keyOf identifies an object of the inventory.
 func keyOf(e *tenantv1.AppliedResource) string {
 	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
 }
 
-// needsOf are the ids that an entry depends on: those of the template now, and those recorded when
-// it was written, which is all that is known of lost resources. Objects at the target depend on the
-// copies that were made for them.
+// needsOf are the ids that an entry depends on: those in the template, and those recorded at write
+// time, for removed resources. Objects at the target depend on their copies.
 func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 	needs := slices.Clone(e.Needs)
 	if p.plan.graph != nil {
@@ -178,7 +175,7 @@ func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 	return slices.Compact(needs)
 }
 
-// letGo carries out the decision on objects that go. It returns those that still exist.
+// letGo deletes or retains objects as decided, and returns the remaining ones.
 func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
 	g := errgroup.Group{}
 	g.SetLimit(concurrency)
@@ -213,19 +210,18 @@ func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.Appl
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.Message)})
 		case fates[i] == engine.Released:
 			advanced = true
-			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
+			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and marked as orphaned", name, e.ID)})
 			continue
 		case fates[i] == engine.Gone || fates[i] == engine.Kept:
 			advanced = true
 			continue
 		case reason == tenantv1.OrphanedRemoved:
-			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is deleted: the template has it no longer", name, e.ID)})
+			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is being deleted: it is no longer in the template", name, e.ID)})
 		}
 		there = append(there, e)
 	}
 	if advanced && len(there) > 0 {
-		// Others may have waited for those that are gone, and no watch reports objects that were gone
-		// before.
+		// Wake objects that waited for these; no watch reports objects that did not exist before.
 		p.next = moment.Earlier(p.next, r.Now())
 	}
 	return there, nil
@@ -233,7 +229,7 @@ func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.Appl
 
 var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
 
-// clear removes the objects that are not in the template any more.
+// clear removes objects that are no longer in the template.
 func (r *Controller) clear(ctx context.Context, p *pass) error {
 	entries := p.orphans()
 	if len(entries) == 0 {
@@ -241,9 +237,9 @@ func (r *Controller) clear(ctx context.Context, p *pass) error {
 	}
 	var held []tenantv1.AppliedResource
 	entries = slices.DeleteFunc(entries, func(e tenantv1.AppliedResource) bool {
-		user, why := p.stillUsing(&e), "%s goes when %s is as the template has it now"
+		user, why := p.stillUsing(&e), "%s is removed when %s matches the template"
 		if object := p.livesIn(&e); object != "" {
-			user, why = object, "%s stays as long as the template has %s in it"
+			user, why = object, "%s stays while the template has %s in it"
 		}
 		if user != "" {
 			held = append(held, e)
@@ -266,20 +262,20 @@ func (r *Controller) clear(ctx context.Context, p *pass) error {
 	return err
 }
 
-// leave says in the status why an object still exists that is not in the template any more.
+// leave records in the status why a stale object still exists.
 func (p *pass) leave(id, message string) {
 	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: passes.OneLine(message)}
 	w.Since = p.waitingSince(w, nil)
 	p.leaving = append(p.leaving, w)
 }
 
-// inPlace reports whether an object exists and is the tenant's.
+// inPlace reports whether an object exists and belongs to the tenant.
 func (p *pass) inPlace(it *item) bool {
 	return it.exists() && (it.live == nil || p.marks(it.cluster).Ours(it.live))
 }
 
-// stillUsing names an object that still needs one that the template has lost, or that replaces it
-// and does not exist yet; empty if there is none.
+// stillUsing names an object that still needs a stale one, or its replacement that does not exist
+// yet; empty for none.
 func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 	wanted := map[place]*item{}
 	broken := map[string]bool{}
@@ -308,14 +304,14 @@ func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 	return ""
 }
 
-// finalize removes the objects of a deleted tenant, dependants first, and then its finalizer. It
-// does not wait: when an object is gone, it is called again.
+// finalize removes the objects of a deleted tenant, dependants first, then the finalizer. It does
+// not wait: each removed object causes another call.
 func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	if p.unrecorded() && p.plan.graph != nil {
-		// An unfinished first pass may have created objects.
+		// An incomplete first pass may have created objects.
 		if err := p.gatherItems(ctx, r); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -323,7 +319,7 @@ func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 		p.items = nil
 	}
 	if conditions.Of(p.before, tenantv1.ConditionReady).Reason != tenantv1.ReasonDeleting {
-		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
+		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("deleting or releasing %d objects, dependants first", len(p.obj.Status.Inventory))})
 	}
 	if err := p.follow(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -366,7 +362,7 @@ func (r *Controller) release(ctx context.Context, p *pass) (ctrl.Result, error) 
 	if err := r.SetFinalizers(ctx, p.obj, p.before, finalizers); err != nil && !apierrors.IsNotFound(err) {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
-	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are gone or let go"})
+	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are deleted or released"})
 	r.tellNews(p)
 	r.forget(p.owner)
 	return ctrl.Result{}, nil

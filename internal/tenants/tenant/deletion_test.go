@@ -13,11 +13,11 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// The server may end between the first objects and the first record of them.
+// The server may end after the first objects and before their record.
 func TestATenantWithoutARecordLeavesNothing(t *testing.T) {
 	w := newWorld(t)
 	old := w.made()
-	// As it was then: the object is there, and nothing is on record.
+	// At that time the object exists without a record.
 	old.Status = tenantv1.TenantStatus{}
 	p := &pass{obj: old, plan: makePlan(old)}
 	if !p.begins() || !p.unrecorded() {
@@ -30,6 +30,6 @@ func TestATenantWithoutARecordLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(p.going) != 1 || p.going[0].Name != "acme-settings" {
-		t.Errorf("these are told to go: %+v", p.going)
+		t.Errorf("these are being deleted: %+v", p.going)
 	}
 }

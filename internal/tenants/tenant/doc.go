@@ -4,12 +4,12 @@
 // Package tenant reconciles Tenants: it writes their objects, and removes them.
 //
 //   - tenant.go: a pass: gather, decide, write objects, record the status
-//   - plan.go: what the objects should be; facts.go: what they are; status.go: what the status says
+//   - plan.go: wanted objects; facts.go: existing objects; status.go: the status
 //   - inventory.go: the recorded objects, orphans among them
 //   - deletion.go: removing objects; keep.go: retained ones; strays.go: objects without a Tenant
 //   - copies.go: copies of our API's objects for a target
 //   - memory.go: memory of tenants between passes; sights.go: which changes matter
-//   - controller.go: what requests passes
+//   - controller.go: events that request passes
 //
 // # Invariants
 //
@@ -17,7 +17,7 @@
 //     gone. Before there is an inventory, the Tenant's spec is the inventory, and does not change.
 //   - A pass without news sends no request: everything that it reads is watched.
 //   - An object that is created once is never written again; a retained one is never deleted.
-//   - No pass waits for an object to be ready: another pass follows when that changes or its time
-//     is up. An object that cannot be written delays only those that depend on it.
+//   - No pass waits for readiness: another one follows when it changes or times out. An object that
+//     cannot be written delays only its dependants.
 //   - Contents of Secrets are neither kept nor shown.
 package tenant

@@ -27,27 +27,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// item is an object of a tenant in a pass.
+// item is one object during a pass.
 type item struct {
 	id       string
 	resource *tenantv1.TResource
-	// manifest is what the object has to be, and digest identifies it; a broken object has none.
+	// manifest is the wanted object and digest identifies it; a broken object has none.
 	manifest *unstructured.Unstructured
 	digest   string
 	ref      owned.Ref
-	// broken is why there can be no object. missing are needed ids that do not exist.
+	// broken is why there is no object. missing are ids of dependencies that do not exist.
 	broken  string
 	missing []string
-	// cluster is where the object goes.
+	// cluster is the object's cluster.
 	cluster *targets.Cluster
-	// known is what is remembered of it, entry what the status records.
+	// known is the memory of it, entry the record in the status.
 	known *left
 	entry *tenantv1.AppliedResource
-	// live is its metadata in the watch; nil when the watch does not have the object.
+	// live is its metadata in the watch; may be nil.
 	live      *metav1.PartialObjectMetadata
 	readiness ready.Readiness
 	refused   *passes.Refusal
-	// wrote is true when this pass has written it, changed when that made a difference.
+	// wrote: this pass has written it; changed: the write made a difference.
 	wrote, changed bool
 	// copies are the objects of our API that it needs at the target.
 	copies []owned.Ref
@@ -55,7 +55,7 @@ type item struct {
 
 func (it *item) place() place { return place{it.cluster.Name, it.ref.ID} }
 
-// exists reports whether the object exists, as far as is known.
+// exists reports whether the object exists, as far as known.
 func (it *item) exists() bool {
 	if it.broken != "" {
 		return false
@@ -66,7 +66,7 @@ func (it *item) exists() bool {
 	return it.known != nil && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 }
 
-// asLeft reports whether the object was written as it has to be, and nobody has changed it since.
+// asLeft reports whether the object has its current manifest and nobody has changed it.
 func (it *item) asLeft() bool {
 	if it.broken != "" {
 		return false
@@ -74,11 +74,11 @@ func (it *item) asLeft() bool {
 	if it.known != nil {
 		return it.known.digest == it.digest && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 	}
-	// After a restart the status tells.
+	// After a restart, use the status.
 	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == inventory.PrintText(owned.PrintOf(it.live))
 }
 
-// was is the uid of the object that is known to have been the tenant's; empty for none.
+// was is the UID of the object that was the tenant's; empty for none.
 func (it *item) was() types.UID {
 	switch {
 	case it.known != nil:
@@ -89,15 +89,15 @@ func (it *item) was() types.UID {
 	return ""
 }
 
-// took reports whether the object was the tenant's before somebody took it.
+// took reports whether another owner took the tenant's object.
 func (it *item) took() bool { return it.live != nil && it.was() != "" && it.was() == it.live.UID }
 
-// sameManifest reports whether the object was written with its present manifest.
+// sameManifest reports whether the current manifest was written.
 func (it *item) sameManifest() bool {
 	return it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
 }
 
-// gatherItems gathers what is known about each of the plan's objects.
+// gatherItems gathers the facts about the plan's objects.
 func (p *pass) gatherItems(ctx context.Context, r *Controller) error {
 	p.entries = make(map[place]*tenantv1.AppliedResource, len(p.obj.Status.Inventory))
 	for i := range p.obj.Status.Inventory {
@@ -123,7 +123,7 @@ func (p *pass) gatherItems(ctx context.Context, r *Controller) error {
 	return nil
 }
 
-// resourceOf finds what a tenant says of an object that does not render.
+// resourceOf finds the resource of an object that does not render.
 func (p *pass) resourceOf(id string) *tenantv1.TResource {
 	for _, list := range p.obj.Spec.Lists() {
 		for i := range list.Items {
@@ -135,7 +135,7 @@ func (p *pass) resourceOf(id string) *tenantv1.TResource {
 	return &tenantv1.TResource{ID: id}
 }
 
-// settle chooses the cluster of an object, and completes its manifest for it.
+// settle chooses an object's cluster, and completes the manifest for it.
 func (p *pass) settle(it *item, now time.Time) {
 	gvk := it.manifest.GroupVersionKind()
 	served, root, err := p.home.Kinds.Serves(gvk, now)
@@ -144,7 +144,7 @@ func (p *pass) settle(it *item, now time.Time) {
 	case errors.As(err, &other):
 		it.broken = other.Error()
 	case err != nil:
-		it.broken = fmt.Sprintf("this API does not say whether it serves the kind %s of %s: %v", gvk.Kind, gvk.GroupVersion(), err)
+		it.broken = fmt.Sprintf("cannot determine whether this API serves the kind %s of %s: %v", gvk.Kind, gvk.GroupVersion(), err)
 	case !served || p.isAway(it):
 		root = p.settleAway(it, now)
 	}
@@ -165,16 +165,16 @@ func (p *pass) settle(it *item, now time.Time) {
 	}
 }
 
-// breakUnwatched says that an object is not created because its kind cannot be watched.
+// breakUnwatched: do not create an object whose kind cannot be watched.
 func (it *item) breakUnwatched(why error) {
-	it.broken = fmt.Sprintf("objects of the kind %s of %s cannot be followed, so none is made: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
+	it.broken = fmt.Sprintf("cannot watch objects of the kind %s of %s, so none is created: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
 	if it.cluster.Name != "" && apierrors.IsForbidden(why) {
 		it.broken += ". The user of the kubeconfig needs the right to list and watch them in all namespaces (a ClusterRole)"
 	}
 }
 
-// isAway reports whether an object was created at the target. It stays there even if this API
-// serves its kind later.
+// isAway reports whether an object exists at the target. It stays there even if this API serves its
+// kind later.
 func (p *pass) isAway(it *item) bool {
 	called := targets.NameOf(p.obj.Spec.KubeConfig)
 	id := owned.IDOf(it.manifest)
@@ -186,8 +186,7 @@ func (p *pass) isAway(it *item) bool {
 	return called != "" && e != nil && e.ID == it.id && e.UID != ""
 }
 
-// settleAway chooses the target for an object, if that serves its kind. root is true for kinds
-// without namespaces.
+// settleAway chooses the target if that serves the kind. root is true for cluster-scoped kinds.
 func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	gvk := it.manifest.GroupVersionKind()
 	if p.obj.Spec.KubeConfig == nil {
@@ -219,7 +218,7 @@ func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	return false
 }
 
-// lack notes a kind that no API serves.
+// lack records a kind that no API serves.
 func (p *pass) lack(gvk schema.GroupVersionKind) {
 	if p.lacks == nil {
 		p.lacks = map[string]bool{}
@@ -227,13 +226,13 @@ func (p *pass) lack(gvk schema.GroupVersionKind) {
 	p.lacks[gvk.Group] = true
 }
 
-// unreachable says why an object for the target cannot be created. The text is the same as long as
-// the reason is.
+// unreachable says why an object for the target cannot be created, in the same words for the same
+// reason.
 func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("objects of the kind %s of %s go to the cluster of spec.kubeConfig, which cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
 }
 
-// follow watches the kinds of all objects that the tenant has or will have.
+// follow watches the kinds of all objects of the tenant, present and planned.
 func (p *pass) follow(ctx context.Context) error {
 	lists := map[*targets.Cluster]map[schema.GroupKind]string{p.home: {}}
 	add := func(c *targets.Cluster, kind schema.GroupKind, version string) {
@@ -251,7 +250,7 @@ func (p *pass) follow(ctx context.Context) error {
 	}
 	p.inventoryKinds(add)
 	if p.target != nil && lists[p.target] != nil {
-		// Their copies follow the originals.
+		// Originals change their copies.
 		add(p.home, secretKind, "v1")
 		add(p.home, configMapKind, "v1")
 		for _, kind := range copiedKinds {
@@ -274,8 +273,7 @@ func (p *pass) follow(ctx context.Context) error {
 	return nil
 }
 
-// cannotFollow gives up kinds that cannot be watched, for a while, or the target if it does not
-// answer at all.
+// cannotFollow gives up unwatchable kinds for a while, or the target if it does not answer.
 func (p *pass) cannotFollow(c *targets.Cluster, list map[schema.GroupKind]string, unwatched *owned.UnwatchedError) {
 	for kind, why := range unwatched.Kinds {
 		delete(list, kind)
@@ -299,7 +297,7 @@ func (p *pass) cannotFollow(c *targets.Cluster, list map[schema.GroupKind]string
 	}
 }
 
-// inventoryKinds names the kinds of the objects in the inventory.
+// inventoryKinds adds the kinds of the inventory.
 func (p *pass) inventoryKinds(add func(*targets.Cluster, schema.GroupKind, string)) {
 	for i := range p.obj.Status.Inventory {
 		e := &p.obj.Status.Inventory[i]
@@ -319,7 +317,7 @@ func (p *pass) inventoryKinds(add func(*targets.Cluster, schema.GroupKind, strin
 	}
 }
 
-// loseTarget gives up the objects for the target in this pass.
+// loseTarget gives up the target's objects in this pass.
 func (p *pass) loseTarget(err error) {
 	p.targetErr = err
 	for _, it := range p.items {
@@ -329,7 +327,7 @@ func (p *pass) loseTarget(err error) {
 	}
 }
 
-// reachTargets opens the clusters that have objects of the tenant, or will have.
+// reachTargets opens the clusters with present or planned objects of the tenant.
 func (r *Controller) reachTargets(ctx context.Context, p *pass) {
 	now := targets.NameOf(p.obj.Spec.KubeConfig)
 	p.target, p.targetErr = r.Clusters.Target(ctx, p.owner, p.obj.Spec.KubeConfig)
@@ -353,7 +351,7 @@ func (r *Controller) reachTargets(ctx context.Context, p *pass) {
 	})
 }
 
-// clusterOf is the cluster of an inventory entry, or why it cannot be reached.
+// clusterOf is the cluster of an inventory entry, or an error.
 func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*targets.Cluster, error) {
 	if e.Cluster == "" {
 		return p.home, nil
@@ -365,22 +363,22 @@ func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*targets.Cluster, error) 
 	switch {
 	case to.err != nil:
 	case to.Cluster == nil:
-		to.err = &targets.Error{Message: "nothing tells which cluster it is in"}
+		to.err = &targets.Error{Message: "its cluster is unknown"}
 	default:
-		// It may have fallen silent in this pass.
+		// It may have become unreachable in this pass.
 		to.err = to.Cluster.Silent(p.now)
 	}
 	return to.Cluster, to.err
 }
 
-// lookAt gathers what is known about an object.
+// lookAt gathers the facts about an object.
 func (p *pass) lookAt(r *Controller, it *item) {
 	if it.broken != "" {
 		return
 	}
 	it.known = p.memory.objects[it.id]
 	if it.known != nil && it.known.at != it.place() {
-		it.known = nil // the resource has got another name since
+		it.known = nil // the resource's name has changed since
 	}
 	if f := p.memory.refused[it.id]; f != nil && f.Digest == it.digest && !(f.Claimed && r.engine.Free(claimOf(it), p.owner)) {
 		it.refused = f
@@ -389,7 +387,7 @@ func (p *pass) lookAt(r *Controller, it *item) {
 	live, look := it.cluster.Watch.Look(it.ref.ID)
 	switch readiness, looked := look.(ready.Readiness); {
 	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
-		// The watch does not have our own write yet.
+		// The watch does not have our write yet.
 		it.readiness = it.known.readiness
 	case live == nil:
 	case looked:
@@ -403,7 +401,7 @@ func (p *pass) lookAt(r *Controller, it *item) {
 	}
 }
 
-// result takes over the outcome of writing an object.
+// result records the outcome of a write.
 func (r *Controller) result(p *pass, it *item, o outcome, now time.Time) {
 	it.wrote = true
 	maps.Copy(p.memory.copies, o.copied)
@@ -436,7 +434,7 @@ func (r *Controller) result(p *pass, it *item, o outcome, now time.Time) {
 	r.sights.add(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
 }
 
-// sights are what this pass has seen. Only a difference from it calls for another pass.
+// sights are the objects as seen in this pass. Only later changes need another pass.
 func (p *pass) sights() map[place]sight {
 	seen := make(map[place]sight, len(p.items))
 	for _, it := range p.items {

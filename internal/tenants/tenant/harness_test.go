@@ -49,13 +49,13 @@ func eventually(t *testing.T, sentence string, so func() bool) {
 	}
 }
 
-// world is a test's namespace, with a controller whose passes the test makes itself.
+// world is a test's namespace, with a controller whose passes the test runs.
 type world struct {
 	t         *testing.T
 	r         *Controller
 	c         client.Client
 	namespace string
-	// asked counts the controller's requests, watches aside.
+	// asked counts the controller's requests without watches.
 	asked atomic.Int32
 }
 
@@ -101,14 +101,14 @@ func (w *world) must(err error) {
 	}
 }
 
-// pass makes a pass over the tenant.
+// pass runs a pass over the tenant.
 func (w *world) pass() {
 	w.t.Helper()
 	_, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "acme-web"}})
 	w.must(err)
 }
 
-// made makes a tenant with one ConfigMap, and returns it when it is ready.
+// made creates a tenant with one ConfigMap, and returns it when it is ready.
 func (w *world) made() *tenantv1.Tenant {
 	w.t.Helper()
 	settings := tenantv1.TResource{ID: "settings", NameTemplate: "acme-settings"}
@@ -124,7 +124,7 @@ func (w *world) made() *tenantv1.Tenant {
 	return tenant
 }
 
-// After a restart the controller remembers nothing, and finds everything in the status.
+// After a restart the controller has no memory, and finds everything in the status.
 func TestAPassAfterARestartAsksNothing(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.made()

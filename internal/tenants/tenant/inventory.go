@@ -32,7 +32,7 @@ func refOf(e *tenantv1.AppliedResource) owned.Ref {
 // placeOf is where the object of an entry is.
 func placeOf(e *tenantv1.AppliedResource) place { return place{e.KubeConfig, refOf(e).ID} }
 
-// servedAs is the kind of an entry in a version that the API serves.
+// servedAs is an entry's kind in a served version.
 func servedAs(c *targets.Cluster, e *tenantv1.AppliedResource) (schema.GroupVersionKind, error) {
 	return c.Kinds.ServedAs(schema.FromAPIVersionAndKind(e.APIVersion, e.Kind))
 }
@@ -44,7 +44,7 @@ func setCluster(e *tenantv1.AppliedResource, c *targets.Cluster) {
 	}
 }
 
-// graphNeeds are the ids that an object depends on in the plan.
+// graphNeeds are an object's dependencies in the plan.
 func (p *pass) graphNeeds(id string) []string {
 	if p.plan.graph == nil {
 		return nil
@@ -76,8 +76,7 @@ func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	return e
 }
 
-// completeInventory converts the inventory of the published operator, which has no groups and
-// versions. The plan knows them.
+// completeInventory adds groups and versions from the plan to Tenant Operator's inventory.
 func (p *pass) completeInventory() {
 	if len(p.obj.Status.Inventory) > 0 || len(p.obj.Status.AppliedResources) == 0 {
 		return
@@ -99,7 +98,7 @@ func (p *pass) completeInventory() {
 		} else if i := slices.IndexFunc(lists, func(l tenantv1.List) bool { return l.Kind == e.Kind }); i >= 0 {
 			e.APIVersion = lists[i].APIVersion
 		} else {
-			continue // nothing says what it is, nor could the published operator have removed it
+			continue // unknown kind; Tenant Operator could not remove it either
 		}
 		if namespaced(p.home, &e) {
 			p.obj.Status.Inventory = append(p.obj.Status.Inventory, e)
@@ -107,8 +106,7 @@ func (p *pass) completeInventory() {
 	}
 }
 
-// namespaced clears an entry's namespace if its kind has none; it is false when the API does not
-// serve the kind.
+// namespaced clears the namespace of a cluster-scoped entry; it is false if the kind is not served.
 func namespaced(c *targets.Cluster, e *tenantv1.AppliedResource) bool {
 	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
 	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -121,7 +119,7 @@ func namespaced(c *targets.Cluster, e *tenantv1.AppliedResource) bool {
 	return true
 }
 
-// appliedNames is the inventory in the form of the published operator.
+// appliedNames is the inventory in Tenant Operator's form.
 func appliedNames(entries []tenantv1.AppliedResource) []string {
 	var names []string
 	for _, e := range entries {
@@ -131,8 +129,8 @@ func appliedNames(entries []tenantv1.AppliedResource) []string {
 	return slices.Compact(names)
 }
 
-// orphans lists the entries that are not in the plan any more. Objects that do not render now, or
-// that have no order, do not count.
+// orphans lists entries that are not in the plan. Objects that do not render or have no order do
+// not count.
 func (p *pass) orphans() []tenantv1.AppliedResource {
 	if p.plan.graph == nil {
 		return nil
@@ -155,7 +153,7 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 	})
 }
 
-// let removes an object: it is deleted, or retained and marked as orphaned.
+// let deletes an object, or retains and marks it as orphaned.
 func (r *Controller) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (engine.Fate, error) {
 	c, err := p.clusterOf(e)
 	if err != nil {
@@ -187,15 +185,14 @@ func (r *Controller) let(ctx context.Context, p *pass, e *tenantv1.AppliedResour
 	fate, err := r.engine.Remove(ctx, &c.Cluster, ref, live, release)
 	switch {
 	case apierrors.IsNotFound(err) && !kinds.NotFound(err):
-		return engine.Gone, nil // no watch will tell of it: its kind may be gone as well
+		return engine.Gone, nil // no watch reports it: its kind may be gone, too
 	case err != nil:
 		return fate, fmt.Errorf("%s cannot be %s: %w", owned.Name(ref.ID), what, c.Shown(err))
 	}
 	return fate, nil
 }
 
-// find returns an object's metadata, from the watch or else from the API; nil when it does not
-// exist.
+// find returns an object's metadata, from the watch or else the API; nil if it does not exist.
 func (p *pass) find(ctx context.Context, c *targets.Cluster, e *tenantv1.AppliedResource) (*metav1.PartialObjectMetadata, error) {
 	ref := refOf(e)
 	if live, _ := c.Watch.Get(ref.ID); live != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// What stays must not be lost because something else goes.
+// Retained objects must not be lost with other objects.
 
-// keepAsDeclared makes entries stay that the tenant wants to stay by now: their policy on record is
-// that of when they were looked at last, which may be a while ago.
+// keepAsDeclared retains entries that the current template retains: the recorded policy may be
+// older.
 func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	for i := range entries {
 		if marks.PolicyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
@@ -27,7 +27,7 @@ func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	}
 }
 
-// succeeded reports whether the resource of an entry makes another object by now: what it says is
+// succeeded reports whether the entry's resource now makes another object.
 // about that one.
 func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	ref := refOf(e)
@@ -40,8 +40,8 @@ func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	})
 }
 
-// keepHolders makes those entries stay, too, without which others that stay would not: a namespace
-// takes along what is in it, and what runs elsewhere needs the copies that were made for it.
+// keepHolders also retains what retained objects need: their namespaces, and copies for objects at
+// a target.
 func (p *pass) keepHolders(entries []tenantv1.AppliedResource, facts []decide.Made) {
 	for i := range entries {
 		if !facts[i].Retain || !facts[i].Exists || facts[i].Deleting {
@@ -55,7 +55,7 @@ func (p *pass) keepHolders(entries []tenantv1.AppliedResource, facts []decide.Ma
 	}
 }
 
-// holds reports whether an object cannot be without another one.
+// holds reports whether an object cannot exist without another one.
 func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
 	if holder.KubeConfig != held.KubeConfig || held.Namespace == "" {
 		return false
@@ -68,8 +68,7 @@ func (p *pass) holds(holder, held *tenantv1.AppliedResource) bool {
 
 func isNamespace(e *tenantv1.AppliedResource) bool { return refOf(e).GroupKind == namespaceKind }
 
-// mayNeed reports whether an object needs the copy of another one, as far as the tenant still knows
-// its manifest.
+// mayNeed reports whether an object needs another one's copy, as far as its manifest is known.
 func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	for _, o := range p.plan.objects {
 		if o.ID == e.ID {
@@ -79,8 +78,7 @@ func (p *pass) mayNeed(e *tenantv1.AppliedResource, id owned.ID) bool {
 	return id.Namespace == e.Namespace
 }
 
-// livesIn names an object that the tenant is to have in a namespace; empty if there is none, or
-// it is no namespace.
+// livesIn names an object of the tenant in a namespace; empty for none and for other kinds.
 func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	if !isNamespace(namespace) {
 		return ""
@@ -100,8 +98,8 @@ func (p *pass) livesIn(namespace *tenantv1.AppliedResource) string {
 	return ""
 }
 
-// hasElsewhere reports whether the tenant is to have this very object, under another name of the
-// cluster: two kubeconfigs may lead to one.
+// hasElsewhere reports whether the tenant wants this very object under another name of the cluster:
+// two kubeconfigs may lead to one.
 func (p *pass) hasElsewhere(e *tenantv1.AppliedResource, uid types.UID) bool {
 	for _, it := range p.items {
 		if it.broken != "" {
@@ -120,7 +118,7 @@ func (p *pass) hasElsewhere(e *tenantv1.AppliedResource, uid types.UID) bool {
 	return false
 }
 
-// uid is the object's, as far as it is known.
+// uid is the object's UID, if known.
 func (it *item) uid() types.UID {
 	switch {
 	case it.live != nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// The policy on record is that of the last pass. The tenant may be told to go before there is another one.
+// The recorded policy is the last pass's. The tenant may be deleted before the next pass.
 func TestWhatIsToStayByNowStays(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.made()
@@ -62,7 +62,7 @@ func TestWhatRunsElsewhereKeepsWhatWasCopiedForIt(t *testing.T) {
 	if len(stay) != 3 || !slices.Contains(stay, "(copied) "+owned.Name(refOf(&entries[3]).ID)+" prod") || !slices.Contains(stay, "(copied) "+owned.Name(refOf(&entries[5]).ID)+" prod") {
 		t.Errorf("these stay: %q", stay)
 	}
-	// What is gone, or is somebody's to delete, keeps nothing.
+	// Objects that are gone, or that others may delete, retain nothing.
 	for _, change := range []func(*decide.Made){func(m *decide.Made) { m.Exists = false }, func(m *decide.Made) { m.Deleting = true }} {
 		facts := []decide.Made{{Exists: true, Retain: true}, {Exists: true}}
 		change(&facts[0])
@@ -73,7 +73,7 @@ func TestWhatRunsElsewhereKeepsWhatWasCopiedForIt(t *testing.T) {
 	}
 }
 
-// Whoever names the same cluster by another kubeconfig keeps what is there.
+// Another kubeconfig for the same cluster keeps its objects.
 func TestWhatHasAnotherNameIsNotDeleted(t *testing.T) {
 	id := owned.ID{GroupKind: secretKind, Namespace: "a", Name: "x"}
 	meta := func(uid types.UID) *metav1.PartialObjectMetadata {
@@ -98,6 +98,6 @@ func TestWhatHasAnotherNameIsNotDeleted(t *testing.T) {
 	same := old
 	same.KubeConfig = "new"
 	if p.hasElsewhere(&same, "1") {
-		t.Error("what has the same name is not elsewhere")
+		t.Error("an object under its own cluster name counts as elsewhere")
 	}
 }

@@ -21,30 +21,29 @@ type place struct {
 	id      owned.ID
 }
 
-// left is what is remembered of an object that was written.
+// left is the memory of a written object.
 type left struct {
 	at place
-	// digest stands for the manifest, print for the object as it was left.
+	// digest identifies the manifest, print the object after the write.
 	digest string
 	print  owned.Print
-	// readiness is how the object was then.
+	// readiness is the object's at that time.
 	readiness ready.Readiness
-	// needs are the ids that it depended on as it was written.
+	// needs are its dependencies at that time.
 	needs []string
 }
 
-// quarrel counts how often an object was brought back to a manifest that had not changed. Somebody
-// who changes it again each time, such as another controller, would have both write as fast as they
-// can.
+// quarrel counts how often an unchanged manifest was restored. Another controller that changes the
+// object each time would otherwise make both write without a pause.
 type quarrel struct {
 	last  time.Time
 	times int
 }
 
-// undoneAtOnce is how often a change of somebody is undone at once.
+// undoneAtOnce is how many changes are undone without a pause.
 const undoneAtOnce = 5
 
-// again records one more time.
+// again counts one more.
 func (q *quarrel) again(now time.Time) {
 	if now.Sub(q.last) > 2*passes.LongestRefusal {
 		q.times = 0
@@ -53,7 +52,7 @@ func (q *quarrel) again(now time.Time) {
 	q.times++
 }
 
-// due is when the next change is undone; the zero time is at once.
+// due is when to undo the next change; zero for now.
 func (q *quarrel) due() time.Time {
 	if q == nil || q.times < undoneAtOnce {
 		return time.Time{}
@@ -61,30 +60,28 @@ func (q *quarrel) due() time.Time {
 	return q.last.Add(passes.Backoff(passes.ShortestPause, passes.LongestRefusal, q.times-undoneAtOnce))
 }
 
-// duplicate is what is remembered of an object that was copied to the target.
+// duplicate is the memory of a copy at the target.
 type duplicate struct {
-	// version stands for ours, print for the copy as it was left. There is no print when the object
-	// was there before.
+	// version identifies the original, print the copy. An existing object has no print.
 	version string
 	print   *owned.Print
 }
 
-// memory is what is remembered of a tenant between passes. Only its own passes change it, one at a
-// time.
+// memory is what passes remember of a tenant. Only its own passes change it.
 type memory struct {
 	uid types.UID
-	// objects are those that were written, refused those that could not be.
+	// objects are the written ones, refused the failed writes.
 	objects map[string]*left
 	refused map[string]*passes.Refusal
-	// quarrels are about objects that somebody keeps changing.
+	// quarrels are about objects that another actor keeps changing.
 	quarrels map[string]*quarrel
-	// copies are the objects that were copied to the target.
+	// copies are those at the target.
 	copies map[place]duplicate
-	// told are the last events about each object, so that none is told twice.
+	// told are the last events about each object, to avoid repeating them.
 	told map[string]string
-	// far are the objects that no owner reference leads to.
+	// far are the objects without an owner reference.
 	far []place
-	// unsettled is true from when objects were written until they have all been ready.
+	// unsettled: since their last write, not all objects have been ready.
 	unsettled bool
 }
 
@@ -93,19 +90,19 @@ func newMemory(uid types.UID) *memory {
 		copies: map[place]duplicate{}, told: map[string]string{}, unsettled: true}
 }
 
-// leave forgets what is remembered of a cluster.
+// leave forgets a cluster.
 func (m *memory) leave(cluster string) {
 	maps.DeleteFunc(m.objects, func(_ string, l *left) bool { return l.at.cluster == cluster })
 	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return at.cluster == cluster })
 	clear(m.refused)
 }
 
-// memories are the memories of all tenants, and the objects of tenants without one.
+// memories are those of all tenants, and objects without a known tenant.
 type memories struct {
 	mu  sync.Mutex
 	all map[owned.Owner]*memory
-	// unclaimed are objects of tenants that were not reconciled yet: they may not exist. toldStrays is
-	// the last event about them.
+	// unclaimed are objects of tenants without a pass yet, which may not exist; toldStrays is the
+	// last event about them.
 	unclaimed  map[owned.Owner]map[place]bool
 	toldStrays map[owned.Owner]string
 }
@@ -114,7 +111,7 @@ func newMemories() *memories {
 	return &memories{all: map[owned.Owner]*memory{}, unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
 }
 
-// of returns the memory of a tenant, a new one when it is another tenant of the name.
+// of returns the memory of a tenant, a new one for a recreated tenant.
 func (b *memories) of(owner owned.Owner, uid types.UID) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +125,7 @@ func (b *memories) of(owner owned.Owner, uid types.UID) *memory {
 	return m
 }
 
-// read returns the memory of a tenant; nil if there is none.
+// read returns the memory of a tenant; may be nil.
 func (b *memories) read(owner owned.Owner) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -42,14 +42,14 @@ func TestThoseInterestedInAnObjectAreWoken(t *testing.T) {
 	one, two := owned.ID{GroupKind: secretKind, Namespace: "shop", Name: "one"}, owned.ID{GroupKind: secretKind, Namespace: "shop", Name: "two"}
 	n.set(acme, []owned.ID{one, two})
 	if len(n.in(one)) != 1 || len(n.in(two)) != 1 {
-		t.Error("it is not woken by what it reads")
+		t.Error("a read object does not wake it")
 	}
 	n.set(acme, []owned.ID{two})
 	if len(n.in(one)) != 0 || len(n.in(two)) != 1 {
-		t.Error("it is woken by what it no longer reads")
+		t.Error("an object that it no longer reads wakes it")
 	}
 	n.set(acme, nil)
 	if len(n.in(two)) != 0 || len(n.of) != 0 || len(n.by) != 0 {
-		t.Error("something wakes a tenant that is gone")
+		t.Error("a deleted tenant is woken")
 	}
 }

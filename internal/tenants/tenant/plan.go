@@ -9,22 +9,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// plan is what a tenant's objects should be.
+// plan is the wanted objects of a tenant.
 type plan struct {
 	objects []render.Object
-	// broken says, by id, what does not render.
+	// broken are rendering errors by id.
 	broken map[string]string
-	// brokenIDs are those ids, in the order of the template.
+	// brokenIDs are those ids in the template's order.
 	brokenIDs []string
-	// invalid is why there is no plan at all: what the tenant says of its row cannot be read.
+	// invalid is why there is no plan: the tenant's row cannot be read.
 	invalid string
-	// graph is nil when cycle says why there is none.
+	// graph is nil in case of a cycle.
 	graph *graph.Graph
 	cycle string
 }
 
-// makePlan renders a tenant's objects. Plans are not kept: those of thousands of tenants would be
-// most of what is in memory, and to make one takes less time than a request.
+// makePlan renders a tenant's objects. It is faster than a request, so plans are not kept: those of
+// thousands of tenants need much memory.
 func makePlan(t *tenantv1.Tenant) *plan {
 	p := &plan{broken: map[string]string{}}
 	var failures []render.Error
@@ -48,7 +48,7 @@ func makePlan(t *tenantv1.Tenant) *plan {
 	return p
 }
 
-// ordered lists the objects so that each comes after those it needs.
+// ordered lists the objects, dependencies first.
 func (p *plan) ordered() []render.Object {
 	if p.graph == nil {
 		return nil

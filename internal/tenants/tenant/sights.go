@@ -18,8 +18,8 @@ type sight struct {
 	ready ready.Readiness
 }
 
-// sights are the objects of all tenants as their last passes saw them. A change that leaves an
-// object as it was seen requests no pass.
+// sights are the objects that the last passes saw. A change that makes no difference to these
+// requests no pass.
 type sights struct {
 	mu   sync.Mutex
 	seen map[owned.Owner]map[place]sight
@@ -27,7 +27,7 @@ type sights struct {
 
 func newSights() *sights { return &sights{seen: map[owned.Owner]map[place]sight{}} }
 
-// set replaces what was seen of a tenant's objects; nil forgets it.
+// set replaces a tenant's sights; nil forgets them.
 func (s *sights) set(owner owned.Owner, seen map[place]sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *sights) set(owner owned.Owner, seen map[place]sight) {
 	s.seen[owner] = seen
 }
 
-// add records one object as it was written.
+// add records an object after a write.
 func (s *sights) add(owner owned.Owner, at place, saw sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +63,8 @@ func (s *sights) leave(owner owned.Owner, cluster string) {
 	maps.DeleteFunc(s.seen[owner], func(at place, _ sight) bool { return at.cluster == cluster })
 }
 
-// interests know which tenants have to be woken when something changes that is not theirs: an
-// object that they read, or an API group that lacks a kind.
+// interests are the tenants to wake when something else changes: an object that they read, or the
+// kinds of an API group.
 type interests[K comparable] struct {
 	mu sync.Mutex
 	of map[owned.Owner][]K
@@ -95,7 +95,7 @@ func (n *interests[K]) set(owner owned.Owner, keys []K) {
 	}
 }
 
-// in lists the tenants that are interested in something.
+// in lists the tenants interested in a key.
 func (n *interests[K]) in(key K) []owned.Owner {
 	n.mu.Lock()
 	defer n.mu.Unlock()

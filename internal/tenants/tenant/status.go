@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
-// facts are what is decided on.
+// facts are the input of the decision.
 func (p *pass) facts(r *Controller) decide.TenantFacts {
 	now := r.Now()
 	f := decide.TenantFacts{Now: now, RegistryGone: p.registryGone}
@@ -71,7 +71,7 @@ func (p *pass) objectFacts(r *Controller, it *item, now time.Time) decide.Object
 	if f := it.refused; f != nil && now.Before(f.Due()) {
 		if f.Owner != "" {
 			l.Exists, l.Ours, l.Owner = true, false, f.Owner
-			// It is not for us to say that it may be taken: that was tried.
+			// Adopting it was tried and failed.
 			o.Force = false
 		} else {
 			o.Refused = f.Message
@@ -80,7 +80,7 @@ func (p *pass) objectFacts(r *Controller, it *item, now time.Time) decide.Object
 	return o
 }
 
-// calm leaves an object as it is for a while that somebody keeps changing.
+// calm delays undoing changes that somebody repeats.
 func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
 	due := p.memory.quarrels[it.id].due()
 	if !l.Exists || !l.Ours || !l.SameManifest || l.AsLeft && l.Marked || !now.Before(due) {
@@ -88,11 +88,11 @@ func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
 	}
 	l.AsLeft, l.Marked, l.OnceDone = true, true, l.OnceDone || it.resource.CreationPolicy == tenantv1.CreationPolicyOnce
 	p.next = moment.Earlier(p.next, due)
-	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: somebody keeps changing %s. What they change is undone, but less and less often; "+
-		"leave them the fields with ignoreFields, or find out who it is with kubectl get --show-managed-fields", it.id, it.name()))
+	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: another client keeps changing %s. Yuba restores it, but less and less often; "+
+		"list the fields in ignoreFields, or find the client with kubectl get --show-managed-fields", it.id, it.name()))
 }
 
-// tell tells something once, until it is told otherwise.
+// tell reports a text once, until another one replaces it.
 func (p *pass) tell(about, kind, reason, text string) {
 	if p.memory.told[about] == reason+text {
 		return
@@ -109,7 +109,7 @@ func (it *item) name() string {
 	return it.ref.GroupKind.Kind + " " + it.ref.Name
 }
 
-// since is since when an object is there and not ready.
+// since is when an object began to exist without being ready.
 func (p *pass) since(it *item, now time.Time) time.Time {
 	if it.changed {
 		return now
@@ -122,29 +122,28 @@ func (p *pass) since(it *item, now time.Time) time.Time {
 	return now
 }
 
-// The words of a tenant's status.waiting: why an object is not ready.
+// Reasons in a tenant's status.waiting: why an object is not ready.
 const (
-	// WaitDependency: what it depends on is not ready, WaitNotReady: it is there, and not ready
-	// itself.
+	// WaitDependency: its dependencies are not ready. WaitNotReady: it exists and is not ready.
 	WaitDependency = "Dependency"
 	WaitNotReady   = "NotReady"
-	// WaitConflict: somebody else has it.
+	// WaitConflict: it has another owner.
 	WaitConflict = "Conflict"
-	// WaitTimeout: it was not ready in time, WaitFailed: it says that it has failed.
+	// WaitTimeout: it was not ready in time. WaitFailed: it reports a failure.
 	WaitTimeout = "Timeout"
 	WaitFailed  = "Failed"
-	// WaitSkipped: what it depends on has failed.
+	// WaitSkipped: a dependency has failed.
 	WaitSkipped = "Skipped"
-	// WaitBroken: there is nothing to write, WaitRefused: the API has refused it.
+	// WaitBroken: it has no manifest. WaitRefused: the API refused it.
 	WaitBroken  = "Broken"
 	WaitRefused = "Refused"
-	// WaitWriting: it is just being written. WaitLeaving: the template has it no longer, and it cannot
-	// go yet.
+	// WaitWriting: a write is in progress. WaitLeaving: it is not in the template any more, and
+	// cannot be removed yet.
 	WaitWriting = "Writing"
 	WaitLeaving = "Leaving"
 )
 
-// lingering are the reasons of objects that are there.
+// lingering are the reasons of objects that exist.
 var lingering = map[string]bool{WaitNotReady: true, WaitTimeout: true, WaitFailed: true}
 
 var waitReasons = map[decide.Verb]string{
@@ -152,8 +151,8 @@ var waitReasons = map[decide.Verb]string{
 	decide.VerbCreate: WaitWriting, decide.VerbWrite: WaitWriting, decide.VerbAdopt: WaitWriting, decide.VerbSkip: WaitSkipped, decide.VerbBroken: WaitBroken, decide.VerbRefused: WaitRefused, decide.VerbFailed: WaitFailed,
 }
 
-// describe writes what was decided last into the status, and finds the events and the time of the
-// next pass.
+// describe sets the status from the last decision, and collects the events and the time of the next
+// pass.
 func (p *pass) describe() {
 	d, s := &p.decision, &p.obj.Status
 	s.DesiredResources, s.ReadyResources = int32(d.Desired), int32(d.ReadyCount) //nolint:gosec // templates are bounded
@@ -186,14 +185,14 @@ func (p *pass) describe() {
 	}
 	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
-	// A tenant that gets ready again by itself is no news of its template.
+	// A tenant that recovers automatically is not news about its template.
 	p.memory.unsettled = changed || p.memory.unsettled && !was
 	if p.memory.unsettled && (changed || d.Ready.True) {
 		p.tellApplied()
 	}
 }
 
-// waitingSince keeps since when an object waits for the same.
+// waitingSince keeps the start of an unchanged wait.
 func (p *pass) waitingSince(w tenantv1.WaitingResource, it *item) *metav1.Time {
 	for _, before := range p.before.Status.Waiting {
 		same := before.Reason == w.Reason || lingering[before.Reason] && lingering[w.Reason]
@@ -205,13 +204,13 @@ func (p *pass) waitingSince(w tenantv1.WaitingResource, it *item) *metav1.Time {
 	return &now
 }
 
-// eventReasons are the events about objects. Other verbs have none.
+// eventReasons are the events about objects, by verb.
 var eventReasons = map[decide.Verb]string{
 	decide.VerbConflict: tenantv1.EventResourceConflict, decide.VerbRefused: tenantv1.EventApplyFailed, decide.VerbTimeout: tenantv1.EventReadinessTimeout,
 	decide.VerbBroken: tenantv1.EventTemplateRenderError, decide.VerbSkip: tenantv1.EventDependencySkipped, decide.VerbFailed: tenantv1.EventTemplateAppliedPartial,
 }
 
-// tellObject records the event about an object, unless it was recorded already.
+// tellObject records an object's event unless it is a repetition.
 func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 	reason, message := eventReasons[od.Verb], passes.OneLine(od.Message)
 	if reason == "" {
@@ -219,7 +218,7 @@ func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 		return
 	}
 	text := it.id + ": " + message
-	// After a restart, the status tells what was recorded.
+	// After a restart, the status has what was recorded.
 	if slices.ContainsFunc(p.before.Status.Waiting, func(w tenantv1.WaitingResource) bool {
 		return w.ID == it.id && w.Reason == waitReasons[od.Verb] && w.Message == message
 	}) {
@@ -228,8 +227,8 @@ func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 	p.tell(it.id, corev1.EventTypeWarning, reason, text)
 }
 
-// tellApplied tells that objects were made or changed, once they are all ready or some have failed:
-// an event is a write, and a thousand tenants that are on their way need none.
+// tellApplied reports written objects once all are ready or some have failed. Events are writes: a
+// thousand tenants on their way need none.
 func (p *pass) tellApplied() {
 	d := &p.decision
 	text := fmt.Sprintf("TenantTemplate %s (generation %s) is in place: %d of %d objects are ready", p.obj.Spec.TemplateRef,
@@ -243,7 +242,7 @@ func (p *pass) tellApplied() {
 	}
 }
 
-// conditions writes the tenant's conditions.
+// conditions sets the tenant's conditions.
 func (p *pass) conditions() {
 	d := &p.decision
 	for kind, c := range map[string]decide.Condition{tenantv1.ConditionReady: d.Ready, tenantv1.ConditionProgressing: d.Progressing,
@@ -257,15 +256,14 @@ func (p *pass) conditions() {
 		}
 		passes.SetCondition(p.obj, kind, status, c.Reason, c.Message)
 	}
-	// A map has no order, a status should have one.
+	// The order must be stable; a map has none.
 	slices.SortStableFunc(p.obj.Status.Conditions, func(a, b metav1.Condition) int { return conditionOrder[a.Type] - conditionOrder[b.Type] })
 }
 
-// maxTrouble is how much of an object's own message the tenant repeats.
+// maxTrouble limits the repeated part of an object's own message.
 const maxTrouble = 200
 
-// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody
-// has to look for it. said is what the condition says already.
+// firstTrouble is the message of the first object that is not ready, unless said contains it.
 func (p *pass) firstTrouble(said string) string {
 	for _, w := range p.obj.Status.Waiting {
 		if w.Message == "" || strings.Contains(said, w.Message) || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
@@ -279,10 +277,10 @@ func (p *pass) firstTrouble(said string) string {
 var conditionOrder = map[string]int{tenantv1.ConditionReady: 0, tenantv1.ConditionProgressing: 1, tenantv1.ConditionConflicted: 2, tenantv1.ConditionDegraded: 3}
 
 func setProgressing(obj *tenantv1.Tenant) {
-	passes.SetCondition(obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonReconciling, "objects are written")
+	passes.SetCondition(obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonReconciling, "objects are being written")
 }
 
-// cannotBegin says why nothing can be done for a tenant: what it has stays as it is.
+// cannotBegin reports why there is nothing to do; existing objects stay.
 func (r *Controller) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error) {
 	reason, message := tenantv1.ReasonDependencyCycle, p.plan.cycle
 	if p.plan.invalid != "" {
@@ -293,12 +291,12 @@ func (r *Controller) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, err
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateRenderError, message})
 	}
 	passes.SetCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
-	passes.SetCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionFalse, tenantv1.ReasonReconcileComplete, "nothing is on its way")
+	passes.SetCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionFalse, tenantv1.ReasonReconcileComplete, "nothing is in progress")
 	passes.SetCondition(p.obj, tenantv1.ConditionDegraded, metav1.ConditionTrue, tenantv1.ReasonResourceFailures, message)
 	return r.record(ctx, p)
 }
 
-// patchTenant writes the status of a tenant when it differs.
+// patchTenant writes a changed status.
 func (r *Controller) patchTenant(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
@@ -310,15 +308,14 @@ func (r *Controller) patchTenant(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// tellRefused says in a tenant's status that its status is refused, which would be told nowhere
-// else: it is too large, most likely.
+// tellRefused reports a refused status, most likely a too large one, in a smaller status.
 func (r *Controller) tellRefused(ctx context.Context, p *pass, err error) error {
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "too large") {
 		short := p.before.DeepCopy()
 		passes.SetCondition(short, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,
-			"the status, with an entry for each object, cannot be written, so that nothing more is made. Split the template: "+passes.OneLine(err.Error()))
+			"the status, which lists each object, cannot be written, so Yuba creates no more objects. Split the template: "+passes.OneLine(err.Error()))
 		if shortErr := r.PatchStatus(ctx, p.before, short); shortErr != nil {
-			r.Log.Error("telling that a status was refused", "tenant", p.owner.String(), "error", shortErr)
+			r.Log.Error("reporting a refused status", "tenant", p.owner.String(), "error", shortErr)
 		}
 	}
 	return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)

@@ -16,11 +16,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/marks"
 )
 
-// A tenant whose finalizer somebody removed is gone without its objects. Those with an owner
-// reference are deleted by the garbage collector. The others stay, which may be what was wanted:
-// report them.
+// A Tenant without its finalizer is deleted without its objects. The garbage collector deletes
+// those with an owner reference. Report the others.
 
-// far lists the objects of the inventory that no owner reference leads to.
+// far lists the inventory's objects without an owner reference.
 func (p *pass) far() []place {
 	var list []place
 	for i := range p.obj.Status.Inventory {
@@ -32,7 +31,7 @@ func (p *pass) far() []place {
 	return list
 }
 
-// tellStrays reports the objects that a tenant without finalizer left.
+// tellStrays reports the objects left by a tenant without a finalizer.
 func (r *Controller) tellStrays(owner owned.Owner) {
 	there := r.memories.strays(owner)
 	if m := r.memories.read(owner); m != nil {
@@ -65,7 +64,7 @@ func (r *Controller) tellStrays(owner owned.Owner) {
 	r.Event(gone, corev1.EventTypeWarning, tenantv1.EventOrphanedResourceRetained, text)
 }
 
-// stray records an object whose tenant was not reconciled yet, and may not exist.
+// stray records an object whose tenant had no pass yet, and may not exist.
 func (b *memories) stray(owner owned.Owner, at place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +77,7 @@ func (b *memories) stray(owner owned.Owner, at place) {
 	b.unclaimed[owner][at] = true
 }
 
-// strays returns those objects, and forgets them.
+// strays returns those objects and forgets them.
 func (b *memories) strays(owner owned.Owner) map[place]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +89,7 @@ func (b *memories) strays(owner owned.Owner) map[place]bool {
 	return left
 }
 
-// tellsStrays reports whether a report is news, and records it.
+// tellsStrays records a report, and returns whether it is news.
 func (b *memories) tellsStrays(owner owned.Owner, text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

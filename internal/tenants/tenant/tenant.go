@@ -35,7 +35,7 @@ import (
 
 // pass is the state of one call of Reconcile.
 type pass struct {
-	// obj is the tenant with its new status, before as it is in the API.
+	// obj has the new status, before is the API's.
 	obj, before *tenantv1.Tenant
 	owner       owned.Owner
 	now         time.Time
@@ -43,20 +43,20 @@ type pass struct {
 	lives       func(owned.Owner) bool
 	plan        *plan
 	home        *targets.Cluster
-	// target is the cluster for kinds that this API does not serve; targetErr is why it cannot be
-	// used. others are earlier targets that still have objects.
+	// target is the cluster for kinds that this API does not serve; targetErr is its error. others
+	// are earlier targets that still have objects.
 	target    *targets.Cluster
 	targetErr error
 	others    map[string]reached
-	// registryGone is the registry's name when it does not exist any more.
+	// registryGone is the name of a registry that no longer exists.
 	registryGone string
-	// entries is the inventory by where its objects are.
+	// entries is the inventory by place.
 	entries map[place]*tenantv1.AppliedResource
-	// items are ordered: dependencies first. lacks are the API groups of kinds that no API serves.
+	// items are in order, dependencies first. lacks are API groups of kinds that are not served.
 	items []*item
 	lacks map[string]bool
-	// going are inventory entries that are being removed and still exist; leaving says why others
-	// cannot be removed yet.
+	// going are entries being removed that still exist; leaving says why others cannot be removed
+	// yet.
 	going    []tenantv1.AppliedResource
 	leaving  []tenantv1.WaitingResource
 	decision decide.TenantDecision
@@ -64,7 +64,7 @@ type pass struct {
 	next     time.Time
 }
 
-// reached is a cluster, or why it cannot be reached.
+// reached is a cluster or the error.
 type reached struct {
 	*targets.Cluster
 	err error
@@ -75,7 +75,7 @@ func (p *pass) marks(c *targets.Cluster) marks.Marks {
 	return marks.Marks{Tenant: p.obj, Away: c.Name != "", Seal: c.Seal, Lives: p.lives}
 }
 
-// news is an event to record when the pass is over.
+// news is an event to record after the pass.
 type news struct{ kind, reason, message string }
 
 // passTimeout bounds the requests of one pass.
@@ -98,7 +98,7 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.Freed(r.Clusters.Turns.Yield(req.NamespacedName))
 	} else {
 		if !r.Clusters.Turns.Enter(req.NamespacedName) {
-			return ctrl.Result{}, nil // it is asked for again when it is its turn
+			return ctrl.Result{}, nil // it waits for its turn
 		}
 		defer func() { r.Freed(r.Clusters.Turns.Exit()) }()
 	}
@@ -123,7 +123,7 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // passOver runs the phases of a pass.
 func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
-	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
+	// 1. A Tenant without a finalizer could be deleted without its objects.
 	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		if err := r.SetFinalizers(ctx, p.obj, p.before, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
 			return reconciling.Again(client.IgnoreNotFound(err))
@@ -142,12 +142,11 @@ func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error)
 	if err := r.gather(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	// 3. Decide and act until nothing is left to write: objects that are ready at once let others
-	// start.
+	// 3. Decide and act until nothing is left to write: objects that are ready let others begin.
 	if err := r.bringAbout(ctx, p); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
-	// 4. Remove the objects that are not in the template any more.
+	// 4. Remove objects that are no longer in the template.
 	if err := r.clear(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -169,8 +168,8 @@ func (r *Controller) gather(ctx context.Context, p *pass) error {
 	return p.gatherItems(ctx, r)
 }
 
-// maxRounds is how often a pass decides: each round writes at least one object, and no template is
-// that deep.
+// maxRounds limits the rounds of a pass. Each writes at least one object, and no template is as
+// deep.
 const maxRounds = 64
 
 // bringAbout writes objects, round by round.
@@ -181,7 +180,7 @@ func (r *Controller) bringAbout(ctx context.Context, p *pass) error {
 		if !p.decision.Writes {
 			return r.refreshCopies(ctx, p)
 		}
-		// An object is in the inventory before it is created: a crash must not leave unknown objects.
+		// Record objects before creating them: a crash must not leave unknown ones.
 		if !noted && !p.begins() {
 			if err := r.note(ctx, p); err != nil {
 				return err
@@ -203,9 +202,8 @@ func (r *Controller) bringAbout(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// begins reports whether this is the first pass over a tenant without status. Its spec is its
-// inventory then, which saves a write for each tenant: the registry does not change the spec before
-// there is a status. With a target that may be unreachable later this would not work.
+// begins reports whether this is the first pass over a tenant whose spec serves as its inventory
+// (see [passes.SpecIsInventory]).
 func (p *pass) begins() bool {
 	return p.unrecorded() && passes.SpecIsInventory(&p.obj.Spec)
 }
@@ -227,8 +225,8 @@ func (r *Controller) note(ctx context.Context, p *pass) error {
 	return r.patchTenant(ctx, p)
 }
 
-// inventory lists the tenant's objects, their copies, and objects that still have to be removed.
-// planned adds those that do not exist yet.
+// inventory lists the tenant's objects, copies, and objects still to remove. planned adds those
+// that do not exist yet.
 func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 	var list []tenantv1.AppliedResource
 	seen := map[place]bool{}
@@ -251,7 +249,7 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 				add(c)
 			}
 		}
-		// Keep the record of objects that others took, so that the tenant does not take them back.
+		// Keep objects that others took in the record, so that the tenant does not take them back.
 		if planned || it.took() || it.exists() && (it.live == nil || p.marks(it.cluster).Ours(it.live)) {
 			add(p.entryOf(it))
 		}
@@ -264,8 +262,7 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 	return list
 }
 
-// stays reports whether an entry belongs to an object that does not render now, or is being
-// removed.
+// stays reports whether an entry's object does not render now, or is being removed.
 func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 	if slices.ContainsFunc(p.going, func(g tenantv1.AppliedResource) bool { return placeOf(&g) == placeOf(e) }) {
 		return true
@@ -273,14 +270,14 @@ func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 	return slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && (it.id == e.ID || e.ID == copiesID) })
 }
 
-// outcome is the result of writing an object. copied are the copies that were made for it.
+// outcome is the result of a write; copied are the copies for it.
 type outcome struct {
 	object *unstructured.Unstructured
 	err    error
 	copied map[place]duplicate
 }
 
-// writeAll writes objects, some at a time.
+// writeAll writes objects, several at a time.
 func (r *Controller) writeAll(ctx context.Context, p *pass, todo []*item) error {
 	defer r.Writing()()
 	g := errgroup.Group{}
@@ -316,8 +313,7 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 	return cmp.Or(resource.ConflictPolicy, tenantv1.ConflictPolicyStuck)
 }
 
-// write writes one object. It runs beside other writes of the same tenant, and changes only its
-// outcome.
+// write writes one object. It runs concurrently and changes only its outcome.
 func (r *Controller) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
 	w := r.writing(ctx, p, it.cluster, it.manifest, it.resource)
@@ -333,7 +329,7 @@ func (r *Controller) write(ctx context.Context, p *pass, it *item) outcome {
 	return o
 }
 
-// writing is what the engine has to know to write an object of a tenant.
+// writing are the engine's parameters for an object of a tenant.
 func (r *Controller) writing(ctx context.Context, p *pass, c *targets.Cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
 	w := engine.Write{Manifest: manifest, Ownership: p.marks(c), Strategy: engine.Strategy(resource.PatchStrategy),
 		Force: resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Once: resource.CreationPolicy == tenantv1.CreationPolicyOnce}
@@ -345,10 +341,10 @@ func (r *Controller) writing(ctx context.Context, p *pass, c *targets.Cluster, m
 	return w
 }
 
-// claimOf is the object as tenants claim it: targets have as many names as there are of them.
+// claimOf is an object's place for claims, without the tenant's name of its cluster.
 func claimOf(it *item) claims.Place { return it.cluster.Place(it.ref.ID) }
 
-// claimed tells which objects are among the tenant's manifests.
+// claimed reports which objects are in the tenant's manifests.
 func (p *pass) claimed() func(claims.Place) bool {
 	wanted := map[claims.Place]bool{}
 	for _, it := range p.items {
@@ -359,7 +355,7 @@ func (p *pass) claimed() func(claims.Place) bool {
 	return func(at claims.Place) bool { return wanted[at] }
 }
 
-// record writes the status, and says when the next pass is due.
+// record writes the status, and returns when the next pass is due.
 func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	p.obj.Status.ObservedGeneration = p.obj.Generation
 	if err := r.patchTenant(ctx, p); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
-// Whoever follows a tenant's events hears of an object that has failed by itself, once, and again when it fails otherwise.
+// A tenant's events report an object's own failure once, and again if the failure changes.
 func TestAnObjectThatHasFailedIsTold(t *testing.T) {
 	p := &pass{memory: newMemory(""), before: &tenantv1.Tenant{}}
 	tell := func(verb decide.Verb, message string) int {
@@ -40,14 +40,14 @@ func TestWhatIsInTheWayIsSaidOnce(t *testing.T) {
 	p := &pass{obj: &tenantv1.Tenant{}}
 	p.obj.Status.Waiting = []tenantv1.WaitingResource{{ID: "db", Reason: WaitFailed, Message: "no source"}, {ID: "app", Reason: WaitDependency, Message: "waits for db"}}
 	if got := p.firstTrouble("0 of 2 objects are ready; failed: db (no source)"); got != "" {
-		t.Errorf("it says again%s", got)
+		t.Errorf("reported again:%s", got)
 	}
 	if got := p.firstTrouble("0 of 2 objects are ready"); got != ". db: no source" {
-		t.Errorf("it says%s", got)
+		t.Errorf("reported:%s", got)
 	}
 }
 
-// Whoever follows a tenant's events hears of its template when that is in place, and not each time that an object is ready again.
+// A tenant's events report that a template is in place, but not each recovery of an object.
 func TestATemplateIsSaidToBeInPlaceOnce(t *testing.T) {
 	m, status := newMemory(""), tenantv1.TenantStatus{}
 	look := func(changed, ready bool) (told int) {
@@ -68,8 +68,8 @@ func TestATemplateIsSaidToBeInPlaceOnce(t *testing.T) {
 		{true, false, 0},  // it is written,
 		{false, false, 0}, // on its way,
 		{false, true, 1},  // and in place.
-		{false, false, 0}, // It runs again by itself,
-		{false, true, 0},  // which is no news.
+		{false, false, 0}, // It is restarted automatically,
+		{false, true, 0},  // which is not news.
 		{true, false, 0},  // It is changed
 		{false, true, 1},  // and in place again.
 		{true, true, 1},   // It is ready at once.

@@ -1,16 +1,14 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tenanttest tries the way of a tenant on any database: from the INSERT of its row, over a
-// stack that is applied and an application that reads the stack's outputs, to the DELETE of the
-// row, after which nothing is left.
+// Package tenanttest runs the life of a tenant on any database: from the INSERT of its row, over a
+// stack and an application that reads its outputs, to the DELETE of the row and all its objects.
 //
-// The nouns:
+// Terms:
 //
-//   - A home is a running Yuba and a namespace in it. It lets stacks of templates have environment that begins with
-//     EnvPrefix, and finds the provider of test/provider.
-//   - A table is where the rows are: what a registry says of it, and somebody who may write to it.
+//   - A home is a running Yuba and a namespace. It passes environment that begins with EnvPrefix to
+//     stacks of templates, and has the provider of test/provider.
+//   - A table contains the rows: the registry's source, and a function that writes.
 //
-// The package starts no database and no Yuba by itself but for Launch, which does what a user does
-// in a terminal.
+// Only Launch starts a Yuba, as a user does in a terminal; the package starts no database.
 package tenanttest

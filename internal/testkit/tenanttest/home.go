@@ -20,23 +20,23 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// EnvPrefix begins the names of the environment that the provider of test/provider takes its cloud
-// from. Homes let it into the stacks of templates.
+// EnvPrefix begins the names of the environment variables that configure test/provider. Homes pass
+// them to stacks of templates.
 const EnvPrefix = "YUBATEST_"
 
-// Patience is how long anything may take that should take a second or two: the machine may be busy.
+// Patience limits steps that take a second or two on an idle machine.
 const Patience = 90 * time.Second
 
-// Home is a running Yuba, and a namespace in it.
+// Home is a running Yuba and a namespace.
 type Home struct {
-	// Client knows the kinds of tenants and of stacks.
+	// Client knows the kinds of tenants and stacks.
 	Client    client.Client
 	Namespace string
 	// Log is the end of the server's log, for failures.
 	Log func() string
 }
 
-// Apply creates the objects of some manifests in the home's namespace.
+// Apply creates the objects of manifests in the home's namespace.
 func (h *Home) Apply(t *testing.T, manifests string) {
 	t.Helper()
 	for _, manifest := range strings.Split(manifests, "\n---\n") {
@@ -46,12 +46,12 @@ func (h *Home) Apply(t *testing.T, manifests string) {
 	}
 }
 
-// Refused creates an object that the API must refuse, and returns what it says.
+// Refused creates an object that the API must refuse, and returns the error.
 func (h *Home) Refused(t *testing.T, manifest string) string {
 	t.Helper()
 	err := h.Client.Create(t.Context(), h.object(t, manifest))
 	if err == nil {
-		t.Fatalf("the API took this:\n%s", manifest)
+		t.Fatalf("the API accepted this:\n%s", manifest)
 	}
 	return err.Error()
 }
@@ -66,8 +66,7 @@ func (h *Home) object(t *testing.T, manifest string) *unstructured.Unstructured 
 	return o
 }
 
-// Eventually polls until what the sentence says has come about; wrong tells what is amiss, or
-// nothing.
+// Eventually polls until wrong returns nothing; the sentence describes the expected state.
 func (h *Home) Eventually(t *testing.T, sentence string, wrong func() string) {
 	t.Helper()
 	said := ""
@@ -76,10 +75,10 @@ func (h *Home) Eventually(t *testing.T, sentence string, wrong func() string) {
 			return
 		}
 	}
-	t.Fatalf("%s, and that did not come about: %s\nTenants:\n%s\nServer:\n%s", sentence, said, h.everything(t), h.Log())
+	t.Fatalf("timed out waiting until %s: %s\nTenants:\n%s\nServer:\n%s", sentence, said, h.everything(t), h.Log())
 }
 
-// everything is what the kinds of tenants say, for failures.
+// everything is the state of all tenant kinds, for failures.
 func (h *Home) everything(t *testing.T) string {
 	var b strings.Builder
 	for _, o := range h.Tenants(t) {
@@ -114,7 +113,7 @@ func (h *Home) Tenants(t *testing.T) []tenantv1.Tenant {
 	return list.Items
 }
 
-// Names are the names of the tenants, sorted as the API sorts them.
+// Names are the names of the tenants, in the API's order.
 func (h *Home) Names(t *testing.T) []string {
 	t.Helper()
 	names := []string{}
@@ -124,7 +123,7 @@ func (h *Home) Names(t *testing.T) []string {
 	return names
 }
 
-// Get reads an object that is there.
+// Get reads an existing object.
 func (h *Home) Get(t *testing.T, name string, into client.Object) {
 	t.Helper()
 	if err := h.Client.Get(t.Context(), h.key(name), into); err != nil {
@@ -136,7 +135,7 @@ func (h *Home) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: h.Namespace, Name: name}
 }
 
-// Missing tells whether there is no object of that name. Its type says of which kind.
+// Missing reports whether no object of that name and type exists.
 func (h *Home) Missing(t *testing.T, name string, of client.Object) bool {
 	t.Helper()
 	err := h.Client.Get(t.Context(), h.key(name), of)
@@ -146,7 +145,7 @@ func (h *Home) Missing(t *testing.T, name string, of client.Object) bool {
 	return err != nil
 }
 
-// AwaitGone waits until there is no object of that name.
+// AwaitGone waits until an object does not exist.
 func (h *Home) AwaitGone(t *testing.T, name string, of client.Object) {
 	t.Helper()
 	h.Eventually(t, name+" goes", func() string {
@@ -157,8 +156,8 @@ func (h *Home) AwaitGone(t *testing.T, name string, of client.Object) {
 	})
 }
 
-// AwaitRegistry waits until a condition of a registry has a status and a reason, or any reason when
-// that is empty, and returns the registry.
+// AwaitRegistry waits until a registry's condition has a status and a reason (empty for any), and
+// returns the registry.
 func (h *Home) AwaitRegistry(t *testing.T, name, condition string, status metav1.ConditionStatus, reason string) *tenantv1.TenantRegistry {
 	t.Helper()
 	o := &tenantv1.TenantRegistry{}
@@ -166,7 +165,7 @@ func (h *Home) AwaitRegistry(t *testing.T, name, condition string, status metav1
 	return o
 }
 
-// AwaitTemplate does the same for a template.
+// AwaitTemplate is AwaitRegistry for a template.
 func (h *Home) AwaitTemplate(t *testing.T, name, condition string, status metav1.ConditionStatus, reason string) *tenantv1.TenantTemplate {
 	t.Helper()
 	o := &tenantv1.TenantTemplate{}
@@ -174,7 +173,7 @@ func (h *Home) AwaitTemplate(t *testing.T, name, condition string, status metav1
 	return o
 }
 
-// AwaitTenant does the same for a tenant.
+// AwaitTenant is AwaitRegistry for a tenant.
 func (h *Home) AwaitTenant(t *testing.T, name, condition string, status metav1.ConditionStatus, reason string) *tenantv1.Tenant {
 	t.Helper()
 	o := &tenantv1.Tenant{}
@@ -182,13 +181,13 @@ func (h *Home) AwaitTenant(t *testing.T, name, condition string, status metav1.C
 	return o
 }
 
-// AwaitReady waits until a tenant has all its objects, and all are ready.
+// AwaitReady waits until a tenant has all objects, and all are ready.
 func (h *Home) AwaitReady(t *testing.T, name string) *tenantv1.Tenant {
 	t.Helper()
 	return h.AwaitTenant(t, name, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonReconciled)
 }
 
-// awaitCondition waits for a condition that speaks of the object as it is.
+// awaitCondition waits for a condition of the current generation.
 func (h *Home) awaitCondition(t *testing.T, name string, o client.Object, conditions func() []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) {
 	t.Helper()
 	h.Eventually(t, fmt.Sprintf("%s of %s is %s %s", kind, name, status, reason), func() string {
@@ -202,13 +201,13 @@ func (h *Home) awaitCondition(t *testing.T, name string, o client.Object, condit
 		case c.Status != status || reason != "" && c.Reason != reason:
 			return fmt.Sprintf("it is %s %s: %s", c.Status, c.Reason, c.Message)
 		case c.ObservedGeneration != 0 && c.ObservedGeneration != o.GetGeneration():
-			return "it speaks of the object as it was"
+			return "it is about an earlier generation"
 		}
 		return ""
 	})
 }
 
-// Message is what a condition says.
+// Message is the message of a condition.
 func Message(conditions []metav1.Condition, kind string) string {
 	if c := apimeta.FindStatusCondition(conditions, kind); c != nil {
 		return c.Message

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// Launch starts the Yuba of a directory of programs as a user does, with the provider of
-// test/provider, and makes a namespace in it. It ends with the test.
+// Launch starts a Yuba as a user does, from a directory of programs and with test/provider, until
+// the test ends, and creates a namespace.
 func Launch(t *testing.T, programs string, args ...string) *Home {
 	t.Helper()
 	dir, mirror := t.TempDir(), filepath.Join(t.TempDir(), "providers")
@@ -43,7 +43,7 @@ func Launch(t *testing.T, programs string, args ...string) *Home {
 	return newHome(t, filepath.Join(dir, "kubeconfig"), log.Tail)
 }
 
-// newHome makes a namespace on a Yuba.
+// newHome creates a namespace in a Yuba.
 func newHome(t *testing.T, kubeconfig string, log func() string) *Home {
 	t.Helper()
 	c, err := kubetest.Client(kubeconfig)

@@ -5,7 +5,7 @@ package tenanttest
 
 import "fmt"
 
-// Registry is a TenantRegistry of the columns of Table.
+// Registry is a TenantRegistry for the columns of Table.
 func Registry(name, source string) string {
 	return fmt.Sprintf(`
 apiVersion: operator.kubernetes-tenants.org/v1
@@ -19,8 +19,7 @@ spec:
 `, name, source)
 }
 
-// credentials let the provider of the template's stacks into a cloud, as the guide has them: a
-// Secret that varsFrom names.
+// credentials give the template's stacks access to a cloud, as in the guide: a Secret in varsFrom.
 func credentials(endpoint, token string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -32,9 +31,8 @@ stringData:
 `, EnvPrefix, endpoint, token)
 }
 
-// template is what each tenant of the workflow has: a database, an application that reads where it
-// is, and settings that come after the application. They are declared in the wrong order on
-// purpose, and nothing says that the application needs the database but the Secret that it reads.
+// template has a database, an application that reads its address, and settings that depend on the
+// application. The order is wrong on purpose, and only the Secret makes the application wait.
 const template = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: TenantTemplate

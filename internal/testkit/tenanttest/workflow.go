@@ -22,26 +22,26 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// Columns are the columns of a table of the workflow, as CREATE TABLE takes them. The uid is no
-// key, so that mistakes can be made.
+// Columns are the table's columns for CREATE TABLE. The uid is not a key, so that tests can make
+// mistakes.
 const Columns = "id VARCHAR(64), url VARCHAR(200), active INTEGER, plan VARCHAR(64)"
 
 // Table is a table with Columns.
 type Table struct {
-	// Source is what the field source of a registry says, as YAML, indented by four spaces.
+	// Source is the field source of a registry, as YAML, indented by four spaces.
 	Source string
-	// Exec writes to it. What it is given is understood by every database.
+	// Exec writes to it, in SQL that every database supports.
 	Exec func(t *testing.T, query string)
 }
 
-// workflow is one tenant's way, and what is needed for it.
+// workflow is the life of one tenant and its fixtures.
 type workflow struct {
 	*Home
 	table Table
 	cloud *cloud.Cloud
 }
 
-// Workflow goes the seven steps of the published guide, from INSERT to DELETE.
+// Workflow performs the seven steps of the published guide, from INSERT to DELETE.
 func Workflow(t *testing.T, h *Home, table Table) {
 	w := &workflow{h, table, cloud.Start()}
 	t.Cleanup(w.cloud.Close)
@@ -75,13 +75,13 @@ func (w *workflow) emptyTableHasNone(t *testing.T) {
 	}
 }
 
-// rowBecomesTenant is the guide's steps 1 to 6.
+// rowBecomesTenant performs steps 1 to 6 of the guide.
 func (w *workflow) rowBecomesTenant(t *testing.T) {
 	gate := w.cloud.Hold(http.MethodPut, "acme-database")
 	defer gate.Release()
 	w.table.Exec(t, "INSERT INTO tenants (id, url, active, plan) VALUES ('acme', 'https://acme.example.com/start', 1, 'pro'), ('globex', 'globex.example.com', 0, 'free')")
 
-	// 1. The registry makes the Tenant.
+	// 1. The registry creates the Tenant.
 	var tenant tenantv1.Tenant
 	w.Eventually(t, "the row becomes a tenant", func() string {
 		if w.Missing(t, "acme-web", &tenant) {
@@ -104,7 +104,7 @@ func (w *workflow) rowBecomesTenant(t *testing.T) {
 		}
 	}
 
-	// 2. The stack is made, and says what it does by itself.
+	// 2. The stack is created, with its defaults.
 	var database infrav1.Terraform
 	w.Eventually(t, "the tenant's stack is made", func() string {
 		if w.Missing(t, "acme-database", &database) {
@@ -117,11 +117,10 @@ func (w *workflow) rowBecomesTenant(t *testing.T) {
 			database.Labels[tenantv1.LabelUID])
 	}
 
-	// 3 and 4. It is planned and applied; what it makes takes its time. Nothing that comes after it is
-	// there meanwhile.
+	// 3 and 4. It is planned and applied, which takes time. Its dependants do not exist meanwhile.
 	w.reached(t, gate)
 	if !w.Missing(t, "acme-app", &infrav1.Terraform{}) || !w.Missing(t, "acme-settings", &corev1.ConfigMap{}) {
-		t.Error("the application is there before what it needs")
+		t.Error("the application exists before its dependency")
 	}
 	waiting := w.AwaitTenant(t, "acme-web", tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonNotAllResourcesReady)
 	if waiting.Status.DesiredResources != 3 || waiting.Status.ReadyResources != 0 {
@@ -129,7 +128,7 @@ func (w *workflow) rowBecomesTenant(t *testing.T) {
 	}
 	gate.Release()
 
-	// 5 and 6. The outputs are in a Secret, and the application uses them.
+	// 5 and 6. The application uses the outputs in the Secret.
 	done := w.AwaitReady(t, "acme-web")
 	if done.Status.DesiredResources != 3 || done.Status.ReadyResources != 3 || len(done.Status.AppliedResources) != 3 {
 		t.Errorf("the tenant is ready with %+v", done.Status)
@@ -147,7 +146,7 @@ func (w *workflow) rowBecomesTenant(t *testing.T) {
 	}
 }
 
-// reached waits until the cloud holds the request.
+// reached waits until the cloud blocks the request.
 func (w *workflow) reached(t *testing.T, gate *cloud.Gate) {
 	t.Helper()
 	select {
@@ -157,7 +156,7 @@ func (w *workflow) reached(t *testing.T, gate *cloud.Gate) {
 	}
 }
 
-// has waits until the cloud has an object with a content.
+// has waits until an object in the cloud has a content.
 func (w *workflow) has(t *testing.T, name, content string) {
 	t.Helper()
 	w.Eventually(t, fmt.Sprintf("the cloud has %s with %q", name, content), func() string {
@@ -177,7 +176,7 @@ func (w *workflow) settingsAre(t *testing.T, uid string, want map[string]string)
 	}
 }
 
-// inOrder checks that the application was planned after its infrastructure was applied.
+// inOrder checks that the application was planned after the apply of its infrastructure.
 func (w *workflow) inOrder(t *testing.T, uid string) {
 	t.Helper()
 	var database, app infrav1.Terraform
@@ -218,7 +217,7 @@ func (w *workflow) rowChanges(t *testing.T) {
 	}
 }
 
-// rowGoes is the guide's step 7.
+// rowGoes performs step 7 of the guide.
 func (w *workflow) rowGoes(t *testing.T) {
 	w.table.Exec(t, "DELETE FROM tenants WHERE id = 'acme'")
 	w.gone(t, "acme")
@@ -256,8 +255,8 @@ func (w *workflow) kindsGo(t *testing.T) {
 	}
 }
 
-// gone waits until nothing is left of a tenant, and checks that the application went before what it
-// needs.
+// gone waits until nothing is left of a tenant, and checks that the application was deleted before
+// its dependencies.
 func (w *workflow) gone(t *testing.T, uid string) {
 	t.Helper()
 	w.AwaitGone(t, uid+"-web", &tenantv1.Tenant{})
