@@ -120,7 +120,7 @@ resource "terraform_data" "a" {
 			t.Errorf("no %q in the log:\n%s", words, r.log)
 		}
 	}
-	if result.Outcome != run.OutcomeSucceeded || !strings.Contains(strings.Join(result.Warnings, "\n"), "cut off") {
+	if result.Outcome != run.OutcomeSucceeded || !strings.Contains(strings.Join(result.Warnings, "\n"), "truncated while it was read") {
 		t.Errorf("%+v", result)
 	}
 }

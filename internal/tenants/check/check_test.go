@@ -116,7 +116,7 @@ func TestTemplate(t *testing.T) {
 		"a number by its function": {stackOf(sized, `vars: [{name: size, value: "{{ int .size }}"}]`), nil},
 		"a list in a text":         {stackOf("variable \"zones\" {\n  type = list(string)\n}\n", `vars: [{name: zones, value: "{{ .zones }}"}]`), nil},
 		"a number from a pool":     {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 1 15) }}'}]`), nil},
-		"a pool without numbers":   {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …no number from 9 to 1"}},
+		"a pool without numbers":   {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …the range from 9 to 1 is empty"}},
 		"a name that does not render, and a program with two mistakes": {
 			`configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .nope }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .also }}", spec: {data: {}}}]` + "\n" + stackOf("variable \"a\" {\n  type = strin\n}\nlocals {\n  x = \n}\n", ""),
 			[]string{"error configMaps[a]: nameTemplate…nope…", "error configMaps[b]: nameTemplate…also…", "error manifests[db]: main.tf:2:10: …", "error manifests[db]: main.tf:5:7: …"}},
