@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 func main() {
-	err := apart.LimitSelf()
+	err := subprocess.LimitSelf()
 	if err == nil {
 		err = kustomize.Serve(os.Stdin, os.Stdout)
 	}

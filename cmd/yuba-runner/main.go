@@ -14,7 +14,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/kit/memory"
 	"github.com/yuba-dev/yuba/internal/kit/version"
 	"github.com/yuba-dev/yuba/internal/runs/runner"
 )
@@ -40,7 +40,7 @@ func run(args []string) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("read the arguments: unexpected %q. \"yuba up\" starts this program automatically", flags.Arg(0))
 	}
-	footprint.KeepSmall()
+	memory.KeepSmall()
 	var err error
 	if o.Log, err = newLog(*format, *verbose); err != nil {
 		return err

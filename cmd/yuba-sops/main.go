@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt/sopsfile"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 func main() {
-	err := apart.LimitSelf()
+	err := subprocess.LimitSelf()
 	if err == nil {
 		err = sopsfile.Serve(os.Stdin, os.Stdout)
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
@@ -29,7 +29,7 @@ func (e *engine) addCircuits(ctx context.Context, direct client.Reader, r *stack
 		return nil
 	}
 	e.circuits = &breakers.Keeper{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Options: e.opts.Circuits, Now: time.Now, Log: e.opts.Log,
-		Wake: func(s book.Stack) { e.announce(run.Stack(s)) }}
+		Wake: func(s circuits.Stack) { e.announce(run.Stack(s)) }}
 	if err := e.circuits.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the circuit breakers: %w", err)
 	}

@@ -44,12 +44,12 @@ import (
 	notify "github.com/yuba-dev/yuba/internal/gitops/notify/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
-	"github.com/yuba-dev/yuba/internal/kit/footprint"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/kit/memory"
 	"github.com/yuba-dev/yuba/internal/kit/names"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
@@ -117,7 +117,7 @@ type Common struct {
 	// (tls.crt, tls.key) or has a private authority (ca.crt); empty means none.
 	WebhookCerts string
 	// Circuits defines what counts as an outage; if Stacks is 0, outages are not detected.
-	Circuits book.Options
+	Circuits circuits.Options
 	// AllowCrossNamespace lets stacks use sources of other namespaces and depend on stacks there.
 	AllowCrossNamespace bool
 	// TenantEnvPrefixes are prefixes of keys in varsFrom. For tenants' stacks, such keys become
@@ -174,7 +174,7 @@ type engine struct {
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
 	// breath controls the garbage collector by the amount of current work.
-	breath footprint.Breath
+	breath memory.Breath
 	// circuits detects outages; nil if the API does not serve the kind.
 	circuits *breakers.Keeper
 	// tenants is true if this server reconciles tenants: the API serves their kinds.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -109,7 +109,7 @@ func runInWords(rec run.Record) string {
 		return rec.Spec.Title() + " canceled"
 	case result.Outcome != run.OutcomeSucceeded:
 		why, _, _ := strings.Cut(strings.TrimSpace(result.Error), "\n")
-		return fmt.Sprintf("%s %s: %s", rec.Spec.Title(), result.Outcome, brief.CutBytes(why, maxRunLine))
+		return fmt.Sprintf("%s %s: %s", rec.Spec.Title(), result.Outcome, shorten.CutBytes(why, maxRunLine))
 	case rec.Spec.Operation.ByHand():
 		return rec.Spec.Title() + " done"
 	case result.SameModules:

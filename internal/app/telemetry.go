@@ -25,8 +25,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
-	"github.com/yuba-dev/yuba/internal/kit/footprint"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/kit/memory"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -231,7 +231,7 @@ func each[T client.Object](e *engine, kind T, look func(T)) {
 
 // figures returns the figures of `yuba top`.
 func (e *engine) figures(context.Context) content.Figures {
-	now, own := time.Now().UTC(), footprint.Measure()
+	now, own := time.Now().UTC(), memory.Measure()
 	f, lately := e.executor.Figures(), e.metrics.Recent()
 	answer := content.Figures{At: now, Started: e.started, Version: e.opts.Version, Places: e.concurrency(),
 		Server: run.Usage{MemoryBytes: own.Memory, CPU: run.Duration(own.CPU), ChildCPU: run.Duration(own.Children)}, Runner: f.Runner.Usage,

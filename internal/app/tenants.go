@@ -14,7 +14,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	tenants "github.com/yuba-dev/yuba/internal/tenants/controller"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/tenant"
 )
 
@@ -35,7 +35,7 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 		}
 	}
 	r := &tenants.Tenants{
-		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Rows: rows.Options{SQLiteDirs: e.opts.SQLiteSources}, EnvPrefixes: e.opts.TenantEnvPrefixes,
+		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Rows: database.Options{SQLiteDirs: e.opts.SQLiteSources}, EnvPrefixes: e.opts.TenantEnvPrefixes,
 		Observe: e.metrics, Busy: e.breath.Voice(), Now: time.Now, Log: e.opts.Log.With("component", "tenants"),
 	}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {

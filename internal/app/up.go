@@ -24,8 +24,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/backup"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 	"github.com/yuba-dev/yuba/internal/home/integrity"
-	"github.com/yuba-dev/yuba/internal/kit/footprint"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/kit/memory"
 )
 
 // UpOptions configure the embedded home.
@@ -67,7 +67,7 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	newNarrator(&opts.Common).say("Starting Yuba on %s. Ctrl-C stops it", opts.DataDir)
-	footprint.KeepSmall()
+	memory.KeepSmall()
 	dir, lock, err := opts.open()
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ const settling = 5 * time.Second
 
 // shrink returns the memory that the start used.
 func shrink(log *slog.Logger) {
-	if err := footprint.Shrink(); err != nil {
+	if err := memory.Shrink(); err != nil {
 		log.Debug("returning memory", "error", err)
 	}
 }

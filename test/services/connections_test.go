@@ -14,7 +14,7 @@ import (
 	"time"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 
@@ -53,9 +53,9 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 			"by the host, whom the system does not know": {"localhost", &tenantv1.TLS{}, false, "untrusted authority"},
 		} {
 			t.Run(sentence, func(t *testing.T) {
-				got, err := s.open(t, "session", place{host: test.host, tls: test.tls}).Read(context.Background(), rows.Query{Columns: []string{"id", "cipher"}})
+				got, err := s.open(t, "session", place{host: test.host, tls: test.tls}).Read(context.Background(), database.Query{Columns: []string{"id", "cipher"}})
 				if test.problem != "" {
-					wantError(t, err, rows.Unreachable, test.problem)
+					wantError(t, err, database.Unreachable, test.problem)
 					return
 				}
 				if err != nil {
@@ -79,12 +79,12 @@ func TestCertificatesOfClients(t *testing.T) {
 			s.Exec(t, "ALTER ROLE "+dbtest.Certified+" PASSWORD 'some-password'")
 		}
 		as := place{user: dbtest.Certified, password: "some-password", tls: &tenantv1.TLS{Mode: "require", ClientSecretName: "db"}}
-		if got := column(read(t, s.open(t, "vault", as), rows.Query{Columns: []string{"id"}}), "id"); len(got) != 1 {
+		if got := column(read(t, s.open(t, "vault", as), database.Query{Columns: []string{"id"}}), "id"); len(got) != 1 {
 			t.Errorf("%v", got)
 		}
 		as.tls = &tenantv1.TLS{Mode: "require"}
-		_, err := s.open(t, "vault", as).Read(context.Background(), rows.Query{Columns: []string{"id"}})
-		wantError(t, err, rows.AccessDenied)
+		_, err := s.open(t, "vault", as).Read(context.Background(), database.Query{Columns: []string{"id"}})
+		wantError(t, err, database.AccessDenied)
 	})
 }
 
@@ -100,15 +100,15 @@ func TestAServerThatDiesInTheMiddleOfAReading(t *testing.T) {
 		})
 		// The relay counts bytes, so it must see them unencrypted.
 		source := s.open(t, "doomed", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}})
-		query := rows.Query{Columns: []string{"id", "url"}}
+		query := database.Query{Columns: []string{"id", "url"}}
 		reading, err := source.Read(context.Background(), query)
 		<-died
 		if reading != nil {
 			t.Errorf("%d rows of a server that is dead", len(reading.Rows))
 		}
-		wantError(t, err, rows.Unreachable, "doomed")
+		wantError(t, err, database.Unreachable, "doomed")
 		_, err = source.Read(context.Background(), query)
-		wantError(t, err, rows.Unreachable)
+		wantError(t, err, database.Unreachable)
 		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestAServerThatFreezes(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		s.table(t, "frozen", "id VARCHAR(20)", "('a')", "('b')")
 		address := net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
-		query := rows.Query{Columns: []string{"id"}, Limits: rows.Limits{Time: 3 * time.Second}}
+		query := database.Query{Columns: []string{"id"}, Limits: database.Limits{Time: 3 * time.Second}}
 		var all atomic.Int64
 		host, port := through(t, address, all.Store)
 		read(t, s.open(t, "frozen", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}}), query)
@@ -170,7 +170,7 @@ func TestReadingsAreOfOneMoment(t *testing.T) {
 		}()
 		source := s.open(t, "moving", place{})
 		for range 50 {
-			if got := read(t, source, rows.Query{Columns: []string{"id"}}); len(got.Rows) != 2000 {
+			if got := read(t, source, database.Query{Columns: []string{"id"}}); len(got.Rows) != 2000 {
 				t.Errorf("%d rows", len(got.Rows))
 			}
 		}
@@ -195,10 +195,10 @@ func TestConnectionsAreKept(t *testing.T) {
 		source := s.open(t, "whoami", place{})
 		sessions := map[string]bool{}
 		for range 20 {
-			sessions[column(read(t, source, rows.Query{Columns: []string{"id", "n"}}), "n")[0]] = true
+			sessions[column(read(t, source, database.Query{Columns: []string{"id", "n"}}), "n")[0]] = true
 			// An error in a statement does not close the connection.
-			_, err := source.Read(context.Background(), rows.Query{Columns: []string{"missing"}})
-			wantError(t, err, rows.NotFound)
+			_, err := source.Read(context.Background(), database.Query{Columns: []string{"missing"}})
+			wantError(t, err, database.NotFound)
 		}
 		if len(sessions) != 1 {
 			t.Errorf("20 readings had %d connections", len(sessions))
@@ -221,7 +221,7 @@ func TestConnectionsWearOut(t *testing.T) {
 		source := s.open(t, "large", place{})
 		sessions := map[string]bool{}
 		for range 8 {
-			sessions[column(read(t, source, rows.Query{Columns: []string{"id", "n", "text"}}), "n")[0]] = true
+			sessions[column(read(t, source, database.Query{Columns: []string{"id", "n", "text"}}), "n")[0]] = true
 		}
 		if len(sessions) != 2 {
 			t.Errorf("120 MB came over %d connections, want 2", len(sessions))
@@ -243,9 +243,9 @@ func TestReadingsThatTakeTooLong(t *testing.T) {
 			s.Exec(t, "GRANT SELECT ON slow TO "+dbtest.Username)
 		}
 		source := s.open(t, "slow", place{})
-		query := rows.Query{Columns: []string{"id", "n"}, Limits: rows.Limits{Time: 2 * time.Second}}
+		query := database.Query{Columns: []string{"id", "n"}, Limits: database.Limits{Time: 2 * time.Second}}
 		_, err := source.Read(context.Background(), query)
-		wantError(t, err, rows.TooMuch)
+		wantError(t, err, database.TooMuch)
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {
 			defer cancel()
@@ -258,7 +258,7 @@ func TestReadingsThatTakeTooLong(t *testing.T) {
 		}()
 		query.Limits.Time = patience
 		_, err = source.Read(ctx, query)
-		wantError(t, err, rows.Failed, "it was cancelled")
+		wantError(t, err, database.Failed, "it was cancelled")
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v does not tell who stopped it", err)
 		}

@@ -9,6 +9,6 @@
 //
 // They test only what needs a real server: how it formats values, its errors for missing names and
 // permissions, how TLS connections begin and end, what happens to a query whose server dies, and
-// how soon NOTIFY arrives. internal/tenants/rows tests the generation of statements and the parsing
+// how soon NOTIFY arrives. internal/tenants/database tests the generation of statements and the parsing
 // of documents.
 package services

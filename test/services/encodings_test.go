@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 )
 
 // The encoding of a database does not affect the texts that are read.
@@ -29,7 +29,7 @@ func TestDatabasesOfOtherEncodings(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	exec(t, db, "CREATE TABLE kunden(id text, firma text)", "INSERT INTO kunden VALUES ('a', 'Müller & Söhne')")
-	query := rows.Query{Columns: []string{"id", "firma"}, Where: []tenantv1.RowCondition{{Column: "firma", Operator: "In", Values: []string{"Müller & Söhne"}}}}
+	query := database.Query{Columns: []string{"id", "firma"}, Where: []tenantv1.RowCondition{{Column: "firma", Operator: "In", Values: []string{"Müller & Söhne"}}}}
 	got := plain(read(t, s.open(t, "kunden", place{database: name}), query))
 	if diff := cmp.Diff([]map[string]string{{"id": "a", "firma": "Müller & Söhne"}}, got); diff != "" {
 		t.Error(diff)

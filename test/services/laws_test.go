@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 )
 
 // tricky are values that engines like to convert; nil is NULL.
@@ -53,15 +53,15 @@ func TestConditionsMeanTheSameOnServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expected, err := rows.Open(context.Background(), tenantv1.DataSource{
+		expected, err := database.Open(context.Background(), tenantv1.DataSource{
 			Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "tenants", Key: "rows.json"},
-		}, document(text), rows.Options{})
+		}, document(text), database.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		source := s.open(t, "tricky", place{})
 		rapid.Check(t, func(t *rapid.T) {
-			query := rows.Query{Columns: []string{"id", "plan"}}
+			query := database.Query{Columns: []string{"id", "plan"}}
 			for range rapid.IntRange(0, 3).Draw(t, "conditions") {
 				c := tenantv1.RowCondition{Column: "plan", Operator: rapid.SampledFrom([]string{"In", "NotIn", "Exists", "DoesNotExist"}).Draw(t, "operator")}
 				if c.Operator == "In" || c.Operator == "NotIn" {

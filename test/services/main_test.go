@@ -15,7 +15,7 @@ import (
 	"time"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 
@@ -109,7 +109,7 @@ type place struct {
 }
 
 // spec describes a table as in a registry.
-func (s server) spec(table string, p place) (tenantv1.DataSource, rows.Secrets) {
+func (s server) spec(table string, p place) (tenantv1.DataSource, database.Secrets) {
 	set := func(value *string, otherwise string) {
 		if *value == "" {
 			*value = otherwise
@@ -136,10 +136,10 @@ func (s server) spec(table string, p place) (tenantv1.DataSource, rows.Secrets) 
 }
 
 // open opens a source for a table.
-func (s server) open(t *testing.T, table string, p place) rows.Source {
+func (s server) open(t *testing.T, table string, p place) database.Source {
 	t.Helper()
 	spec, secrets := s.spec(table, p)
-	source, err := rows.Open(context.Background(), spec, secrets, rows.Options{})
+	source, err := database.Open(context.Background(), spec, secrets, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (l lookup) ConfigMap(_ context.Context, name string) (map[string]string, er
 	return nil, fmt.Errorf("read ConfigMap %s: it is not there", name)
 }
 
-func read(t *testing.T, source rows.Source, q rows.Query) *rows.Reading {
+func read(t *testing.T, source database.Source, q database.Query) *database.Reading {
 	t.Helper()
 	reading, err := source.Read(context.Background(), q)
 	if err != nil {
@@ -174,7 +174,7 @@ func read(t *testing.T, source rows.Source, q rows.Query) *rows.Reading {
 const null = "NULL"
 
 // plain converts the rows of a reading to texts.
-func plain(reading *rows.Reading) []map[string]string {
+func plain(reading *database.Reading) []map[string]string {
 	all := []map[string]string{}
 	for _, row := range reading.Rows {
 		texts := map[string]string{}
@@ -189,7 +189,7 @@ func plain(reading *rows.Reading) []map[string]string {
 	return all
 }
 
-func column(reading *rows.Reading, name string) []string {
+func column(reading *database.Reading, name string) []string {
 	values := []string{}
 	for _, row := range plain(reading) {
 		values = append(values, row[name])
@@ -198,9 +198,9 @@ func column(reading *rows.Reading, name string) []string {
 }
 
 // wantError checks an error's class and some of its words, and that it contains no password.
-func wantError(t *testing.T, err error, class rows.Class, words ...string) {
+func wantError(t *testing.T, err error, class database.Class, words ...string) {
 	t.Helper()
-	var known *rows.Error
+	var known *database.Error
 	if !errors.As(err, &known) {
 		t.Fatalf("%v is no error of package rows, want %s", err, class)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 )
 
 // told waits for a signal.
@@ -38,7 +38,7 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 	defer cancel()
 	changes := source.Changes(ctx)
 	told(t, changes, "that it listens")
-	query := rows.Query{Columns: []string{"id"}}
+	query := database.Query{Columns: []string{"id"}}
 	for n := range 3 {
 		began := time.Now()
 		s.Exec(t, "INSERT INTO heard VALUES ('a')")
@@ -100,7 +100,7 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 }
 
 // limited opens a table of one row with a channel, as a user with a limited number of connections.
-func limited(t *testing.T, s server, table, user string, connections int) rows.Source {
+func limited(t *testing.T, s server, table, user string, connections int) database.Source {
 	t.Helper()
 	s.table(t, table, "id text", "('a')")
 	s.Exec(t, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD 'some-password' CONNECTION LIMIT %d", user, connections), "GRANT SELECT ON "+table+" TO "+user)
@@ -114,7 +114,7 @@ func limited(t *testing.T, s server, table, user string, connections int) rows.S
 func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 	s := postgres(t)
 	source := limited(t, s, "hermits", "hermit", 1)
-	query := rows.Query{Columns: []string{"id"}}
+	query := database.Query{Columns: []string{"id"}}
 	if got := read(t, source, query); got.Deaf != "" {
 		t.Errorf("before anybody has tried to listen it is told that %s", got.Deaf)
 	}
@@ -139,7 +139,7 @@ func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 func TestALostConnectionIsShownAndReplaced(t *testing.T) {
 	s := postgres(t)
 	source := limited(t, s, "missed", "fickle", 2)
-	query := rows.Query{Columns: []string{"id"}}
+	query := database.Query{Columns: []string{"id"}}
 	read(t, source, query) // which keeps its connection
 	changes := source.Changes(t.Context())
 	told(t, changes, "that it listens")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 
@@ -24,7 +24,7 @@ func TestValuesOfMariaDBAreTexts(t *testing.T) {
 		" raw VARBINARY(20), letters ENUM('x','y'), doc JSON, nothing TEXT, old VARCHAR(20) CHARACTER SET latin1",
 		`('b', TRUE, 2, b'1010', 18446744073709551615, 1.50, 0.1, '2026-01-02 03:04:05', x'ff00', 'y', '{"a": 1}', NULL, 'ü')`,
 		`('a', FALSE, NULL, b'1', 0, -1, 2, NULL, 'abc', 'x', NULL, '', NULL)`)
-	query := rows.Query{Columns: []string{"id", "b", "tiny", "bits", "big", "price", "f", "made", "raw", "letters", "doc", "nothing", "old"}}
+	query := database.Query{Columns: []string{"id", "b", "tiny", "bits", "big", "price", "f", "made", "raw", "letters", "doc", "nothing", "old"}}
 	want := []map[string]string{
 		{
 			"id": "a", "b": "0", "tiny": null, "bits": "1", "big": "0", "price": "-1.00", "f": "2", "made": null, "raw": "abc", "letters": "x",
@@ -51,7 +51,7 @@ func TestValuesOfPostgreSQLAreTexts(t *testing.T) {
 	s.table(t, "kinds", "id text, b boolean, n bigint, price numeric(10,2), f double precision, made timestamp, raw bytea, u uuid, doc jsonb, list text[], nothing text",
 		`('b', TRUE, 9223372036854775807, 1.5, 0.1, '2026-01-02 03:04:05', '\xff00', '0190b7a4-0000-7000-8000-000000000000', '{"a":1}', '{x,"y z"}', NULL)`,
 		`('a', FALSE, NULL, -1, 2, NULL, 'abc', NULL, NULL, NULL, '')`)
-	query := rows.Query{Columns: []string{"id", "b", "n", "price", "f", "made", "raw", "u", "doc", "list", "nothing"}}
+	query := database.Query{Columns: []string{"id", "b", "n", "price", "f", "made", "raw", "u", "doc", "list", "nothing"}}
 	want := []map[string]string{
 		{
 			"id": "a", "b": "false", "n": null, "price": "-1.00", "f": "2", "made": null, "raw": `\x616263`, "u": null, "doc": null, "list": null,
@@ -76,7 +76,7 @@ func TestNamesAreQuoted(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		const table, active = "te`na\"nts'; DROP TABLE x; --", "is `\"active\"`"
 		s.table(t, table, s.name("select")+" VARCHAR(20), "+s.name(active)+" VARCHAR(20), "+s.name("Größe")+" VARCHAR(20)", "('a', 'yes', 'XL')")
-		got := read(t, s.open(t, table, place{}), rows.Query{
+		got := read(t, s.open(t, table, place{}), database.Query{
 			Columns: []string{"select", active, "Größe"}, Where: []tenantv1.RowCondition{{Column: active, Operator: "NotIn", Values: []string{"'; --"}}},
 		})
 		if diff := cmp.Diff([]map[string]string{{"select": "a", active: "yes", "Größe": "XL"}}, plain(got)); diff != "" {
@@ -104,7 +104,7 @@ func TestConditionsCompareTexts(t *testing.T) {
 			"all conditions must hold": {[]tenantv1.RowCondition{{Column: "plan", Operator: "Exists"}, {Column: "n", Operator: "DoesNotExist"}}, []string{"d"}},
 		} {
 			t.Run(sentence, func(t *testing.T) {
-				if diff := cmp.Diff(test.want, column(read(t, source, rows.Query{Columns: []string{"id"}, Where: test.where}), "id")); diff != "" {
+				if diff := cmp.Diff(test.want, column(read(t, source, database.Query{Columns: []string{"id"}, Where: test.where}), "id")); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -124,45 +124,45 @@ func TestWhoMayNot(t *testing.T) {
 			s.Exec(t, "CREATE ROLE stranger LOGIN PASSWORD 'some-password'", "GRANT SELECT (id) ON half_closed TO stranger")
 			t.Cleanup(func() { s.Exec(t, "DROP OWNED BY stranger", "DROP ROLE stranger") })
 		}
-		query := rows.Query{Columns: []string{"id", "price"}}
+		query := database.Query{Columns: []string{"id", "price"}}
 		_, err := s.open(t, "closed", stranger).Read(context.Background(), query)
-		wantError(t, err, rows.AccessDenied, "closed", "denied", "SELECT")
+		wantError(t, err, database.AccessDenied, "closed", "denied", "SELECT")
 		_, err = s.open(t, "half_closed", stranger).Read(context.Background(), query)
-		wantError(t, err, rows.AccessDenied, "denied", "SELECT")
-		if got := column(read(t, s.open(t, "half_closed", stranger), rows.Query{Columns: []string{"id"}}), "id"); len(got) != 1 {
+		wantError(t, err, database.AccessDenied, "denied", "SELECT")
+		if got := column(read(t, s.open(t, "half_closed", stranger), database.Query{Columns: []string{"id"}}), "id"); len(got) != 1 {
 			t.Errorf("what is granted has %v", got)
 		}
 		_, err = s.open(t, "closed", place{password: "wrong-password"}).Read(context.Background(), query)
-		wantError(t, err, rows.AccessDenied, dbtest.Username)
+		wantError(t, err, database.AccessDenied, dbtest.Username)
 		_, err = s.open(t, "closed", place{user: "nobody here"}).Read(context.Background(), query)
-		wantError(t, err, rows.AccessDenied, "nobody here")
+		wantError(t, err, database.AccessDenied, "nobody here")
 	})
 }
 
 func TestWhatIsNotThere(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		s.table(t, "things", "id VARCHAR(20)", "('a')")
-		query := rows.Query{Columns: []string{"id"}}
+		query := database.Query{Columns: []string{"id"}}
 		_, err := s.open(t, "thing", place{}).Read(context.Background(), query)
-		wantError(t, err, rows.NotFound, `"tenants"`, "thing")
+		wantError(t, err, database.NotFound, `"tenants"`, "thing")
 		for _, missing := range []string{"uid", "things"} {
-			_, err = s.open(t, "things", place{}).Read(context.Background(), rows.Query{Columns: []string{"id", missing}})
-			wantError(t, err, rows.NotFound, missing)
+			_, err = s.open(t, "things", place{}).Read(context.Background(), database.Query{Columns: []string{"id", missing}})
+			wantError(t, err, database.NotFound, missing)
 		}
-		_, err = s.open(t, "things", place{}).Read(context.Background(), rows.Query{
+		_, err = s.open(t, "things", place{}).Read(context.Background(), database.Query{
 			Columns: []string{"id"}, Where: []tenantv1.RowCondition{{Column: "plan", Operator: "In", Values: []string{"x"}}},
 		})
-		wantError(t, err, rows.NotFound, "plan")
+		wantError(t, err, database.NotFound, "plan")
 		if s.kind == tenantv1.SourcePostgres {
 			_, err = s.open(t, "things", place{database: "nothing"}).Read(context.Background(), query)
-			wantError(t, err, rows.NotFound, "nothing")
+			wantError(t, err, database.NotFound, "nothing")
 			_, err = s.open(t, "things", place{schema: "nowhere"}).Read(context.Background(), query)
-			wantError(t, err, rows.NotFound, "nowhere")
+			wantError(t, err, database.NotFound, "nowhere")
 			return
 		}
 		// MariaDB does not tell an ordinary user which databases exist.
 		_, err = s.open(t, "things", place{database: "nothing"}).Read(context.Background(), query)
-		wantError(t, err, rows.AccessDenied, "nothing")
+		wantError(t, err, database.AccessDenied, "nothing")
 	})
 }
 
@@ -179,8 +179,8 @@ func TestReadingsOfServersDoNotWrite(t *testing.T) {
 		if s.kind == tenantv1.SourcePostgres {
 			s.Exec(t, "GRANT SELECT ON cunning TO "+dbtest.Username)
 		}
-		_, err := s.open(t, "cunning", place{}).Read(context.Background(), rows.Query{Columns: []string{"id", "n"}})
-		wantError(t, err, rows.Failed, "read")
+		_, err := s.open(t, "cunning", place{}).Read(context.Background(), database.Query{Columns: []string{"id", "n"}})
+		wantError(t, err, database.Failed, "read")
 		var count int
 		if err := s.DB.QueryRow("SELECT COUNT(*) FROM journal").Scan(&count); err != nil || count != 0 {
 			t.Errorf("%d rows were written, %v", count, err)
@@ -192,7 +192,7 @@ func TestAHundredThousandRows(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		many(t, s, "many", 100_000)
 		source := s.open(t, "many", place{})
-		query := rows.Query{Columns: []string{"id", "url"}}
+		query := database.Query{Columns: []string{"id", "url"}}
 		began := time.Now()
 		before := allocated()
 		got := read(t, source, query)
@@ -204,11 +204,11 @@ func TestAHundredThousandRows(t *testing.T) {
 		if len(got.Rows) != 100_000 || len(ids) != 100_000 {
 			t.Errorf("%d rows of %d tenants", len(got.Rows), len(ids))
 		}
-		_, err := source.Read(context.Background(), rows.Query{Columns: query.Columns, Limits: rows.Limits{Bytes: 1 << 20}})
-		wantError(t, err, rows.TooMuch, "1 MiB")
+		_, err := source.Read(context.Background(), database.Query{Columns: query.Columns, Limits: database.Limits{Bytes: 1 << 20}})
+		wantError(t, err, database.TooMuch, "1 MiB")
 		s.Exec(t, "INSERT INTO many VALUES ('one more', '')")
 		_, err = source.Read(context.Background(), query)
-		wantError(t, err, rows.TooMuch, "more than 100000 rows")
+		wantError(t, err, database.TooMuch, "more than 100000 rows")
 		query.Where = []tenantv1.RowCondition{{Column: "url", Operator: "NotIn", Values: []string{""}}}
 		if got := read(t, source, query); len(got.Rows) != 100_000 {
 			t.Errorf("without that one there are %d rows", len(got.Rows))

@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/home/integrity"
 	"github.com/yuba-dev/yuba/internal/kit/version"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	providerstore "github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -167,7 +167,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "maximum number of concurrent runs (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "maximum number of concurrent runs of one namespace (default unlimited)")
 	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files tenant registries may read (default none); can be repeated")
-	o.Circuits = book.DefaultOptions()
+	o.Circuits = circuits.DefaultOptions()
 	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks must fail for the same reason to open a circuit breaker; 0 for no number")
 	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "the time within which they must have started to fail")
 	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "the share of stacks with the same provider that must fail, from 0 to 1")

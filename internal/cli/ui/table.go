@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -85,7 +85,7 @@ func without(rows [][]string, heads []string) [][]string {
 
 // OneLine turns a text into a cell.
 func OneLine(text string) string {
-	return brief.Line(diagnostic.Printable(text))
+	return shorten.Line(diagnostic.Printable(text))
 }
 
 // Columns are the columns of a table.

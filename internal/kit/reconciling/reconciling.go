@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Triggers ignores updates of the status only, which reconcilers write themselves, unless one of
@@ -39,5 +39,5 @@ const MaxNote = 1024
 
 // Event records an event about an object.
 func Event(recorder events.EventRecorder, about runtime.Object, severity, reason, action, message string) {
-	recorder.Eventf(about, nil, severity, reason, action, "%s", brief.Fit(message, MaxNote))
+	recorder.Eventf(about, nil, severity, reason, action, "%s", shorten.Fit(message, MaxNote))
 }

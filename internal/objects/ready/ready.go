@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Readiness is the readiness of an object.
@@ -151,7 +151,7 @@ func statusObserved(o *unstructured.Unstructured, demanded bool) bool {
 // longest limits a message, because statuses have many of them.
 const longest = 300
 
-func short(message string) string { return brief.Cut(strings.TrimSpace(message), longest) }
+func short(message string) string { return shorten.Cut(strings.TrimSpace(message), longest) }
 
 // field returns the value at a path of names; nil if there is none.
 func field(object map[string]any, names ...string) any {

@@ -23,7 +23,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 )
 
 // Keeper keeps the circuit breakers.
@@ -33,14 +33,14 @@ type Keeper struct {
 	Reader client.Reader
 	Events events.EventRecorder
 	// Wake has a stack reconciled. It must not block.
-	Wake func(book.Stack)
+	Wake func(circuits.Stack)
 	// Options define an outage.
-	Options book.Options
+	Options circuits.Options
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	mu   sync.Mutex
-	book book.Book
+	book circuits.Book
 	news chan struct{}
 	// objects are the known objects, as last written or read. Their users hold objectsMu.
 	objectsMu sync.Mutex
@@ -95,9 +95,9 @@ func (k *Keeper) load(ctx context.Context) error {
 
 // direct applies an object's spec.
 func (k *Keeper) direct(obj *yubav1.CircuitBreaker, now time.Time) bool {
-	mode := book.Mode(obj.Spec.Mode)
+	mode := circuits.Mode(obj.Spec.Mode)
 	if mode == "" {
-		mode = book.Automatic
+		mode = circuits.Automatic
 	}
 	return k.book.Direct(obj.Name, mode, obj.Spec.Provider, obj.Spec.Namespaces, now)
 }
@@ -135,7 +135,7 @@ func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 }
 
 // Observe records the end of a run.
-func (k *Keeper) Observe(e book.Ended) {
+func (k *Keeper) Observe(e circuits.Ended) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed := k.book.Observe(e, k.Now())
@@ -153,28 +153,28 @@ func (k *Keeper) Any() bool {
 }
 
 // Knows reports whether a stack's providers are known.
-func (k *Keeper) Knows(s book.Stack) bool {
+func (k *Keeper) Knows(s circuits.Stack) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.book.Knows(s)
 }
 
 // Learn records a stack's providers.
-func (k *Keeper) Learn(s book.Stack, providers []string) {
+func (k *Keeper) Learn(s circuits.Stack, providers []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.book.Learn(s, providers)
 }
 
 // Cover returns the circuit breaker that concerns a stack.
-func (k *Keeper) Cover(s book.Stack, providers []string) (book.Cover, bool) {
+func (k *Keeper) Cover(s circuits.Stack, providers []string) (circuits.Cover, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.book.Cover(s, providers)
 }
 
 // Decline records that a stack cannot be probed now.
-func (k *Keeper) Decline(s book.Stack) {
+func (k *Keeper) Decline(s circuits.Stack) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.book.Decline(s, k.Now()) {
@@ -183,7 +183,7 @@ func (k *Keeper) Decline(s book.Stack) {
 }
 
 // Forget drops a deleted stack; without a UID, all stacks of that name.
-func (k *Keeper) Forget(s book.Stack) {
+func (k *Keeper) Forget(s circuits.Stack) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.book.Forget(s, k.Now()) {
@@ -204,7 +204,7 @@ func (k *Keeper) Counts() Counts {
 		switch {
 		case !c.IsOpen():
 			continue
-		case c.Mode == book.HeldOpen:
+		case c.Mode == circuits.HeldOpen:
 			n.Kept++
 		default:
 			n.Open++
@@ -313,7 +313,7 @@ func (k *Keeper) wakePaused(ctx context.Context) error {
 	for i := range stacks.Items {
 		s := &stacks.Items[i]
 		if conditions.Of(s, infrav1.ConditionPaused).Status == metav1.ConditionTrue || s.Status.Plan.Pending != "" {
-			k.Wake(book.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)})
+			k.Wake(circuits.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)})
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/kit/times"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
@@ -71,7 +71,7 @@ type world struct {
 	writes atomic.Int64
 }
 
-func start(t *testing.T, provider string, change ...func(*book.Options)) *world {
+func start(t *testing.T, provider string, change ...func(*circuits.Options)) *world {
 	t.Helper()
 	w := &world{client: apitest.Client(t), recorder: &recorder{}, provider: provider, woken: map[string]bool{}}
 	w.begin(t, change...)
@@ -79,13 +79,13 @@ func start(t *testing.T, provider string, change ...func(*book.Options)) *world 
 }
 
 // begin starts a keeper, as in a server.
-func (w *world) begin(t *testing.T, change ...func(*book.Options)) {
+func (w *world) begin(t *testing.T, change ...func(*circuits.Options)) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := book.DefaultOptions()
+	o := circuits.DefaultOptions()
 	o.FirstPause, o.MaxPause = 100*time.Millisecond, time.Second
 	for _, c := range change {
 		c(&o)
@@ -95,7 +95,7 @@ func (w *world) begin(t *testing.T, change ...func(*book.Options)) {
 		return c.SubResource(sub).Patch(ctx, o, patch, options...)
 	}})
 	w.Keeper = &Keeper{Client: counting, Reader: w.client, Events: w.recorder, Options: o, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Wake: func(s book.Stack) {
+		Wake: func(s circuits.Stack) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.woken[s.String()] = true
@@ -127,10 +127,10 @@ func (w *world) ends(namespace string, n int, fine bool) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	e := book.Ended{Stack: stackNo(namespace, w.provider, n), Run: run, At: at,
+	e := circuits.Ended{Stack: stackNo(namespace, w.provider, n), Run: run, At: at,
 		Providers: []string{"hashicorp/" + w.provider}, Succeeded: fine, Proven: true}
 	if !fine {
-		e.Failure = &book.Failure{Summary: "reading thing", Detail: "503 Service Unavailable", Address: w.provider + "_thing.a"}
+		e.Failure = &circuits.Failure{Summary: "reading thing", Detail: "503 Service Unavailable", Address: w.provider + "_thing.a"}
 	}
 	w.Observe(e)
 }
@@ -197,8 +197,8 @@ func (w *world) succeed(t *testing.T) {
 	})
 }
 
-func stackNo(namespace, provider string, n int) book.Stack {
-	return book.Stack{Namespace: namespace, Name: fmt.Sprintf("%s-%d", provider[:4], n), UID: fmt.Sprint(n)}
+func stackNo(namespace, provider string, n int) circuits.Stack {
+	return circuits.Stack{Namespace: namespace, Name: fmt.Sprintf("%s-%d", provider[:4], n), UID: fmt.Sprint(n)}
 }
 
 func TestAnOutageFromItsBeginningToItsEnd(t *testing.T) {
@@ -239,18 +239,18 @@ func eventually(t *testing.T, what string, holds func() bool, is func() any) {
 }
 
 func TestAServerThatStartsAgainKnowsWhatIsOpen(t *testing.T) {
-	w := start(t, "bbbb", func(o *book.Options) { o.FirstPause = time.Hour })
+	w := start(t, "bbbb", func(o *circuits.Options) { o.FirstPause = time.Hour })
 	w.failing("blue", 0, 5)
 	o := w.await(t, "it is open", isIn(yubav1.StateOpen))
 	w.stop()
 	w.recorder = &recorder{}
 	w.begin(t)
-	cover, ok := w.Cover(book.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/bbbb"})
+	cover, ok := w.Cover(circuits.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/bbbb"})
 	if !ok || !cover.Open || cover.Name != o.Name {
 		t.Fatalf("%+v", cover)
 	}
 	// The failing stacks report it again, and one is probed.
-	w.at = moment.Of(o.Status.OpenedAt)
+	w.at = times.Of(o.Status.OpenedAt)
 	w.failing("blue", 0, 5)
 	w.at = time.Time{}
 	w.succeed(t)
@@ -263,7 +263,7 @@ func TestAServerThatStartsAgainKnowsWhatIsOpen(t *testing.T) {
 }
 
 func TestPeopleHaveTheLastWord(t *testing.T) {
-	w := start(t, "cccc", func(o *book.Options) { o.FirstPause = time.Hour })
+	w := start(t, "cccc", func(o *circuits.Options) { o.FirstPause = time.Hour })
 	w.failing("blue", 0, 5)
 	o := w.await(t, "it is open", isIn(yubav1.StateOpen))
 	turn := func(mode yubav1.CircuitBreakerMode) {
@@ -291,7 +291,7 @@ func TestPeopleHaveTheLastWord(t *testing.T) {
 	}
 	w.await(t, "it is gone", func(o *yubav1.CircuitBreaker) bool { return o == nil })
 	eventually(t, "its end", func() bool {
-		c, ok := w.Cover(book.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/cccc"})
+		c, ok := w.Cover(circuits.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/cccc"})
 		return !ok || !c.Open
 	}, func() any { return nil })
 	eventually(t, "those who rest", func() bool {
@@ -314,7 +314,7 @@ func TestMaintenanceByHand(t *testing.T) {
 	}
 	w.await(t, "it is open", isIn(yubav1.StateOpen))
 	for namespace, want := range map[string]bool{"blue": true, "green": false} {
-		c, ok := w.Cover(book.Stack{Namespace: namespace, Name: "one", UID: "1"}, []string{"hashicorp/dddd"})
+		c, ok := w.Cover(circuits.Stack{Namespace: namespace, Name: "one", UID: "1"}, []string{"hashicorp/dddd"})
 		if (ok && c.Open) != want {
 			t.Errorf("in %s: %+v", namespace, c)
 		}
@@ -326,7 +326,7 @@ func TestMaintenanceByHand(t *testing.T) {
 }
 
 func TestWhatIsOverForLongIsRemoved(t *testing.T) {
-	w := start(t, "eeee", func(o *book.Options) { o.Keep = 2 * time.Second })
+	w := start(t, "eeee", func(o *circuits.Options) { o.Keep = 2 * time.Second })
 	w.failing("blue", 0, 5)
 	w.await(t, "it is open", isIn(yubav1.StateOpen))
 	w.succeed(t)
@@ -335,7 +335,7 @@ func TestWhatIsOverForLongIsRemoved(t *testing.T) {
 
 // A thousand failing stacks cause only a few writes to the API.
 func TestAStormIsAFewWrites(t *testing.T) {
-	w := start(t, "ffff", func(o *book.Options) { o.FirstPause = time.Hour })
+	w := start(t, "ffff", func(o *circuits.Options) { o.FirstPause = time.Hour })
 	w.failing("blue", 0, 1000)
 	o := w.await(t, "all are affected", func(o *yubav1.CircuitBreaker) bool { return o != nil && o.Status.Affected == 1000 })
 	if len(o.Status.Stacks) != maxStacks {

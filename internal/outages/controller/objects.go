@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/kit/times"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 )
 
 // Bounds for a status.
@@ -32,19 +32,19 @@ const (
 // view is a circuit at one moment.
 type view struct {
 	name    string
-	mode    book.Mode
+	mode    circuits.Mode
 	open    bool
 	what    string
 	status  yubav1.CircuitBreakerStatus
-	members []book.Stack
+	members []circuits.Stack
 }
 
-func viewOf(c *book.Circuit) view {
+func viewOf(c *circuits.Circuit) view {
 	v := view{name: c.Name, mode: c.Mode, open: c.IsOpen(), what: c.What(), members: c.Members(c.Failing())}
 	v.status = yubav1.CircuitBreakerStatus{State: yubav1.CircuitBreakerState(c.State), OpenedAt: stamp(c.OpenedAt), ClosedAt: stamp(c.ClosedAt),
 		NextProbeAt: stamp(c.ProbeAt), Provider: c.Kind.Provider, Host: c.Kind.Host, Cause: c.Kind.Cause, Summary: c.Kind.Summary,
 		Namespaces: slices.Clone(c.Namespaces), Sample: c.Sample, Affected: int32(min(c.Affected, 1<<30)), Openings: int32(min(c.Openings, 1<<30))} //nolint:gosec // bounded
-	if c.Kind != (book.Kind{}) {
+	if c.Kind != (circuits.Kind{}) {
 		v.status.Fingerprint = c.Kind.Key()
 	}
 	if c.OpenedAt.IsZero() || c.ClosedAt.Before(c.OpenedAt) {
@@ -67,11 +67,11 @@ func stamp(t time.Time) *metav1.Time {
 }
 
 // circuitOf is the circuit that an object describes.
-func circuitOf(obj *yubav1.CircuitBreaker) book.Circuit {
+func circuitOf(obj *yubav1.CircuitBreaker) circuits.Circuit {
 	s := &obj.Status
-	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: moment.Of(s.OpenedAt),
-		ClosedAt: moment.Of(s.ClosedAt), Affected: int(s.Affected), Openings: int(s.Openings), Sample: s.Sample,
-		Kind: book.Kind{Provider: s.Provider, Host: s.Host, Cause: s.Cause, Summary: s.Summary}}
+	return circuits.Circuit{Name: obj.Name, Mode: circuits.Automatic, Namespaces: s.Namespaces, State: circuits.State(s.State), OpenedAt: times.Of(s.OpenedAt),
+		ClosedAt: times.Of(s.ClosedAt), Affected: int(s.Affected), Openings: int(s.Openings), Sample: s.Sample,
+		Kind: circuits.Kind{Provider: s.Provider, Host: s.Host, Cause: s.Cause, Summary: s.Summary}}
 }
 
 func toldOf(obj *yubav1.CircuitBreaker) *telling {
@@ -174,13 +174,13 @@ func (k *Keeper) write(ctx context.Context, obj *yubav1.CircuitBreaker, v view) 
 func describe(v view) (reason, message string) {
 	affected := count(int(v.status.Affected))
 	switch {
-	case v.open && v.mode == book.HeldOpen:
+	case v.open && v.mode == circuits.HeldOpen:
 		return yubav1.ReasonMaintenance, fmt.Sprintf("Held open: %s. Nothing that it concerns is applied automatically", v.what)
 	case v.status.State == yubav1.StateHalfOpen:
 		return yubav1.ReasonProbing, fmt.Sprintf("%s: one probe succeeded, and another must succeed before it closes; %s failed alike", sentence(v.what), affected)
 	case v.open:
 		return yubav1.ReasonOpened, fmt.Sprintf("%s: %s failed alike. They are paused except for probes, and nothing that it concerns is applied automatically", sentence(v.what), affected)
-	case v.mode == book.HeldClosed:
+	case v.mode == circuits.HeldClosed:
 		return yubav1.ReasonClosed, "Held closed"
 	}
 	return yubav1.ReasonClosed, fmt.Sprintf("The outage is over: %s. Paused stacks are retried, and drift found now waits for approval", v.what)

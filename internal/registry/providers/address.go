@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Address is the address of a provider in a registry.
@@ -94,7 +94,7 @@ func ParseConstraints(list []string) (Constraints, error) {
 			if !plainConstraint.MatchString(part) || len(all) == maxConstraints {
 				return "", fmt.Errorf("read the constraint %q on versions of a provider: it does not have the form \"~> 1.2\"", shortened(text))
 			}
-			all = append(all, brief.Line(part))
+			all = append(all, shorten.Line(part))
 		}
 	}
 	return Constraints(strings.Join(all, ", ")), nil

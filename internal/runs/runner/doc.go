@@ -11,7 +11,7 @@
 //     does next.
 //   - supervisor: runs tofu and follows its output. process: one process of tofu. meter: its
 //     resource usage.
-//   - custody: the state during a run.
+//   - statekeeper: the state during a run.
 //   - shell: the shell of "yuba shell".
 //   - execution: a run in progress, and the equipment that all runs share.
 //   - workspace: a stack's working directory. initcache: results of init for other stacks.

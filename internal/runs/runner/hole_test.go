@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -21,7 +21,7 @@ func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
 	if err := os.WriteFile(name, []byte(`{"version":4`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(name, custody.MaxState); err != nil {
+	if err := os.Truncate(name, statekeeper.MaxState); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(name)
@@ -29,7 +29,7 @@ func TestAFileWithAHoleTakesNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for _, limit := range []int64{custody.MaxState, 1 << 20} {
+	for _, limit := range []int64{statekeeper.MaxState, 1 << 20} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		data, err := workspace.ReadUpTo(file, limit)

@@ -13,13 +13,13 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/shell"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/steps"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 )
@@ -29,7 +29,7 @@ type job struct {
 	run     *execution.Run
 	turn    *turn
 	site    *execution.Site
-	keeper  *custody.Keeper
+	keeper  *statekeeper.Keeper
 	program *supervisor.Supervisor
 	locks   *supervisor.Locks
 	init    *initstep.Step
@@ -40,7 +40,7 @@ type job struct {
 func (r *runner) newJob(id, token string) *job {
 	t := execution.New(r.Equipment, r.SpoolDir(id), id, token)
 	j := &job{run: t, turn: &turn{run: t, r: r}, site: execution.NewSite(t)}
-	j.keeper = custody.New(t, j.site)
+	j.keeper = statekeeper.New(t, j.site)
 	j.program = supervisor.New(t, j.site, j.keeper)
 	j.locks = supervisor.NewLocks(t, j.site, j.program)
 	j.init = initstep.New(t, j.site, j.keeper, j.program)

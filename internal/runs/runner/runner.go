@@ -20,14 +20,14 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/kit/memory"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initcache"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -100,7 +100,7 @@ func newRunner(opts execution.Options) *runner {
 		Places: make(chan struct{}, opts.Capacity), Users: workspace.NewUsers(opts.Dir, opts.WorkRoot), Walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
 	e.Area = workspace.NewArea(opts.WorkRoot, &e.Walls, e.Users)
-	e.Meter = meter.New(&e.Walls, e.Disks, opts.Reserve)
+	e.Meter = usage.New(&e.Walls, e.Disks, opts.Reserve)
 	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 
@@ -140,7 +140,7 @@ func (r *runner) work(ctx context.Context) error {
 	}
 	go func() {
 		_, _ = r.Tools.Find(ctx, run.Tool{}) // warms the cache; the first run reports errors
-		if err := footprint.Shrink(); err != nil {
+		if err := memory.Shrink(); err != nil {
 			r.Opts.Log.Debug("return unused memory", "error", err)
 		}
 	}()
@@ -254,7 +254,7 @@ func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollRes
 		again.Store(true)
 		cancel()
 	}()
-	u := footprint.Measure()
+	u := memory.Measure()
 	p.Home = r.Server.Home()
 	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
 	var response run.PollResponse

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 )
 
 const twoNamed = `
@@ -37,7 +37,7 @@ func (r *fakeRun) change(c run.StateChange) *fakeRun {
 
 func inState(t *testing.T, data []byte) []string {
 	t.Helper()
-	known, ok := custody.Addresses(data)
+	known, ok := statekeeper.Addresses(data)
 	if !ok {
 		t.Fatalf("not a readable state: %s", data)
 	}

@@ -13,7 +13,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -21,18 +21,18 @@ import (
 // Circuits is the part of the circuit breakers that the controller needs. No method blocks.
 type Circuits interface {
 	// Observe records the end of a run. The same end may come many times.
-	Observe(book.Ended)
+	Observe(circuits.Ended)
 	// Any says whether there are any circuit breakers; without, Cover finds none.
 	Any() bool
 	// Knows reports whether the stack's providers are known, Learn sets them.
-	Knows(book.Stack) bool
-	Learn(stack book.Stack, providers []string)
+	Knows(circuits.Stack) bool
+	Learn(stack circuits.Stack, providers []string)
 	// Cover finds the circuit breaker for a stack with these providers; nil for the known ones.
-	Cover(stack book.Stack, providers []string) (book.Cover, bool)
+	Cover(stack circuits.Stack, providers []string) (circuits.Cover, bool)
 	// Decline says that the stack to probe cannot be planned now.
-	Decline(book.Stack)
+	Decline(circuits.Stack)
 	// Forget drops a deleted stack; without a UID, all stacks of its name.
-	Forget(book.Stack)
+	Forget(circuits.Stack)
 }
 
 // gatherCircuit reports ended runs of the stack, and finds its circuit breaker.
@@ -49,15 +49,15 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 	if !o.circuits.Any() {
 		return nil
 	}
-	if !o.circuits.Knows(book.Stack(p.stack)) {
+	if !o.circuits.Knows(circuits.Stack(p.stack)) {
 		// No run of the stack has ended since the server started.
 		lockFile, err := o.runs.LockFile(ctx, p.stack)
 		if err != nil {
 			return err
 		}
-		o.circuits.Learn(book.Stack(p.stack), withRequired(p, book.ProvidersIn(lockFile)))
+		o.circuits.Learn(circuits.Stack(p.stack), withRequired(p, circuits.ProvidersIn(lockFile)))
 	}
-	cover, ok := o.circuits.Cover(book.Stack(p.stack), nil)
+	cover, ok := o.circuits.Cover(circuits.Stack(p.stack), nil)
 	if !ok {
 		return nil
 	}
@@ -75,16 +75,16 @@ func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 		o.circuits.Observe(ended(p, rec))
 	default:
 		if justEnded {
-			o.circuits.Decline(book.Stack(p.stack))
+			o.circuits.Decline(circuits.Stack(p.stack))
 		}
 	}
 }
 
 // ended is a run's end as the circuit breakers see it.
-func ended(p *gathered, rec run.Record) book.Ended {
+func ended(p *gathered, rec run.Record) circuits.Ended {
 	result, status := rec.Result, &p.obj.Status
 	concluded := status.ConfigDigest == rec.Config || rec.SettledConfig != "" && status.ConfigDigest == rec.SettledConfig
-	e := book.Ended{Stack: book.Stack(p.stack), Run: rec.Spec.ID, At: result.Finished, Program: rec.Spec.Artifact.Digest,
+	e := circuits.Ended{Stack: circuits.Stack(p.stack), Run: rec.Spec.ID, At: result.Finished, Program: rec.Spec.Artifact.Digest,
 		Providers: withRequired(p, recordedProviders(rec)), Succeeded: result.Outcome == run.OutcomeSucceeded,
 		Proven: status.Plan.Pending == "" && status.LastSuccessfulReconcileAt != nil && (concluded || p.facts.Stack.PlannedConfig == rec.Config)}
 	for _, s := range result.Steps {
@@ -97,24 +97,24 @@ func ended(p *gathered, rec run.Record) book.Ended {
 }
 
 // failureOf is a failure that an outage may have caused; nil for other reasons.
-func failureOf(result *run.Result) *book.Failure {
+func failureOf(result *run.Result) *circuits.Failure {
 	if result.Class != "" && result.Class != run.FailureWorkspace {
 		return nil
 	}
 	if d := result.Diagnosis; d != nil {
-		return &book.Failure{Summary: d.Summary, Detail: d.Detail, Address: d.Address}
+		return &circuits.Failure{Summary: d.Summary, Detail: d.Detail, Address: d.Address}
 	}
 	// The tool did not say it, or an older runner does not separate it.
 	first, rest, _ := strings.Cut(strings.TrimPrefix(result.Error, "Error: "), "\n")
-	return &book.Failure{Summary: first, Detail: rest}
+	return &circuits.Failure{Summary: first, Detail: rest}
 }
 
 // recordedProviders are those in the lock file that a run left or was given.
 func recordedProviders(rec run.Record) []string {
 	if len(rec.Result.LockFile) > 0 {
-		return book.ProvidersIn(rec.Result.LockFile)
+		return circuits.ProvidersIn(rec.Result.LockFile)
 	}
-	return book.ProvidersIn(rec.Spec.LockFile)
+	return circuits.ProvidersIn(rec.Spec.LockFile)
 }
 
 // withRequired adds the root module's required providers: without a recorded lock file there are no
@@ -124,7 +124,7 @@ func withRequired(p *gathered, providers []string) []string {
 		return providers
 	}
 	for _, source := range p.config.RequiredProviders() {
-		providers = append(providers, book.ShortProvider(source))
+		providers = append(providers, circuits.ShortProvider(source))
 	}
 	slices.Sort(providers)
 	return slices.Compact(providers)
@@ -133,7 +133,7 @@ func withRequired(p *gathered, providers []string) []string {
 // decline passes the probe on if the stack cannot be planned now.
 func (o outages) decline(p *decided) {
 	if c := p.facts.Circuit; c != nil && c.Probe && !p.decision.Verb.StartsRun() && p.facts.Current == nil {
-		o.circuits.Decline(book.Stack(p.stack))
+		o.circuits.Decline(circuits.Stack(p.stack))
 	}
 }
 
@@ -163,9 +163,9 @@ func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string 
 		return "plan " + p.Pending + " is held for approval by circuit breaker " + p.HeldBy
 	}
 	// Use known providers, as decisions do. If both disagreed, forbidden runs would repeat.
-	stack, providers := book.Stack(rec.Spec.Stack), []string(nil)
+	stack, providers := circuits.Stack(rec.Spec.Stack), []string(nil)
 	if !o.circuits.Knows(stack) {
-		providers = nonEmpty(book.ProvidersIn(rec.Spec.LockFile))
+		providers = nonEmpty(circuits.ProvidersIn(rec.Spec.LockFile))
 	}
 	cover, ok := o.circuits.Cover(stack, providers)
 	switch {

@@ -19,29 +19,29 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// circuits are circuit breakers with results set by the test.
-type circuits struct {
-	cover    book.Cover
-	observed []book.Ended
+// breakers are circuit breakers with results set by the test.
+type breakers struct {
+	cover    circuits.Cover
+	observed []circuits.Ended
 	declined int
 	// unknown is true if no stack is known; asked are the providers passed to Cover.
 	unknown   bool
 	asked     [][]string
-	forgotten []book.Stack
+	forgotten []circuits.Stack
 }
 
-func (c *circuits) Observe(e book.Ended)       { c.observed = append(c.observed, e) }
-func (c *circuits) Any() bool                  { return c.cover.Name != "" }
-func (c *circuits) Knows(book.Stack) bool      { return !c.unknown }
-func (c *circuits) Learn(book.Stack, []string) {}
-func (c *circuits) Decline(book.Stack)         { c.declined++ }
-func (c *circuits) Forget(s book.Stack)        { c.forgotten = append(c.forgotten, s) }
-func (c *circuits) Cover(_ book.Stack, providers []string) (book.Cover, bool) {
+func (c *breakers) Observe(e circuits.Ended)       { c.observed = append(c.observed, e) }
+func (c *breakers) Any() bool                      { return c.cover.Name != "" }
+func (c *breakers) Knows(circuits.Stack) bool      { return !c.unknown }
+func (c *breakers) Learn(circuits.Stack, []string) {}
+func (c *breakers) Decline(circuits.Stack)         { c.declined++ }
+func (c *breakers) Forget(s circuits.Stack)        { c.forgotten = append(c.forgotten, s) }
+func (c *breakers) Cover(_ circuits.Stack, providers []string) (circuits.Cover, bool) {
 	c.asked = append(c.asked, providers)
 	return c.cover, c.cover.Name != ""
 }
@@ -54,19 +54,19 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		result    run.Result
 		succeeded bool
-		failure   *book.Failure
+		failure   *circuits.Failure
 	}{
 		"a success":              {run.Result{Outcome: run.OutcomeSucceeded}, true, nil},
-		"a failure of the world": {diagnosed, false, &book.Failure{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}},
+		"a failure of the world": {diagnosed, false, &circuits.Failure{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}},
 		"a failure that the tool did not explain": {run.Result{Outcome: run.OutcomeFailed, Error: "fetch the provider: no such host\nsee there"}, false,
-			&book.Failure{Summary: "fetch the provider: no such host", Detail: "see there"}},
+			&circuits.Failure{Summary: "fetch the provider: no such host", Detail: "see there"}},
 		"a mistake in the configuration": {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureConfiguration, Diagnosis: diagnosed.Diagnosis}, false, nil},
 		"a lock":                         {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLocked, Diagnosis: diagnosed.Diagnosis}, false, nil},
 		"a refusal":                      {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureRefused}, false, nil},
 		"a limit":                        {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLimit}, false, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c := &circuits{}
+			c := &breakers{}
 			p := passOver(stackObject())
 			p.stack = run.Stack{Namespace: "team", Name: "vpc", UID: "uid-1"}
 			rec := ran(run.OperationPlan, test.result).rec
@@ -74,7 +74,7 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 			if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &p.gathered); err != nil {
 				t.Fatal(err)
 			}
-			want := []book.Ended{{Stack: book.Stack(p.stack), Run: "r1", At: finished, Program: "sha256:a", Succeeded: test.succeeded, Failure: test.failure}}
+			want := []circuits.Ended{{Stack: circuits.Stack(p.stack), Run: "r1", At: finished, Program: "sha256:a", Succeeded: test.succeeded, Failure: test.failure}}
 			if diff := cmp.Diff(want, c.observed); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -91,13 +91,13 @@ func after(rec *run.Record) *gathered {
 
 func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
 	for _, outcome := range []run.Outcome{run.OutcomeCanceled, run.OutcomeInterrupted} {
-		c := &circuits{}
+		c := &breakers{}
 		rec := ran(run.OperationPlan, run.Result{Outcome: outcome}).rec
 		if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 || c.declined != 1 {
 			t.Errorf("%s: %v, %d observed, %d declined", outcome, err, len(c.observed), c.declined)
 		}
 	}
-	c := &circuits{}
+	c := &breakers{}
 	rec := ran(run.OperationState, run.Result{Outcome: run.OutcomeFailed, Error: "no"}).rec
 	if err := outagesOf(&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 {
 		t.Errorf("manual operation: %v, %d observed", err, len(c.observed))
@@ -169,7 +169,7 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 		"its source has vanished": {decide.VerbFail, nil, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c := &circuits{}
+			c := &breakers{}
 			p := &decided{decision: decide.Decision{Verb: test.verb}}
 			p.facts = decide.Facts{Current: test.current, Circuit: &decide.Circuit{Open: true, Failed: true, Probe: true}}
 			outagesOf(&Reconciler{Circuits: c}).decline(p)
@@ -182,21 +182,21 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 
 // A run that started before the outage must ask before it applies.
 func TestWhatMayApplyInAnOutage(t *testing.T) {
-	open := book.Cover{Name: "aws-down", Open: true, What: "provider aws is unavailable"}
-	closed := book.Cover{Name: "aws-down", ClosedAt: finished}
+	open := circuits.Cover{Name: "aws-down", Open: true, What: "provider aws is unavailable"}
+	closed := circuits.Cover{Name: "aws-down", ClosedAt: finished}
 	heldDrift := func(t *infrav1.Terraform) {
 		planPending(t)
 		t.Status.Plan.HeldBy, t.Status.Plan.IsDriftDetectionPlan = "aws-down", true
 	}
 	allowed := func(t *infrav1.Terraform) { t.Annotations = map[string]string{infrav1.AnnotationApproved: planID} }
 	for sentence, test := range map[string]struct {
-		cover book.Cover
+		cover circuits.Cover
 		obj   []func(*infrav1.Terraform)
 		op    run.Operation
 		rec   func(*run.Record)
 		want  string
 	}{
-		"no outage":              {book.Cover{}, nil, run.OperationPlanAndApply, nil, ""},
+		"no outage":              {circuits.Cover{}, nil, run.OperationPlanAndApply, nil, ""},
 		"an outage":              {open, nil, run.OperationPlanAndApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
 		"a plan by itself":       {open, []func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
 		"a plan that is allowed": {open, []func(*infrav1.Terraform){planPending, allowed}, run.OperationApply, nil, ""},
@@ -205,8 +205,8 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 		"work by hand":           {open, nil, run.OperationState, nil, ""},
 		"drift from before":      {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "drift is checked again after the outage of circuit breaker aws-down"},
 		"a deployment after it":  {closed, nil, run.OperationPlanAndApply, nil, ""},
-		"beside what is held":    {book.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
-		"what is held, allowed":  {book.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},
+		"beside what is held":    {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
+		"what is held, allowed":  {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rec := ran(test.op, run.Result{}).rec
@@ -214,7 +214,7 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 				test.rec(&rec)
 			}
 			obj := stackObject(append([]func(*infrav1.Terraform){autoApproved}, test.obj...)...)
-			if got := outagesOf(&Reconciler{Circuits: &circuits{cover: test.cover}}).outageObjection(obj, rec); got != test.want {
+			if got := outagesOf(&Reconciler{Circuits: &breakers{cover: test.cover}}).outageObjection(obj, rec); got != test.want {
 				t.Errorf("objection %q, want %q", got, test.want)
 			}
 		})
@@ -227,7 +227,7 @@ func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
 		r.Spec.LockFile = []byte("provider \"registry.opentofu.org/hashicorp/aws\" {\n}\n")
 	}).rec
 	for unknown, want := range map[bool][]string{false: nil, true: {"hashicorp/aws"}} {
-		c := &circuits{unknown: unknown}
+		c := &breakers{unknown: unknown}
 		outagesOf(&Reconciler{Circuits: c}).outageObjection(stackObject(autoApproved), rec)
 		if diff := cmp.Diff([][]string{want}, c.asked); diff != "" {
 			t.Errorf("unknown is %v (-want +got):\n%s", unknown, diff)
@@ -244,12 +244,12 @@ func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ .
 
 // A stack whose finalizer was removed manually is deleted without a message.
 func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
-	c := &circuits{}
+	c := &breakers{}
 	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{}), Now: time.Now}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "vpc"}}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]book.Stack{{Namespace: "team", Name: "vpc"}}, c.forgotten); diff != "" {
+	if diff := cmp.Diff([]circuits.Stack{{Namespace: "team", Name: "vpc"}}, c.forgotten); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

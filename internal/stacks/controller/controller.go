@@ -20,9 +20,9 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/kit/times"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/health"
@@ -138,7 +138,7 @@ func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (
 			r.looks.forget(name)
 			if r.Circuits != nil {
 				// Somebody may have removed its finalizer manually.
-				r.Circuits.Forget(book.Stack{Namespace: name.Namespace, Name: name.Name})
+				r.Circuits.Forget(circuits.Stack{Namespace: name.Namespace, Name: name.Name})
 			}
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -252,7 +252,7 @@ func (p *recorded) next() ctrl.Result {
 	if d.Verb == decide.VerbUnlock {
 		return ctrl.Result{RequeueAfter: time.Millisecond}
 	}
-	next := moment.Earlier(p.nextCheck(), p.lookAgain)
+	next := times.Earlier(p.nextCheck(), p.lookAgain)
 	if next.IsZero() {
 		return ctrl.Result{}
 	}
@@ -262,7 +262,7 @@ func (p *recorded) next() ctrl.Result {
 // nextCheck is when the decision is due again; sooner where outputs could not be written.
 func (p *decided) nextCheck() time.Time {
 	if outputsHadFailed(p.obj) {
-		return moment.Earlier(p.decision.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
+		return times.Earlier(p.decision.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
 	}
 	return p.decision.NextCheck
 }

@@ -18,7 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
-	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
@@ -51,7 +51,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	r.Stacks.Wrote(p.obj)
 	r.Runs.Forget(p.stack)
 	if r.Circuits != nil {
-		r.Circuits.Forget(book.Stack(p.stack))
+		r.Circuits.Forget(circuits.Stack(p.stack))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
@@ -143,7 +143,7 @@ func (h runHistory) gatherRuns(ctx context.Context, p *gathered) error {
 		}
 		p.facts.Last = last
 	}
-	p.facts.LastDriftCheck = moment.Of(p.obj.Status.LastPlanAt)
+	p.facts.LastDriftCheck = times.Of(p.obj.Status.LastPlanAt)
 	quiet, err := h.runs.LastQuiet(ctx, p.stack)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func currentFacts(rec run.Record, canceled bool) *decide.Run {
 
 // lastFacts reads the record of a failed run only: for others the status says enough.
 func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
-	last := &decide.Run{ID: ref.ID, Finished: moment.Of(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
+	last := &decide.Run{ID: ref.ID, Finished: times.Of(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
 	deleting := !p.obj.DeletionTimestamp.IsZero()
 	last.Failed, last.Interrupted = ref.Status == string(run.OutcomeFailed), ref.Status == string(run.OutcomeInterrupted)
 	last.Canceled = ref.Status == string(run.OutcomeCanceled)

@@ -16,9 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -89,7 +89,7 @@ func briefly(one run.Unproven, id string) infrav1.UnprovenResource {
 	return r
 }
 
-func shortened(text string) string { return brief.CutBytes(text, maxUnprovenText) }
+func shortened(text string) string { return shorten.CutBytes(text, maxUnprovenText) }
 
 // workedOn identifies the state of a run: facts about one state say nothing about another.
 func workedOn(rec run.Record) string {
@@ -127,7 +127,7 @@ func boundRuns(u *infrav1.UnprovenStatus) {
 // known returns what the status has about a run whose record is damaged.
 func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
-	rec := run.Record{Created: moment.Of(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
+	rec := run.Record{Created: times.Of(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
 		Backend: run.Backend{Kind: backendKind(obj)}},
 		State: stateRefOf(obj)}
 	if rec.Spec.Operation == run.OperationApply {

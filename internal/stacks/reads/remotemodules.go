@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -105,4 +105,4 @@ func LearnModules(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
-func toldInShort(text string) string { return brief.CutBytes(text, maxModulesText) }
+func toldInShort(text string) string { return shorten.CutBytes(text, maxModulesText) }

@@ -26,8 +26,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -269,7 +269,7 @@ func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
 		return infrav1.MessageSourceNotReady
 	}
-	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, brief.Cut(ready.Message, maxTold))
+	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, shorten.Cut(ready.Message, maxTold))
 }
 
 // bringBack says how to restore a lost archive.

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
@@ -141,7 +141,7 @@ type checker struct {
 // find adds a finding about an object; about the whole template if id is empty.
 func (c *checker) find(s Severity, id, format string, args ...any) *Finding {
 	at := c.places[id]
-	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: brief.Line(fmt.Sprintf(format, args...))})
+	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: shorten.Line(fmt.Sprintf(format, args...))})
 	return &c.findings[len(c.findings)-1]
 }
 

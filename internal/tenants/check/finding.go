@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -93,7 +93,7 @@ func Summary(findings []Finding) string {
 	errs := Errors(findings)
 	lines := make([]string, 0, min(len(errs), maxTold)+1)
 	for _, f := range errs[:min(len(errs), maxTold)] {
-		lines = append(lines, brief.Cut(f.String(), maxLine))
+		lines = append(lines, shorten.Cut(f.String(), maxLine))
 		if code := f.code(); code != "" {
 			lines = append(lines, codeIndent+code)
 		}
@@ -110,7 +110,7 @@ func (f Finding) code() string {
 		return ""
 	}
 	first, _, _ := strings.Cut(f.Snippet.Code, "\n")
-	line := brief.Cut(diagnostic.Printable(strings.TrimSpace(first)), maxCode)
+	line := shorten.Cut(diagnostic.Printable(strings.TrimSpace(first)), maxCode)
 	if line == "" {
 		return ""
 	}

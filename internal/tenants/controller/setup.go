@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/registry"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
 	"github.com/yuba-dev/yuba/internal/tenants/template"
 	"github.com/yuba-dev/yuba/internal/tenants/tenant"
 )
@@ -30,7 +30,7 @@ type Tenants struct {
 	// Config is the server's own access to its API, with all rights.
 	Config *rest.Config
 	// Rows limits what registries may read.
-	Rows rows.Options
+	Rows database.Options
 	// EnvPrefixes begin the keys of varsFrom that stacks of tenants get as environment. Checks of
 	// templates need them.
 	EnvPrefixes []string

@@ -10,5 +10,5 @@ import (
 )
 
 func TestImports(t *testing.T) {
-	puretest.Imports(t, "cmp", "crypto/sha256", "encoding/hex", "fmt", "slices", "strings", "time", "github.com/yuba-dev/yuba/internal/kit/moment")
+	puretest.Imports(t, "cmp", "crypto/sha256", "encoding/hex", "fmt", "slices", "strings", "time", "github.com/yuba-dev/yuba/internal/kit/times")
 }

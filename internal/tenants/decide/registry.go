@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 )
 
 // Reading is the result of the last reading of the rows.
@@ -313,7 +313,7 @@ func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, 
 		return Going{Tenant: t.Name, Because: because}, true
 	}
 	d.Grace = append(d.Grace, Going{Tenant: t.Name, Because: because, At: at})
-	d.NextCheck = moment.Earlier(d.NextCheck, at)
+	d.NextCheck = times.Earlier(d.NextCheck, at)
 	return Going{}, false
 }
 
@@ -334,7 +334,7 @@ func (r reading) changes(d *RegistryDecision) {
 		}
 		rollout := Rollout(r.rollout(template))
 		d.Rollouts[template.Name] = rollout
-		d.NextCheck = moment.Earlier(d.NextCheck, rollout.NextCheck)
+		d.NextCheck = times.Earlier(d.NextCheck, rollout.NextCheck)
 		for _, u := range rollout.Update {
 			updates[u.Tenant] = u
 		}

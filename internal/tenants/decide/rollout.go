@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 )
 
 // RolloutFacts are all facts about a template and its tenants.
@@ -158,7 +158,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 			}
 			continue
 		}
-		d.NextCheck = moment.Earlier(d.NextCheck, deadline)
+		d.NextCheck = times.Earlier(d.NextCheck, deadline)
 	}
 	return way
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 )
 
 // TenantDecision is the decision about a tenant's objects, and its status.
@@ -39,7 +39,7 @@ type tally struct {
 
 func (d *tally) add(o Object, od ObjectDecision) {
 	d.Objects = append(d.Objects, od)
-	d.NextCheck = moment.Earlier(d.NextCheck, od.NextCheck)
+	d.NextCheck = times.Earlier(d.NextCheck, od.NextCheck)
 	d.Writes = d.Writes || od.Verb.Writes()
 	switch {
 	case od.Ready:

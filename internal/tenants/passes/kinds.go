@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 const (
@@ -133,12 +133,12 @@ const (
 )
 
 // OneLine shortens a message of an API.
-func OneLine(text string) string { return brief.Cut(brief.Line(text), maxMessage) }
+func OneLine(text string) string { return shorten.Cut(shorten.Line(text), maxMessage) }
 
 // SetCondition sets a condition of an object.
 func SetCondition(obj conditions.Object, kind string, status metav1.ConditionStatus, reason, message string) {
 	if len(message) > maxCondition {
-		message = brief.Cut(message, maxCondition/4)
+		message = shorten.Cut(message, maxCondition/4)
 	}
 	conditions.Set(obj, kind, status, reason, message)
 }

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
@@ -56,7 +56,7 @@ func (p *pass) admit(changes []change, c change) []change {
 
 // refuse records a change that cannot be made now.
 func (p *pass) refuse(c change, f *passes.Refusal) {
-	p.refusedUntil = moment.Earlier(p.refusedUntil, f.Due())
+	p.refusedUntil = times.Earlier(p.refusedUntil, f.Due())
 	if c.template != "" {
 		p.unmake(c.template, c.tenant, f.Message)
 	}

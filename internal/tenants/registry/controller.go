@@ -21,8 +21,8 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 const (
@@ -44,14 +44,14 @@ type Controller struct {
 
 	queue  passes.Queue
 	ledger *ledger
-	pool   *rows.Pool
+	pool   *database.Pool
 	// slots holds a token for each reading in progress.
 	slots chan struct{}
 }
 
 // New makes the controller; options limit what registries may read.
-func New(api *passes.API, findings *passes.Findings, templates *passes.Queue, options rows.Options) *Controller {
-	r := &Controller{API: api, Findings: findings, Templates: templates, ledger: newLedger(), pool: rows.NewPool(options), slots: make(chan struct{}, readingSlots)}
+func New(api *passes.API, findings *passes.Findings, templates *passes.Queue, options database.Options) *Controller {
+	r := &Controller{API: api, Findings: findings, Templates: templates, ledger: newLedger(), pool: database.NewPool(options), slots: make(chan struct{}, readingSlots)}
 	context.AfterFunc(api.Base, r.pool.Close)
 	return r
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
@@ -153,7 +153,7 @@ func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, 
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {
 		uids = append(uids, uid)
-		next = moment.Earlier(next, at.Add(while))
+		next = times.Earlier(next, at.Add(while))
 	}
 	slices.Sort(uids)
 	return uids, next

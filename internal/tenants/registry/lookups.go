@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 // lookups are what a registry's source may look up: Secrets and ConfigMaps of its namespace.
@@ -21,7 +21,7 @@ type lookups struct {
 	namespace string
 }
 
-// Secret implements rows.Secrets.
+// Secret implements database.Secrets.
 func (l lookups) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	var s corev1.Secret
 	if err := l.reader.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, &s); err != nil {
@@ -30,7 +30,7 @@ func (l lookups) Secret(ctx context.Context, name string) (map[string][]byte, er
 	return s.Data, nil
 }
 
-// ConfigMap implements rows.Secrets.
+// ConfigMap implements database.Secrets.
 func (l lookups) ConfigMap(ctx context.Context, name string) (map[string]string, error) {
 	var c corev1.ConfigMap
 	if err := l.reader.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, &c); err != nil {
@@ -42,7 +42,7 @@ func (l lookups) ConfigMap(ctx context.Context, name string) (map[string]string,
 // references are the Secrets and ConfigMaps that a registry reads.
 func references(namespace string, s *tenantv1.DataSource) []string {
 	var refs []string
-	for _, name := range rows.SecretNames(*s) {
+	for _, name := range database.SecretNames(*s) {
 		refs = append(refs, passes.Reference("Secret", namespace, name))
 	}
 	if s.Type == tenantv1.SourceConfigMap && s.ConfigMap != nil {

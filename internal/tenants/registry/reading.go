@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 // reading is the result of reading a registry's rows.
@@ -108,7 +108,7 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	if a.news {
 		// The change may fix a failure, but a failing source must not be read at each change.
 		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
-		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
+		return times.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
 	return next
 }
@@ -170,11 +170,11 @@ func (r *Controller) read(ctx context.Context, obj *tenantv1.TenantRegistry) *re
 }
 
 // readRaw reads the registry's source. Data that makes a driver panic must not end the server.
-func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
+func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *database.Reading, err error) {
 	defer func() {
 		if stumbled := recover(); stumbled != nil {
 			r.Log.Error("panic while reading the rows of a registry", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
-			raw, err = nil, &rows.Error{Class: rows.Failed, Doing: "read the rows", Why: "the driver failed on the source's response", Then: "This is a bug in Yuba."}
+			raw, err = nil, &database.Error{Class: database.Failed, Doing: "read the rows", Why: "the driver failed on the source's response", Then: "This is a bug in Yuba."}
 		}
 	}()
 	source, opened, err := r.pool.Get(ctx, name.String(), obj.Spec.Source, lookups{reader: r.Reader, namespace: obj.Namespace})
@@ -188,7 +188,7 @@ func (r *Controller) readRaw(ctx context.Context, name types.NamespacedName, obj
 			go r.heed(name, changes)
 		}
 	}
-	return source.Read(ctx, rows.Query{Columns: columns(obj), Where: obj.Spec.Source.Where})
+	return source.Read(ctx, database.Query{Columns: columns(obj), Where: obj.Spec.Source.Where})
 }
 
 // columns are the columns to read, the uid first, which is the order of rows.
@@ -217,14 +217,14 @@ func rowDigest(r *row.Row) string {
 
 // failureReason is the reason of the condition Ready for an error of a reading.
 func failureReason(err error) string {
-	switch rows.ClassOf(err) {
-	case rows.AccessDenied:
+	switch database.ClassOf(err) {
+	case database.AccessDenied:
 		return tenantv1.ReasonSourceDenied
-	case rows.NotFound:
+	case database.NotFound:
 		return tenantv1.ReasonSourceNotFound
-	case rows.TooMuch:
+	case database.TooMuch:
 		return tenantv1.ReasonSourceTooLarge
-	case rows.Invalid:
+	case database.Invalid:
 		return tenantv1.ReasonSourceInvalid
 	}
 	return tenantv1.ReasonDatabaseConnectionFailed

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
-	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 func TestWhenRowsAreReadAgain(t *testing.T) {
@@ -49,9 +49,9 @@ func TestWhenRowsAreReadAgain(t *testing.T) {
 }
 
 func TestFailuresHaveTheirReasons(t *testing.T) {
-	for class, want := range map[rows.Class]string{rows.Unreachable: tenantv1.ReasonDatabaseConnectionFailed, rows.AccessDenied: tenantv1.ReasonSourceDenied,
-		rows.NotFound: tenantv1.ReasonSourceNotFound, rows.TooMuch: tenantv1.ReasonSourceTooLarge, rows.Invalid: tenantv1.ReasonSourceInvalid, rows.Failed: tenantv1.ReasonDatabaseConnectionFailed} {
-		if got := failureReason(&rows.Error{Class: class}); got != want {
+	for class, want := range map[database.Class]string{database.Unreachable: tenantv1.ReasonDatabaseConnectionFailed, database.AccessDenied: tenantv1.ReasonSourceDenied,
+		database.NotFound: tenantv1.ReasonSourceNotFound, database.TooMuch: tenantv1.ReasonSourceTooLarge, database.Invalid: tenantv1.ReasonSourceInvalid, database.Failed: tenantv1.ReasonDatabaseConnectionFailed} {
+		if got := failureReason(&database.Error{Class: class}); got != want {
 			t.Errorf("%s: %s", class, got)
 		}
 	}
@@ -139,7 +139,7 @@ func TestTheOrderOfRowsIsNoChange(t *testing.T) {
 	obj.Spec.Source = tenantv1.DataSource{Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}}
 	obj.Spec.ValueMappings = tenantv1.ValueMappings{UID: "id", Activate: "active"}
 	digest := func(text string) (string, string) {
-		r := &Controller{API: &passes.API{Reader: table(text), Now: time.Now}, pool: rows.NewPool(rows.Options{})}
+		r := &Controller{API: &passes.API{Reader: table(text), Now: time.Now}, pool: database.NewPool(database.Options{})}
 		got := r.read(t.Context(), obj)
 		if got.err != nil {
 			t.Fatal(got.err)

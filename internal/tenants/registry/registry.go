@@ -20,8 +20,8 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
@@ -128,24 +128,24 @@ func (p *pass) retry(now time.Time) time.Time {
 	}
 	pause := passes.Backoff(staleWrite, longestStale, p.account.stale)
 	p.account.stale++
-	return moment.Earlier(p.refusedUntil, now.Add(pause))
+	return times.Earlier(p.refusedUntil, now.Add(pause))
 }
 
 // record writes the registry's status, and returns when the next pass is due.
 func (r *Controller) record(ctx context.Context, p *pass) (ctrl.Result, error) {
-	next := moment.Earlier(moment.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
+	next := times.Earlier(times.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
 	if p.more {
 		next = r.Now()
 	}
 	if h := p.decision.Held; h != nil && !h.Confirmed {
-		next = moment.Earlier(next, p.recentUntil)
+		next = times.Earlier(next, p.recentUntil)
 	}
 	if p.obj != nil {
 		r.describe(p)
 		if err := r.patch(ctx, p); err != nil {
 			return reconciling.Again(client.IgnoreNotFound(err))
 		}
-		next = moment.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
+		next = times.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
 	}
 	return r.Until(next), nil
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
@@ -168,7 +168,7 @@ func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 		switch {
 		case w.known || w.deleted:
 		case p.now.Before(due):
-			next = moment.Earlier(next, due)
+			next = times.Earlier(next, due)
 		case asked < tenantWrites:
 			asked++
 			if apierrors.IsNotFound(r.Reader.Get(ctx, client.ObjectKeyFromObject(w.tenant), &tenantv1.Tenant{})) {
@@ -178,7 +178,7 @@ func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 			}
 			fallthrough
 		default:
-			next = moment.Earlier(next, p.now.Add(cacheLag))
+			next = times.Earlier(next, p.now.Add(cacheLag))
 		}
 	}
 	return next

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/ownerlabels"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
@@ -108,15 +108,15 @@ func (r *Controller) Freed(owners []owned.Owner) {
 // concerned are the tenants that have an object, and, at home, those that read it.
 func (r *Controller) concerned(cluster string, id owned.ID, o metav1.Object) []owned.Owner {
 	if cluster != "" {
-		return marks.OwnersOf(o)
+		return ownerlabels.OwnersOf(o)
 	}
-	return append(marks.OwnersOf(o), r.readers.in(id)...)
+	return append(ownerlabels.OwnersOf(o), r.readers.in(id)...)
 }
 
 // noticed requests a pass when an object has changed in a relevant way.
 func (r *Controller) noticed(cluster string, owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 	before, known := r.sights.of(owner, place{cluster, id})
-	if !known && now != nil && marks.Stray(now, owner, r.Clusters.Seal(cluster)) {
+	if !known && now != nil && ownerlabels.Stray(now, owner, r.Clusters.Seal(cluster)) {
 		r.memories.stray(owner, place{cluster, id})
 	}
 	if known && now != nil {

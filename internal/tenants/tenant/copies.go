@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
@@ -305,7 +305,7 @@ func (r *Controller) refreshCopies(ctx context.Context, p *pass) error {
 		}
 		if err != nil {
 			p.tell(it.id+" copies", corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, passes.OneLine(err.Error())))
-			p.next = moment.Earlier(p.next, p.now.Add(passes.RetryPause))
+			p.next = times.Earlier(p.next, p.now.Add(passes.RetryPause))
 		} else {
 			delete(p.memory.told, it.id+" copies")
 		}

@@ -20,8 +20,8 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
@@ -54,13 +54,13 @@ func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.Appli
 		if err != nil {
 			// An object that cannot be read counts as existing.
 			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
-			p.next = moment.Earlier(p.next, r.Now().Add(targets.Pause(err)))
+			p.next = times.Earlier(p.next, r.Now().Add(targets.Pause(err)))
 			continue
 		}
 		if live != nil {
 			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, p.marks(c).Ours(live)
 			if seen, _ := c.Watch.Get(refOf(e).ID); seen == nil && m.Ours {
-				p.next = moment.Earlier(p.next, r.Now().Add(unseenPause))
+				p.next = times.Earlier(p.next, r.Now().Add(unseenPause))
 			}
 			if m.Deleting && m.Ours && asked < maxAsked {
 				asked++
@@ -69,7 +69,7 @@ func (r *Controller) made(ctx context.Context, p *pass, entries []tenantv1.Appli
 		}
 		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.Due()) {
 			m.Refused = p.stuck(e, m.Name, f.Message)
-			p.next = moment.Earlier(p.next, f.Due())
+			p.next = times.Earlier(p.next, f.Due())
 		}
 	}
 	p.keepHolders(entries, list)
@@ -206,7 +206,7 @@ func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.Appl
 		case errs[i] != nil:
 			f := passes.Refuse(p.memory.refused[o.Key], "", errs[i], r.Now())
 			p.memory.refused[o.Key] = f
-			p.next = moment.Earlier(p.next, f.Due())
+			p.next = times.Earlier(p.next, f.Due())
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.Message)})
 		case fates[i] == engine.Released:
 			advanced = true
@@ -222,7 +222,7 @@ func (r *Controller) letGo(ctx context.Context, p *pass, entries []tenantv1.Appl
 	}
 	if advanced && len(there) > 0 {
 		// Wake objects that waited for these; no watch reports objects that did not exist before.
-		p.next = moment.Earlier(p.next, r.Now())
+		p.next = times.Earlier(p.next, r.Now())
 	}
 	return there, nil
 }

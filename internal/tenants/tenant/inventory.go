@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/ownerlabels"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )
 
@@ -61,7 +61,7 @@ func (p *pass) graphNeeds(id string) []string {
 func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	gv := schema.GroupVersion{Group: it.ref.GroupKind.Group, Version: it.ref.Version}
 	e := tenantv1.AppliedResource{ID: it.id, APIVersion: gv.String(), Kind: it.ref.GroupKind.Kind, Namespace: it.ref.Namespace, Name: it.ref.Name,
-		DeletionPolicy: marks.PolicyOf(it.resource)}
+		DeletionPolicy: ownerlabels.PolicyOf(it.resource)}
 	setCluster(&e, it.cluster)
 	switch {
 	case it.known != nil:
@@ -83,7 +83,7 @@ func (p *pass) completeInventory() {
 	}
 	known := map[string]tenantv1.AppliedResource{}
 	for _, o := range p.plan.objects {
-		known[o.ID] = tenantv1.AppliedResource{ID: o.ID, APIVersion: o.Object.GetAPIVersion(), Kind: o.Object.GetKind(), DeletionPolicy: marks.PolicyOf(o.Resource)}
+		known[o.ID] = tenantv1.AppliedResource{ID: o.ID, APIVersion: o.Object.GetAPIVersion(), Kind: o.Object.GetKind(), DeletionPolicy: ownerlabels.PolicyOf(o.Resource)}
 	}
 	lists := (&tenantv1.Resources{}).Lists()
 	for _, text := range p.obj.Status.AppliedResources {

@@ -11,7 +11,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/ownerlabels"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
@@ -21,7 +21,7 @@ import (
 // older.
 func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	for i := range entries {
-		if marks.PolicyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
+		if ownerlabels.PolicyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
 			entries[i].DeletionPolicy = tenantv1.DeletionPolicyRetain
 		}
 	}

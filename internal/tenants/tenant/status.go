@@ -18,9 +18,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
@@ -87,7 +87,7 @@ func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
 		return
 	}
 	l.AsLeft, l.Marked, l.OnceDone = true, true, l.OnceDone || it.resource.CreationPolicy == tenantv1.CreationPolicyOnce
-	p.next = moment.Earlier(p.next, due)
+	p.next = times.Earlier(p.next, due)
 	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: another client keeps changing %s. Yuba restores it, but less and less often; "+
 		"list the fields in ignoreFields, or find the client with kubectl get --show-managed-fields", it.id, it.name()))
 }
@@ -164,9 +164,9 @@ func (p *pass) describe() {
 	for i, od := range d.Objects {
 		it := p.items[i]
 		changed = changed || it.changed
-		p.next = moment.Earlier(p.next, od.NextCheck)
+		p.next = times.Earlier(p.next, od.NextCheck)
 		if it.refused != nil && (od.Verb == decide.VerbRefused || od.Verb == decide.VerbConflict) {
-			p.next = moment.Earlier(p.next, it.refused.Due())
+			p.next = times.Earlier(p.next, it.refused.Due())
 		}
 		if od.Verb == decide.VerbSkip {
 			s.SkippedResourceIds = append(s.SkippedResourceIds, od.ID)
@@ -179,9 +179,9 @@ func (p *pass) describe() {
 		}
 	}
 	s.Waiting = append(waiting, p.leaving...)
-	p.next = moment.Earlier(p.next, d.NextCheck)
+	p.next = times.Earlier(p.next, d.NextCheck)
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && it.manifest != nil }) {
-		p.next = moment.Earlier(p.next, p.now.Add(targets.Pause(p.targetErr)))
+		p.next = times.Earlier(p.next, p.now.Add(targets.Pause(p.targetErr)))
 	}
 	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
@@ -269,7 +269,7 @@ func (p *pass) firstTrouble(said string) string {
 		if w.Message == "" || strings.Contains(said, w.Message) || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
 			continue
 		}
-		return fmt.Sprintf(". %s: %s", w.ID, brief.Cut(w.Message, maxTrouble))
+		return fmt.Sprintf(". %s: %s", w.ID, shorten.Cut(w.Message, maxTrouble))
 	}
 	return ""
 }

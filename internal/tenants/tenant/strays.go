@@ -13,7 +13,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/ownerlabels"
 )
 
 // A Tenant without its finalizer is deleted without its objects. The garbage collector deletes
@@ -40,7 +40,7 @@ func (r *Controller) tellStrays(owner owned.Owner) {
 			if c == nil {
 				continue
 			}
-			if live, _ := c.Watch.Get(at.id); live != nil && marks.Stray(live, owner, c.Seal) {
+			if live, _ := c.Watch.Get(at.id); live != nil && ownerlabels.Stray(live, owner, c.Seal) {
 				there[at] = true
 			}
 		}

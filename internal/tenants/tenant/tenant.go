@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
-	"github.com/yuba-dev/yuba/internal/tenants/marks"
+	"github.com/yuba-dev/yuba/internal/tenants/ownerlabels"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
@@ -71,8 +71,8 @@ type reached struct {
 }
 
 // marks are the tenant's marks in a cluster.
-func (p *pass) marks(c *targets.Cluster) marks.Marks {
-	return marks.Marks{Tenant: p.obj, Away: c.Name != "", Seal: c.Seal, Lives: p.lives}
+func (p *pass) marks(c *targets.Cluster) ownerlabels.Marks {
+	return ownerlabels.Marks{Tenant: p.obj, Away: c.Name != "", Seal: c.Seal, Lives: p.lives}
 }
 
 // news is an event to record after the pass.
@@ -198,7 +198,7 @@ func (r *Controller) bringAbout(ctx context.Context, p *pass) error {
 		}
 	}
 	p.decision = decide.Tenant(p.facts(r))
-	p.next = moment.Earlier(p.next, p.now)
+	p.next = times.Earlier(p.next, p.now)
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Severity says whether a diagnostic is an error or a warning.
@@ -118,5 +118,5 @@ func (l List) AsError() error {
 // oneLine folds white space and returns the first paragraph.
 func oneLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
-	return Printable(brief.Line(first))
+	return Printable(shorten.Line(first))
 }

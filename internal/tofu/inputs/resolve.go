@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Getter reads the objects that stacks name. Its errors for missing ones satisfy
@@ -253,7 +253,7 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 // maxShown limits the part of an overlong name that is shown.
 const maxShown = 80
 
-func cut(name string) string { return brief.CutBytes(name, maxShown) }
+func cut(name string) string { return shorten.CutBytes(name, maxShown) }
 
 // text returns a key's value as text. A missing key is a problem unless it is optional; a value
 // that is not text always is.

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // scope is an iterating name and what it iterates over, nested in others: "each", a dynamic block's
@@ -112,7 +112,7 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.LiteralValueExpr:
 		text, ok := stringOf(e)
 		if ok && LeavesDirectory(text) {
-			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), brief.Cut(text, 60))
+			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), shorten.Cut(text, 60))
 		}
 		v.reads.files = v.reads.files || strings.Contains(text, ".terraform")
 	case *hclsyntax.TemplateExpr:
@@ -211,7 +211,7 @@ func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names *sc
 		return
 	}
 	if text, ok := literalString(e.Args[0]); ok && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~")) {
-		v.world(name+"() of "+brief.Cut(text, 60), at)
+		v.world(name+"() of "+shorten.Cut(text, 60), at)
 	}
 	if !v.insidePath(e.Args[0], names, 0) {
 		v.whole("%s: the file that %s() reads cannot be determined", at, name)

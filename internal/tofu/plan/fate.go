@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Fate is an object that a plan creates or destroys.
@@ -107,7 +107,7 @@ func identity(value any, text func(value, mark any) (string, bool), mark any) st
 		if !ok {
 			continue
 		}
-		if parts = append(parts, fmt.Sprintf("%s %q", name, brief.CutBytes(told, maxIdentity))); len(parts) == maxNamed {
+		if parts = append(parts, fmt.Sprintf("%s %q", name, shorten.CutBytes(told, maxIdentity))); len(parts) == maxNamed {
 			break
 		}
 	}

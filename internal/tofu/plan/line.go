@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -95,5 +95,5 @@ func shortJSON(raw json.RawMessage) string {
 	if len(raw) == 0 || json.Compact(&b, raw) != nil {
 		return "null"
 	}
-	return diagnostic.Printable(brief.Cut(b.String(), maxOutputText))
+	return diagnostic.Printable(shorten.Cut(b.String(), maxOutputText))
 }

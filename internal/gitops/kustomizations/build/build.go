@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 // Input is the input of a build.
@@ -37,7 +37,7 @@ type Input struct {
 	Strict bool
 	// Programs finds the programs that decrypt and that build trees which could grow. Without it,
 	// this process builds all, only for users' own trees, and decrypts nothing.
-	Programs apart.Finder
+	Programs subprocess.Finder
 	// KeepEncrypted does not decrypt, and reads no keys, to display a build.
 	KeepEncrypted bool
 	// apart always builds in a separate process, for tests.

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -47,7 +47,7 @@ func (l *look) explain(err error) error {
 
 // cause returns an error of kustomize without its quotes.
 func (l *look) cause(err error) string {
-	return strings.TrimRight(brief.CutBytes(withoutQuotes(l.t.clean(err.Error())), 500), " :'")
+	return strings.TrimRight(shorten.CutBytes(withoutQuotes(l.t.clean(err.Error())), 500), " :'")
 }
 
 var (

@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
-	"github.com/yuba-dev/yuba/internal/kit/turns"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 )
 
 // inProcess allows one build at a time: kustomize's global OpenAPI schemas have no lock.
-var inProcess = turns.New(1)
+var inProcess = limiter.New(1)
 
 // here builds in this process. When ctx ends, the caller continues, but the next build waits.
 func (l *look) here(ctx context.Context, file string, text []byte, kus *kustypes.Kustomization) ([]*kustomize.Object, error) {

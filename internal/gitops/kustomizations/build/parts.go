@@ -12,8 +12,8 @@ import (
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 // partFiles is the number of files in a part, which takes 20 ms; thirty times as many take 25 s.
@@ -40,7 +40,7 @@ func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomizati
 		}
 		l.t.made[file] = made
 		part, err := run()
-		if exceeded := (*apart.ExceededError)(nil); errors.As(err, &exceeded) {
+		if exceeded := (*subprocess.ExceededError)(nil); errors.As(err, &exceeded) {
 			return nil, false, err
 		}
 		if err != nil {

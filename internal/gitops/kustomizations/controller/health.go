@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
@@ -196,7 +196,7 @@ func (h *health) unwell() (names string, some, stalled bool) {
 		stalled = stalled || l.status == status.FailedStatus
 		text := fmt.Sprintf("%s status: '%s'", engine.Name(t.ID), l.status)
 		if l.message != "" {
-			text += ": " + brief.Cut(l.message, maxQuoted)
+			text += ": " + shorten.Cut(l.message, maxQuoted)
 		}
 		list = append(list, text)
 	}

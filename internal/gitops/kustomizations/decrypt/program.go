@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 // Opener decrypts one file.
@@ -43,12 +43,12 @@ type Answer struct {
 // Program decrypts in a process of yuba-sops, started for the first file. It is for one goroutine.
 type Program struct {
 	ctx     context.Context
-	find    apart.Finder
-	process *apart.Process
+	find    subprocess.Finder
+	process *subprocess.Process
 }
 
 // NewProgram returns a program. find finds yuba-sops and yuba-sandbox.
-func NewProgram(ctx context.Context, find apart.Finder) *Program {
+func NewProgram(ctx context.Context, find subprocess.Finder) *Program {
 	return &Program{ctx: ctx, find: find}
 }
 
@@ -58,7 +58,7 @@ func (p *Program) Open(r Request) ([]byte, error) {
 		return nil, errors.New("decryption is not available here")
 	}
 	if p.process == nil {
-		process, err := apart.Start(p.ctx, p.find, "sops")
+		process, err := subprocess.Start(p.ctx, p.find, "sops")
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 // MaxBuilt limits all objects of a build, in bytes of JSON.
@@ -20,16 +20,16 @@ const MaxBuilt = 128 << 20
 const program = "kustomize"
 
 // Process is a program that builds. It is for one goroutine.
-type Process struct{ *apart.Process }
+type Process struct{ *subprocess.Process }
 
 // Start starts yuba-kustomize in yuba-sandbox. It runs until Close, or until ctx ends.
-func Start(ctx context.Context, find apart.Finder) (*Process, error) {
-	p, err := apart.Start(ctx, find, program)
+func Start(ctx context.Context, find subprocess.Finder) (*Process, error) {
+	p, err := subprocess.Start(ctx, find, program)
 	return &Process{p}, err
 }
 
 // Run builds a directory of the tree. It returns errors of kustomize unchanged, and an
-// *apart.ExceededError if the process exceeded a limit.
+// *subprocess.ExceededError if the process exceeded a limit.
 func (p *Process) Run(tree filesys.FileSystem, dir string) ([]*Object, error) {
 	if err := p.Send(message{Dir: dir}); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (p *Process) Run(tree filesys.FileSystem, dir string) ([]*Object, error) {
 			}
 		case m.Object != nil:
 			if size += len(m.Object.JSON); size > MaxBuilt {
-				return nil, &apart.ExceededError{Program: program, Limit: fmt.Sprintf("%d MiB for all objects", MaxBuilt>>20)}
+				return nil, &subprocess.ExceededError{Program: program, Limit: fmt.Sprintf("%d MiB for all objects", MaxBuilt>>20)}
 			}
 			objects = append(objects, m.Object)
 		case m.End != nil && m.End.Error != "":

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 )
 
 // Serve builds requested directories, whose files it requests, until in ends.
@@ -21,7 +21,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	t := &asking{in: bufio.NewReader(in), out: out}
 	for {
 		var m message
-		err := apart.Receive(t.in, &m)
+		err := subprocess.Receive(t.in, &m)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -40,14 +40,14 @@ func (t *asking) build(dir string) error {
 		return t.broken
 	}
 	if err != nil {
-		return apart.Send(t.out, message{End: &end{Error: shortened(err.Error())}})
+		return subprocess.Send(t.out, message{End: &end{Error: shortened(err.Error())}})
 	}
 	for _, o := range objects {
-		if err := apart.Send(t.out, message{Object: o}); err != nil {
+		if err := subprocess.Send(t.out, message{Object: o}); err != nil {
 			return err
 		}
 	}
-	return apart.Send(t.out, message{End: &end{}})
+	return subprocess.Send(t.out, message{End: &end{}})
 }
 
 // shortened makes errors that quote whole objects fit in a message.
@@ -63,11 +63,11 @@ type asking struct {
 
 func (t *asking) ask(call, path string) answer {
 	if t.broken == nil {
-		t.broken = apart.Send(t.out, message{Ask: &question{Call: call, Path: path}})
+		t.broken = subprocess.Send(t.out, message{Ask: &question{Call: call, Path: path}})
 	}
 	if t.broken == nil {
 		var m message
-		if t.broken = apart.Receive(t.in, &m); t.broken == nil && m.Answer != nil {
+		if t.broken = subprocess.Receive(t.in, &m); t.broken == nil && m.Answer != nil {
 			return *m.Answer
 		}
 	}

@@ -19,8 +19,8 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Event is an event with its object's facts for alerts.
@@ -54,7 +54,7 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 	e := eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: o.GetNamespace(),
 			Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()},
-		Severity: eventv1.EventSeverityInfo, Timestamp: metav1.NewTime(now.Truncate(time.Second)), Reason: reason, Message: brief.Fit(message, maxMessage),
+		Severity: eventv1.EventSeverityInfo, Timestamp: metav1.NewTime(now.Truncate(time.Second)), Reason: reason, Message: shorten.Fit(message, maxMessage),
 		ReportingController: reportingController, ReportingInstance: instance, Metadata: map[string]string{},
 	}
 	if eventType == corev1.EventTypeWarning {
@@ -62,7 +62,7 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 	}
 	for name, value := range o.GetAnnotations() {
 		if strings.HasPrefix(name, eventv1.Group+"/") && len(e.Metadata) < maxMetadata {
-			e.Metadata[name] = brief.Fit(value, maxValue)
+			e.Metadata[name] = shorten.Fit(value, maxValue)
 		}
 	}
 	for name, value := range facts(o, e) {

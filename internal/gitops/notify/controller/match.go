@@ -18,7 +18,7 @@ import (
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // maxExpressions limits a list of expressions of an alert, maxExpression the bytes of each.
@@ -116,7 +116,7 @@ func bounded(all map[string]string) map[string]string {
 		delete(all, name)
 	}
 	for name, value := range all {
-		all[name] = brief.Fit(value, maxValue)
+		all[name] = shorten.Fit(value, maxValue)
 	}
 	return all
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Recorder records events in the API, and offers them to the dispatcher.
@@ -43,7 +43,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 	if trace {
 		eventType = corev1.EventTypeNormal
 	}
-	r.api.Eventf(regarding, related, eventType, reason, action, "%s", brief.Fit(message, reconciling.MaxNote))
+	r.api.Eventf(regarding, related, eventType, reason, action, "%s", shorten.Fit(message, reconciling.MaxNote))
 	object, ok := regarding.(client.Object)
 	if trace || !ok || eventType == corev1.EventTypeWarning && paused(object) {
 		return

@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
 // Receivers reconciles the kind Receiver, and serves hooks.
@@ -41,7 +41,7 @@ type Receivers struct {
 	table *table
 	asker *asker
 	// reading limits bodies in memory, bodies those of a namespace, deciding its expressions.
-	reading, bodies, deciding *turns.Turns
+	reading, bodies, deciding *limiter.Turns
 	// ready says that the receivers that existed at the start are in the table.
 	ready atomic.Bool
 }
@@ -54,8 +54,8 @@ const workers = 4
 
 // SetupWithManager starts the controller with the manager.
 func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.table, r.reading = newTable(), turns.New(bodies)
-	r.bodies, r.deciding = turns.New(namespaceBodies), turns.New(1)
+	r.table, r.reading = newTable(), limiter.New(bodies)
+	r.bodies, r.deciding = limiter.New(namespaceBodies), limiter.New(1)
 	r.asker = &asker{writer: r.Client, pause: askPause, log: r.Log}
 	err := mgr.GetFieldIndexer().IndexField(ctx, &notificationv1.Receiver{}, indexSecret, func(o client.Object) []string {
 		ref := o.(*notificationv1.Receiver).Spec.SecretRef

@@ -21,7 +21,7 @@ import (
 
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // verifiers check the hooks of each type of receiver, and return the event's name, if any.
@@ -71,7 +71,7 @@ var hasEvents = map[string]bool{
 }
 
 // clip shortens a header's value for messages.
-func clip(text string) string { return brief.Cut(text, 60) }
+func clip(text string) string { return shorten.Cut(text, 60) }
 
 // verifyGitHub checks hooks of GitHub, Gitea and Forgejo, by the stronger of two signatures. The
 // headers of Gitea and Forgejo do not name the hash.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Limits of discord.com/developers/docs/resources/message#embed-object-embed-limits: an embed's
@@ -44,10 +44,10 @@ func composeDiscord(t Target, m Message) (request, error) {
 		}
 	}
 	return t.post(object{
-		"username": brief.Fit(cmp.Or(t.Username, e.ReportingController), discordUsername),
+		"username": shorten.Fit(cmp.Or(t.Username, e.ReportingController), discordUsername),
 		"embeds": []object{{
-			"title":       brief.Fit(objectName(e), discordTitleBytes),
-			"description": brief.Fit(e.Message, discordTextBytes),
+			"title":       shorten.Fit(objectName(e), discordTitleBytes),
+			"description": shorten.Fit(e.Message, discordTextBytes),
 			"color":       color,
 			"timestamp":   e.Timestamp.UTC().Format(time.RFC3339),
 			"fields":      fields,

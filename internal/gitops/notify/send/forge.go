@@ -16,7 +16,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // state is the state of a commit status.
@@ -119,8 +119,8 @@ func (f forge) send(ctx context.Context, t Target, m Message) error {
 	if !ok {
 		return permanent("the event does not have a commit")
 	}
-	name := brief.Fit(m.CommitStatus, maxStatusName)
-	is, description := f.state(stateOf(m.Event)), brief.Fit(words(m.Event.Reason), f.description)
+	name := shorten.Fit(m.CommitStatus, maxStatusName)
+	is, description := f.state(stateOf(m.Event)), shorten.Fit(words(m.Event.Reason), f.description)
 	base, header := f.api(repo, t.Token)
 	answer, err := t.do(ctx, request{method: http.MethodGet, url: base + f.list(commit, name), header: header})
 	if err != nil {

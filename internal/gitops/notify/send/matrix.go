@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Matrix refuses events of more than 65 536 bytes.
@@ -33,7 +33,7 @@ func composeMatrix(t Target, m Message) (request, error) {
 		mark = "🚨"
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s\n%s\n", mark, objectName(m.Event), brief.Fit(m.Event.Message, matrixTextBytes))
+	fmt.Fprintf(&text, "%s %s\n%s\n", mark, objectName(m.Event), shorten.Fit(m.Event.Message, matrixTextBytes))
 	for _, f := range facts(m.Event, matrixFacts, matrixFactBytes) {
 		fmt.Fprintf(&text, "- %s: %s\n", f.name, f.value)
 	}

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // slackText escapes the characters of Slack's markup, such as mentions.
@@ -41,7 +41,7 @@ func composeSlack(t Target, m Message) (request, error) {
 		"attachments": []object{{
 			"color":       color,
 			"author_name": objectName(e),
-			"text":        slackText.Replace(brief.Fit(e.Message, slackTextBytes)),
+			"text":        slackText.Replace(shorten.Fit(e.Message, slackTextBytes)),
 			"mrkdwn_in":   []string{"text"},
 			"fields":      fields,
 		}},

@@ -9,7 +9,7 @@ import (
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Teams refuses messages of more than 28 kB.
@@ -29,7 +29,7 @@ func composeTeams(t Target, m Message) (request, error) {
 // adaptiveCard returns the message for a workflow of Teams:
 // learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
 func adaptiveCard(e eventv1.Event) object {
-	text := object{"type": "TextBlock", "text": brief.Fit(e.Message, teamsTextBytes), "wrap": true}
+	text := object{"type": "TextBlock", "text": shorten.Fit(e.Message, teamsTextBytes), "wrap": true}
 	if failed(e) {
 		text["color"] = "attention"
 	}
@@ -62,7 +62,7 @@ func messageCard(e eventv1.Event) object {
 		"themeColor": color,
 		"summary":    objectName(e),
 		"sections": []object{{
-			"activityTitle":    brief.Fit(e.Message, teamsTextBytes),
+			"activityTitle":    shorten.Fit(e.Message, teamsTextBytes),
 			"activitySubtitle": objectName(e),
 			"facts":            teamsFactSet(e, "name"),
 		}},

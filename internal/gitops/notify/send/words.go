@@ -11,7 +11,7 @@ import (
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 
-	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // objectName returns the name of an event's object for messages.
@@ -31,7 +31,7 @@ func facts(e eventv1.Event, most, longest int) []fact {
 	}
 	var list []fact
 	for _, name := range names[:min(most, len(names))] {
-		list = append(list, fact{brief.Fit(name, longest), brief.Fit(e.Metadata[name], longest)})
+		list = append(list, fact{shorten.Fit(name, longest), shorten.Fit(e.Metadata[name], longest)})
 	}
 	return list
 }

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // The conditions, as in Flux. Those of a failure exist only while it lasts.
@@ -150,5 +150,5 @@ const maxMessage = 4096
 var passwords = regexp.MustCompile(`(://)[^/@\s"']*@`)
 
 func clean(message string) string {
-	return brief.Cut(passwords.ReplaceAllString(message, "$1"), maxMessage)
+	return shorten.Cut(passwords.ReplaceAllString(message, "$1"), maxMessage)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
-	"github.com/yuba-dev/yuba/internal/kit/turns"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 )
 
 // Store is the part of the blob store that sources need.
@@ -36,7 +36,7 @@ type packs struct {
 	limits archive.Limits
 	// packing limits concurrent packing, which needs CPU and disk. making creates one tree at a time
 	// for each key.
-	packing, making *turns.Turns
+	packing, making *limiter.Turns
 
 	mu       sync.Mutex
 	known    map[string]packed
@@ -55,7 +55,7 @@ const (
 )
 
 func newPacks(store Store, limits archive.Limits) *packs {
-	return &packs{store: store, limits: limits, packing: turns.New(maxPacking), making: turns.New(1), known: map[string]packed{}, verified: map[string]time.Time{}}
+	return &packs{store: store, limits: limits, packing: limiter.New(maxPacking), making: limiter.New(1), known: map[string]packed{}, verified: map[string]time.Time{}}
 }
 
 // get returns the archive of the tree with a key; make creates it if needed, once for concurrent

@@ -27,8 +27,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/turns"
 )
 
 // Sources maintains the artifacts of all kinds of sources.
@@ -60,7 +60,7 @@ type Sources struct {
 	now   func() time.Time
 	ctx   context.Context
 	packs *packs
-	hosts *turns.Turns
+	hosts *limiter.Turns
 	kinds map[string]*reconciler
 }
 
@@ -85,7 +85,7 @@ func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 	}
 	s.Cache, s.now, s.ctx = mgr.GetCache(), time.Now, ctx
 	s.fresh = fresh.New(s.Cache, s.Reader)
-	s.packs, s.hosts = newPacks(s.Store, s.Limits.WithDefaults()), turns.New(perHost)
+	s.packs, s.hosts = newPacks(s.Store, s.Limits.WithDefaults()), limiter.New(perHost)
 	s.kinds = map[string]*reconciler{}
 	var kinds []*kind
 	if s.Git != nil {

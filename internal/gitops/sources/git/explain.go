@@ -15,8 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Reasons of failures. The first five are Flux's.
@@ -125,5 +125,5 @@ func printable(text string) string {
 		}
 		return ' '
 	}, strings.ToValidUTF8(text, "?"))
-	return strings.TrimSpace(brief.CutBytes(text, 300))
+	return strings.TrimSpace(shorten.CutBytes(text, 300))
 }

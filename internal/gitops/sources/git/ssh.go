@@ -20,8 +20,8 @@ import (
 	"golang.org/x/net/proxy"
 
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
-	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // dialTimeout limits connecting and the handshake; contexts limit the rest.
@@ -226,5 +226,5 @@ func (t *stderr) Write(b []byte) (int, error) {
 func (t *stderr) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return brief.Line(t.text.String())
+	return shorten.Line(t.text.String())
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initcache"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -39,7 +39,7 @@ type Equipment struct {
 	Walls confinement.Walls
 	Users *confinement.Users
 	// Meter measures the resource usage of runs.
-	Meter *meter.Meter
+	Meter *usage.Meter
 	// Processes counts the tofu processes that are running.
 	Processes atomic.Int32
 }

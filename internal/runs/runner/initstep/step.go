@@ -12,11 +12,11 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -27,7 +27,7 @@ import (
 type Step struct {
 	run       *execution.Run
 	site      *execution.Site
-	keeper    *custody.Keeper
+	keeper    *statekeeper.Keeper
 	program   *supervisor.Supervisor
 	downloads *downloads
 	modules   *moduleStep
@@ -38,7 +38,7 @@ type Step struct {
 }
 
 // New returns the step, and lets the supervisor's programs execute the providers that init links.
-func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor) *Step {
+func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper, program *supervisor.Supervisor) *Step {
 	d := &downloads{run: t, site: at}
 	m := &moduleStep{run: t, site: at, program: program, downloads: d}
 	program.Mirrors = d.mirrors
@@ -190,7 +190,7 @@ func (s *Step) ProveInit(e process.Exit) error {
 func (s *Step) InitAfterAll(ctx context.Context) error {
 	w := s.site.Space
 	s.run.Log.Note("Plan failed with cached init; re-running init and retrying")
-	state, err := w.Read(w.InModule(w.StateIn()), custody.MaxState)
+	state, err := w.Read(w.InModule(w.StateIn()), statekeeper.MaxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(run.FailureState, "re-run init: read the state: %w", err)

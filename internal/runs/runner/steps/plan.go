@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -28,7 +28,7 @@ import (
 type planStep struct {
 	run     *execution.Run
 	site    *execution.Site
-	keeper  *custody.Keeper
+	keeper  *statekeeper.Keeper
 	program *supervisor.Supervisor
 	locks   *supervisor.Locks
 	init    *initstep.Step

@@ -13,12 +13,12 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -26,7 +26,7 @@ import (
 type prepareStep struct {
 	run     *execution.Run
 	site    *execution.Site
-	keeper  *custody.Keeper
+	keeper  *statekeeper.Keeper
 	program *supervisor.Supervisor
 }
 
@@ -39,9 +39,9 @@ func (s *prepareStep) checkReserve() error {
 	m := s.run.Meter.Machine()
 	switch {
 	case m.Disk.Lacking() > 0:
-		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, meter.MiB(m.Disk.Free)+" are free", m.Disk.Dir, meter.MiB(m.Disk.Reserve))
+		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, usage.MiB(m.Disk.Free)+" are free", m.Disk.Dir, usage.MiB(m.Disk.Reserve))
 	case m.Files.Lacking() > 0:
-		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, meter.FileCount(m.Files.Free)+" can still be created", m.Files.Dir, meter.FileCount(m.Files.Reserve))
+		return fault.New(run.FailureDisk, message, s.run.Spec.Stack, usage.FileCount(m.Files.Free)+" can still be created", m.Files.Dir, usage.FileCount(m.Files.Reserve))
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -25,7 +25,7 @@ import (
 type stateStep struct {
 	run      *execution.Run
 	site     *execution.Site
-	keeper   *custody.Keeper
+	keeper   *statekeeper.Keeper
 	program  *supervisor.Supervisor
 	planning *planStep
 }
@@ -140,7 +140,7 @@ func (s *stateStep) previewChange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, _ := custody.Addresses(s.keeper.LastState())
+	before, _ := statekeeper.Addresses(s.keeper.LastState())
 	stream, e, err := s.program.Tofu(ctx, c)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *stateStep) previewChange(ctx context.Context) error {
 
 // imported returns what a previewed import would add to the state.
 func imported(before map[string]bool, state []byte, args []string) string {
-	after, readable := custody.Addresses(state)
+	after, readable := statekeeper.Addresses(state)
 	if !readable {
 		return fmt.Sprintf("Would import %q as %s", args[1], args[0])
 	}

@@ -7,10 +7,10 @@ import (
 	"context"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -25,7 +25,7 @@ type Steps struct {
 }
 
 // New joins the steps of a run. aside runs a function while the run gives up its place.
-func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, aside func(context.Context, func(context.Context) error) error) *Steps {
+func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, aside func(context.Context, func(context.Context) error) error) *Steps {
 	planning := &planStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, aside: aside}
 	return &Steps{
 		preparing: &prepareStep{run: t, site: at, keeper: keeper, program: program},

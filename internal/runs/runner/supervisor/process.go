@@ -16,10 +16,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
+	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -101,7 +101,7 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 		return nil, err
 	}
 	cell := g.Cell()
-	cell.Environment = meter.Economic(slices.Clone(g.site.Space.Env), len(g.run.Places), g.run.Opts.Capacity)
+	cell.Environment = usage.Economic(slices.Clone(g.site.Space.Env), len(g.run.Places), g.run.Opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
@@ -153,7 +153,7 @@ func (g *Supervisor) Cell() confinement.Cell {
 		Executable: executable,
 		Readable:   append([]string{filepath.Join(w.Base, workspace.CLIConfigName), filepath.Join(w.Base, workspace.GivenDir)}, fetch.SystemReadable...),
 		NoNetwork:  g.run.Spec.Limits.Network == run.NoNetwork, Listen: g.run.Spec.Limits.Listen,
-		Limits: meter.ProcessLimits(g.run.Spec.Limits, g.run.Walls), Background: true,
+		Limits: usage.ProcessLimits(g.run.Spec.Limits, g.run.Walls), Background: true,
 	}
 }
 

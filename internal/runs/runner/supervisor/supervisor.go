@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner/custody"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
-	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
+	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -26,11 +26,11 @@ import (
 type Supervisor struct {
 	run    *execution.Run
 	site   *execution.Site
-	keeper *custody.Keeper
+	keeper *statekeeper.Keeper
 	// Mirrors returns the directories that providers are linked from.
 	Mirrors func() []string
 	// subject is the run in the meter, nil before its first process.
-	subject *meter.Subject
+	subject *usage.Subject
 	// Orderly has the steps whose last process ended normally.
 	Orderly map[run.Step]bool
 	// Direct is true once one process plans and applies; begun once it changes something.
@@ -47,14 +47,14 @@ type Supervisor struct {
 }
 
 // New makes a supervisor that has not run a process yet.
-func New(t *execution.Run, at *execution.Site, keeper *custody.Keeper) *Supervisor {
+func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper) *Supervisor {
 	return &Supervisor{run: t, site: at, keeper: keeper, Orderly: map[run.Step]bool{}}
 }
 
 // Measured is the run in the meter.
-func (g *Supervisor) Measured() *meter.Subject {
+func (g *Supervisor) Measured() *usage.Subject {
 	if g.subject == nil {
-		g.subject = meter.NewSubject(g.run.ID, &g.run.Spec, g.keeper.HeldStates)
+		g.subject = usage.NewSubject(g.run.ID, &g.run.Spec, g.keeper.HeldStates)
 	}
 	return g.subject
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/getsops/sops/v3/stores/json"
 	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/subprocess"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -36,7 +36,7 @@ func init() {
 func Serve(in io.Reader, out io.Writer) error {
 	for in := bufio.NewReader(in); ; {
 		var r decrypt.Request
-		err := apart.Receive(in, &r)
+		err := subprocess.Receive(in, &r)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -47,7 +47,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		if answer.Plain, err = Open(r); err != nil {
 			answer = decrypt.Answer{Error: err.Error()}
 		}
-		if err := apart.Send(out, answer); err != nil {
+		if err := subprocess.Send(out, answer); err != nil {
 			return fmt.Errorf("send a decrypted file: %w", err)
 		}
 	}

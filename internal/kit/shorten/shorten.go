@@ -1,0 +1,33 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shorten
+
+import "strings"
+
+// Line folds white space, line breaks included, into single spaces.
+func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Cut keeps the first characters of a text.
+func Cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// CutBytes keeps the first bytes of a text, without splitting a character.
+func CutBytes(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// Fit cuts a text to a number of bytes, including the mark, without splitting a character.
+func Fit(text string, most int) string {
+	if len(text) > most {
+		return CutBytes(text, most-len("…"))
+	}
+	return text
+}
