@@ -152,6 +152,21 @@ verify: bin/controller-gen ## Check that generated files and go.mod are up to da
 	@tools/generate --verify
 	@$(GO) mod tidy -diff >/dev/null || { printf 'go.mod or go.sum is not up to date. To write them:\n    go mod tidy\n' >&2; exit 1; }
 
+##@ A Kubernetes node
+
+# NODE is the node's directory.
+NODE ?= /tmp/yuba-node
+
+.PHONY: node-up
+node-up: bin/kube-node ## Start a real one-node Kubernetes on this machine (as root on Debian; 5 minutes to build once)
+	@tools/ensure-node
+	@bin/kube-node up $(NODE)
+	@printf 'The node is Ready. To use it:\n    export KUBECONFIG=$(NODE)/admin.kubeconfig\n'
+
+.PHONY: node-down
+node-down: bin/kube-node ## Stop the node and remove its Pods and network
+	@bin/kube-node down $(NODE)
+
 ##@ Tidy up
 
 .PHONY: clean
@@ -161,6 +176,9 @@ clean: ## Delete bin/ and dist/
 # The tools are a separate module, so that their dependencies do not mix with Yuba's.
 bin/controller-gen: tools/go.mod
 	$(BUILD) -C tools -ldflags '-s -w' -o ../bin/ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
+	$(BUILD) -C tools/node -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/kube-node .
 
 bin/golangci-lint: tools/go.mod
 	@echo 'Building golangci-lint, about 2 minutes once'
