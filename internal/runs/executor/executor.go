@@ -5,6 +5,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/yuba-dev/yuba/internal/runs/executor/evidence"
 	"github.com/yuba-dev/yuba/internal/runs/executor/records"
@@ -69,12 +70,15 @@ func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.tak
 
 // Resume takes up a run of an earlier server. If its apply may have begun, it waits for its runner;
 // otherwise it is queued, and a runner that has it says so before it gets work. A returned record
-// with a result was not taken up.
+// with a result was not taken up. A run that has a log but no record is a run.ErrDamaged.
 func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
 	if en := e.hand.find(stack, id); en != nil {
 		return en.record(), nil
 	}
 	rec, err := e.Record(ctx, stack, id)
+	if errors.Is(err, run.ErrNotFound) {
+		return rec, e.lost(ctx, stack, id, err)
+	}
 	if err != nil || rec.Result != nil {
 		return rec, err
 	}

@@ -58,6 +58,27 @@ func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error
 	return rec, nil
 }
 
+// lost returns missing, the error of a run without a record, unless the run left a log: then it
+// began, and its record was lost.
+func (f *ending) lost(ctx context.Context, stack run.Stack, id string, missing error) error {
+	live, err := livelog.Open(f.opts.LiveDir, id, 0)
+	if err != nil {
+		return err
+	}
+	if live.Position().Offset == 0 {
+		log, err := f.records.Log(ctx, run.Record{Spec: run.Spec{ID: id, Stack: stack}})
+		switch {
+		case errors.Is(err, run.ErrNotFound):
+			return missing
+		case err == nil:
+			log.Close() //nolint:errcheck // read only
+		case !errors.Is(err, records.ErrDamagedLog):
+			return fmt.Errorf("look for the log of run %s of %s: %w", id, stack, err)
+		}
+	}
+	return fmt.Errorf("read run %s of %s: %w: it is gone, and the run's log is here", id, stack, run.ErrDamaged)
+}
+
 // logLeft is the rest of a run's log: the live one, else the stored one.
 func (f *ending) logLeft(ctx context.Context, live *livelog.Log, rec run.Record) (log io.ReadCloser, kept bool, err error) {
 	text, size, err := live.Reader()

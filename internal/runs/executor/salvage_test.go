@@ -55,6 +55,33 @@ func TestWhatIsLeftOfARunWithoutItsRecordIsListed(t *testing.T) {
 	}
 }
 
+// A run whose record was lost did begin if its log is here, live or kept.
+func TestARunWithALogDidBegin(t *testing.T) {
+	for sentence, over := range map[string]bool{"while it ran": false, "after it had ended": true} {
+		t.Run(sentence, func(t *testing.T) {
+			h := newHome(t)
+			rec := h.record("r1")
+			rec.Spec.Limits.LogBytes = 1 << 20
+			h.permitted(rec, nil)
+			h.tell("r1", `{"@message":"x","type":"apply_start","hook":{"resource":{"addr":"a.x"},"action":"create"}}`)
+			if over {
+				h.gone()
+				h.exec.Recorded(h.stack, "r1")
+			}
+			h.start()
+			if err := h.blobs.Delete(t.Context(), rec.Key(run.BlobRecord)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.exec.Resume(t.Context(), h.stack, "r1"); !errors.Is(err, run.ErrDamaged) {
+				t.Errorf("resumed: %v", err)
+			}
+			if _, err := h.exec.Resume(t.Context(), h.stack, "r2"); !errors.Is(err, run.ErrNotFound) {
+				t.Errorf("a run that never began: %v", err)
+			}
+		})
+	}
+}
+
 // The run was over and its log was kept when its record was damaged: the log stays as it is, and
 // tells what was begun.
 func TestAKeptLogOutlivesItsRecord(t *testing.T) {

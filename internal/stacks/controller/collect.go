@@ -24,12 +24,8 @@ func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error
 	if ref := p.obj.Status.CurrentRun; ref != nil {
 		rec, err := h.runs.Resume(ctx, p.stack, ref.ID)
 		switch {
-		case errors.Is(err, run.ErrNotFound) && ref.Status == "applying":
-			return p, h.takeDamaged(ctx, p, ref, err)
 		case errors.Is(err, run.ErrNotFound):
-			// The server ended between naming the run and putting it on record.
-			p.obj.Status.CurrentRun = nil
-			h.log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
+			return p, h.takeMissing(ctx, p, ref, err)
 		case errors.Is(err, run.ErrDamaged):
 			return p, h.takeDamaged(ctx, p, ref, err)
 		case err != nil:
@@ -51,6 +47,25 @@ func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error
 	}
 	p.taken, p.over = rec.Spec.ID, &rec
 	return p, nil
+}
+
+// takeMissing drops a run that has no record because the server ended between naming it and putting
+// it on record. If its apply had begun, the record was lost.
+func (h runHistory) takeMissing(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
+	began := ref.Status == "applying"
+	if !began && !p.obj.KeepsOwnState() {
+		holder, err := h.states.HolderNow(ctx, stateKeyOf(p.obj))
+		if err != nil {
+			return err
+		}
+		began = holder != nil && holder.ID == ref.ID
+	}
+	if began {
+		return h.takeDamaged(ctx, p, ref, cause)
+	}
+	p.obj.Status.CurrentRun = nil
+	h.log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
+	return nil
 }
 
 // takeDamaged gives up a run whose record is lost: a fresh plan finds what it did. Its lock, under

@@ -412,7 +412,12 @@ type lostRuns struct {
 	States
 	done     []string
 	salvaged run.Record
+	holder   *state.LockInfo
 	err      error
+}
+
+func (l *lostRuns) HolderNow(context.Context, state.Key) (*state.LockInfo, error) {
+	return l.holder, nil
 }
 
 func (l *lostRuns) Resume(context.Context, run.Stack, string) (run.Record, error) {
@@ -433,15 +438,21 @@ func (l *lostRuns) Unlock(_ context.Context, _ state.Key, holder string) error {
 func TestAnApplyWithoutARecordDidBegin(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		status string
+		holder string
 		err    error
 		done   []string
 		over   bool
 	}{
-		"it was applying":              {"applying", nil, []string{"salvage", "unlock r1"}, true},
-		"nothing can be put on record": {"applying", errFailing, []string{"salvage"}, false},
-		"it was queued":                {"queued", nil, nil, true},
+		"it was applying":              {status: "applying", done: []string{"salvage", "unlock r1"}, over: true},
+		"nothing can be put on record": {status: "applying", err: errFailing, done: []string{"salvage"}},
+		"it was queued":                {status: "queued", over: true},
+		"it holds the lock":            {status: "queued", holder: "r1", done: []string{"salvage", "unlock r1"}, over: true},
+		"another run holds the lock":   {status: "queued", holder: "r2", over: true},
 	} {
 		lost := &lostRuns{err: test.err}
+		if test.holder != "" {
+			lost.holder = &state.LockInfo{ID: test.holder}
+		}
 		obj := stackObject()
 		obj.Status.CurrentRun = &infrav1.RunReference{ID: "r1", Operation: string(run.OperationPlanAndApply), Status: test.status}
 		r := &Reconciler{Runs: lost, States: lost, Log: slog.New(slog.DiscardHandler)}
