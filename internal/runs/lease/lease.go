@@ -33,8 +33,10 @@ type Poll struct {
 
 // Home is the state of a home.
 type Home struct {
-	// Runner polled last, and replaced Before.
-	Runner, Before string
+	// Runner polled last. Before are the runners that it and the ones before it replaced, oldest
+	// first.
+	Runner string
+	Before []string
 	// Renewed is when the lease began.
 	Renewed time.Time
 	// Alive is true while a runner is known to work there, or another will follow.
@@ -43,20 +45,26 @@ type Home struct {
 	Gone bool
 }
 
+// remembered is how many replaced runners a home remembers: a poll of each may still be on its way.
+const remembered = 16
+
 // Takes is the home after a poll: a new runner replaces the last one.
 func (h Home) Takes(runner string, now time.Time) Home {
 	if h.Left(runner) {
 		return h
 	}
 	if h.Runner != runner {
-		h.Runner, h.Before = runner, h.Runner
+		if h.Runner != "" {
+			h.Before = append(slices.Clone(h.Before[max(0, len(h.Before)+1-remembered):]), h.Runner)
+		}
+		h.Runner = runner
 	}
 	h.Renewed = now
 	return h
 }
 
 // Left reports whether another runner has replaced this one.
-func (h Home) Left(runner string) bool { return runner != "" && runner == h.Before }
+func (h Home) Left(runner string) bool { return runner != "" && slices.Contains(h.Before, runner) }
 
 // Ended reports whether the home's lease has ended.
 func (h Home) Ended(now time.Time, length time.Duration) bool {

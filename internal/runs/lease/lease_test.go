@@ -56,14 +56,14 @@ func TestDecide(t *testing.T) {
 			poll("c", "c1"), map[string]lease.Home{"a": heard("a1", time.Minute), "b": heard("b1", time.Minute), "c": heard("c1", 0)}, fates{},
 		},
 		"the next runner of a home took over one run: the other is its runner's no more": {
-			poll("a", "a2", given), map[string]lease.Home{"a": {Runner: "a2", Before: "a1", Renewed: noon}, "b": heard("b1", time.Minute)},
+			poll("a", "a2", given), map[string]lease.Home{"a": {Runner: "a2", Before: []string{"a1"}, Renewed: noon}, "b": heard("b1", time.Minute)},
 			fates{begun: lease.Lost, given: lease.Claimed},
 		},
 		"a poll of the runner before arrives late: it says nothing": {
-			poll("a", "a1"), map[string]lease.Home{"a": {Runner: "a2", Before: "a1", Renewed: noon}, "b": heard("b1", time.Minute)}, fates{},
+			poll("a", "a1"), map[string]lease.Home{"a": {Runner: "a2", Before: []string{"a1"}, Renewed: noon}, "b": heard("b1", time.Minute)}, fates{},
 		},
 		"a late poll names what another has by now: not even that": {
-			poll("a", "a1", waiting), map[string]lease.Home{"a": {Runner: "a2", Before: "a1", Renewed: noon}, "b": heard("b1", time.Minute)}, fates{},
+			poll("a", "a1", waiting), map[string]lease.Home{"a": {Runner: "a2", Before: []string{"a1"}, Renewed: noon}, "b": heard("b1", time.Minute)}, fates{},
 		},
 		"a lease ended: what was not begun is lost, too": {
 			nil, map[string]lease.Home{"a": heard("a1", long), "b": heard("b1", time.Minute)},
@@ -118,19 +118,22 @@ func TestAHomeIsOneRunnersAtATime(t *testing.T) {
 	}{
 		{"one", lease.Home{Runner: "one", Renewed: noon}},
 		{"one", lease.Home{Runner: "one", Renewed: noon}},
-		{"two", lease.Home{Runner: "two", Before: "one", Renewed: noon}},
-		{"one", lease.Home{Runner: "two", Before: "one", Renewed: noon}},
-		{"three", lease.Home{Runner: "three", Before: "two", Renewed: noon}},
+		{"two", lease.Home{Runner: "two", Before: []string{"one"}, Renewed: noon}},
+		{"one", lease.Home{Runner: "two", Before: []string{"one"}, Renewed: noon}},
+		{"three", lease.Home{Runner: "three", Before: []string{"one", "two"}, Renewed: noon}},
+		// A poll of the first was on its way while two others began.
+		{"one", lease.Home{Runner: "three", Before: []string{"one", "two"}, Renewed: noon}},
 	} {
-		if h = h.Takes(step.runner, noon); h != step.want {
-			t.Errorf("after a poll of %s: %+v, want %+v", step.runner, h, step.want)
+		h = h.Takes(step.runner, noon)
+		if diff := cmp.Diff(step.want, h); diff != "" {
+			t.Errorf("after a poll of %s (-want +got):\n%s", step.runner, diff)
 		}
 	}
 }
 
 func TestALatePollRenewsNoLease(t *testing.T) {
-	h := lease.Home{Runner: "two", Before: "one", Renewed: noon}
-	if got := h.Takes("one", noon.Add(time.Hour)); got != h {
-		t.Errorf("got %+v", got)
+	h := lease.Home{Runner: "two", Before: []string{"one"}, Renewed: noon}
+	if diff := cmp.Diff(h, h.Takes("one", noon.Add(time.Hour))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
