@@ -45,7 +45,7 @@ func run(args []string) error {
 	if o.Log, err = newLog(*format, *verbose); err != nil {
 		return err
 	}
-	o.Version = version.String()
+	o.Version, o.CA = version.String(), os.Getenv("YUBA_SERVER_CA")
 	// The runner handles signals itself: it must not abandon an apply because a terminal was
 	// closed.
 	return runner.Run(context.Background(), o)

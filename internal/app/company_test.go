@@ -61,13 +61,13 @@ func TestOneYubaWorksOnAnAPI(t *testing.T) {
 	}{
 		"nobody has been here":           {nil, ""},
 		"one that is alive":              {lease(content.ConfigMapNamespace, companyName, "other", now, nil), "another Yuba works on this API: other"},
-		"one that is gone":               {lease(content.ConfigMapNamespace, companyName, "other", now.Add(-2*companyLease), nil), ""},
+		"one that is gone":               {lease(content.ConfigMapNamespace, companyName, "other", now.Add(-2*alone.lease), nil), ""},
 		"one that gave the Lease back":   {lease(content.ConfigMapNamespace, companyName, "", now, nil), ""},
 		"this one, before it was killed": {lease(content.ConfigMapNamespace, companyName, "self", now, nil), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := company(t, test.held)
-			err := claimAPI(t.Context(), c, "self", now)
+			err := claimAPI(t.Context(), c, candidate{identity: "self", tenure: alone}, now)
 			switch {
 			case test.refused == "" && err != nil:
 				t.Fatal(err)
@@ -85,12 +85,14 @@ func TestOneYubaWorksOnAnAPI(t *testing.T) {
 
 func TestOfSeveralThatStartTogetherOneWorks(t *testing.T) {
 	now := time.Now()
-	c := company(t, lease(content.ConfigMapNamespace, companyName, "gone", now.Add(-2*companyLease), nil))
+	c := company(t, lease(content.ConfigMapNamespace, companyName, "gone", now.Add(-2*alone.lease), nil))
 	const count = 4
 	errs := make([]error, count)
 	var all sync.WaitGroup
 	for i := range count {
-		all.Go(func() { errs[i] = claimAPI(t.Context(), c, fmt.Sprint("yuba-", i), now) })
+		all.Go(func() {
+			errs[i] = claimAPI(t.Context(), c, candidate{identity: fmt.Sprint("yuba-", i), tenure: alone}, now)
+		})
 	}
 	all.Wait()
 	holder := holderOf(t, c)

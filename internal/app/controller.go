@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,15 @@ type ControllerOptions struct {
 	// the port.
 	ContentAddress   string
 	AllowNonLoopback bool
+	// LeaderElect makes this process one of several replicas: one leads, and the others pass
+	// connections on to it and wait. They reach each other at AdvertiseAddress, a host.
+	LeaderElect      bool
+	AdvertiseAddress string
+	// KeysSecret is the NAMESPACE/NAME of the Secret with the keys that replicas share; empty for
+	// keys in the data directory only.
+	KeysSecret string
+	// HealthAddress is the host:port of /livez and /readyz; empty for none.
+	HealthAddress string
 	// Ready is called when the controllers work; may be nil.
 	Ready func(contentURL string)
 }
@@ -54,21 +64,37 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
-		return err
-	}
-	t, err := confinedTool(ctx, &opts.Common, dir)
-	if err != nil {
-		return err
-	}
 	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return fmt.Errorf("make the API's client: %w", err)
+	}
+	if err := opts.openKeys(ctx, direct, dir); err != nil {
+		return err
+	}
+	t, err := opts.serverTool(ctx, dir)
+	if err != nil {
+		return err
 	}
 	if err := opts.checkCompany(ctx, direct); err != nil {
 		return err
 	}
 	return opts.control(ctx, dir, t, direct)
+}
+
+// openKeys checks that the blobs are those of the keys, which replicas share.
+func (opts *ControllerOptions) openKeys(ctx context.Context, c client.Client, dir datadir.Dir) error {
+	ring, err := newKeyRing(c, opts.KeysSecret, dir)
+	if err != nil {
+		return err
+	}
+	if err := ring.take(ctx); err != nil {
+		return err
+	}
+	// Before keys are made: keys without blobs look like a loss.
+	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
+		return err
+	}
+	return ring.give(ctx)
 }
 
 // checkCompany checks who else works on this API: it refuses to run beside some, and leaves the
@@ -89,13 +115,19 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := ctx
-	if ctx, err = takeAPI(ctx, opts.Config, direct, holder()+":"+string(dir)); err != nil {
+	health, err := serveHealth(opts.HealthAddress, opts.Log)
+	if err != nil {
+		return err
+	}
+	defer health.stop()
+	if ctx, err = opts.lead(ctx, direct, health, holder()+":"+string(dir)); err != nil {
 		return err
 	}
 	e, certs, err := opts.startEngine(ctx, dir, t)
 	if err != nil {
 		return err
 	}
+	health.leads(e.manager.GetCache().WaitForCacheSync)
 	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
 	url, stop, err := e.serveContent(ctx, *opts, certs)
 	if err != nil {
@@ -133,7 +165,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
 		return nil, nil, err
 	}
-	if certs, err = openCertificates(dir, opts.ContentAddress); err != nil {
+	if certs, err = openCertificates(dir, opts.ContentAddress, opts.runnerHost()); err != nil {
 		return nil, nil, err
 	}
 	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
@@ -225,12 +257,14 @@ type certificates struct {
 // thirds old.
 const certificateLife = 90 * 24 * time.Hour
 
-func openCertificates(dir datadir.Dir, address string) (*certificates, error) {
+func openCertificates(dir datadir.Dir, address string, more ...string) (*certificates, error) {
 	hosts := []string{"localhost", endpointHost}
-	if host := reachableHost(address); host != "localhost" && host != endpointHost {
-		hosts = append(hosts, host)
+	for _, host := range append([]string{reachableHost(address)}, more...) {
+		if host != "" && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
 	}
-	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), "server-ca"), "yuba server", time.Now())
+	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), serverAuthority), "yuba server", time.Now())
 	if err != nil {
 		return nil, err
 	}

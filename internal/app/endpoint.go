@@ -18,8 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// endpoint is the server's address for runners: TLS on a free port of the loopback interface.
-// Runners read the address from a file and trust only this server's certificate, so a program that
+// endpoint is the server's address for runners: TLS, on a free port of the loopback interface
+// unless runs are Pods. Runners read the address from a file and trust only this server's certificate, so a program that
 // takes the port after a crash learns nothing.
 type endpoint struct {
 	listener net.Listener
@@ -29,10 +29,10 @@ type endpoint struct {
 // endpointHost is the name in the endpoint's certificate.
 const endpointHost = "127.0.0.1"
 
-func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log *slog.Logger) (*endpoint, error) {
-	inner, err := net.Listen("tcp", net.JoinHostPort(endpointHost, "0"))
+func serveEndpoint(address string, h http.Handler, limits listener.Limits, cert certificate, log *slog.Logger) (*endpoint, error) {
+	inner, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for runners: %w", err)
+		return nil, fmt.Errorf("listen for runners on %s: %w", address, err)
 	}
 	connections := listener.New(inner, limits)
 	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: cert}
@@ -45,11 +45,14 @@ func (e *endpoint) url() string { return "https://" + e.listener.Addr().String()
 
 // startRunner publishes the server's address for runners and keeps one running.
 func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) error {
+	if e.pods != nil {
+		return e.servePods(ctx, cert, ca)
+	}
 	var err error
 	if err := e.chooseRunner(); err != nil {
 		return err
 	}
-	if e.endpoint, err = serveEndpoint(e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
+	if e.endpoint, err = serveEndpoint(net.JoinHostPort(endpointHost, "0"), e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
 		return err
 	}
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {

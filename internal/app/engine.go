@@ -53,6 +53,7 @@ import (
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
+	"github.com/yuba-dev/yuba/internal/runs/backend/pod"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
@@ -130,6 +131,8 @@ type Common struct {
 	FileSources []string
 	// Retention limits the stored runs and states.
 	Retention Retention
+	// Pods makes runs execute in Pods; nil for processes beside the server.
+	Pods *RunnerPods
 	// DefaultServiceAccount is the service account, in each namespace, for Kustomizations that name
 	// none; empty means all rights.
 	DefaultServiceAccount string
@@ -163,7 +166,9 @@ type engine struct {
 	blobs    *blob.Store
 	states   *state.Store
 	executor *executor.Executor
+	// local starts runners beside the server, pods in Pods; one of them is nil.
 	local    *local.Local
+	pods     *pod.Backend
 	manager  ctrl.Manager
 	content  *content.Handler
 	endpoint *endpoint
@@ -227,7 +232,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if config, err = e.addTelemetry(ctx, config); err != nil {
 		return nil, err
 	}
-	e.manager, err = ctrl.NewManager(config, managerOptions())
+	e.manager, err = ctrl.NewManager(config, managerOptions(opts.Pods != nil))
 	if err != nil {
 		return nil, fmt.Errorf("make the controller manager: %w", err)
 	}
@@ -249,13 +254,16 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 
 // managerOptions limits memory: only metadata of Secrets and ConfigMaps is cached, and reads of
 // their content bypass caches.
-func managerOptions() ctrl.Options {
+func managerOptions(pods bool) ctrl.Options {
+	// Of Leases only locks of states matter; a cluster's nodes renew theirs all the time.
+	cached := map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}
+	if pods {
+		cached[&corev1.Pod{}] = cachedPods()
+	}
 	return ctrl.Options{
 		Scheme: newScheme(), NewClient: names.New,
 		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields(),
-			// Of Leases only locks of states matter; a cluster's nodes renew theirs all the time.
-			ByObject: map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}},
+		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
 	}
@@ -298,7 +306,7 @@ func (o Common) limits() run.Limits {
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	r := e.stackReconciler(direct)
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
-	if err := e.makeExecutor(r); err != nil {
+	if err := e.makeExecutor(r, direct); err != nil {
 		return err
 	}
 	e.keeper.runs = e.executor
@@ -346,20 +354,24 @@ func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	return &stacks.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
 		Source: &reads.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
-		Rules:  reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes},
+		Rules:  reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes, Pods: e.opts.Pods != nil},
 		Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log, Webhooks: &review.Client{Certs: e.opts.WebhookCerts},
 	}
 }
 
 // makeExecutor creates the executor. The stack controller decides how far each run may go.
-func (e *engine) makeExecutor(r *stacks.Reconciler) error {
-	e.local = &local.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
-	credential, err := e.local.ReadCredential()
-	if err != nil {
-		return err
-	}
-	if credential == "" {
-		credential = run.NewToken()
+func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error {
+	opts := executor.Options{}
+	if e.opts.Pods != nil {
+		e.pods = e.podBackend(direct)
+		opts.Backend, opts.Identify = e.pods, e.pods.Identify
+	} else {
+		e.local = &local.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
+		credential, err := e.local.ReadCredential()
+		if err != nil {
+			return err
+		}
+		opts.Backend, opts.Credential = e.local, cmp.Or(credential, run.NewToken())
 	}
 	type ask = func(context.Context, run.Record, *run.PlanResult) (bool, string, error)
 	permission := func(ask ask) func(context.Context, run.Record, *run.PlanResult) (executor.Permission, error) {
@@ -368,17 +380,17 @@ func (e *engine) makeExecutor(r *stacks.Reconciler) error {
 			return executor.Permission{Go: ok, Reason: reason}, err
 		}
 	}
-	e.executor, err = executor.New(executor.Options{
-		Backend: e.local,
-		Blobs:   e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
-		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: e.breath.Voice(),
-		Observe: func(rec run.Record) {
-			e.observeRun(rec)
-			e.narrator.run(rec)
-			e.keeper.observe(rec)
-		},
-		Permit: permission(r.Permit), Review: permission(r.Review), Changing: r.Changing,
-	})
+	opts.Blobs, opts.States, opts.LiveDir, opts.ShellDir = e.blobs, e.states, filepath.Join(e.dir.Runner(), "live"), e.shellDir()
+	opts.Holder, opts.Version, opts.Log = holder(), e.opts.Version, e.opts.Log
+	opts.Ended, opts.NamespaceLimit, opts.Busy = e.announce, e.namespaceLimit, e.breath.Voice()
+	opts.Observe = func(rec run.Record) {
+		e.observeRun(rec)
+		e.narrator.run(rec)
+		e.keeper.observe(rec)
+	}
+	opts.Permit, opts.Review, opts.Changing = permission(r.Permit), permission(r.Review), r.Changing
+	var err error
+	e.executor, err = executor.New(opts)
 	return err
 }
 

@@ -4,6 +4,7 @@
 package v1alpha2
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -109,6 +110,11 @@ func (t *Terraform) GetGracePeriod() time.Duration {
 
 // UpgradesOnInit is true when init may upgrade modules and providers, which is the default.
 func (t *Terraform) UpgradesOnInit() bool { return boolOr(t.Spec.UpgradeOnInit, true) }
+
+// RunnerServiceAccount is the service account of the stack's runner Pods.
+func (t *Terraform) RunnerServiceAccount() string {
+	return cmp.Or(t.Spec.ServiceAccountName, DefaultServiceAccount)
+}
 
 // CleansUpRunnerPod is true if a run's Pod is deleted when the run ends, which is the default.
 func (t *Terraform) CleansUpRunnerPod() bool { return boolOr(t.Spec.AlwaysCleanupRunnerPod, true) }

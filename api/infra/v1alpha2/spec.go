@@ -180,6 +180,12 @@ type TerraformSpec struct {
 	// +optional
 	AlwaysCleanupRunnerPod *bool `json:"alwaysCleanupRunnerPod,omitempty"`
 
+	// (Yuba) Execute each run in a Pod of its own, if runs are Pods. Otherwise a Pod executes the
+	// runs of stacks with the same namespace, service account and runnerPodTemplate, one after the
+	// other. Defaults to false.
+	// +optional
+	DedicatedRunnerPod bool `json:"dedicatedRunnerPod,omitempty"`
+
 	// How many seconds the tool has to finish its current operation when Yuba stops its run, before
 	// Yuba kills it.
 	// +kubebuilder:default:=30

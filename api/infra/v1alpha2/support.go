@@ -65,6 +65,7 @@ var limits = []FieldSupport{
 		}},
 	{Field: "spec.alwaysCleanupRunnerPod", Support: SupportPods,
 		uses: func(s *TerraformSpec) bool { return !boolOr(s.AlwaysCleanupRunnerPod, true) }},
+	{Field: "spec.dedicatedRunnerPod", Support: SupportPods, uses: func(s *TerraformSpec) bool { return s.DedicatedRunnerPod }},
 	{Field: "spec.runnerPodTemplate", Support: SupportPods},
 	{Field: "spec.runnerPodTemplate.spec.env", Support: SupportWorks},
 	{Field: "spec.runnerPodTemplate.spec.envFrom", Support: SupportWorks},

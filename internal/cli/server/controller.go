@@ -4,6 +4,8 @@
 package server
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	server "github.com/yuba-dev/yuba/internal/app"
@@ -28,6 +30,12 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow listen addresses that other machines can reach")
 	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "allow administrators to open shells in working directories (yuba shell)")
 	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "run as one of several replicas: one leads, and the others wait and pass connections on to it")
+	flags.StringVar(&o.AdvertiseAddress, "advertise-address", os.Getenv("POD_IP"), "the address at which other replicas reach this one (default $POD_IP)")
+	flags.StringVar(&o.KeysSecret, "keys-secret", "", "the Secret NAMESPACE/NAME with the keys that replicas share; created if it is missing")
+	flags.StringVar(&o.HealthAddress, "health-address", "", "listen address for the probes /livez and /readyz (default none)")
+	flags.BoolVar(&o.GitOps, "gitops", false, "also run Yuba's controllers of sources, Kustomizations and notifications, where Flux does not run")
+	addPodFlags(cmd)
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := completeServer(a, cmd, &o.Common); err != nil {
@@ -35,6 +43,9 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 		}
 		if err := server.CheckEventsAddr(o.EventsAddr); err != nil {
 			return ui.UsageErrorf(cmd, "%v", err)
+		}
+		if err := completePods(cmd, &o.Common); err != nil {
+			return err
 		}
 		config, _, err := a.ClusterConfig()
 		if err != nil {

@@ -237,3 +237,10 @@ func reason(err error) string {
 
 // Hides reports whether programs cannot reach other files than theirs.
 func (w Walls) Hides() bool { return w.Alone() || w.Landlock > 0 }
+
+// signalsRefused is the version of Landlock from which programs cannot signal others of their user.
+const signalsRefused = 6
+
+// LeaveNothing reports whether nothing of a run can outlive it but files in its working directory:
+// its processes end with it or are found by their mark, which the filter keeps them from changing.
+func (w Walls) LeaveNothing() bool { return w.Alone() || w.Filter && w.Landlock >= signalsRefused }

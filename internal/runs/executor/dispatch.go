@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ const leaseChecks = 10
 // Run has the backend execute runs, and ends those with an ended lease, until ctx ends.
 func (d *dispatch) Run(ctx context.Context) error {
 	go d.watchLeases(ctx)
-	return d.opts.Backend.Run(ctx, func(home string) { d.runnerEnded(ctx, home) })
+	return d.opts.Backend.Run(ctx, demand{d, ctx})
 }
 
 func (d *dispatch) watchLeases(ctx context.Context) {
@@ -51,18 +52,21 @@ func (d *dispatch) watchLeases(ctx context.Context) {
 		if now.Sub(last) > 2*pause { // this process was stopped, and heard nobody
 			d.hand.locked(func() { d.homes.renewAll(now) })
 		}
-		last = now
 		d.settle(ctx, nil)
 		d.forgetHomes()
+		last = time.Now() // ending runs may have taken long
 	}
 }
 
 // runnerEnded ends the runs of a home unless another runner will say what became of them.
-func (d *dispatch) runnerEnded(ctx context.Context, home string) {
+func (d *dispatch) runnerEnded(ctx context.Context, home, why string) {
 	if d.opts.Backend.Keeps(home) {
 		return
 	}
-	d.hand.locked(func() { d.homes.of(home).gone = true })
+	d.hand.locked(func() {
+		h := d.homes.of(home)
+		h.gone, h.why = true, why
+	})
 	d.settle(ctx, nil)
 	d.forgetHomes()
 }
@@ -81,6 +85,7 @@ func (d *dispatch) forgetHomes() {
 // forget: another home's, and those not in hand when it asked. req is nil without a poll.
 func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []string) {
 	lost := map[*entry]string{}
+	var again []*entry
 	d.hand.mu.Lock()
 	facts := d.facts(req)
 	if req != nil && !facts.Stale() {
@@ -98,15 +103,16 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		case lease.Foreign:
 			forget = append(forget, en.id)
 		case lease.Again:
-			en.owner = lease.Owner{}
-			d.hand.wait(en)
+			again = append(again, en)
 		case lease.Lost:
-			lost[en] = "is gone and left nothing behind"
+			lost[en] = cmp.Or(d.homes.of(en.owner.Home).why, "is gone and left nothing behind")
 		case lease.Unheard:
 			lost[en] = fmt.Sprintf("has not been heard from for %s", d.homes.length)
 		}
 	}
+	d.requeue(again)
 	d.hand.mu.Unlock()
+	d.disown(ctx, again)
 	for en, why := range lost {
 		rec := en.record()
 		d.opts.Log.Warn("a run lost its runner, which "+why, "stack", en.stack.String(), "run", en.id, "runner", rec.Runner)
@@ -115,6 +121,42 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		}
 	}
 	return forget
+}
+
+// requeue queues runs that no runner has. hand.mu is held.
+func (d *dispatch) requeue(runs []*entry) {
+	for _, en := range runs {
+		en.owner = lease.Owner{}
+		d.hand.wait(en)
+	}
+	if len(runs) > 0 {
+		d.hand.announce()
+	}
+}
+
+// disown has the records of queued runs name no home: a server that starts anew would believe them.
+func (d *dispatch) disown(ctx context.Context, runs []*entry) {
+	for _, en := range runs {
+		if err := d.forgetOwner(ctx, en); err != nil {
+			d.opts.Log.Error("recording that a run waits again", "stack", en.stack.String(), "run", en.id, "error", err)
+		}
+	}
+}
+
+func (d *dispatch) forgetOwner(ctx context.Context, en *entry) error {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	rec := en.record()
+	if en.over || rec.Home == "" {
+		return nil
+	}
+	var owner lease.Owner
+	d.hand.locked(func() { owner = en.owner })
+	if owner.Home != "" { // it was handed out meanwhile, and its record names that home
+		return nil
+	}
+	rec.Home = ""
+	return en.keep(ctx, d.ending.records, rec)
 }
 
 func interrupted(rec run.Record, why string) run.Result {

@@ -27,6 +27,8 @@ type entry struct {
 	spec  *run.Spec
 	class queue.Class
 	since time.Time
+	// place is where the run may execute; nil for beside the server.
+	place *run.Place
 
 	// Guarded by hand.mu. permitted: only a person can stop it. stopped says who did.
 	owner                        lease.Owner
@@ -62,7 +64,7 @@ func newEntry(liveDir string, rec run.Record, resumed bool) (*entry, error) {
 	}
 	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, owner: ownerOn(rec),
 		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed),
-		class: classOf(rec), since: rec.Created, log: live}
+		class: classOf(rec), since: rec.Created, place: rec.Place, log: live}
 	if rec.StoppedBy != "" {
 		en.stopped, en.canceled = stoppedBy(rec.StoppedBy), true
 	}

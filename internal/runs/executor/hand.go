@@ -174,6 +174,9 @@ func (h *hand) waitsFor(en *entry) string {
 	if !h.waits(en) {
 		return ""
 	}
+	if why := h.opts.Backend.Hinders(en.place.Key()); why != "" {
+		return run.WaitsForPod + why
+	}
 	names := h.homes.leaving()
 	if len(names) == 0 {
 		return ""

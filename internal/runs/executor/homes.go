@@ -14,25 +14,58 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Backend starts runners.
+// Backend starts runners. Its methods other than Run must not block.
 type Backend interface {
-	// Run has runners execute runs until ctx ends. It calls ended after each end of a runner, when
-	// Keeps has the answer for its home.
-	Run(ctx context.Context, ended func(home string)) error
+	// Run has runners execute runs until ctx ends.
+	Run(ctx context.Context, runs Demand) error
 	// Keeps says whether a runner works in the home, or another will follow and say what became of
-	// the runs: then its lease does not end. It must not block.
+	// the runs: then its lease does not end.
 	Keeps(home string) bool
 	// Starts says whether the backend would start a runner with this mark; others finish their runs
-	// and leave. It must not block.
+	// and leave.
 	Starts(build string) bool
+	// Place is the key of the place whose runs the home's runner may have; false for a home that is
+	// not the backend's.
+	Place(home string) (key string, ok bool)
+	// Hinders says why the place has no runner; empty if it has one or soon will.
+	Hinders(place string) string
+}
+
+// Demand is what a Backend needs to know of the runs in hand.
+type Demand interface {
+	// Wanted returns what runs need of runners now, and a channel that is closed when that changes.
+	Wanted() (Wanted, <-chan struct{})
+	// Ended says that the home's runner has ended, and why if that is known. If the backend does
+	// not keep the home, its runs are lost or begin elsewhere.
+	Ended(home, why string)
+	// Hindered says that the answer of Backend.Hinders has changed for a place.
+	Hindered(place string)
+}
+
+// Wanted is what runs need of runners.
+type Wanted struct {
+	// Waiting runs are in the order in which they would begin. Those of namespaces that have their
+	// maximum at work are not included.
+	Waiting []Want
+	// Working counts the runs of each home.
+	Working map[string]int
+}
+
+// Want is a waiting run.
+type Want struct {
+	Place *run.Place
+	// Cost is how long the run is expected to take; 0 if unknown.
+	Cost time.Duration
 }
 
 // noBackend is for servers that do not start runners: any runner may poll.
 type noBackend struct{}
 
-func (noBackend) Run(ctx context.Context, _ func(string)) error { <-ctx.Done(); return nil }
-func (noBackend) Keeps(string) bool                             { return false }
-func (noBackend) Starts(string) bool                            { return true }
+func (noBackend) Run(ctx context.Context, _ Demand) error { <-ctx.Done(); return nil }
+func (noBackend) Keeps(string) bool                       { return false }
+func (noBackend) Starts(string) bool                      { return true }
+func (noBackend) Place(string) (string, bool)             { return "", true }
+func (noBackend) Hinders(string) string                   { return "" }
 
 // homes are where runners work or worked lately, all in memory. hand.mu guards it.
 type homes struct {
@@ -49,6 +82,8 @@ type home struct {
 	lease lease.Home
 	// gone is true once the backend has said that the home's runner has ended and none will follow.
 	gone bool
+	// why says why it has ended, if the backend knows.
+	why string
 	// dismissed is the runner of another build that must leave, leaving the stacks of its runs.
 	dismissed string
 	leaving   []run.Stack
@@ -82,7 +117,7 @@ func (s *homes) heard(req run.PollRequest) *home {
 	h, now := s.of(req.Home), time.Now()
 	h.polls++
 	if !h.lease.Left(req.Runner) {
-		h.lease, h.gone = h.lease.Takes(req.Runner, now), false
+		h.lease, h.gone, h.why = h.lease.Takes(req.Runner, now), false, ""
 		h.seen, h.version = now, req.Version
 		h.places, h.ahead = req.Places, req.Ahead
 		h.usage = cmp.Or(req.Usage, h.usage)

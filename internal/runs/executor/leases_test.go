@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -26,11 +27,11 @@ type fakeBackend struct {
 	build string
 }
 
-func (b *fakeBackend) Run(ctx context.Context, ended func(string)) error {
+func (b *fakeBackend) Run(ctx context.Context, runs executor.Demand) error {
 	for {
 		select {
 		case home := <-b.end:
-			ended(home)
+			runs.Ended(home, "")
 		case <-ctx.Done():
 			return nil
 		}
@@ -48,6 +49,10 @@ func (b *fakeBackend) Starts(build string) bool {
 	defer b.mu.Unlock()
 	return b.build == "" || build == b.build
 }
+
+func (b *fakeBackend) Place(string) (string, bool) { return "", true }
+
+func (b *fakeBackend) Hinders(string) string { return "" }
 
 func (b *fakeBackend) starts(build string) {
 	b.mu.Lock()

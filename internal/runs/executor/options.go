@@ -71,8 +71,10 @@ type Options struct {
 	NamespaceLimit func(namespace string) int
 	// Busy hears whether runs are in hand, again and again.
 	Busy func(bool)
-	// Credential is the runners' own bearer token.
+	// Credential is the runners' own bearer token. Identify finds the home of a runner with a
+	// credential of its own, empty for strangers. It may block; an error means "try again".
 	Credential string
+	Identify   func(ctx context.Context, token string) (home string, err error)
 	// Holder names this server in locks, such as "yuba@host".
 	Holder  string
 	Version string

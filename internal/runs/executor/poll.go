@@ -69,8 +69,12 @@ func (d *dispatch) answer(req run.PollRequest) run.PollResponse {
 	if resp.Drain {
 		return resp
 	}
+	place, ours := d.opts.Backend.Place(req.Home)
+	if !ours {
+		return resp
+	}
 	for range req.Capacity {
-		it, ok := d.hand.queue.Next(time.Now())
+		it, ok := d.hand.queue.Next(time.Now(), place)
 		if !ok {
 			break
 		}

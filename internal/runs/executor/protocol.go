@@ -78,7 +78,13 @@ func bearer(r *http.Request) string {
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
-	if !same(bearer(r), p.opts.Credential) {
+	home, err := p.identify(r)
+	if err != nil {
+		p.opts.Log.Warn("identifying a runner", "error", err)
+		refused(http.StatusServiceUnavailable, "poll: %s", err).send(w)
+		return
+	}
+	if home == "" {
 		refused(http.StatusUnauthorized, "poll: not this server's runner").send(w)
 		return
 	}
@@ -87,11 +93,29 @@ func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
 		refused(http.StatusBadRequest, "%s", err).send(w)
 		return
 	}
+	if home != anyHome {
+		req.Home = home
+	}
 	answer := p.dispatch.poll(r.Context(), req)
 	send(w, answer)
 	if answer.Drain {
 		p.dispatch.toldToDrain()
 	}
+}
+
+// anyHome is the answer of identify for the runners' common credential.
+const anyHome = "*"
+
+// identify finds the home whose runner polls, by its credential; empty for strangers.
+func (p *protocol) identify(r *http.Request) (home string, err error) {
+	token := bearer(r)
+	if same(token, p.opts.Credential) {
+		return anyHome, nil
+	}
+	if p.opts.Identify == nil || token == "" {
+		return "", nil
+	}
+	return p.opts.Identify(r.Context(), token)
 }
 
 // forRun finds the run of a request and checks its token. Strangers learn nothing about others.

@@ -14,7 +14,7 @@ import (
 
 // wait queues a run for a runner. h.mu is held.
 func (h *hand) wait(en *entry) {
-	h.queue.Add(queue.Item{ID: en.id, Group: en.stack.Namespace, Class: en.class, Since: en.since, Cost: h.costs[en.stack]})
+	h.queue.Add(queue.Item{ID: en.id, Group: en.stack.Namespace, Place: en.place.Key(), Class: en.class, Since: en.since, Cost: h.costs[en.stack]})
 }
 
 // waits says whether a run is queued. h.mu is held.
@@ -47,7 +47,7 @@ func (h *hand) Queue() []Place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var list []Place
-	for _, p := range h.queue.Places(time.Now()) {
+	for _, p := range h.queue.Positions(time.Now()) {
 		if en := h.runs[p.ID]; en != nil {
 			list = append(list, Place{Run: en.record(), Class: p.Class, Full: p.Full})
 		}

@@ -25,7 +25,7 @@ func TestLinesCountWhatWaits(t *testing.T) {
 	if diff := cmp.Diff(want, q.Lines()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if it, ok := q.Next(at); !ok || it.ID != "1" {
+	if it, ok := q.Next(at, ""); !ok || it.ID != "1" {
 		t.Fatalf("next is %v", it)
 	}
 	if diff := cmp.Diff([]Line{want[0], want[2]}, q.Lines()); diff != "" {

@@ -37,6 +37,8 @@ func (c Class) String() string {
 type Item struct {
 	ID    string
 	Group string
+	// Place is where the run may execute; see Next.
+	Place string
 	Class Class
 	// Since is when it began to wait.
 	Since time.Time
@@ -172,15 +174,20 @@ func (q *Queue) forget(g *group, id string) {
 	}
 }
 
-// Next takes the item that begins next and counts it as running; false if none may begin.
-func (q *Queue) Next(now time.Time) (Item, bool) {
-	g, class, counts := q.pick(now)
+// Next takes the item that begins next in a place and counts it as running; false if none may
+// begin.
+func (q *Queue) Next(now time.Time, place string) (Item, bool) {
+	return q.next(now, func(it Item) bool { return it.Place == place })
+}
+
+func (q *Queue) next(now time.Time, fits func(Item) bool) (Item, bool) {
+	g, head := q.pick(now, fits)
 	if g == nil {
 		return Item{}, false
 	}
-	it := g.items[class][0]
-	g.items[class] = g.items[class][1:]
-	g.aged = class != counts
+	it := g.items[head.class][head.at]
+	g.items[head.class] = slices.Delete(g.items[head.class], head.at, head.at+1)
+	g.aged = head.class != head.counts
 	q.waiting--
 	g.running[it.ID] = struct{}{}
 	q.now = max(q.now, g.used)
@@ -198,19 +205,25 @@ func (q *Queue) sweep() {
 	}
 }
 
-// pick finds the group to serve, and which of its lines.
-func (q *Queue) pick(now time.Time) (best *group, class Class, counts Class) {
+// head is where a group's next item is: its line, the class that it counts as, and its index.
+type head struct {
+	class, counts Class
+	at            int
+}
+
+// pick finds the group to serve, and its next item.
+func (q *Queue) pick(now time.Time, fits func(Item) bool) (best *group, next head) {
 	for _, g := range q.groups {
-		c, as, ok := g.head(now, q.aging)
+		h, ok := g.head(now, q.aging, fits)
 		if !ok || q.full(g) {
 			continue
 		}
-		if best == nil || cmp.Or(cmp.Compare(as, counts), cmp.Compare(g.used, best.used),
-			older(g.items[c][0], best.items[class][0])) < 0 {
-			best, class, counts = g, c, as
+		if best == nil || cmp.Or(cmp.Compare(h.counts, next.counts), cmp.Compare(g.used, best.used),
+			older(g.items[h.class][h.at], best.items[next.class][next.at])) < 0 {
+			best, next = g, h
 		}
 	}
-	return best, class, counts
+	return best, next
 }
 
 func (q *Queue) full(g *group) bool {
@@ -218,19 +231,20 @@ func (q *Queue) full(g *group) bool {
 	return limit > 0 && len(g.running) >= limit
 }
 
-// head is the line of the group's next item, and the class that it counts as.
-func (g *group) head(now time.Time, aging time.Duration) (class, counts Class, ok bool) {
+// head finds the group's next item that fits.
+func (g *group) head(now time.Time, aging time.Duration, fits func(Item) bool) (next head, ok bool) {
 	for c, line := range g.items {
-		if len(line) == 0 {
+		at := slices.IndexFunc(line, fits)
+		if at < 0 {
 			continue
 		}
-		as := aged(line[0], now, aging)
-		byRight := g.aged && class == counts
-		if !ok || as < counts || as == counts && !byRight && older(line[0], g.items[class][0]) < 0 {
-			class, counts, ok = Class(c), as, true
+		as := aged(line[at], now, aging)
+		byRight := g.aged && next.class == next.counts
+		if !ok || as < next.counts || as == next.counts && !byRight && older(line[at], g.items[next.class][next.at]) < 0 {
+			next, ok = head{Class(c), as, at}, true
 		}
 	}
-	return class, counts, ok
+	return next, ok
 }
 
 func aged(it Item, now time.Time, aging time.Duration) Class {
@@ -238,31 +252,33 @@ func aged(it Item, now time.Time, aging time.Duration) Class {
 	return Class(max(0, int(it.Class)-max(0, steps)))
 }
 
-// Place is a waiting item.
-type Place struct {
+func anywhere(Item) bool { return true }
+
+// Position is a waiting item in its turn.
+type Position struct {
 	Item
 	// Full is true while its group has the maximum number running.
 	Full bool
 }
 
-// Places lists waiting items in the order in which they would begin if nothing else came, those
+// Positions lists waiting items in the order in which they would begin if nothing else came, those
 // over their group's limit last.
-func (q *Queue) Places(now time.Time) []Place {
+func (q *Queue) Positions(now time.Time) []Position {
 	c := q.clone()
-	places := make([]Place, 0, c.waiting)
+	list := make([]Position, 0, c.waiting)
 	for _, full := range []bool{false, true} {
 		for {
-			it, ok := c.Next(now)
+			it, ok := c.next(now, anywhere)
 			if !ok {
 				break
 			}
 			// A runner may be free for this item before the earlier ones of its group end.
 			c.Done(it.ID)
-			places = append(places, Place{Item: it, Full: full})
+			list = append(list, Position{Item: it, Full: full})
 		}
 		c.limit = func(string) int { return 0 }
 	}
-	return places
+	return list
 }
 
 func (q *Queue) clone() *Queue {

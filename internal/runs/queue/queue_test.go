@@ -25,7 +25,7 @@ func item(id string, class Class, second int) Item {
 func order(q *Queue, now time.Time) []string {
 	var ids []string
 	for {
-		it, ok := q.Next(now)
+		it, ok := q.Next(now, "")
 		if !ok {
 			return ids
 		}
@@ -80,7 +80,7 @@ func TestThreeAmongNineHundred(t *testing.T) {
 		q.Add(item(fmt.Sprintf("large/%03d", i), Changed, 0))
 	}
 	for range 50 {
-		it, _ := q.Next(noon)
+		it, _ := q.Next(noon, "")
 		q.Done(it.ID)
 	}
 	for i := range 3 {
@@ -106,7 +106,7 @@ func TestIdleGroupSavesNothing(t *testing.T) {
 		q.Add(item(fmt.Sprintf("busy/%04d", i), Changed, 0))
 	}
 	for range 990 {
-		it, _ := q.Next(noon)
+		it, _ := q.Next(noon, "")
 		q.Done(it.ID)
 	}
 	for i := range 20 {
@@ -131,7 +131,7 @@ func TestLimit(t *testing.T) {
 	}
 	var began []string
 	for {
-		it, ok := q.Next(noon)
+		it, ok := q.Next(noon, "")
 		if !ok {
 			break
 		}
@@ -140,12 +140,12 @@ func TestLimit(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/1", "b/1"}, began); diff != "" {
 		t.Errorf("began (-want +got):\n%s", diff)
 	}
-	places := q.Places(noon)
+	places := q.Positions(noon)
 	if len(places) != 1 || places[0].ID != "a/2" || !places[0].Full {
 		t.Errorf("places %+v, want a/2 held up by its group's limit", places)
 	}
 	q.Done("a/1")
-	if it, ok := q.Next(noon); !ok || it.ID != "a/2" {
+	if it, ok := q.Next(noon, ""); !ok || it.ID != "a/2" {
 		t.Errorf("next is %q, want a/2 now that its group has room", it.ID)
 	}
 }
@@ -154,7 +154,7 @@ func TestRunningBeforeTheQueueCounts(t *testing.T) {
 	q := New(0, func(string) int { return 1 })
 	q.Running("a/0", "a")
 	q.Add(item("a/1", Urgent, 0))
-	if it, ok := q.Next(noon); ok {
+	if it, ok := q.Next(noon, ""); ok {
 		t.Errorf("%s begins beside a/0, and the limit is one", it.ID)
 	}
 	// A runner that lost a/0 lets it wait again.
@@ -174,13 +174,26 @@ func TestRemove(t *testing.T) {
 	if !q.Remove("a/1") || q.Remove("a/1") || q.Remove("b/1") {
 		t.Error("Remove says wrongly whether an item waited")
 	}
-	if _, ok := q.Next(noon); ok || q.Len() != 0 {
+	if _, ok := q.Next(noon, ""); ok || q.Len() != 0 {
 		t.Error("what was removed is still there")
 	}
 }
 
-// TestPlacesTellTheOrder: what is shown is what happens, and showing changes nothing.
-func TestPlacesTellTheOrder(t *testing.T) {
+// A run only begins in its place, and an older one of another place does not hold it up.
+func TestRunsBeginInTheirPlaces(t *testing.T) {
+	q := New(0, nil)
+	q.Add(Item{ID: "1", Group: "a", Class: Changed, Since: noon, Place: "x"})
+	q.Add(Item{ID: "2", Group: "a", Class: Changed, Since: noon.Add(time.Second), Place: "y"})
+	q.Add(Item{ID: "3", Group: "a", Class: Urgent, Since: noon.Add(time.Minute), Place: "y"})
+	for _, step := range []struct{ place, want string }{{"", ""}, {"y", "3"}, {"y", "2"}, {"y", ""}, {"x", "1"}} {
+		if it, _ := q.Next(noon, step.place); it.ID != step.want {
+			t.Errorf("in place %q begins %q, want %q", step.place, it.ID, step.want)
+		}
+	}
+}
+
+// TestPositionsTellTheOrder: what is shown is what happens, and showing changes nothing.
+func TestPositionsTellTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := New(time.Minute, nil)
 		count := rapid.IntRange(0, 40).Draw(t, "items")
@@ -190,14 +203,14 @@ func TestPlacesTellTheOrder(t *testing.T) {
 			it.Cost = time.Duration(rapid.IntRange(0, 30).Draw(t, "cost")) * time.Second
 			q.Add(it)
 			if rapid.Bool().Draw(t, "one begins") {
-				if got, ok := q.Next(noon); ok {
+				if got, ok := q.Next(noon, ""); ok {
 					q.Done(got.ID)
 				}
 			}
 		}
 		now := noon.Add(5 * time.Minute)
 		var shown []string
-		for _, p := range q.Places(now) {
+		for _, p := range q.Positions(now) {
 			shown = append(shown, p.ID)
 		}
 		if len(shown) != q.Len() {
@@ -227,7 +240,7 @@ func TestNobodyStarves(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Second)
-			it, ok := q.Next(now)
+			it, ok := q.Next(now, "")
 			if !ok {
 				t.Fatal("nothing begins while runs wait")
 			}
@@ -252,7 +265,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 		b.StartTimer()
 		for range 100 {
-			if _, ok := q.Next(noon); !ok {
+			if _, ok := q.Next(noon, ""); !ok {
 				b.Fatal("nothing to begin")
 			}
 		}

@@ -24,6 +24,8 @@ type Record struct {
 	Runner  string     `json:"runner,omitempty"`
 	Home    string     `json:"home,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
+	// Place is where it may execute; nil for beside the server.
+	Place *Place `json:"place,omitempty"`
 	// LockHeld is true from the permission to apply until the state's lock is released.
 	LockHeld bool `json:"lockHeld,omitempty"`
 	// Permitted is true once the apply was allowed to begin. Then only a person can stop the run
@@ -122,6 +124,9 @@ const (
 
 // WaitsForRunner and names of stacks are Record.Waits while an older runner has to leave.
 const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
+
+// WaitsForPod begins Record.Waits while there is no Pod for the run; the reason follows.
+const WaitsForPod = "Waiting for a runner Pod: "
 
 // WaitsForState begins Record.Waits while the API refuses the state; the reason follows.
 const WaitsForState = "The run's state cannot be stored, so it keeps its lock and tries again. Nothing is lost: the state is kept as a version. "

@@ -157,6 +157,9 @@ func (r *runner) count(change func(*tally)) {
 
 // capacity is the number of jobs that the runner can accept; r.lock is held.
 func (r *runner) capacity() int {
+	if r.Opts.Pod { // never two stacks at once
+		return max(0, 1-len(r.active))
+	}
 	room := r.Opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.Opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
 	if r.tally.held <= brisk {
 		room += min(r.Opts.Capacity, maxAhead)

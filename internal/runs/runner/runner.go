@@ -95,13 +95,21 @@ func Run(ctx context.Context, opts execution.Options) error {
 // newRunner returns a runner without jobs.
 func newRunner(opts execution.Options) *runner {
 	e := &execution.Equipment{
-		Opts: opts, Server: link.New(opts.Dir, opts.Version), Tools: tools.NewBox(opts.Tofu, opts.Tools), Inits: initcache.New(),
+		Opts: opts, Server: serverOf(opts), Tools: tools.NewBox(opts.Tofu, opts.Tools), Inits: initcache.New(),
 		Artifacts: workspace.NewArtifacts(filepath.Join(opts.Dir, "artifacts")), Trees: workspace.NewTrees(filepath.Join(opts.Dir, "trees")),
 		Places: make(chan struct{}, opts.Capacity), Users: workspace.NewUsers(opts.Dir, opts.WorkRoot), Walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
 	e.Area = workspace.NewArea(opts.WorkRoot, &e.Walls, e.Users)
 	e.Meter = usage.New(&e.Walls, e.Disks, opts.Reserve)
 	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
+}
+
+// serverOf is the connection that the options name, or that of the connection file.
+func serverOf(opts execution.Options) *link.Server {
+	if opts.Server != "" {
+		return link.Fixed(run.Connection{URL: opts.Server, CA: opts.CA}, opts.TokenFile, opts.Version)
+	}
+	return link.New(opts.Dir, opts.Version)
 }
 
 // tryLock retries for a moment: a child of a killed runner holds the lock until it becomes tofu.
@@ -128,7 +136,7 @@ func (r *runner) work(ctx context.Context) error {
 			select {
 			case s := <-signals:
 				if s == syscall.SIGTERM {
-					r.stopPlans("the runner is shutting down")
+					r.leave()
 				}
 			case <-ctx.Done():
 				return
@@ -147,6 +155,21 @@ func (r *runner) work(ctx context.Context) error {
 	go r.TidyStores(ctx)
 	r.poll(ctx)
 	return nil
+}
+
+// leave begins to drain. The end of a Pod kills what remains, so applies stop, too, in time for
+// their states to be delivered.
+func (r *runner) leave() {
+	if !r.Opts.Pod {
+		r.stopPlans("the runner is shutting down")
+		return
+	}
+	r.stopPlans("the runner's Pod is shutting down")
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, j := range r.jobs() {
+		j.run.Stop.Ask("the runner's Pod is shutting down", false)
+	}
 }
 
 // stopPlans begins to drain: no new runs, plans stop, applies finish.
@@ -343,6 +366,10 @@ func validID(id string) bool {
 func (r *runner) begin(j *job, do func()) {
 	r.lock.Lock()
 	r.active[j.run.ID] = j
+	if r.once() {
+		r.terminated = true
+		r.setDrain(true)
+	}
 	r.lock.Unlock()
 	r.group.Add(1)
 	go func() {
@@ -362,6 +389,10 @@ func (r *runner) begin(j *job, do func()) {
 		}
 	}()
 }
+
+// once reports whether the runner exits after one run: it was told to, or something of a run might
+// outlive it in this Pod.
+func (r *runner) once() bool { return r.Opts.Pod && (r.Opts.Once || !r.Walls.LeaveNothing()) }
 
 // guard keeps a panic in one job from ending the others. It stops the job's tofu before others may
 // use the directory, and keeps the spool for examination.

@@ -56,6 +56,7 @@ func queued(rec *run.Record) *infrav1.RunReference {
 // newRecord describes the run that a decision asks for.
 func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, error) {
 	d := p.decision
+	var err error
 	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config, Generation: p.obj.Generation}
 	if p.config != nil {
 		rec.WholeConfig, rec.SettledConfig = p.config.Whole, p.config.Settled
@@ -93,6 +94,9 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	// A drift check leaves no trace unless it finds something.
 	rec.Quiet, rec.HeldBy = d.Reason == decide.ReasonDriftDue, d.Hold
 	rec.Announced = !rec.Quiet
+	if rec.Place, err = placeOf(p.rules, p.obj, rec.Spec.ID); err != nil {
+		return nil, err
+	}
 	rec.Urgency = urgencyOf(d)
 	s.Upgrade = s.Upgrade && rec.Announced
 	if d.Reason == decide.ReasonModulesMayMove {
@@ -104,8 +108,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {
 		s.ForceUnlock = ""
 	}
-	lockFile, err := w.runs.LockFile(ctx, p.stack)
-	s.LockFile = lockFile
+	s.LockFile, err = w.runs.LockFile(ctx, p.stack)
 	return rec, err
 }
 

@@ -94,7 +94,12 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 	}
 	spec.Protocol, spec.ID, spec.Purpose = run.ProtocolVersion, run.NewID(p.now), run.PurposePerson
 	rec.Spec = spec
-	return rec, nil
+	if spec.AtServer() {
+		return rec, nil
+	}
+	var err error
+	rec.Place, err = placeOf(r.Rules, p.obj, spec.ID)
+	return rec, err
 }
 
 func backendKind(obj *infrav1.Terraform) run.BackendKind {

@@ -14,7 +14,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 func setCondition(obj *infrav1.Terraform, kind string, status metav1.ConditionStatus, reason, message string) {
@@ -306,12 +305,12 @@ func toldOfInputs(obj *infrav1.Terraform) bool {
 }
 
 func describeWarnings(p *acted) {
-	warnings := reads.IgnoredFields(&p.obj.Spec)
+	warnings := p.rules.IgnoredFields(&p.obj.Spec)
 	if p.config != nil {
 		warnings = append(warnings, p.config.Warnings...)
 	} else if p.facts.Source.Ready {
 		// Without inputs, the module's declarations are unknown.
-		warnings = append(warnings, keptWarnings(p.obj)...)
+		warnings = append(warnings, p.keptWarnings()...)
 	}
 	warnings = append(warnings, p.inventoryWarnings()...)
 	if len(warnings) > infrav1.MaxWarnings {
@@ -328,9 +327,9 @@ func describeWarnings(p *acted) {
 	}
 }
 
-func keptWarnings(obj *infrav1.Terraform) []string {
-	ignored := reads.IgnoredFields(&obj.Spec)
-	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool {
+func (p *pass) keptWarnings() []string {
+	ignored := p.rules.IgnoredFields(&p.obj.Spec)
+	return slices.DeleteFunc(slices.Clone(p.obj.Status.Warnings), func(w string) bool {
 		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
 	})
 }

@@ -121,11 +121,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if errors.Is(err, run.ErrBusy) {
 		// A person's request reserved the stack a moment ago: decide again when it has begun.
 		result, err = ctrl.Result{RequeueAfter: busyPause}, nil
-	} else if err != nil {
-		result, err = reconciling.Again(err)
 	}
 	r.tellStuck(ctx, req.NamespacedName, err)
-	return result, err
+	if err != nil {
+		return reconciling.Again(err)
+	}
+	return result, nil
 }
 
 // busyPause is how soon a reserved stack is reconciled again.

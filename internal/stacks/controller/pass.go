@@ -27,12 +27,13 @@ type pass struct {
 	obj, before *infrav1.Terraform
 	stack       run.Stack
 	now         time.Time
+	rules       reads.Rules
 	// notes are events besides those of conditions.
 	notes []note
 }
 
 func (r *Reconciler) pass(obj *infrav1.Terraform) *pass {
-	return &pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: r.Now()}
+	return &pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: r.Now(), rules: r.Rules}
 }
 
 // note is an event.

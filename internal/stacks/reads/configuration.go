@@ -257,12 +257,12 @@ func refusal(names []string) string {
 }
 
 // IgnoredFields says which fields are ignored without harm.
-func IgnoredFields(s *infrav1.TerraformSpec) []string {
+func (r Rules) IgnoredFields(s *infrav1.TerraformSpec) []string {
 	var warnings []string
 	for _, name := range fieldNames(s, infrav1.SupportIgnored) {
 		warnings = append(warnings, name+" has no effect yet")
 	}
-	if names := fieldNames(s, infrav1.SupportPods); len(names) > 0 {
+	if names := fieldNames(s, infrav1.SupportPods); len(names) > 0 && !r.Pods {
 		warnings = append(warnings, "Runs are processes, not Pods. These fields have no effect: "+sentence(names))
 	}
 	return warnings

@@ -46,14 +46,14 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 		spec := &infrav1.TerraformSpec{}
 		fill(t, reflect.ValueOf(spec).Elem().Field(i))
 		refused := strings.Contains(refusedFields(spec), "spec."+name)
-		warned := strings.Contains(strings.Join(IgnoredFields(spec), "\n"), "spec."+name)
+		warned := strings.Contains(strings.Join((Rules{}).IgnoredFields(spec), "\n"), "spec."+name)
 		wantRefused, wantWarned := support.Support == infrav1.SupportRefused, support.Support == infrav1.SupportIgnored
 		// The kind's package tests the fields about Pods.
 		if refused != wantRefused || warned != wantWarned && support.Support != infrav1.SupportPods {
 			t.Errorf("spec.%s (%s) is refused: %v, warned about: %v", name, support.Support, refused, warned)
 		}
 	}
-	if refused, ignored := refusedFields(&infrav1.TerraformSpec{}), IgnoredFields(&infrav1.TerraformSpec{}); refused != "" || ignored != nil {
+	if refused, ignored := refusedFields(&infrav1.TerraformSpec{}), (Rules{}).IgnoredFields(&infrav1.TerraformSpec{}); refused != "" || ignored != nil {
 		t.Errorf("an empty spec: refused %q, ignored %q", refused, ignored)
 	}
 }
@@ -63,7 +63,7 @@ func TestFieldsAboutPodsAreNamedTogether(t *testing.T) {
 		Spec: infrav1.RunnerPodSpec{Image: "example.org/runner", PriorityClassName: "high"}}}
 	want := []string{"Runs are processes, not Pods. These fields have no effect: spec.serviceAccountName, " +
 		"spec.runnerPodTemplate.spec.image and spec.runnerPodTemplate.spec.priorityClassName"}
-	if diff := cmp.Diff(want, IgnoredFields(spec)); diff != "" {
+	if diff := cmp.Diff(want, (Rules{}).IgnoredFields(spec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -101,7 +101,7 @@ func TestRefusalsAreSentences(t *testing.T) {
 		t.Errorf("nothing is refused with %q", got)
 	}
 	spec := &infrav1.TerraformSpec{StoreReadablePlan: "none", ServiceAccountName: "tf-runner"}
-	if got := IgnoredFields(spec); got != nil {
+	if got := (Rules{}).IgnoredFields(spec); got != nil {
 		t.Errorf("common settings of tofu-controller's users cause warnings: %q", got)
 	}
 }

@@ -201,6 +201,8 @@ type Rules struct {
 	// TenantEnvPrefixes select keys of varsFrom for the environment of tenants' stacks whose
 	// programs do not declare them.
 	TenantEnvPrefixes []string
+	// Pods says that runs execute in Pods.
+	Pods bool
 }
 
 // Resolve reads a stack's inputs.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -64,6 +65,12 @@ func (l *Local) Starts(mark string) bool { return mark == l.mark }
 // knows what became of the runs, because tofu outlives its runner.
 func (l *Local) Keeps(home string) bool { return home == run.HomeLocal }
 
+// Place reports that the local home has the runs without a place.
+func (l *Local) Place(home string) (key string, ok bool) { return "", home == run.HomeLocal }
+
+// Hinders is always empty: a runner that ended is started again.
+func (l *Local) Hinders(string) string { return "" }
+
 // RunnerLock is the file that a living runner holds locked.
 const RunnerLock = "lock"
 
@@ -105,7 +112,7 @@ func (l *Local) ReadCredential() (string, error) {
 }
 
 // Run keeps a runner alive until ctx ends. It restarts one that keeps dying ever more slowly.
-func (l *Local) Run(ctx context.Context, ended func(home string)) error {
+func (l *Local) Run(ctx context.Context, runs executor.Demand) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -113,7 +120,7 @@ func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 			l.Log.Error("the runner ended", "error", err)
 		}
 		if ctx.Err() == nil {
-			ended(run.HomeLocal)
+			runs.Ended(run.HomeLocal, "")
 		}
 		if time.Since(began) > time.Minute {
 			pause = 100 * time.Millisecond

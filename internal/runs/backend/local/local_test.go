@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
+	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -131,12 +132,7 @@ func (k *keeper) keep() (stop func()) {
 	ctx, cancel := context.WithCancel(k.t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- k.Run(ctx, func(home string) {
-			if !k.Keeps(home) {
-				k.t.Errorf("told of the end of a runner of %q, which is not kept", home)
-			}
-			k.ended.Add(1)
-		})
+		done <- k.Run(ctx, ends{k: k})
 	}()
 	return func() {
 		cancel()
@@ -144,6 +140,19 @@ func (k *keeper) keep() (stop func()) {
 			k.t.Errorf("the keeper says %v", err)
 		}
 	}
+}
+
+// ends counts the ends of runners.
+type ends struct {
+	executor.Demand
+	k *keeper
+}
+
+func (e ends) Ended(home, _ string) {
+	if !e.k.Keeps(home) {
+		e.k.t.Errorf("told of the end of a runner of %q, which is not kept", home)
+	}
+	e.k.ended.Add(1)
 }
 
 func TestARunnerThatEndedIsStartedAgain(t *testing.T) {

@@ -43,6 +43,16 @@ type Options struct {
 	// Build identifies the server's build; every poll reports it.
 	Build string
 
+	// Server is the server's URL, CA the certificates in PEM that it is verified by, and TokenFile
+	// has the runner's credential. Without Server, all three come from the connection file.
+	Server, CA, TokenFile string
+	// Pod says that the runner has a Pod for itself: it executes one run at a time, and the end of
+	// the Pod also ends applies. Once makes it exit after one run.
+	Pod, Once bool
+	// Show are more files and directories that programs may read and execute, such as mounted
+	// volumes.
+	Show []string
+
 	// ServerGone is how long an idle runner waits for an unreachable server; 0 means 60 s.
 	ServerGone time.Duration
 	// MinFree is the free space in bytes that an apply needs in Dir and WorkRoot; 0 means 64 MiB.
@@ -65,6 +75,14 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
 	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start where confinement is incomplete")
 	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
+	flags.StringVar(&o.Server, "server", "", "the server's URL, in a Pod; $YUBA_SERVER_CA has its certificates")
+	flags.StringVar(&o.TokenFile, "token-file", "", "the file with the runner's credential, in a Pod")
+	flags.BoolVar(&o.Pod, "pod", false, "execute one run at a time, and end applies when the Pod ends")
+	flags.BoolVar(&o.Once, "once", false, "exit after one run, in a Pod")
+	flags.Func("show", "a further file or directory that programs may read and execute; may be repeated", func(path string) error {
+		o.Show = append(o.Show, path)
+		return nil
+	})
 	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
 }
 
@@ -75,6 +93,9 @@ var errMissing = errors.New("it is missing; \"yuba up\" starts the runner automa
 func (o Options) WithDefaults() (Options, error) {
 	if o.Capacity <= 0 {
 		o.Capacity = 2
+	}
+	if o.Pod {
+		o.Capacity = 1
 	}
 	if o.ServerGone <= 0 {
 		o.ServerGone = time.Minute

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,8 @@ func Refused(err error) int {
 type Server struct {
 	file    string
 	version string
+	// tokenFile has the credential, which changes; empty if the connection has it.
+	tokenFile string
 
 	mu       sync.Mutex
 	modified time.Time
@@ -62,8 +65,16 @@ func New(dir, version string) *Server {
 	return &Server{file: filepath.Join(dir, run.ConnectionFile), version: version, lastOK: time.Now()}
 }
 
+// Fixed connects to one server with a credential in a file.
+func Fixed(conn run.Connection, tokenFile, version string) *Server {
+	return &Server{conn: conn, tokenFile: tokenFile, version: version, lastOK: time.Now()}
+}
+
 // load reads the connection file if it has changed.
 func (s *Server) load() error {
+	if s.file == "" {
+		return s.loadFixed()
+	}
 	info, err := os.Stat(s.file)
 	if err != nil {
 		return fmt.Errorf("find the server: %w", err)
@@ -81,15 +92,41 @@ func (s *Server) load() error {
 	if err := json.Unmarshal(text, &conn); err != nil {
 		return fmt.Errorf("find the server: read %s: %w", s.file, err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM([]byte(conn.CA)) {
-		return fmt.Errorf("find the server: %s holds no certificate", s.file)
+	client, err := newClient(conn)
+	if err != nil {
+		return fmt.Errorf("find the server: %s: %w", s.file, err)
 	}
 	if s.client != nil {
 		s.client.CloseIdleConnections()
 	}
-	s.modified, s.conn = info.ModTime(), conn
-	s.client = &http.Client{Transport: &http.Transport{
+	s.modified, s.conn, s.client = info.ModTime(), conn, client
+	return nil
+}
+
+// loadFixed reads the credential, which the kubelet renews.
+func (s *Server) loadFixed() error {
+	token, err := os.ReadFile(s.tokenFile)
+	if err != nil {
+		return fmt.Errorf("read the runner's credential: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn.Credential = strings.TrimSpace(string(token))
+	if s.client == nil {
+		if s.client, err = newClient(s.conn); err != nil {
+			return fmt.Errorf("find the server: %w", err)
+		}
+	}
+	return nil
+}
+
+// newClient returns a client that trusts the connection's certificates only.
+func newClient(conn run.Connection) (*http.Client, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM([]byte(conn.CA)) {
+		return nil, errors.New("there is no certificate to verify it by")
+	}
+	return &http.Client{Transport: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		// A cancelled poll closes its connection. Resuming the session is cheaper.
 		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13, ClientSessionCache: tls.NewLRUClientSessionCache(4)},
@@ -97,8 +134,7 @@ func (s *Server) load() error {
 		ResponseHeaderTimeout: run.PollWait + 20*time.Second,
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
-	}}
-	return nil
+	}}, nil
 }
 
 // Home is the server's name for the runner's home; empty if the server is not found.

@@ -145,15 +145,36 @@ func (g *Supervisor) addCPU(step run.Step, cpu time.Duration) {
 func (g *Supervisor) Cell() confinement.Cell {
 	w := g.site.Space
 	executable := append([]string{w.Tool.Path}, fetch.SystemExecutable...)
-	executable = append(executable, g.Mirrors()...)
+	executable = append(append(executable, g.Mirrors()...), g.run.Opts.Show...)
 	home := filepath.Join(w.Base, workspace.HomeDir) // also at its own path, which is next to the working directory
 	return confinement.Cell{
 		User: w.Record.User, Dir: w.Dir, Home: home, Temp: w.Temp, Mark: confinement.Mark(g.run.ID),
 		Writable:   append([]string{filepath.Join(w.Base, workspace.SourceDir), filepath.Join(w.Base, workspace.PlanDir), home}, fetch.SystemWritable...),
 		Executable: executable,
-		Readable:   append([]string{filepath.Join(w.Base, workspace.CLIConfigName), filepath.Join(w.Base, workspace.GivenDir)}, fetch.SystemReadable...),
+		Readable:   append(g.readableHere(), fetch.SystemReadable...),
 		NoNetwork:  g.run.Spec.Limits.Network == run.NoNetwork, Listen: g.run.Spec.Limits.Listen,
 		Limits: usage.ProcessLimits(g.run.Spec.Limits, g.run.Walls), Background: true,
+	}
+}
+
+// clusterToken is the directory of the token of a Pod's service account.
+const clusterToken = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// readableHere are the files that tofu may read besides those of the system.
+func (g *Supervisor) readableHere() []string {
+	paths := []string{filepath.Join(g.site.Space.Base, workspace.CLIConfigName), filepath.Join(g.site.Space.Base, workspace.GivenDir)}
+	if g.run.Opts.Pod { // tofu acts as the Pod's service account
+		paths = append(paths, clusterToken)
+	}
+	return paths
+}
+
+// addCluster adds the variables by which clients in a Pod find the API.
+func addCluster(env map[string]string) {
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"} {
+		if value := os.Getenv(name); value != "" {
+			env[name] = value
+		}
 	}
 }
 
@@ -172,6 +193,9 @@ func (g *Supervisor) Environment() []string {
 	// A custom backend may not have a workspace "default".
 	if !w.Own || w.Named != "default" {
 		own["TF_WORKSPACE"] = w.Named
+	}
+	if g.run.Opts.Pod {
+		addCluster(own)
 	}
 	env := make([]string, 0, len(own)+len(spec.Env))
 	for name, value := range own {

@@ -1,0 +1,237 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pod
+
+import (
+	"slices"
+	"time"
+)
+
+// State is where a Pod is in its life.
+type State int
+
+const (
+	// Starting Pods have not polled yet.
+	Starting State = iota
+	// Idle Pods wait for a run, and Working ones have one.
+	Idle
+	Working
+	// Leaving Pods have a run, and get no other.
+	Leaving
+	// Ending Pods have been deleted, or their container has ended.
+	Ending
+)
+
+// Pod is what Scale needs to know of a Pod.
+type Pod struct {
+	Home, Place string
+	State       State
+	// Since is when the Pod came into this state, Created when it was created.
+	Since, Created time.Time
+}
+
+// Waiting is a run without a Pod.
+type Waiting struct {
+	Place string
+	// Cost is how long it is expected to take.
+	Cost time.Duration
+}
+
+// Facts are everything that Scale decides by.
+type Facts struct {
+	Now time.Time
+	// Max limits the Pods that are not ending.
+	Max int
+	// IdleFor is how long an idle Pod stays.
+	IdleFor time.Duration
+	// Waiting runs are in the order in which they begin.
+	Waiting []Waiting
+	Pods    []Pod
+	// Blocked are places where no Pod may be created for now.
+	Blocked map[string]bool
+}
+
+// Actions are the decisions.
+type Actions struct {
+	// Create are places of new Pods, one for each entry. Delete are homes of idle Pods, and Leave
+	// those of working Pods that get no other run.
+	Create, Delete, Leave []string
+	// Next is when an idle Pod has stayed long enough; zero if there is none.
+	Next time.Time
+}
+
+// backlog is how much expected work justifies another Pod of a place: about what the start of a Pod
+// costs.
+const backlog = 2 * time.Second
+
+// turn is how long a Pod serves its place before it makes room for a place that has none.
+const turn = 10 * time.Second
+
+// unknownCost is the expected duration of a run of which nothing is known.
+const unknownCost = time.Second
+
+// Scale decides which Pods to create and delete.
+//
+// The first waiting run of a place gets a Pod at once, and another Pod follows for each backlog of
+// work. If there are as many Pods as allowed, idle ones of places without waiting runs make room,
+// the one that has been idle longest first. Where none is idle, a Pod that has had its turn leaves
+// after its run, from the place that has most.
+func Scale(f Facts) Actions {
+	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, work: map[string]time.Duration{}, asked: map[string]bool{}}
+	for _, p := range f.Pods {
+		if p.State == Ending {
+			continue
+		}
+		s.count++
+		switch p.State {
+		case Starting, Idle:
+			s.free[p.Place] = append(s.free[p.Place], p)
+		case Working:
+			s.busy[p.Place] = append(s.busy[p.Place], p)
+		case Leaving:
+			s.leaving++
+		}
+	}
+	for _, w := range f.Waiting {
+		s.serve(w)
+	}
+	s.retire()
+	return s.actions
+}
+
+// scaling is a decision in the making.
+type scaling struct {
+	Facts
+	actions Actions
+	// count is the number of Pods that are not ending, leaving those of them that make room for a
+	// place that was not served yet. By place, free are those without a run, and busy those with one.
+	count, leaving int
+	free, busy     map[string][]Pod
+	// work is the expected work of the place's last Pod that was claimed or created.
+	work map[string]time.Duration
+	// asked are places for which a Pod leaves.
+	asked map[string]bool
+}
+
+// serve finds a Pod for a waiting run.
+func (s *scaling) serve(w Waiting) {
+	cost := w.Cost
+	if cost == 0 {
+		cost = unknownCost
+	}
+	work, has := s.work[w.Place]
+	if has && work+cost <= backlog {
+		s.work[w.Place] = work + cost
+		return
+	}
+	switch free := s.free[w.Place]; {
+	case len(free) > 0:
+		s.free[w.Place] = free[1:]
+	case s.Blocked[w.Place] || has && s.count >= s.Max || !has && !s.makeRoom(w.Place):
+		return
+	default:
+		s.actions.Create = append(s.actions.Create, w.Place)
+		s.count++
+	}
+	s.work[w.Place] = cost
+}
+
+// makeRoom reports whether a Pod of the place may be created. It deletes an idle one for it if need
+// be, or has one leave.
+func (s *scaling) makeRoom(place string) bool {
+	if s.count < s.Max {
+		return true
+	}
+	var victim *Pod
+	for other := range s.free {
+		if s.wanted(other) {
+			continue
+		}
+		for i := range s.free[other] {
+			p := &s.free[other][i]
+			if p.State == Idle && (victim == nil || older(*p, *victim) < 0) {
+				victim = p
+			}
+		}
+	}
+	if victim == nil {
+		s.askToLeave(place)
+		return false
+	}
+	s.remove(*victim)
+	return true
+}
+
+// askToLeave has a Pod make room for a place, unless that place has one that works: its next run is
+// served by that.
+func (s *scaling) askToLeave(place string) {
+	if len(s.busy[place]) > 0 || s.asked[place] {
+		return
+	}
+	s.asked[place] = true
+	if s.leaving > 0 { // that one's room is for this place
+		s.leaving--
+		return
+	}
+	var victim *Pod
+	for _, pods := range s.busy {
+		for i := range pods {
+			p := &pods[i]
+			if s.Now.Sub(p.Created) < turn {
+				continue
+			}
+			if victim == nil || len(pods) > len(s.busy[victim.Place]) || len(pods) == len(s.busy[victim.Place]) && older(*p, *victim) < 0 {
+				victim = p
+			}
+		}
+	}
+	if victim == nil {
+		return
+	}
+	s.actions.Leave = append(s.actions.Leave, victim.Home)
+	home := victim.Home
+	s.busy[victim.Place] = slices.DeleteFunc(slices.Clone(s.busy[victim.Place]), func(p Pod) bool { return p.Home == home })
+}
+
+func (s *scaling) wanted(place string) bool {
+	return slices.ContainsFunc(s.Waiting, func(w Waiting) bool { return w.Place == place })
+}
+
+// remove deletes a free Pod.
+func (s *scaling) remove(p Pod) {
+	s.actions.Delete = append(s.actions.Delete, p.Home)
+	s.free[p.Place] = slices.DeleteFunc(slices.Clone(s.free[p.Place]), func(o Pod) bool { return o.Home == p.Home })
+	s.count--
+}
+
+// retire deletes Pods that have been idle long enough, and finds when the next one will be.
+func (s *scaling) retire() {
+	var idle []Pod
+	for _, pods := range s.free {
+		for _, p := range pods {
+			if p.State == Idle {
+				idle = append(idle, p)
+			}
+		}
+	}
+	slices.SortFunc(idle, older)
+	for _, p := range idle {
+		until := p.Since.Add(s.IdleFor)
+		if s.Now.Before(until) {
+			s.actions.Next = until
+			return
+		}
+		s.remove(p)
+	}
+}
+
+func older(a, b Pod) int {
+	if c := a.Since.Compare(b.Since); c != 0 {
+		return c
+	}
+	if a.Home < b.Home {
+		return -1
+	}
+	return 1
+}
