@@ -58,7 +58,13 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candi
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
 	if api.RESTClient().Get().AbsPath(content.PathPrefix+"/server").Do(ctx).Error() == nil {
-		return nil, fmt.Errorf("%s is the API of a running `yuba up`, which reconciles its stacks itself", config.Host)
+		itself, err := servesContentItself(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if itself {
+			return nil, fmt.Errorf("%s is the API of a running `yuba up`, which reconciles its stacks itself", config.Host)
+		}
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {

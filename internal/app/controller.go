@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,9 @@ type ControllerOptions struct {
 	// connections on to it and wait. They reach each other at AdvertiseAddress, a host.
 	LeaderElect      bool
 	AdvertiseAddress string
+	// Service is the Service that leads to this process; empty for none. The cluster's API server
+	// serves content by it.
+	Service types.NamespacedName
 	// KeysSecret is the NAMESPACE/NAME of the Secret with the keys that replicas share; empty for
 	// keys in the data directory only.
 	KeysSecret string
@@ -57,6 +61,14 @@ func LogKubernetes(log *slog.Logger) {
 func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
+	}
+	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress()} {
+		if address == "" {
+			continue
+		}
+		if err := checkAddress(flag, address, opts.AllowNonLoopback, opts.Log); err != nil {
+			return err
+		}
 	}
 	newNarrator(&opts.Common).say("Starting Yuba's controllers on %s", opts.DataDir)
 	dir, lock, err := opts.open()
@@ -97,6 +109,14 @@ func (opts *ControllerOptions) openKeys(ctx context.Context, c client.Client, di
 	return ring.give(ctx)
 }
 
+// serviceName is the name of the Service in its cluster; empty for none.
+func (opts *ControllerOptions) serviceName() string {
+	if opts.Service.Name == "" {
+		return ""
+	}
+	return ServiceHost(opts.Service)
+}
+
 // checkCompany checks who else works on this API: it refuses to run beside some, and leaves the
 // tenants to others.
 func (opts *ControllerOptions) checkCompany(ctx context.Context, direct client.Client) (err error) {
@@ -134,7 +154,12 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return err
 	}
 	defer stop()
-	if err := publishContent(ctx, direct, url, certs.authority.PEM(), opts.Log); err != nil {
+	if opts.Service.Name != "" {
+		err = registerContent(ctx, direct, opts.Service, opts.ContentAddress, certs.authority.PEM())
+	} else {
+		err = publishContent(ctx, direct, url, certs.authority.PEM(), opts.Log)
+	}
+	if err != nil {
 		return err
 	}
 	go e.sayWorking(ctx, *opts, url)
@@ -165,7 +190,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
 		return nil, nil, err
 	}
-	if certs, err = openCertificates(dir, opts.ContentAddress, opts.runnerHost()); err != nil {
+	if certs, err = openCertificates(dir, opts.ContentAddress, opts.runnerHost(), opts.serviceName()); err != nil {
 		return nil, nil, err
 	}
 	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {

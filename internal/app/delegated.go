@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
@@ -56,7 +57,11 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 	if err != nil {
 		return "", nil, fmt.Errorf("read the address %q: %w", connections.Addr(), err)
 	}
-	e.content.ArchiveURL = "https://" + net.JoinHostPort(reachableHost(opts.ContentAddress), port)
+	host := reachableHost(opts.ContentAddress)
+	if opts.Service.Name != "" {
+		host = ServiceHost(opts.Service)
+	}
+	e.content.ArchiveURL = "https://" + net.JoinHostPort(host, port)
 	go serve("content", opts.Log, func() error { return server.ServeTLS(connections, "", "") })
 	return e.content.ArchiveURL, func() { server.Close() }, nil //nolint:errcheck // the process ends
 }
@@ -91,11 +96,15 @@ func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http
 		return nil, fmt.Errorf("read the API's client authority: %w", err)
 	}
 	go cas.Run(ctx, 1)
+	proxies, err := frontProxies(ctx, api)
+	if err != nil {
+		return nil, err
+	}
 	backoff := genericoptions.DefaultAuthWebhookRetryBackoff()
 	authn, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous: &apiserver.AnonymousAuthConfig{}, TokenAccessReviewClient: api.AuthenticationV1(),
 		TokenAccessReviewTimeout: 10 * time.Second, WebhookRetryBackoff: backoff, CacheTTL: 10 * time.Second,
-		ClientCertificateCAContentProvider: cas,
+		ClientCertificateCAContentProvider: cas, RequestHeaderConfig: proxies,
 	}.New()
 	if err != nil {
 		return nil, fmt.Errorf("set up authentication: %w", err)
@@ -112,6 +121,38 @@ func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http
 	h = genericapifilters.WithAuthentication(h, authn, genericapifilters.Unauthorized(codecs), nil, nil)
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}
 	return genericapifilters.WithRequestInfo(h, resolver), nil
+}
+
+// frontProxies trusts the API server to say for whom it passes on a request, by what it publishes
+// beside its client authority. It is nil for an API server that does not pass on requests.
+func frontProxies(ctx context.Context, api kubernetes.Interface) (*authenticatorfactory.RequestHeaderConfig, error) {
+	at := clientAuthority
+	published, err := api.CoreV1().ConfigMaps(at.namespace).Get(ctx, at.name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read the API's client authority: %w", err)
+	}
+	const authority = "requestheader-client-ca-file"
+	if published.Data[authority] == "" {
+		return nil, nil
+	}
+	cas, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy-ca", at.namespace, at.name, authority, api)
+	if err != nil {
+		return nil, fmt.Errorf("find the authority of the API's front proxy: %w", err)
+	}
+	if err := cas.RunOnce(ctx); err != nil {
+		return nil, fmt.Errorf("read the authority of the API's front proxy: %w", err)
+	}
+	headers := headerrequest.NewRequestHeaderAuthRequestController(at.name, at.namespace, api, "requestheader-username-headers", "requestheader-uid-headers",
+		"requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names")
+	if err := headers.RunOnce(ctx); err != nil {
+		return nil, fmt.Errorf("read the headers of the API's front proxy: %w", err)
+	}
+	go cas.Run(ctx, 1)
+	go headers.Run(ctx, 1)
+	return &authenticatorfactory.RequestHeaderConfig{CAContentProvider: cas, AllowedClientNames: headerrequest.StringSliceProviderFunc(headers.AllowedClientNames),
+		UsernameHeaders: headerrequest.StringSliceProviderFunc(headers.UsernameHeaders), UIDHeaders: headerrequest.StringSliceProviderFunc(headers.UIDHeaders),
+		GroupHeaders:        headerrequest.StringSliceProviderFunc(headers.GroupHeaders),
+		ExtraHeaderPrefixes: headerrequest.StringSliceProviderFunc(headers.ExtraHeaderPrefixes)}, nil
 }
 
 // publishContent publishes the address of content for clients, since this API does not serve it

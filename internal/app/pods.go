@@ -61,6 +61,14 @@ func (o *Common) runnerHost() string {
 	return u.Hostname()
 }
 
+// runnerAddress is where runner Pods connect to; empty if there are none.
+func (o *Common) runnerAddress() string {
+	if o.Pods == nil {
+		return ""
+	}
+	return o.Pods.Address
+}
+
 // servePods serves the run endpoints for Pods, and creates those.
 func (e *engine) servePods(ctx context.Context, cert certificate, ca []byte) error {
 	o := &e.pods.Options

@@ -34,11 +34,15 @@ var identities = []identity{
 	{file: "apiserver", name: "kube-apiserver", hosts: []string{address, "127.0.0.1", serviceAddress, "localhost",
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + domain}},
 	{file: "admin", name: "kube-node-admin", group: "system:masters"},
+	{file: "front-proxy", name: frontProxy},
 	{file: "controller-manager", name: "system:kube-controller-manager"},
 	{file: "scheduler", name: "system:kube-scheduler"},
 	{file: "proxy", name: "system:kube-proxy"},
 	{file: "kubelet", name: "system:node:" + nodeName, group: "system:nodes", hosts: []string{nodeName, address}},
 }
+
+// frontProxy is the name by which the API server speaks for users to other API servers.
+const frontProxy = "front-proxy"
 
 const lifetime = 7 * 24 * time.Hour
 

@@ -32,6 +32,7 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "run as one of several replicas: one leads, and the others wait and pass connections on to it")
 	flags.StringVar(&o.AdvertiseAddress, "advertise-address", os.Getenv("POD_IP"), "the address at which other replicas reach this one (default $POD_IP)")
+	flags.String("service", "", "the Service NAMESPACE/NAME of this process, by which the cluster's API server and runner Pods reach it")
 	flags.StringVar(&o.KeysSecret, "keys-secret", "", "the Secret NAMESPACE/NAME with the keys that replicas share; created if it is missing")
 	flags.StringVar(&o.HealthAddress, "health-address", "", "listen address for the probes /livez and /readyz (default none)")
 	flags.BoolVar(&o.GitOps, "gitops", false, "also run Yuba's controllers of sources, Kustomizations and notifications, where Flux does not run")
@@ -44,7 +45,10 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 		if err := server.CheckEventsAddr(o.EventsAddr); err != nil {
 			return ui.UsageErrorf(cmd, "%v", err)
 		}
-		if err := completePods(cmd, &o.Common); err != nil {
+		if err := completeService(cmd, &o); err != nil {
+			return err
+		}
+		if err := completePods(cmd, &o); err != nil {
 			return err
 		}
 		config, _, err := a.ClusterConfig()

@@ -4,12 +4,14 @@
 package server
 
 import (
+	"net"
 	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 
 	server "github.com/yuba-dev/yuba/internal/app"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
@@ -18,7 +20,7 @@ import (
 func addPodFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String("runner-image", "", "execute runs in Pods of this image (default as processes beside the controllers)")
-	flags.String("runner-url", "", "the URL at which runner Pods reach this server, such as https://yuba.yuba-system.svc:7445")
+	flags.String("runner-url", "", "the URL at which runner Pods reach this server (default that of --service)")
 	flags.String("runner-address", "0.0.0.0:7445", "listen address for runner Pods, which identify themselves by their service account")
 	flags.Duration("runner-idle", server.DefaultRunnerIdle, "how long a runner Pod without a run stays")
 	flags.String("runner-pull-policy", "", "the pull policy of the image: Always, IfNotPresent or Never (default the cluster's)")
@@ -28,8 +30,22 @@ func addPodFlags(cmd *cobra.Command) {
 	ui.Complete(cmd, "runner-pull-policy", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever))
 }
 
+// completeService sets the Service of this process.
+func completeService(cmd *cobra.Command, o *server.ControllerOptions) error {
+	text := cmd.Flag("service").Value.String()
+	if text == "" {
+		return nil
+	}
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return ui.UsageErrorf(cmd, "--service %s: want NAMESPACE/NAME", text)
+	}
+	o.Service = types.NamespacedName{Namespace: namespace, Name: name}
+	return nil
+}
+
 // completePods sets the options of runner Pods.
-func completePods(cmd *cobra.Command, o *server.Common) error {
+func completePods(cmd *cobra.Command, o *server.ControllerOptions) error {
 	text := func(name string) string { return cmd.Flag(name).Value.String() }
 	if text("runner-image") == "" {
 		for _, name := range []string{"runner-url", "runner-address", "runner-idle", "runner-pull-policy", "runner-pull-secret", "runner-requests", "runner-limits"} {
@@ -41,8 +57,11 @@ func completePods(cmd *cobra.Command, o *server.Common) error {
 	}
 	pods := &server.RunnerPods{Address: text("runner-address")}
 	pods.Image, pods.Server = text("runner-image"), strings.TrimSuffix(text("runner-url"), "/")
+	if _, port, err := net.SplitHostPort(pods.Address); err == nil && pods.Server == "" && o.Service.Name != "" {
+		pods.Server = "https://" + net.JoinHostPort(server.ServiceHost(o.Service), port)
+	}
 	if u, err := url.Parse(pods.Server); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Path != "" {
-		return ui.UsageErrorf(cmd, "--runner-url %s: want https://HOST:PORT, the address of this server's Service", pods.Server)
+		return ui.UsageErrorf(cmd, "--runner-url %s: want https://HOST:PORT, or name this server's Service with --service", pods.Server)
 	}
 	var err error
 	if pods.PullPolicy, err = server.ParsePullPolicy(text("runner-pull-policy")); err != nil {

@@ -112,6 +112,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + artifact + "/archive":       h.takeArchive,
 		"GET " + PathPrefix + "/backup":       h.backup,
 		"POST " + PathPrefix + "/restore":     h.restore,
+		"GET " + PathPrefix:                   discover,
 		"GET " + PathPrefix + "/server":       h.server,
 		"GET " + PathPrefix + "/queue":        h.queue,
 		"GET " + PathPrefix + "/figures":      h.figures,

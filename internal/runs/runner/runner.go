@@ -100,7 +100,7 @@ func newRunner(opts execution.Options) *runner {
 		Places: make(chan struct{}, opts.Capacity), Users: workspace.NewUsers(opts.Dir, opts.WorkRoot), Walls: confinement.Walls{Sandbox: opts.Sandbox},
 	}
 	e.Area = workspace.NewArea(opts.WorkRoot, &e.Walls, e.Users)
-	e.Meter = usage.New(&e.Walls, e.Disks, opts.Reserve)
+	e.Meter = usage.New(&e.Walls, e.Disks, opts.Reserve, opts.Pod)
 	return &runner{Equipment: e, id: run.NewID(time.Now()), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{})}
 }
 

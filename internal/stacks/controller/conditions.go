@@ -227,12 +227,16 @@ func describeAwaited(p *gathered) {
 	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
 	}
-	if p.inHand != nil && strings.HasPrefix(p.inHand.Waits, run.WaitsForState) { // a person has to act
-		if !p.inHand.Spec.Operation.ByHand() { // which never affects Ready
+	if p.inHand != nil && waitsForPerson(p.inHand.Waits) {
+		// Manual runs never affect Ready, nor do drift checks before they find something.
+		if !p.inHand.Spec.Operation.ByHand() && !p.inHand.Quiet {
 			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, p.inHand.Waits)
 		}
 		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
 		return
+	}
+	if ready := conditions.Of(p.obj, infrav1.ConditionReady); p.inHand != nil && strings.HasPrefix(ready.Message, run.WaitsForPod) {
+		setReady(p.obj, ready.Status, ready.Reason, infrav1.MessagePlanning)
 	}
 	now := conditions.Of(p.obj, infrav1.ConditionReconciling)
 	if p.inHand == nil || now.Status != metav1.ConditionTrue {
@@ -241,9 +245,14 @@ func describeAwaited(p *gathered) {
 	switch {
 	case p.inHand.Waits != "":
 		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Waits)
-	case strings.HasPrefix(now.Message, run.WaitsForRunner), strings.HasPrefix(now.Message, run.WaitsForState):
+	case strings.HasPrefix(now.Message, run.WaitsForRunner), waitsForPerson(now.Message):
 		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Trigger)
 	}
+}
+
+// waitsForPerson reports whether a run waits for something that a person may have to change.
+func waitsForPerson(waits string) bool {
+	return strings.HasPrefix(waits, run.WaitsForState) || strings.HasPrefix(waits, run.WaitsForPod)
 }
 
 // describeApproval updates how to approve: the id may change without a run.

@@ -134,6 +134,11 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 func (h runHistory) gatherRuns(ctx context.Context, p *gathered) error {
 	if rec, canceled, ok := h.runs.InHand(p.stack); ok {
 		p.facts.Current = currentFacts(rec, canceled)
+		place, err := placeOf(p.rules, p.obj, rec.Spec.ID)
+		if err != nil {
+			return err
+		}
+		p.facts.Current.Misplaced = !rec.Spec.Operation.ByHand() && rec.Started == nil && rec.Place.Key() != place.Key()
 		p.inHand = &rec
 	}
 	if ref := p.obj.Status.LastRun; ref != nil {

@@ -104,6 +104,8 @@ func summaryOfProgress(s situation) string {
 		return "Checking health"
 	case strings.HasPrefix(message, run.WaitsForState):
 		return "State cannot be stored"
+	case strings.HasPrefix(message, run.WaitsForPod):
+		return "Waiting for a Pod"
 	}
 	return "In progress"
 }

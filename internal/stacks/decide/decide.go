@@ -88,6 +88,9 @@ func runInHand(f Facts) (Decision, bool) {
 	if c == nil {
 		return Decision{}, false
 	}
+	if c.Misplaced && !c.Canceled {
+		return leavePlace(c), true
+	}
 	// Only a plan can be given up; always wait for an apply.
 	if !c.Apply && !c.Canceled {
 		if d, ok := givesUp(f); ok {
@@ -95,6 +98,11 @@ func runInHand(f Facts) (Decision, bool) {
 		}
 	}
 	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: progress(c)}, true
+}
+
+// leavePlace gives up a run that waits for the wrong Pod. The next one waits for the right one.
+func leavePlace(c *Run) Decision {
+	return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonSuperseded, Message: "The settings of the runner Pod changed before the run began"}
 }
 
 // givesUp says why the running plan is no longer wanted.

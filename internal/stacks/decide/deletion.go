@@ -14,6 +14,8 @@ func deletionAwaitsRun(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	switch {
+	case c.Misplaced && !c.Canceled:
+		return leavePlace(c), true
 	case c.Apply || c.Canceled:
 	case c.Purpose != PurposeDelete:
 		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonDeleting, Message: "The stack is being deleted"}, true

@@ -179,6 +179,9 @@ type Run struct {
 	// Canceled: the run in progress has been told to stop, or the ended one stopped before it
 	// changed anything.
 	Canceled bool
+	// Misplaced: the run has not begun, and waits for a Pod that the stack does not ask for any
+	// more.
+	Misplaced bool
 	// Config is Facts.Config at the start of the run, whatever artifact it uses.
 	Config  string
 	Destroy bool

@@ -136,6 +136,13 @@ var runInHandScenarios = scenarios{
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"},
 	},
+	"an apply that waits for a Pod of other settings is called back": {
+		settled().running(func(r *Run) { r.Apply, r.Misplaced = true, true }),
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded, Message: "The settings of the runner Pod changed before the run began"},
+	},
+	"and only once": {
+		settled().running(func(r *Run) { r.Apply, r.Misplaced, r.Canceled = true, true, true }), awaitsRun("Applying"),
+	},
 	"a plan is stopped once": {
 		settled().running(toStop).config(other), awaitsRun("Stopping a plan that is no longer wanted"),
 	},

@@ -153,7 +153,7 @@ func (g *Supervisor) Cell() confinement.Cell {
 		Executable: executable,
 		Readable:   append(g.readableHere(), fetch.SystemReadable...),
 		NoNetwork:  g.run.Spec.Limits.Network == run.NoNetwork, Listen: g.run.Spec.Limits.Listen,
-		Limits: usage.ProcessLimits(g.run.Spec.Limits, g.run.Walls), Background: true,
+		Limits: usage.ProcessLimits(g.run.Spec.Limits, g.run.Walls, g.run.Opts.Pod), Background: true,
 	}
 }
 

@@ -58,7 +58,11 @@ var (
 )
 
 // over describes a run that exceeds its own limit.
-func (r resource) over(taken, most int64) string {
+func (r resource) over(taken, most, podMemory int64) string {
+	if podMemory > 0 && r.name == memoryName {
+		return fmt.Sprintf("it uses %s; its Pod has %s, of which the runner needs %s (spec.runnerPodTemplate.spec.resources.limits.memory)",
+			r.text(taken), MiB(podMemory), MiB(podMemory-most))
+	}
 	return fmt.Sprintf("it uses %s; the limit is %s (--run-%s)", r.text(taken), r.text(most), r.name)
 }
 
@@ -70,7 +74,7 @@ func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // judge ends runs above their own limits, then the heaviest of those above a shared limit.
 func judge(loads []load, m Machine) []sentence {
-	c := court{loads: slices.Clone(loads)}
+	c := court{loads: slices.Clone(loads), podMemory: m.podMemory}
 	c.eachAlone()
 	for _, r := range resources {
 		for _, namespace := range namespacesOf(loads) {
@@ -90,6 +94,7 @@ const theRest = ", because the rest is the server's"
 type court struct {
 	loads     []load
 	sentences []sentence
+	podMemory int64
 }
 
 func (c *court) end(at int, r resource, most int64, format string, args ...any) {
@@ -102,7 +107,7 @@ func (c *court) eachAlone() {
 	for _, r := range resources {
 		for i, l := range c.loads {
 			if most := r.of(l.limits.Run); !l.condemned && most > 0 && r.of(l.taken) > most {
-				c.end(i, r, most, "%s", r.over(r.of(l.taken), most))
+				c.end(i, r, most, "%s", r.over(r.of(l.taken), most, c.podMemory))
 			}
 		}
 	}

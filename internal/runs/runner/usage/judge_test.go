@@ -120,7 +120,7 @@ func TestARunThatHasLeftIsMeasured(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "left"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := New(&confinement.Walls{}, nil, 0)
+	m := New(&confinement.Walls{}, nil, 0, false)
 	a := &account{of: NewSubject(run.NewID(time.Now()), &run.Spec{}, func() int64 { return 0 }), dirs: []string{dir}}
 	m.measureDisks([]*account{a})
 	if a.disk.Bytes < 1<<20 {

@@ -25,6 +25,9 @@ const (
 type Machine struct {
 	// memory and tasks are what runs may use together; server and machine need the rest.
 	memory, tasks int64
+	// podMemory is the memory of the runner's Pod, which its only run shares with the runner; 0
+	// without a Pod.
+	podMemory int64
 	// Disk and Files are what remains on the fullest disk.
 	Disk, Files Room
 }
@@ -42,7 +45,11 @@ func (r Room) Lacking() int64 { return r.Reserve - r.Free }
 
 // Machine returns this machine's free resources.
 func (m *Meter) Machine() Machine {
-	return machineNow(m.disks(), m.reserve)
+	now := machineNow(m.disks(), m.reserve)
+	if m.pod {
+		now.memory, now.podMemory = ownMemory(true), int64(machineMemory()) //nolint:gosec // no machine has 2^63 bytes
+	}
+	return now
 }
 
 // machineNow measures memory and disks. Reserve 0 means a share of each disk, below 0 none.

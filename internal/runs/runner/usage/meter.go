@@ -27,6 +27,8 @@ type Meter struct {
 	// disks are directories on all disks that runs write to, reserve what runs leave free there.
 	disks   func() []string
 	reserve int64
+	// pod says that the run has the memory of the runner's Pod.
+	pod bool
 
 	mu       sync.Mutex
 	accounts map[*account]bool
@@ -34,9 +36,10 @@ type Meter struct {
 	working, workingOnDisks bool
 }
 
-// New makes a meter. The reserve of each disk is kept free: 0 for a share of it, below 0 for none.
-func New(walls *confinement.Walls, disks func() []string, reserve int64) *Meter {
-	return &Meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
+// New makes a meter. The reserve of each disk is kept free: 0 for a share of it, below 0 for none. In a Pod, a run may have all memory that the runner does not
+// need.
+func New(walls *confinement.Walls, disks func() []string, reserve int64, pod bool) *Meter {
+	return &Meter{walls: walls, disks: disks, reserve: reserve, pod: pod, accounts: map[*account]bool{}}
 }
 
 // Subject is a measured run, with several processes in sequence.
@@ -156,7 +159,7 @@ func (m *Meter) loads(all []*account) []load {
 	for i, a := range all {
 		taken := run.Resources{Processes: usages[i].Processes, MemoryBytes: usages[i].Memory, DiskBytes: a.disk.Bytes, Files: a.disk.files}
 		loads[i] = load{
-			namespace: a.of.namespace, limits: limitsOf(a.of.limits), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
+			namespace: a.of.namespace, limits: limitsOf(a.of.limits, m.pod), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
 			condemned: a.over != nil,
 		}
 	}
@@ -167,11 +170,23 @@ func (m *Meter) loads(all []*account) []load {
 const maxTasks = 1 << 16
 
 // limitsOf completes a run's limits with those of this machine.
-func limitsOf(l run.Limits) run.Limits {
+func limitsOf(l run.Limits, pod bool) run.Limits {
 	if l.Run.MemoryBytes == 0 {
-		l.Run.MemoryBytes = int64(machineMemory() / 2) //nolint:gosec // no machine has 2^63 bytes
+		l.Run.MemoryBytes = ownMemory(pod)
 	}
 	return l
+}
+
+// runnersMemory is what a runner needs of the memory of its Pod.
+const runnersMemory = 40 << 20
+
+// ownMemory is the memory that one run may have without another limit.
+func ownMemory(pod bool) int64 {
+	most := int64(machineMemory()) //nolint:gosec // no machine has 2^63 bytes
+	if pod {
+		return max(most-runnersMemory, most/2)
+	}
+	return most / 2
 }
 
 // roomForTasks is how far a run can exceed its processes: harmless, but visible to the meter.
@@ -181,8 +196,8 @@ const roomForTasks = 64
 const roomForData = 256 << 20
 
 // ProcessLimits are the kernel's limits per process. They exceed the measured ones, which explain.
-func ProcessLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
-	l = limitsOf(l)
+func ProcessLimits(l run.Limits, walls confinement.Walls, pod bool) confinement.Limits {
+	l = limitsOf(l, pod)
 	memory, disk := uint64(max(0, l.Run.MemoryBytes)), uint64(max(0, l.Run.DiskBytes))    //nolint:gosec // above zero
 	limits := confinement.Limits{Files: uint64(max(0, l.OpenFiles)), FileBytes: 2 * disk} //nolint:gosec // above zero
 	if memory > 0 {
