@@ -6,26 +6,24 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 // writeBill writes a bill of materials for a platform's programs: the modules that each of them
 // contains, from their build information.
-func (r *release) writeBill(path string, p platform, dir string) error {
+func (r *release) writeBill(path string, p build.Platform, dir string) error {
 	bom := cyclonedx.NewBOM()
-	yuba := module("github.com/yuba-dev/yuba", r.version.name)
-	yuba.Type, yuba.Name, yuba.Version, yuba.BOMRef = cyclonedx.ComponentTypeApplication, "yuba", r.version.plain, "yuba"
+	yuba := component(build.Module{Path: "github.com/yuba-dev/yuba", Version: r.version.Name})
+	yuba.Type, yuba.Name, yuba.Version, yuba.BOMRef = cyclonedx.ComponentTypeApplication, "yuba", r.version.Plain, "yuba"
 	yuba.Licenses = &cyclonedx.Licenses{{License: &cyclonedx.License{ID: "Apache-2.0"}}}
 	bom.Metadata = &cyclonedx.Metadata{Timestamp: r.date.Format(time.RFC3339), Component: &yuba}
 	properties := []cyclonedx.Property{{Name: "yuba:platform", Value: p.String()}}
@@ -39,7 +37,7 @@ func (r *release) writeBill(path string, p platform, dir string) error {
 		if err != nil {
 			return err
 		}
-		program.Version = r.version.plain
+		program.Version = r.version.Plain
 		components[program.BOMRef] = program
 		dependencies = append(dependencies, cyclonedx.Dependency{Ref: program.BOMRef, Dependencies: &needs})
 		fmt.Fprintln(identity, name, (*program.Hashes)[0].Value)
@@ -58,11 +56,11 @@ func (r *release) writeBill(path string, p platform, dir string) error {
 // readProgram is a program as a component, with references to its modules, which it adds to the
 // components.
 func readProgram(path string, components map[string]cyclonedx.Component) (cyclonedx.Component, []string, error) {
-	info, err := buildinfo.ReadFile(path)
+	modules, err := build.Modules(path)
 	if err != nil {
-		return cyclonedx.Component{}, nil, fmt.Errorf("read the modules of %s: %w", path, err)
+		return cyclonedx.Component{}, nil, err
 	}
-	sum, err := fileSum(path)
+	sum, err := build.FileSum(path)
 	if err != nil {
 		return cyclonedx.Component{}, nil, err
 	}
@@ -72,11 +70,8 @@ func readProgram(path string, components map[string]cyclonedx.Component) (cyclon
 		Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sum)}},
 	}
 	needs := []string{}
-	for _, m := range append([]*debug.Module{{Path: "std", Version: info.GoVersion}}, info.Deps...) {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		c := module(m.Path, m.Version)
+	for _, m := range modules {
+		c := component(m)
 		if m.Sum != "" {
 			c.Properties = &[]cyclonedx.Property{{Name: "go:sum", Value: m.Sum}}
 		}
@@ -87,10 +82,10 @@ func readProgram(path string, components map[string]cyclonedx.Component) (cyclon
 	return program, slices.Compact(needs), nil
 }
 
-// module is a Go module as a component.
-func module(path, version string) cyclonedx.Component {
-	purl := "pkg:golang/" + strings.ReplaceAll(url.PathEscape(path), "%2F", "/") + "@" + url.PathEscape(version)
-	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: purl}
+// component is a Go module as a component.
+func component(m build.Module) cyclonedx.Component {
+	purl := m.PackageURL()
+	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: purl}
 }
 
 // serial is a number for a bill that is the same for the same programs: a UUID from their checksum.

@@ -20,14 +20,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 func main() {
@@ -42,17 +41,11 @@ func main() {
 // programs are the programs of an installation: yuba finds the others beside itself.
 var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-kustomize", "yuba-sops"}
 
-// thisPlatform is the platform of this machine.
-var thisPlatform = platform{runtime.GOOS, runtime.GOARCH}
-
-// Platforms are the released platforms.
-const allPlatforms = "linux/amd64,linux/arm64"
-
 // release is the release to make.
 type release struct {
 	// root is the repository; out is the directory of the release.
 	root, out string
-	version   version
+	version   build.Version
 	// date is that of the commit, and the time of all files.
 	date time.Time
 	// built is the directory with the programs of this platform; empty to build them.
@@ -70,7 +63,7 @@ type release struct {
 func run(ctx context.Context, args []string, news io.Writer) error {
 	r := release{news: news}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	platforms := flags.String("platforms", allPlatforms, "the platforms to build for")
+	platforms := flags.String("platforms", build.AllPlatforms, "the platforms to build for")
 	name := flags.String("version", "", "the version, as git describe names it")
 	flags.BoolVar(&r.rehearsal, "rehearsal", false, "try a release, of a version whose tag need not be at the checkout's commit; it is never signed, and must not be published")
 	epoch := flags.String("date", os.Getenv("SOURCE_DATE_EPOCH"), "the time of all files, in seconds since 1970 (default that of the commit)")
@@ -86,13 +79,9 @@ func run(ctx context.Context, args []string, news io.Writer) error {
 	if err := r.settle(ctx, *name, *epoch); err != nil {
 		return err
 	}
-	var wanted []platform
-	for _, text := range strings.FieldsFunc(*platforms, func(c rune) bool { return c == ',' || c == ' ' }) {
-		p, err := parsePlatform(text)
-		if err != nil {
-			return err
-		}
-		wanted = append(wanted, p)
+	wanted, err := build.ParsePlatforms(*platforms)
+	if err != nil {
+		return err
 	}
 	if err := r.begin(); err != nil {
 		return err
@@ -117,73 +106,53 @@ func (r *release) settle(ctx context.Context, name, epoch string) (err error) {
 	if r.out == "" {
 		r.out = filepath.Join(r.root, "dist")
 	}
-	if name == "" {
-		if name, err = r.git(ctx, "describe", "--tags", "--always", "--dirty"); err != nil {
-			return err
-		}
-	}
-	if r.version, err = parseVersion(name); err != nil {
+	if r.version, err = build.Checkout(r.root).Version(ctx, name); err != nil {
 		return err
 	}
 	if err := r.checkTag(ctx); err != nil {
 		return err
 	}
-	if epoch == "" {
-		if epoch, err = r.git(ctx, "log", "-1", "--format=%ct"); err != nil {
-			return err
-		}
+	if r.date, err = build.Checkout(r.root).Date(ctx, epoch); err != nil {
+		return err
 	}
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return fmt.Errorf("read the time %q: want seconds since 1970", epoch)
-	}
-	r.date = time.Unix(seconds, 0).UTC()
 	if r.rehearsal {
 		return nil // without a key
 	}
 	if r.key, err = readSigningKey(os.Getenv(keyVariable)); err != nil {
 		return err
 	}
-	if r.key == nil && r.version.tagged {
-		return fmt.Errorf("release %s: a version with a tag is released with a signature only, and $%s is not set%s", r.version.name, keyVariable, r.hint())
+	if r.key == nil && r.version.Tagged {
+		return fmt.Errorf("release %s: a version with a tag is released with a signature only, and $%s is not set%s", r.version.Name, keyVariable, r.hint())
 	}
 	return nil
 }
 
 // hint explains how to rehearse a rejected release.
 func (r *release) hint() string {
-	return fmt.Sprintf("\nTo try the release without publishing it:\n    make release VERSION=%s REHEARSAL=1", r.version.name)
+	return fmt.Sprintf("\nTo try the release without publishing it:\n    make release VERSION=%s REHEARSAL=1", r.version.Name)
 }
 
 // checkTag rejects a version whose tag is not at the checked out commit.
 func (r *release) checkTag(ctx context.Context) error {
-	if !r.version.tagged || r.rehearsal {
+	if !r.version.Tagged || r.rehearsal {
 		return nil
 	}
-	tags, err := r.git(ctx, "tag", "--points-at", "HEAD")
+	tags, err := build.Checkout(r.root).Git(ctx, "tag", "--points-at", "HEAD")
 	if err != nil {
-		return fmt.Errorf("compare version %s with the tags of the commit: %w", r.version.name, err)
+		return fmt.Errorf("compare version %s with the tags of the commit: %w", r.version.Name, err)
 	}
-	if !slices.Contains(strings.Fields(tags), r.version.name) {
-		return fmt.Errorf("release %s: the checkout's commit does not have that tag, it has %q%s", r.version.name, strings.Fields(tags), r.hint())
+	if !slices.Contains(strings.Fields(tags), r.version.Name) {
+		return fmt.Errorf("release %s: the checkout's commit does not have that tag, it has %q%s", r.version.Name, strings.Fields(tags), r.hint())
 	}
 	// Go also compiles untracked files, and git's configuration can hide them.
-	changed, err := r.git(ctx, "status", "--porcelain", "--untracked-files=normal")
+	changed, err := build.Checkout(r.root).Git(ctx, "status", "--porcelain", "--untracked-files=normal")
 	if err != nil {
-		return fmt.Errorf("look for changes since tag %s: %w", r.version.name, err)
+		return fmt.Errorf("look for changes since tag %s: %w", r.version.Name, err)
 	}
 	if changed != "" {
-		return fmt.Errorf("release %s: the checkout has changes that are not committed:\n%s%s", r.version.name, changed, r.hint())
+		return fmt.Errorf("release %s: the checkout has changes that are not committed:\n%s%s", r.version.Name, changed, r.hint())
 	}
 	return nil
-}
-
-func (r *release) git(ctx context.Context, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", r.root}, args...)...).Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // begin creates the directory, and removes an earlier release from it.
@@ -203,7 +172,7 @@ func (r *release) begin() error {
 }
 
 // make writes the files for a platform, and returns their names.
-func (r *release) make(ctx context.Context, p platform) ([]string, error) {
+func (r *release) make(ctx context.Context, p build.Platform) ([]string, error) {
 	dir, err := r.programs(ctx, p)
 	if err != nil {
 		return nil, err
@@ -232,20 +201,34 @@ func (r *release) make(ctx context.Context, p platform) ([]string, error) {
 }
 
 // fileName is the start of the names of a platform's files.
-func (r *release) fileName(p platform) string {
-	return fmt.Sprintf("yuba_%s_%s_%s", r.version.plain, p.os, p.arch)
+func (r *release) fileName(p build.Platform) string {
+	return fmt.Sprintf("yuba_%s_%s_%s", r.version.Plain, p.OS, p.Arch)
 }
 
 // programs returns a directory with the platform's programs.
-func (r *release) programs(ctx context.Context, p platform) (string, error) {
+func (r *release) programs(ctx context.Context, p build.Platform) (string, error) {
 	if r.built != "" {
-		if p != thisPlatform {
-			return "", fmt.Errorf("-programs %s has those of %s/%s", r.built, runtime.GOOS, runtime.GOARCH)
+		if p != build.ThisPlatform {
+			return "", fmt.Errorf("-programs %s has those of %s", r.built, build.ThisPlatform)
 		}
 		return r.built, nil
 	}
 	return r.build(ctx, p)
 }
+
+// build compiles the programs for a platform.
+func (r *release) build(ctx context.Context, p build.Platform) (string, error) {
+	fmt.Fprintf(r.news, "Building for %s; the first time that takes some minutes\n", p)
+	all := build.Programs{Module: r.root, Tags: r.tags, Flags: r.flags, News: r.news}
+	for _, name := range programs {
+		all.Packages = append(all.Packages, "./cmd/"+name)
+	}
+	dir := filepath.Join(r.buildDir(), p.OS+"_"+p.Arch)
+	return dir, all.Compile(ctx, p, dir)
+}
+
+// buildDir is the directory of built programs.
+func (r *release) buildDir() string { return filepath.Join(r.out, "yuba_build") }
 
 // finish writes the checksums and the other files about all platforms.
 func (r *release) finish(made []string) error {
@@ -262,12 +245,12 @@ func (r *release) finish(made []string) error {
 	if err != nil {
 		return err
 	}
-	list := fmt.Sprintf("yuba_%s_SHA256SUMS", r.version.plain)
+	list := fmt.Sprintf("yuba_%s_SHA256SUMS", r.version.Plain)
 	if err := os.WriteFile(filepath.Join(r.out, list), sums, 0o644); err != nil {
 		return err
 	}
 	// install.sh finds the newest version with this file.
-	if err := os.WriteFile(filepath.Join(r.out, "yuba_version.txt"), []byte(r.version.plain+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.out, "yuba_version.txt"), []byte(r.version.Plain+"\n"), 0o644); err != nil {
 		return err
 	}
 	if r.rehearsal {

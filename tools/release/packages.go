@@ -16,6 +16,7 @@ import (
 	"github.com/goreleaser/nfpm/v2/deb"
 	"github.com/goreleaser/nfpm/v2/files"
 	"github.com/goreleaser/nfpm/v2/rpm"
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 // installed maps the files of an archive to their paths in packages. All programs are in one
@@ -43,7 +44,7 @@ func installed(name, format string) (path, kind string) {
 }
 
 // writePackages writes the packages for Debian and Red Hat, and returns their names.
-func (r *release) writePackages(p platform, tree []file) ([]string, error) {
+func (r *release) writePackages(p build.Platform, tree []file) ([]string, error) {
 	work, err := os.MkdirTemp(r.out, "yuba_packages")
 	if err != nil {
 		return nil, err
@@ -73,9 +74,9 @@ func (r *release) writePackages(p platform, tree []file) ([]string, error) {
 
 // describe is the description of a package, whose files are read from a staging directory with
 // their modes.
-func (r *release) describe(p platform, tree []file, format, work string) (*nfpm.Info, error) {
+func (r *release) describe(p build.Platform, tree []file, format, work string) (*nfpm.Info, error) {
 	info := &nfpm.Info{
-		Name: "yuba", Arch: p.arch, Platform: p.os, Version: r.version.plain, Release: "1",
+		Name: "yuba", Arch: p.Arch, Platform: p.OS, Version: r.version.Plain, Release: "1",
 		Section: "admin", Priority: "optional", Maintainer: "The Yuba Authors <maintainers@yuba.dev>", Vendor: "The Yuba Authors",
 		Homepage: "https://github.com/yuba-dev/yuba", License: "Apache-2.0", MTime: r.date, DisableGlobbing: true,
 		Description: "Control plane for OpenTofu\nPlans, reviews, applies and drift-checks any number of OpenTofu root modules from one server.",

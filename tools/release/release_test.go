@@ -22,6 +22,7 @@ import (
 
 	"github.com/CycloneDX/cyclonedx-go"
 	"github.com/blakesmith/ar"
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 // repository makes what a release is made of. The programs are small, and say what they
@@ -71,7 +72,7 @@ var native = runtime.GOOS + "/" + runtime.GOARCH
 func packed(t *testing.T, version string, built time.Time) (dir, news string) {
 	t.Helper()
 	root, programsDir := repository(t, built)
-	if v, err := parseVersion(version); err == nil && v.tagged {
+	if v, err := build.ParseVersion(version); err == nil && v.Tagged {
 		commit(t, root)
 		git(t, root, "tag", version)
 	}
@@ -257,22 +258,6 @@ func TestWhatIsNotReleased(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.says)
 			}
 		})
-	}
-}
-
-func TestVersionsOfReleases(t *testing.T) {
-	for name, want := range map[string]version{
-		"v1.2.3":                   {"v1.2.3", "1.2.3", true},
-		"v1.2.3-rc.1":              {"v1.2.3-rc.1", "1.2.3-rc.1", true},
-		"v1.2.3-dirty":             {"v1.2.3-dirty", "1.2.3+dirty", false},
-		"v1.2.3-14-g0123abc":       {"v1.2.3-14-g0123abc", "1.2.3+14.g0123abc", false},
-		"v1.2.3-rc.1-1-gabc-dirty": {"v1.2.3-rc.1-1-gabc-dirty", "1.2.3-rc.1+1.gabc.dirty", false},
-		"0123abc":                  {"0123abc", "0.0.0+g0123abc", false},
-		"0123abc-dirty":            {"0123abc-dirty", "0.0.0+g0123abc.dirty", false},
-	} {
-		if got, err := parseVersion(name); err != nil || got != want {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
 	}
 }
 

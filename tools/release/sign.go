@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
-const keyVariable = "YUBA_SIGNING_KEY"
+const keyVariable = build.KeyVariable
 
 // signingKey signs releases.
 type signingKey struct{ key *ecdsa.PrivateKey }

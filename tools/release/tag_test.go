@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 // commit makes a git repository of a directory, with a commit of all that is in it.
@@ -75,22 +77,22 @@ func TestAVersionIsReleasedFromItsTag(t *testing.T) {
 // The completions are those of the program that is released.
 func TestWhichProgramWritesTheCompletions(t *testing.T) {
 	root, programsDir := repository(t, time.Now())
-	other := platform{"linux", "arm64"}
+	other := build.Platform{OS: "linux", Arch: "arm64"}
 	if runtime.GOARCH == "arm64" {
-		other.arch = "amd64"
+		other.Arch = "amd64"
 	}
 	for sentence, test := range map[string]struct {
-		platform  platform
+		platform  build.Platform
 		version   string
 		has, says string
 	}{
-		"the released one, where it starts": {platform: thisPlatform, version: "v9.9.9-1-g0000000", has: "# the released program completion bash\n"},
+		"the released one, where it starts": {platform: build.ThisPlatform, version: "v9.9.9-1-g0000000", has: "# the released program completion bash\n"},
 		"that of bin/ for other platforms":  {platform: other, version: "v1.2.3-4-gabcdef0", has: "# bin/yuba completion bash\n"},
 		"not one of another version":        {platform: other, version: "v1.2.3-5-gabcdef1", says: `bin/yuba is version "v1.2.3-4-gabcdef0", and "v1.2.3-5-gabcdef1" is released`},
 	} {
 		r := release{root: root}
 		var err error
-		if r.version, err = parseVersion(test.version); err != nil {
+		if r.version, err = build.ParseVersion(test.version); err != nil {
 			t.Fatal(err)
 		}
 		tree, err := r.tree(t.Context(), test.platform, programsDir)

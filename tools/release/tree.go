@@ -7,7 +7,6 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/tools/release/build"
 )
 
 // file is a file of the release: its name in the archive, its mode, and its content or source.
@@ -31,7 +32,7 @@ type file struct {
 var shells = map[string]string{"bash": "yuba.bash", "zsh": "_yuba", "fish": "yuba.fish"}
 
 // tree lists the files of an archive, sorted by name.
-func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, error) {
+func (r *release) tree(ctx context.Context, p build.Platform, dir string) ([]file, error) {
 	var tree []file
 	for _, name := range programs {
 		tree = append(tree, file{name: "bin/" + name, mode: 0o755, source: filepath.Join(dir, name)})
@@ -58,8 +59,8 @@ func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, err
 
 // startable is a yuba of this version that runs on this machine, to generate the files that all
 // platforms share: the released one or, for other platforms, that of bin/.
-func (r *release) startable(ctx context.Context, p platform, dir string) (string, error) {
-	if p == thisPlatform {
+func (r *release) startable(ctx context.Context, p build.Platform, dir string) (string, error) {
+	if p == build.ThisPlatform {
 		return filepath.Join(dir, "yuba"), nil
 	}
 	yuba := filepath.Join(r.root, "bin", "yuba")
@@ -69,8 +70,8 @@ func (r *release) startable(ctx context.Context, p platform, dir string) (string
 		return "", fmt.Errorf("write the completions for %s: %w%s", p, err, hint)
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(says), "Client: "), "\n")
-	if found, _, _ := strings.Cut(first, " "); found != r.version.name {
-		return "", fmt.Errorf("write the completions for %s: bin/yuba is version %q, and %q is released%s", p, found, r.version.name, hint)
+	if found, _, _ := strings.Cut(first, " "); found != r.version.Name {
+		return "", fmt.Errorf("write the completions for %s: bin/yuba is version %q, and %q is released%s", p, found, r.version.Name, hint)
 	}
 	return yuba, nil
 }
@@ -137,22 +138,11 @@ func pack(to *tar.Writer, top string, f file, date time.Time) error {
 func checksums(dir string, names []string) ([]byte, error) {
 	var list []byte
 	for _, name := range names {
-		sum, err := fileSum(filepath.Join(dir, name))
+		sum, err := build.FileSum(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
 		list = fmt.Appendf(list, "%x  %s\n", sum, name)
 	}
 	return list, nil
-}
-
-func fileSum(path string) ([]byte, error) {
-	content, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer content.Close()
-	hash := sha256.New()
-	_, err = io.Copy(hash, content)
-	return hash.Sum(nil), err
 }
