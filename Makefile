@@ -78,6 +78,27 @@ release: build ## Write a release into dist/ (6 minutes for each platform once; 
 release-check: build ## Build this platform's release twice, in two directories, and compare the bytes
 	@$(RELEASE) tools/make-release --check
 
+# The images' names begin with IMAGE_REPOSITORY. SNAPSHOT=20261101T000000Z takes Debian's packages of that time.
+IMAGE_REPOSITORY ?= ghcr.io/yuba-dev
+IMAGE = GO='$(GO)' VERSION='$(VERSION)' PLATFORMS='$(PLATFORMS)' TAGS='$(TAGS)' LDFLAGS='$(LDFLAGS)' \
+	IMAGE_REPOSITORY='$(IMAGE_REPOSITORY)' SNAPSHOT='$(SNAPSHOT)'
+
+.PHONY: image
+image: ## Build container images into dist/images (on Debian; 8 minutes for each platform once; PLATFORMS=linux/amd64)
+	@$(IMAGE) tools/make-image
+
+.PHONY: image-check
+image-check: ## Build this platform's images twice, in two directories, and compare the digests
+	@$(IMAGE) tools/make-image --check
+
+.PHONY: image-load
+image-load: ## Import the images into containerd, by default that of "make node-up" (CONTAINERD=SOCKET)
+	@tools/make-image --load '$(CONTAINERD)'
+
+.PHONY: image-push
+image-push: ## Push the images to the repository of their names, or to REGISTRY=registry.example.com/yuba
+	@$(GO) run -C tools/image . push -to '$(REGISTRY)'
+
 ##@ Check
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
@@ -86,6 +107,7 @@ release-check: build ## Build this platform's release twice, in two directories,
 test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
+	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
@@ -156,6 +178,7 @@ verify: bin/controller-gen ## Check that generated files and go.mod are up to da
 
 # NODE is the node's directory.
 NODE ?= /tmp/yuba-node
+CONTAINERD ?= $(NODE)/containerd.sock
 
 .PHONY: node-up
 node-up: bin/kube-node ## Start a real one-node Kubernetes on this machine (as root on Debian; 5 minutes to build once)
