@@ -27,10 +27,10 @@ const (
 )
 
 // install says how to install Yuba's version of the kinds.
-const install = "Install Yuba's version, which has all its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+const install = "Install Yuba's version, which has all its fields:\n    yuba crds install"
 
 // installMissing says how to install a kind that the API does not serve.
-const installMissing = "Install it from a clone of the repository:\n    kubectl apply --server-side -f config/crd"
+const installMissing = "Install it:\n    yuba crds install"
 
 // serves reports whether the API serves a kind.
 func serves(m ctrl.Manager, kind schema.GroupVersionKind) (bool, error) {

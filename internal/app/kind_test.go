@@ -39,7 +39,7 @@ func TestTheControllersDoNotStartOnTheKindOfTofuController(t *testing.T) {
 		change(context.Background(), func(status map[string]apiextensionsv1.JSONSchemaProps) { status[statusOfYuba] = kept })
 	})
 	err := RunController(t.Context(), controllerOptions(t))
-	if err == nil || !strings.Contains(err.Error(), "tofu-controller's version of the kind") || !strings.Contains(err.Error(), "-f config/crd") {
+	if err == nil || !strings.Contains(err.Error(), "tofu-controller's version of the kind") || !strings.Contains(err.Error(), "yuba crds install") {
 		t.Errorf("got %v", err)
 	}
 	if err := refuseOldKind(t.Context(), c, quiet()); err == nil {

@@ -48,7 +48,7 @@ func tenantsOfOthers(ctx context.Context, c client.Client, now time.Time) (strin
 		case err != nil:
 			return "", fmt.Errorf("read the definition of the kind %s: %w", f.kind, err)
 		case !hasField(definition, tenantv1.GroupVersion.Version, f.field...):
-			return fmt.Sprintf("the API serves Tenant Operator's version of the kind %s, which would drop fields that Yuba writes. %s", f.kind, install), nil
+			return fmt.Sprintf("the API serves Tenant Operator's version of the kind %s, which would drop fields that Yuba writes. %s", f.kind, install+" --take-tenants"), nil
 		}
 	}
 	return "", nil

@@ -56,7 +56,7 @@ func TestTenantsOnPublishedDefinitionsAreLeftAlone(t *testing.T) {
 		t.Run(f.resource+" without "+strings.Join(f.field, "."), func(t *testing.T) {
 			withoutField(t, f.resource+"."+tenantv1.GroupVersion.Group, f.field)
 			why, err := tenantsOfOthers(t.Context(), apitest.Client(t), time.Now())
-			if err != nil || !strings.Contains(why, "version of the kind "+f.kind) || !strings.Contains(why, "--force-conflicts -f config/crd") {
+			if err != nil || !strings.Contains(why, "version of the kind "+f.kind) || !strings.Contains(why, "yuba crds install --take-tenants") {
 				t.Errorf("left alone because %q, %v", why, err)
 			}
 		})

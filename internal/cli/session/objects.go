@@ -246,7 +246,7 @@ type UnservedError struct{ Kind Kind }
 func (e *UnservedError) Error() string {
 	where := "in a cluster, install Flux"
 	if group := e.Kind.GVK.Group; group == yubav1.GroupVersion.Group || group == tenantv1.GroupVersion.Group {
-		where = "in a cluster, apply config/crd"
+		where = "in a cluster, run \"yuba crds install\""
 	}
 	return fmt.Sprintf("list %s: this API does not serve the kind %s.%s. \"yuba up\" serves it; %s", e.Kind.Plural, e.Kind.GVK.Kind, e.Kind.GVK.Group, where)
 }

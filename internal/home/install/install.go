@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -82,7 +81,7 @@ func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 		return err
 	}
 	return each(documents, func(document []byte) error {
-		digest := fmt.Sprintf("sha256:%x", sha256.Sum256(document))
+		digest := digestOf(document)
 		name, found := there[digest]
 		if !found {
 			var err error

@@ -21,7 +21,7 @@ func ExamineAPI(f APIFacts) []Finding {
 	}
 	if f.KindIsOlder {
 		add(do(one(Attention, "kind", "The API serves tofu-controller's version of the kind, which drops fields that Yuba writes to the status. Install Yuba's version, which has all of its fields:"),
-			"kubectl apply --server-side --force-conflicts -f config/crd"))
+			"yuba crds install"))
 	}
 	if f.Yuba != "" {
 		add(one(Fine, "controller", "Yuba already runs on this API: %s.", f.Yuba))

@@ -169,7 +169,7 @@ func TestWhatIsSaidOfTheAPI(t *testing.T) {
 				"attention controller: A tofu-controller is active: pod-1 holds the Lease flux-system/lease. Yuba does not start before it has ended."}},
 		"the kind is another one": {APIFacts{KindIsOlder: true},
 			[]string{"attention kind: The API serves tofu-controller's version of the kind, which drops fields that Yuba writes to the status. Install Yuba's version, which has all of its fields:" +
-				" | kubectl apply --server-side --force-conflicts -f config/crd"}},
+				" | yuba crds install"}},
 		"Yuba is there": {APIFacts{Yuba: "build7:/data"}, []string{"fine controller: Yuba already runs on this API: build7:/data."}},
 		"artifacts inside": {APIFacts{SourceHosts: []string{"source-controller.flux-system.svc.cluster.local.", "a.b.svc:80"}},
 			[]string{"note source: Artifacts are served at source-controller.flux-system.svc.cluster.local., which only machines of the cluster can reach. Run Yuba on one of them, or give its machine a route to the cluster and its DNS.",

@@ -42,8 +42,8 @@ func Prepare(ctx context.Context, c client.Client, namespace string, now time.Ti
 	var stacks infrav1.TerraformList
 	if err := c.List(ctx, &stacks, client.InNamespace(namespace)); err != nil {
 		if apimeta.IsNoMatchError(err) {
-			return Report{}, fmt.Errorf("list stacks: the API does not serve the kind Terraform of %s. Install it, from a clone of the repository:\n"+
-				"    kubectl apply --server-side -f config/crd", infrav1.GroupVersion)
+			return Report{}, fmt.Errorf("list stacks: the API does not serve the kind Terraform of %s. Install it:\n"+
+				"    yuba crds install", infrav1.GroupVersion)
 		}
 		return Report{}, fmt.Errorf("list stacks: %w", err)
 	}
