@@ -99,6 +99,18 @@ image-load: ## Import the images into containerd, by default that of "make node-
 image-push: ## Push the images to the repository of their names, or to REGISTRY=registry.example.com/yuba
 	@$(GO) run -C tools/image . push -to '$(REGISTRY)'
 
+# Versions of charts must be semantic ones.
+CHART_VERSION = $(or $(shell echo '$(VERSION)' | sed -n 's/^v\([0-9]*\.[0-9]*\.[0-9]*[-+.0-9A-Za-z]*\)$$/\1/p'),0.0.0-g$(VERSION))
+
+.PHONY: chart
+chart: bin/helm ## Package the Helm chart into dist/
+	@mkdir -p dist
+	bin/helm lint --strict charts/yuba
+	bin/helm package charts/yuba --destination dist --version '$(CHART_VERSION)' --app-version '$(VERSION)'
+
+.PHONY: helm
+helm: bin/helm ## Build bin/helm, which installs the chart (3 minutes once)
+
 ##@ Check
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
@@ -108,6 +120,8 @@ test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLA
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
+
+	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) ./...)
 	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
@@ -202,6 +216,9 @@ bin/controller-gen: tools/go.mod
 
 bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
 	$(BUILD) -C tools/node -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/kube-node .
+
+bin/helm: test/chart/go.mod
+	$(BUILD) -C test/chart -ldflags '-s -w' -o ../../bin/ helm.sh/helm/v4/cmd/helm
 
 bin/golangci-lint: tools/go.mod
 	@echo 'Building golangci-lint, about 2 minutes once'

@@ -1,0 +1,72 @@
+{{- /* The arguments of the controllers. */ -}}
+{{- define "yuba.args" -}}
+- controller
+# The root of a volume belongs to root, and Yuba's directory must be its own.
+- --data-dir=/var/lib/yuba/data
+- --service={{ .Release.Namespace }}/{{ include "yuba.fullname" . }}
+- --leader-elect
+- --keys-secret={{ .Release.Namespace }}/{{ include "yuba.keysSecret" . }}
+- --allow-non-loopback
+- --content-address=0.0.0.0:7444
+- --health-address=0.0.0.0:7446
+- --runner-address=0.0.0.0:7445
+- --runner-image={{ include "yuba.image" (dict "root" . "image" .Values.runner.image) }}
+- --runner-pull-policy={{ .Values.runner.image.pullPolicy }}
+- --runner-idle={{ .Values.runner.idle }}
+{{- range .Values.runner.imagePullSecrets }}
+- --runner-pull-secret={{ . }}
+{{- end }}
+{{- with .Values.runner.resources.requests }}
+- --runner-requests={{ include "yuba.quantities" . }}
+{{- end }}
+{{- with .Values.runner.resources.limits }}
+- --runner-limits={{ include "yuba.quantities" . }}
+{{- end }}
+- --concurrency={{ .Values.concurrency }}
+- --log-format={{ eq .Values.logEncoding "json" | ternary "json" "text" }}
+{{- if has .Values.logLevel (list "debug" "trace") }}
+- --verbose
+{{- end }}
+{{- with include "yuba.namespaces" . | fromJsonArray }}
+- --namespaces={{ join "," . }}
+{{- end }}
+{{- with .Values.blob.url }}
+- --blob-url={{ . }}
+{{- end }}
+{{- if .Values.allowCrossNamespaceRefs }}
+- --allow-cross-namespace
+{{- end }}
+{{- if .Values.allowBreakTheGlass }}
+- --allow-break-the-glass
+{{- end }}
+{{- if .Values.sources.enabled }}
+- --gitops
+- --http-address=0.0.0.0:7080
+{{- else if .Values.eventsAddress }}
+- --events-addr={{ .Values.eventsAddress }}
+{{- end }}
+{{- if .Values.metrics.enabled }}
+- --metrics-address=0.0.0.0:7090
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "yuba.scheduling" -}}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}

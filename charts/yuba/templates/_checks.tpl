@@ -1,0 +1,21 @@
+{{- /* Combinations that the schema cannot refuse. */ -}}
+{{- define "yuba.checks" -}}
+{{- if or (hasSuffix "/tofu-controller" .Values.image.repository) (hasSuffix "/tf-runner" .Values.runner.image.repository) }}
+{{- fail "image and runner.image are those of tofu-controller. Remove both from your values" }}
+{{- end }}
+{{- if and (gt (int .Values.replicaCount) 1) (not .Values.blob.url) }}
+{{- fail "replicaCount above 1 needs blob.url: replicas share archives, logs and plans in a bucket. Set blob.url, or replicaCount=1" }}
+{{- end }}
+{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.sources.enabled) }}
+{{- fail "ingress and httpRoute need sources.enabled: only Yuba's own sources have webhooks. With Flux, expose its notification-controller" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled needs metrics.enabled=true" }}
+{{- end }}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}
+{{- fail "ingress.enabled needs ingress.hosts" }}
+{{- end }}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
+{{- fail "httpRoute.enabled needs httpRoute.parentRefs" }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,113 @@
+{{- /* The permissions of the controllers in a namespace. */ -}}
+{{- define "yuba.rules.namespaced" -}}
+# Stacks. Tenants create and delete them.
+- apiGroups: [infra.contrib.fluxcd.io]
+  resources: [terraforms]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [infra.contrib.fluxcd.io]
+  resources: [terraforms/status]
+  verbs: [get, update, patch]
+- apiGroups: [infra.contrib.fluxcd.io]
+  resources: [terraforms/finalizers]
+  verbs: [update]
+# States, outputs and plans are in Secrets, readable plans in ConfigMaps. Stacks read variables and credentials from both.
+- apiGroups: [""]
+  resources: [secrets, configmaps]
+  verbs: [get, list, watch, create, update, patch, delete]
+# Locks of states.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, list, watch, create, update, delete]
+- apiGroups: [events.k8s.io, ""]
+  resources: [events]
+  verbs: [create, patch]
+# Runners.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+# Sources. "yuba push" creates ExternalArtifacts.
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories, ocirepositories, buckets, externalartifacts]
+  verbs: [get, list, watch]
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [externalartifacts]
+  verbs: [create, update, patch]
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [externalartifacts/status]
+  verbs: [get, update, patch]
+# Tenants. What their templates create needs rbac.extraRules.
+- apiGroups: [operator.kubernetes-tenants.org]
+  resources: [tenantregistries, tenanttemplates, tenants]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [operator.kubernetes-tenants.org]
+  resources: [tenantregistries/status, tenanttemplates/status, tenants/status]
+  verbs: [get, update, patch]
+- apiGroups: [operator.kubernetes-tenants.org]
+  resources: [tenantregistries/finalizers, tenanttemplates/finalizers, tenants/finalizers]
+  verbs: [update]
+{{- if .Values.sources.enabled }}
+# Yuba's controllers instead of Flux's.
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories, ocirepositories, buckets]
+  verbs: [update, patch]
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories/status, ocirepositories/status, buckets/status]
+  verbs: [get, update, patch]
+- apiGroups: [kustomize.toolkit.fluxcd.io]
+  resources: [kustomizations]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [kustomize.toolkit.fluxcd.io]
+  resources: [kustomizations/status]
+  verbs: [get, update, patch]
+- apiGroups: [kustomize.toolkit.fluxcd.io]
+  resources: [kustomizations/finalizers]
+  verbs: [update]
+- apiGroups: [notification.toolkit.fluxcd.io]
+  resources: [receivers, providers, alerts]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [notification.toolkit.fluxcd.io]
+  resources: [receivers/status, providers/status, alerts/status]
+  verbs: [get, update, patch]
+# A Kustomization is applied with the permissions of its service account.
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [get, impersonate]
+{{- end }}
+{{- with .Values.rbac.extraRules }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* What belongs to no namespace. */ -}}
+{{- define "yuba.rules.cluster" -}}
+# Who runs a Pod, and who may read logs, plans and states.
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+# The API server passes requests for those on.
+- apiGroups: [apiregistration.k8s.io]
+  resources: [apiservices]
+  resourceNames: [v1alpha1.content.yuba.dev]
+  verbs: [get, update]
+# Whether the API has Yuba's version of the kinds.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  verbs: [get, list]
+# The namespace yuba-system, and the identity of the cluster.
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get, list, watch, create]
+- apiGroups: [yuba.dev]
+  resources: [circuitbreakers]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [yuba.dev]
+  resources: [circuitbreakers/status]
+  verbs: [get, update, patch]
+# Whether a tofu-controller or a Tenant Operator is running.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [list]
+{{- end }}
