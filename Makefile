@@ -120,9 +120,8 @@ test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLA
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
-
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test".
@@ -141,6 +140,12 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+
+# The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
+.PHONY: test-cluster
+test-cluster: build bin/kube-node bin/helm ## Test runs in Pods, on a real one-node Kubernetes (as root on Debian; CLUSTERFLAGS='-run X')
+	@NODE='$(NODE)' tools/cluster-up
+	$(TEST) -count=1 -timeout 30m $(TESTFLAGS) ./test/cluster -kubeconfig $(NODE)/admin.kubeconfig $(CLUSTERFLAGS)
 
 # $KUBECONFIG of the environment is ignored: the suite must not create stacks there unasked.
 .PHONY: conformance

@@ -44,6 +44,10 @@ type ControllerOptions struct {
 	// KeysSecret is the NAMESPACE/NAME of the Secret with the keys that replicas share; empty for
 	// keys in the data directory only.
 	KeysSecret string
+	// HTTPAddress is the host:port for browsers and webhooks; empty for none.
+	HTTPAddress string
+	// VolatileBlobs allows starting without the blobs of an earlier process.
+	VolatileBlobs bool
 	// HealthAddress is the host:port of /livez and /readyz; empty for none.
 	HealthAddress string
 	// Ready is called when the controllers work; may be nil.
@@ -62,7 +66,7 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
-	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress()} {
+	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress(), "--http-address": opts.HTTPAddress} {
 		if address == "" {
 			continue
 		}
@@ -103,11 +107,14 @@ func (opts *ControllerOptions) openKeys(ctx context.Context, c client.Client, di
 		return err
 	}
 	// Before keys are made: keys without blobs look like a loss.
-	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
+	if err := integrity.CheckBlobs(dir, opts.keepsBlobs()); err != nil {
 		return err
 	}
 	return ring.give(ctx)
 }
+
+// keepsBlobs reports whether the blobs of earlier processes must be in the data directory.
+func (opts *ControllerOptions) keepsBlobs() bool { return opts.BlobURL == "" && !opts.VolatileBlobs }
 
 // serviceName is the name of the Service in its cluster; empty for none.
 func (opts *ControllerOptions) serviceName() string {
@@ -162,6 +169,15 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	if err != nil {
 		return err
 	}
+	if opts.HTTPAddress != "" {
+		var h hooks
+		h.engine.Store(e)
+		web, _, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(25), func() string { return health.unready(ctx) }, &h, opts.Log)
+		if err != nil {
+			return err
+		}
+		defer web.Close() //nolint:errcheck // the process ends
+	}
 	go e.sayWorking(ctx, *opts, url)
 	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the controllers stopped: %w", err)
@@ -184,7 +200,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 			err = errors.Join(err, e.release(context.WithoutCancel(ctx)))
 		}
 	}()
-	if err := integrity.WriteBlobs(dir, opts.BlobURL == ""); err != nil {
+	if err := integrity.WriteBlobs(dir, opts.keepsBlobs()); err != nil {
 		return nil, nil, err
 	}
 	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {

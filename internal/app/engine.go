@@ -49,6 +49,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/kit/memory"
 	"github.com/yuba-dev/yuba/internal/kit/names"
+	"github.com/yuba-dev/yuba/internal/kit/namespaced"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
@@ -132,6 +133,8 @@ type Common struct {
 	FileSources []string
 	// Retention limits the stored runs and states.
 	Retention Retention
+	// Namespaces are those whose objects this server works on; empty for all.
+	Namespaces []string
 	// Pods makes runs execute in Pods; nil for processes beside the server.
 	Pods *RunnerPods
 	// DefaultServiceAccount is the service account, in each namespace, for Kustomizations that name
@@ -234,7 +237,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if config, err = e.addTelemetry(ctx, config); err != nil {
 		return nil, err
 	}
-	e.manager, err = ctrl.NewManager(config, managerOptions(opts.Pods != nil))
+	e.manager, err = ctrl.NewManager(config, managerOptions(opts.Pods != nil, opts.Namespaces))
 	if err != nil {
 		return nil, fmt.Errorf("make the controller manager: %w", err)
 	}
@@ -247,6 +250,9 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
 	direct = names.Client{Client: direct}
+	if len(opts.Namespaces) > 0 {
+		direct = namespaced.Client{Client: direct, Namespaces: opts.Namespaces}
+	}
 	e.states = state.New(direct, e.blobs).Watching(e.manager.GetCache())
 	if err := e.addControllers(ctx, direct); err != nil {
 		return nil, err
@@ -256,16 +262,20 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 
 // managerOptions limits memory: only metadata of Secrets and ConfigMaps is cached, and reads of
 // their content bypass caches.
-func managerOptions(pods bool) ctrl.Options {
+func managerOptions(pods bool, namespaces []string) ctrl.Options {
 	// Of Leases only locks of states matter; a cluster's nodes renew theirs all the time.
 	cached := map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}
 	if pods {
 		cached[&corev1.Pod{}] = cachedPods()
 	}
+	within := map[string]cache.Config{}
+	for _, namespace := range namespaces {
+		within[namespace] = cache.Config{}
+	}
 	return ctrl.Options{
 		Scheme: newScheme(), NewClient: names.New,
 		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached},
+		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached, DefaultNamespaces: within},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
 	}

@@ -9,9 +9,6 @@ import (
 	"testing"
 )
 
-// coming are flags that the chart uses and the server does not have yet.
-var coming = []string{"http-address", "namespaces", "service"}
-
 var flagInReference = regexp.MustCompile("--([a-z][a-z-]+)")
 
 // flagsOf are the flags in the reference of a command.
@@ -28,9 +25,6 @@ func flagsOf(t *testing.T, page string) map[string]bool {
 
 func TestTheArgumentsAreFlags(t *testing.T) {
 	pages := map[string]map[string]bool{"controller": flagsOf(t, "yuba_controller.md"), "crds": flagsOf(t, "yuba_crds_install.md"), "queue": flagsOf(t, "yuba_queue.md")}
-	for _, name := range coming {
-		pages["controller"][name] = true
-	}
 	eachSet(t, func(t *testing.T, _ string, r rendered) {
 		for _, p := range pods(objects(t, r.manifests)) {
 			words := append(append([]string{}, p.spec.Containers[0].Command...), p.spec.Containers[0].Args...)

@@ -32,6 +32,10 @@
 {{- end }}
 {{- with .Values.blob.url }}
 - --blob-url={{ . }}
+{{- else }}
+{{- if not .Values.persistence.enabled }}
+- --volatile-blobs
+{{- end }}
 {{- end }}
 {{- if .Values.allowCrossNamespaceRefs }}
 - --allow-cross-namespace

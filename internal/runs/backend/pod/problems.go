@@ -29,7 +29,7 @@ func refusal(place *run.Place, err error) string {
 	case apierrors.IsForbidden(err) && strings.Contains(text, "violates PodSecurity"):
 		return fmt.Sprintf("the Pod Security Standard of namespace %s refuses spec.runnerPodTemplate (%s)", place.Namespace, reasonOf(text))
 	case apierrors.IsForbidden(err) && strings.Contains(text, "cannot create resource"):
-		return fmt.Sprintf("Yuba may not create Pods in namespace %s. Add the namespace to the chart's runner.allowedNamespaces", place.Namespace)
+		return fmt.Sprintf("Yuba may not create Pods in namespace %s. Add the namespace to the chart's runner.serviceAccount.allowedNamespaces", place.Namespace)
 	case apierrors.IsInvalid(err):
 		return fmt.Sprintf("the API refuses spec.runnerPodTemplate: %s", reasonOf(text))
 	case apierrors.IsNotFound(err):
