@@ -9,33 +9,32 @@ import (
 	"time"
 )
 
-// Ended is the end of a run as evidence about outages.
+// Ended describes an ended run as evidence about outages.
 type Ended struct {
 	Stack Stack
 	Run   string
 	At    time.Time
 	// Cost is the duration of the run.
 	Cost time.Duration
-	// Providers are those that the stack uses; nil when they are not known.
+	// Providers are the stack's providers; nil if unknown.
 	Providers []string
-	// Program is the source archive. Proven says that this configuration of the stack has worked
-	// before.
+	// Program is the source archive. Proven: this configuration of the stack has worked before.
 	Program string
 	Proven  bool
-	// Succeeded says that the run did its task. Failure is set when something outside may be to
-	// blame; neither is when it ended for a reason of its own.
+	// Failure is set if the run failed and the cause may be external. A run without Succeeded and
+	// Failure ended for a reason of its own, such as a configuration error.
 	Succeeded bool
 	Failure   *Failure
 }
 
-// Book records all circuits. It is for one goroutine at a time.
+// Book records all circuits. It is not safe for concurrent use.
 type Book struct {
 	Options Options
 
 	circuits []*Circuit
 	stacks   map[Stack]*last
-	// evidence counts the failing stacks by kind and evidence. Only enough of it justifies looking
-	// at all stacks.
+	// evidence counts the failing stacks by kind and evidence. With too little evidence, the book
+	// need not examine all stacks.
 	evidence map[Kind]map[string]int
 }
 
@@ -47,16 +46,16 @@ type last struct {
 	// began is when the run began.
 	began     time.Time
 	succeeded bool
-	// failing is set while runs fail alike; since is when the first of them did.
+	// failing is set while runs fail with the same kind; since is the time of the first failure.
 	failing  *Kind
 	since    time.Time
 	evidence string
 }
 
-// Circuits lists all circuits, in no order. They belong to the book: do not keep or change them.
+// Circuits lists all circuits, unordered. They belong to the book: do not keep or change them.
 func (b *Book) Circuits() []*Circuit { return b.circuits }
 
-// Find returns a circuit by its name, nil when there is none.
+// Find returns a circuit by its name, or nil.
 func (b *Book) Find(name string) *Circuit {
 	for _, c := range b.circuits {
 		if c.Name == name {
@@ -66,8 +65,8 @@ func (b *Book) Find(name string) *Circuit {
 	return nil
 }
 
-// Observe records the end of a run, which may come many times. It reports whether a circuit
-// changed.
+// Observe records the end of a run and reports whether a circuit changed. Repeated calls for a run
+// have no effect.
 func (b *Book) Observe(e Ended, now time.Time) bool {
 	before := b.stacks[e.Stack]
 	if before != nil && (before.run == e.Run || before.at.After(e.At)) {
@@ -95,7 +94,7 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	return b.failed(e, k, now)
 }
 
-// put records a stack's last run; nil for none.
+// put records a stack's last run; nil removes it.
 func (b *Book) put(s Stack, is *last) {
 	if b.stacks == nil {
 		b.stacks, b.evidence = map[Stack]*last{}, map[Kind]map[string]int{}
@@ -127,14 +126,14 @@ func (b *Book) put(s Stack, is *last) {
 // Knows reports whether the stack's providers are known.
 func (b *Book) Knows(s Stack) bool { return b.stacks[s] != nil }
 
-// Learn records the providers of a stack without an ended run.
+// Learn records the providers of a stack that has no ended run yet.
 func (b *Book) Learn(s Stack, providers []string) {
 	if b.stacks[s] == nil {
 		b.put(s, &last{providers: providers})
 	}
 }
 
-// alike reports whether two failures are of one provider or host, whatever the cause.
+// alike reports whether two failures have the same provider or host, whatever the cause.
 func alike(a, b Kind) bool { return (&Circuit{Kind: a}).like(b) }
 
 // overSince reports whether an outage of a kind ended after that time.
@@ -175,8 +174,8 @@ func (b *Book) succeeded(e Ended, now time.Time) (changed bool) {
 	return changed
 }
 
-// inconclusive: a run that ended for a reason of its own says nothing about an outage, so the stack
-// leaves it.
+// inconclusive handles a run that failed without an external cause. Such a run says nothing about
+// an outage, so the stack leaves its circuits.
 func (b *Book) inconclusive(s Stack, now time.Time) (changed bool) {
 	for _, c := range b.circuits {
 		changed = c.leave(s, now) || changed
@@ -184,7 +183,7 @@ func (b *Book) inconclusive(s Stack, now time.Time) (changed bool) {
 	return changed
 }
 
-// leave ends a stack's membership and its probe; another stack is probed at once then.
+// leave ends a stack's membership. If that ends a probe, another stack is probed at once.
 func (c *Circuit) leave(s Stack, now time.Time) bool {
 	if c.members[s] == nil {
 		return false
@@ -199,7 +198,7 @@ func (c *Circuit) leave(s Stack, now time.Time) bool {
 func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 	for _, c := range b.circuits {
 		if !c.like(k) {
-			// It fails with something else now.
+			// The stack now fails for another reason.
 			changed = c.leave(e.Stack, now) || changed
 			continue
 		}
@@ -207,7 +206,7 @@ func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 		case c.IsOpen() && c.about(e.Stack.Namespace):
 			changed = b.joins(c, e, now) || changed
 		case !c.IsOpen() && !e.At.After(c.ClosedAt) && e.At.After(c.OpenedAt.Add(-b.Options.Window)):
-			// It failed during the outage, and nobody reported it until now.
+			// It failed during the outage, but is reported only now.
 			c.join(e)
 			changed = true
 		case !c.IsOpen() && c.members[e.Stack] != nil:
@@ -257,7 +256,7 @@ func (c *Circuit) join(e Ended) {
 	}
 }
 
-// maxSample bounds the shown text of a failure.
+// maxSample limits the displayed text of a failure.
 const maxSample = 500
 
 func sampleOf(f *Failure) string {
@@ -268,7 +267,7 @@ func sampleOf(f *Failure) string {
 	return cut(strings.Join(strings.Fields(text), " "), maxSample)
 }
 
-// endProbe ends the probe if it was that stack's, and reports whether it was.
+// endProbe ends the probe if it is that stack's, and reports whether it was.
 func (c *Circuit) endProbe(s Stack) bool {
 	if !c.probing || c.probe != s {
 		return false
@@ -277,8 +276,8 @@ func (c *Circuit) endProbe(s Stack) bool {
 	return true
 }
 
-// widen opens a circuit, or extends one, when failures of a kind are an outage of more than is
-// open.
+// widen opens or extends a circuit when the failures of a kind show an outage, or a larger one than
+// the known one.
 func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	var known *Circuit
 	for _, c := range b.circuits {
@@ -290,7 +289,7 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 			known = c
 		}
 	}
-	// Failures where the outage is known are no evidence that it is larger.
+	// Failures within the known extent of an outage are not evidence that it is larger.
 	if b.Options.Stacks <= 0 || len(b.evidence[k]) < b.Options.Stacks || known != nil && known.about(e.Stack.Namespace) {
 		return false
 	}
@@ -319,11 +318,11 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	return true
 }
 
-// maxCircuits bounds the circuits: programs can fail with ever new texts.
+// maxCircuits limits the circuits: programs can fail with any number of different texts.
 const maxCircuits = 200
 
-// makeRoom forgets the circuit that has been closed for longest when there are too many, and
-// reports whether there is room.
+// makeRoom drops the circuit that has been closed longest if there are too many, and reports
+// whether there is room.
 func (b *Book) makeRoom() bool {
 	if len(b.circuits) < maxCircuits {
 		return true
@@ -340,7 +339,7 @@ func (b *Book) makeRoom() bool {
 	return oldest >= 0
 }
 
-// open creates a circuit, or reopens the closed one of the same name; nil when there are too many.
+// open creates a circuit, or reopens the closed one of the same name; nil if there are too many.
 func (b *Book) open(k Kind, now time.Time) *Circuit {
 	c := b.Find(k.Name())
 	if c == nil {
@@ -350,7 +349,7 @@ func (b *Book) open(k Kind, now time.Time) *Circuit {
 		c = &Circuit{Name: k.Name()}
 		b.circuits = append(b.circuits, c)
 	}
-	// Probe an outage that comes back soon less often.
+	// Probe less often if the outage soon returned.
 	pause := b.Options.FirstPause
 	if c.pause > 0 && now.Before(c.ClosedAt.Add(b.Options.Window)) {
 		pause = min(2*c.pause, b.Options.MaxPause)
@@ -360,7 +359,7 @@ func (b *Book) open(k Kind, now time.Time) *Circuit {
 	return c
 }
 
-// gather makes all stacks that fail alike where the circuit is its members.
+// gather makes all stacks members that have the same failure within the extent of the circuit.
 func (b *Book) gather(c *Circuit, e Ended, now time.Time) {
 	for s, l := range b.stacks {
 		if l.failing == nil || !c.like(*l.failing) || !c.about(s.Namespace) || l.at.Before(now.Add(-b.Options.Window)) || c.members[s] != nil {

@@ -13,8 +13,9 @@ import (
 
 // Options define an outage and how its end is detected. See [DefaultOptions].
 type Options struct {
-	// Stacks is the evidence that opens a circuit; 0 disables it. Share (0 to 1) of comparable
-	// stacks must have failed alike. A failure older than Window does not count.
+	// Stacks is the evidence that opens a circuit; 0 disables the detection. In addition, Share
+	// (0 to 1) of comparable stacks must have the same failure. A failure older than Window does
+	// not count.
 	Stacks int
 	Share  float64
 	Window time.Duration
@@ -25,8 +26,8 @@ type Options struct {
 	ProbeTimeout time.Duration
 	// A closed circuit spreads its members' retries over SpreadEach per member, at most MaxSpread.
 	SpreadEach, MaxSpread time.Duration
-	// Keep is how long a closed circuit is remembered. A stack whose drift checks are further apart
-	// repairs an outage's effects automatically.
+	// Keep is how long the book keeps a closed circuit. A stack with a longer drift detection
+	// interval repairs the effects of an outage automatically.
 	Keep time.Duration
 }
 
@@ -45,11 +46,11 @@ func (s Stack) String() string { return s.Namespace + "/" + s.Name }
 type State string
 
 const (
-	// Open: many stacks fail alike.
+	// Open: many stacks have the same failure.
 	Open State = "Open"
 	// HalfOpen: like Open, but a probe has succeeded.
 	HalfOpen State = "HalfOpen"
-	// Closed: the outage is over, or there was none.
+	// Closed: the outage is over, or there was no outage.
 	Closed State = "Closed"
 )
 
@@ -70,14 +71,14 @@ type Circuit struct {
 	Name string
 	Mode Mode
 	Kind Kind
-	// Namespaces are those that it concerns; empty means all.
+	// Namespaces are the concerned namespaces; empty means all.
 	Namespaces []string
 	State      State
-	// OpenedAt and ClosedAt are the last such times; zero for never.
+	// OpenedAt and ClosedAt are when it last opened and closed; zero for never.
 	OpenedAt, ClosedAt time.Time
 	// ProbeAt is when the next probe may begin; zero during a probe and if none is planned.
 	ProbeAt time.Time
-	// Affected counts the stacks that failed alike since the last of its Openings.
+	// Affected counts the stacks with this failure since the last of its Openings.
 	Affected, Openings int
 	// Sample is one of the failures.
 	Sample string
@@ -88,15 +89,16 @@ type Circuit struct {
 	probe     Stack
 	probing   bool
 	probedAt  time.Time
-	// failedAt is the last failure of a member while it was open, the one it joined by included.
+	// failedAt is the last failure of a member while it was open, including the one that made it a
+	// member.
 	failedAt time.Time
-	// over is when the outage ended; failures after that begin a new row.
+	// over is when the outage ended; failures after that begin a new series.
 	over time.Time
-	// loaded is when it was loaded from an earlier server; its members are not all known yet.
+	// loaded is when it was loaded after a restart; not all of its members are known yet.
 	loaded time.Time
 }
 
-// member is a stack that failed alike.
+// member is a stack with this failure.
 type member struct {
 	cost   time.Duration
 	probed time.Time
@@ -130,12 +132,13 @@ func (c *Circuit) MemberNamespaces() []string {
 	return slices.Compact(all)
 }
 
-// about reports whether it concerns a namespace.
+// about reports whether the circuit concerns a namespace.
 func (c *Circuit) about(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
-// like reports whether it covers such failures. All errors of one provider are the same outage.
+// like reports whether the circuit covers failures of a kind. All errors of one provider are the
+// same outage.
 func (c *Circuit) like(k Kind) bool {
 	switch {
 	case c.Kind.Provider != "" || k.Provider != "":
@@ -146,7 +149,7 @@ func (c *Circuit) like(k Kind) bool {
 	return c.Kind == k && k != Kind{}
 }
 
-// concerns reports whether it concerns a stack with these providers.
+// concerns reports whether the circuit concerns a stack with these providers.
 func (c *Circuit) concerns(s Stack, providers []string) bool {
 	if c.members[s] != nil {
 		return true

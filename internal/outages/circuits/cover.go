@@ -5,24 +5,24 @@ package circuits
 
 import "time"
 
-// Cover is what a circuit means for a stack.
+// Cover is the effect of a circuit on a stack.
 type Cover struct {
 	Name string
-	// Open: nothing of the stack is applied without approval.
+	// Open: the stack applies nothing without approval.
 	Open bool
-	// Failed: the stack failed alike, and pauses until Probe selects it, or until ResumeAt once the
-	// circuit has closed.
+	// Failed: the stack had the same failure. It is paused until Probe selects it, or until
+	// ResumeAt once the circuit has closed.
 	Failed   bool
 	Probe    bool
 	ResumeAt time.Time
-	// ClosedAt is zero while it is open.
+	// ClosedAt is zero while the circuit is open.
 	ClosedAt time.Time
-	// What describes the common failure.
+	// What is a description of the common failure, see [Circuit.What].
 	What string
 }
 
-// Cover returns the circuit that concerns a stack with these providers: an open one first, then one
-// that has the stack as a member, then the last one.
+// Cover returns the effect of the circuit that concerns a stack with these providers. It prefers an
+// open circuit, then one with the stack as a member, then the one that closed last.
 func (b *Book) Cover(s Stack, providers []string) (Cover, bool) {
 	if l := b.stacks[s]; providers == nil && l != nil {
 		providers = l.providers
@@ -60,11 +60,11 @@ func (c *Circuit) before(other *Circuit, s Stack) bool {
 	return c.ClosedAt.After(other.ClosedAt)
 }
 
-// What describes the common failure, as part of a sentence.
+// What returns a description of the common failure, to be used as part of a sentence.
 func (c *Circuit) What() string {
 	switch k := c.Kind; {
 	case k.Provider != "" && k.Cause == "" && k.Summary == "":
-		// Without failures it can only be a person who opened it.
+		// Only a person opens a circuit without failures.
 		return "provider " + k.Provider + " is under maintenance"
 	case k == Kind{} && len(c.Namespaces) > 0:
 		return "these namespaces are paused manually"

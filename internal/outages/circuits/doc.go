@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package circuits detects outages of many stacks from the results of runs, and their end from probes.
+// Package circuits detects outages of many stacks from the results of runs, and their end from
+// probes.
 //
 // It is pure: results and the time go in, circuits come out; no client, clock or randomness.
 //
@@ -11,17 +12,17 @@
 //     that was not reached; and the cause if recognized (unavailable, throttled, credentials,
 //     denied, certificate), else the summary without names, numbers, paths and addresses. Texts
 //     and steps do not count: a provider that is down reports other errors for each resource type.
-//   - A circuit is one kind of failure that many stacks have or had. It concerns the stacks that
-//     failed alike, its members, and all that use its provider, in all namespaces or in its own.
+//   - A circuit is one kind of failure that many stacks have or had. It concerns its members, which
+//     had this failure, and all stacks that use its provider, in all namespaces or in its own.
 //   - Evidence is a failure of a stack whose configuration has worked before, or one that no
 //     program can cause (unavailable, throttled, certificate). All others with the same source
 //     archive count once: a broken commit of a module that many stacks share is not an outage.
 //
 // # When a circuit opens
 //
-// A circuit opens if since some moment in the past there are Options.Stacks pieces of evidence of
-// one kind, and at least Options.Share of all comparable stacks (the same provider, if known)
-// failed alike. Only the last run of a stack counts. A stack that has failed for longer than
+// A circuit opens if, since some moment in the past, there are Options.Stacks pieces of evidence of
+// one kind and at least Options.Share of all comparable stacks (with the same provider, if known)
+// failed with it. Only the last run of a stack counts. A stack that has failed for longer than
 // Options.Window, or since before the circuit last closed, does not count. The circuit concerns all
 // namespaces if several have failures, otherwise only that one, as with an expired credential of
 // one team.
@@ -41,14 +42,14 @@
 //
 // # After it has closed
 //
-// Members are retried spread over time, each at a moment that depends on its name alone. A circuit
-// is remembered for Options.Keep, until the first drift check of each of its stacks.
+// Members are retried spread over time, each at a moment that depends only on its name. The book
+// keeps a closed circuit for Options.Keep, so that each of its stacks had a drift check.
 //
 // # Outside of this package
 //
-// Package decide decides what a circuit means for a stack; package controller stores circuits as
-// CircuitBreaker objects. A restart loses the counts of the window; lasting failures repeat.
+// Package decide decides how a circuit affects a stack; package controller stores circuits as
+// CircuitBreaker objects. A restart loses the counts of the window; lasting failures recur.
 //
-// The book holds 200 circuits. Beyond that it forgets the one that has been closed longest; if all
+// The book holds 200 circuits. Beyond that it drops the one that has been closed longest; if all
 // are open, it opens no other.
 package circuits

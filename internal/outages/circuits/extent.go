@@ -24,7 +24,7 @@ func (b *Book) extent(k Kind, namespace string, known []string, now time.Time) (
 	return namespace, b.isOutage(k, namespace, known, now)
 }
 
-// newsOf reports whether a stack fails alike, and recently enough to count.
+// newsOf reports whether a stack has the failure, and recently enough to count.
 func (b *Book) newsOf(l *last, k Kind, now time.Time) bool {
 	if l.failing == nil || !same(*l.failing, k) {
 		return false
@@ -41,7 +41,7 @@ func (b *Book) newsOf(l *last, k Kind, now time.Time) bool {
 // same requires an equal cause, as needed to open a circuit.
 func same(a, b Kind) bool { return a == b }
 
-// couldHave reports whether a stack that did not fail alike could have.
+// couldHave reports whether a stack without the failure could have had it.
 func couldHave(l *last, k Kind) bool {
 	if k.Provider == "" {
 		return true
@@ -49,8 +49,8 @@ func couldHave(l *last, k Kind) bool {
 	return slices.Contains(l.providers, k.Provider)
 }
 
-// isOutage looks for a moment since which there is enough evidence and most stacks fail. Namespace
-// "" means all; failures in known namespaces count only for the share.
+// isOutage searches for a moment since which there is enough evidence and most stacks fail.
+// Namespace "" means all; failures in known namespaces count only for the share.
 func (b *Book) isOutage(k Kind, namespace string, known []string, now time.Time) bool {
 	type end struct {
 		at       time.Time

@@ -19,9 +19,10 @@ type Failure struct {
 	Address string
 }
 
-// Kind is what failures have in common.
+// Kind is the common part of similar failures.
 type Kind struct {
-	// Provider is the failing one, such as hashicorp/aws; if unknown, Host is the unreachable one.
+	// Provider is the failing provider, such as hashicorp/aws; if unknown, Host is the unreachable
+	// host.
 	Provider, Host string
 	// Cause is one of the words below; Summary the tool's text without names if there is no cause.
 	Cause, Summary string
@@ -62,7 +63,7 @@ func status(number string) string {
 	return `\b(status|code|http|response|error)( ?code)?[ :=(]{1,3}` + number + `\b`
 }
 
-// worldly reports whether a program cannot be to blame for the cause.
+// worldly reports whether a program cannot be the cause.
 func worldly(cause string) bool {
 	return cause == CauseUnavailable || cause == CauseThrottled || cause == CauseCertificate
 }
@@ -90,7 +91,7 @@ func Examine(f Failure, stack Stack, providers []string) Kind {
 	return k
 }
 
-// Key is the same for failures that are alike.
+// Key is the same for all failures of one kind.
 func (k Kind) Key() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.Provider, k.Host, k.Cause, k.Summary}, "\x00")))
 	return hex.EncodeToString(sum[:5])
@@ -150,7 +151,7 @@ func ProvidersIn(lockFile []byte) []string {
 	return slices.Compact(found)
 }
 
-// ShortProvider drops the registry from a provider address if it is one of the usual two.
+// ShortProvider drops the registry from a provider address if it is OpenTofu's or Terraform's.
 func ShortProvider(address string) string {
 	for _, registry := range []string{"registry.opentofu.org/", "registry.terraform.io/"} {
 		if short, ok := strings.CutPrefix(address, registry); ok {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Tick does what is due by time: it starts and times out probes, shrinks or closes circuits, and
-// forgets old ones. It returns the stacks to probe, and those that are no longer paused although a
-// circuit is open.
+// Tick does the timed work: it starts and times out probes, shrinks or closes circuits, and drops
+// old ones. It returns the stacks to probe, and those that are no longer paused although a circuit
+// is open.
 func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 	for _, c := range b.circuits {
 		smaller, left := b.review(c, now)
@@ -126,7 +126,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	if mode == HeldOpen && (provider != "" || len(namespaces) > 0) || mode == HeldClosed && provider != "" {
 		kind := Kind{Provider: ShortProvider(provider), Cause: c.Kind.Cause, Summary: c.Kind.Summary}
 		if provider == "" && (kind.Cause != "" || kind.Summary != "") {
-			kind = c.Kind // of a detected circuit the kind is known
+			kind = c.Kind // the kind of a detected circuit is known
 		}
 		sorted := slices.Sorted(slices.Values(namespaces))
 		changed = changed || c.Kind != kind || !slices.Equal(c.Namespaces, sorted)
@@ -146,7 +146,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	case mode == HeldClosed && c.IsOpen():
 		c.close(now, true)
 	case mode == Automatic && before == HeldOpen && c.IsOpen():
-		// Maintenance is over: probe members that failed meanwhile; without any, close.
+		// Maintenance is over: probe members that failed during it; without any, close.
 		if len(c.members) == 0 {
 			c.close(now, true)
 		} else {

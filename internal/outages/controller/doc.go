@@ -10,9 +10,10 @@
 //
 //   - The objects are the storage: circuits stay open when the server restarts.
 //   - An object is written at most twice a second, however many stacks fail.
-//   - There is an event when a circuit breaker opens, when stacks of further namespaces fail alike,
-//     and when it closes. All those namespaces get it, so it contains no stack or tool output.
+//   - There is an event when a circuit breaker opens, when stacks of further namespaces have the
+//     failure, and when it closes. All those namespaces get it, so it contains no names of stacks
+//     and no output of tools.
 //   - People direct a circuit breaker in its spec. Deleting it ends the outage; it may open again.
 //
-// Package decide decides what stacks do.
+// Package decide decides for each stack.
 package controller

@@ -45,7 +45,7 @@ type Keeper struct {
 	// objects are the known objects, as last written or read. Their users hold objectsMu.
 	objectsMu sync.Mutex
 	objects   map[string]*yubav1.CircuitBreaker
-	// told is the last event of each: whether it is open, and in which namespaces.
+	// told has the content of the last event of each: whether it is open, and in which namespaces.
 	told map[string]*telling
 }
 
@@ -191,7 +191,7 @@ func (k *Keeper) Forget(s circuits.Stack) {
 	}
 }
 
-// Counts are the circuit breakers that opened by themselves, those that people hold open, and the
+// Counts are the circuit breakers that opened automatically, those that people hold open, and the
 // stacks that fail because of their outages.
 type Counts struct{ Open, Kept, Failing int }
 
@@ -257,8 +257,8 @@ func (k *Keeper) untilNext() time.Duration {
 
 // round does due work, and updates objects, events and stacks.
 func (k *Keeper) round(ctx context.Context) {
-	// Lock this before reading circuits, or the object of one that a person deletes meanwhile would
-	// come back.
+	// Lock this before reading circuits, or an object that a person deletes in between would be
+	// created again.
 	k.objectsMu.Lock()
 	defer k.objectsMu.Unlock()
 	k.mu.Lock()
@@ -274,7 +274,7 @@ func (k *Keeper) round(ctx context.Context) {
 	failed := false
 	for _, v := range seen {
 		if err := k.keep(ctx, v); err != nil && ctx.Err() == nil {
-			k.Log.Error("keeping a circuit breaker", "circuitbreaker", v.name, "error", err)
+			k.Log.Error("cannot write a circuit breaker", "circuitbreaker", v.name, "error", err)
 			failed = true
 		}
 	}
@@ -295,7 +295,7 @@ func (k *Keeper) drop(ctx context.Context, seen []view) {
 			continue
 		}
 		if err := k.Client.Delete(ctx, obj, client.Preconditions{UID: &obj.UID}); client.IgnoreNotFound(err) != nil {
-			k.Log.Error("deleting a circuit breaker that has been closed for long", "circuitbreaker", name, "error", err)
+			k.Log.Error("cannot delete a circuit breaker that has been closed for long", "circuitbreaker", name, "error", err)
 			continue
 		}
 		delete(k.objects, name)
@@ -303,12 +303,12 @@ func (k *Keeper) drop(ctx context.Context, seen []view) {
 	maps.DeleteFunc(k.told, func(name string, _ *telling) bool { return !kept[name] })
 }
 
-// wakePaused wakes paused stacks and those with a pending plan. All others find out when they have
-// something to do.
+// wakePaused wakes paused stacks and those with a pending plan. All others see the change when they
+// have something to do.
 func (k *Keeper) wakePaused(ctx context.Context) error {
 	var stacks infrav1.TerraformList
 	if err := k.Client.List(ctx, &stacks); err != nil {
-		return fmt.Errorf("list the stacks that are paused: %w", err)
+		return fmt.Errorf("list the paused stacks: %w", err)
 	}
 	for i := range stacks.Items {
 		s := &stacks.Items[i]

@@ -66,7 +66,7 @@ func stamp(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Truncate(time.Second).Local()}
 }
 
-// circuitOf is the circuit that an object describes.
+// circuitOf returns the circuit that an object describes.
 func circuitOf(obj *yubav1.CircuitBreaker) circuits.Circuit {
 	s := &obj.Status
 	return circuits.Circuit{Name: obj.Name, Mode: circuits.Automatic, Namespaces: s.Namespaces, State: circuits.State(s.State), OpenedAt: times.Of(s.OpenedAt),
@@ -137,7 +137,7 @@ func (k *Keeper) create(ctx context.Context, name string) (*yubav1.CircuitBreake
 		err = k.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the circuit breaker %s: %w", name, err)
+		return nil, fmt.Errorf("create the circuit breaker %s: %w", name, err)
 	}
 	return obj, nil
 }
