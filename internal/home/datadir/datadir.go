@@ -67,7 +67,7 @@ func Open(path string) (Dir, error) {
 	}
 	d := Dir(absolute)
 	if err := os.MkdirAll(absolute, 0o700); err != nil {
-		return "", d.Unusable(fmt.Errorf("make the data directory: %w", err))
+		return "", d.Unusable(fmt.Errorf("create the data directory: %w", err))
 	}
 	if err := d.checkFormat(); err != nil {
 		return "", d.Unusable(err)

@@ -15,7 +15,7 @@ import (
 // the directory.
 const Format = 1
 
-// NewerFormatError says that a newer Yuba wrote the data.
+// NewerFormatError means that a newer Yuba wrote the data.
 type NewerFormatError struct {
 	// What names the data: "the data directory /x" or "the backup".
 	What string

@@ -20,7 +20,7 @@ type Holder struct {
 	Address string    `json:"address,omitempty"`
 }
 
-// LockedError says that another Yuba uses the data directory.
+// LockedError means that another Yuba uses the data directory.
 type LockedError struct {
 	Dir    Dir
 	Holder Holder

@@ -66,7 +66,7 @@ func (d Dir) Unusable(err error) error {
 		return &RefusedError{Dir: d, Err: err, Problem: "its file system is read-only",
 			Ways: []Way{{"Mount it writable, then start again", []string{"mount -o remount,rw MOUNT_POINT"}}}}
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return &RefusedError{Dir: d, Err: err, Problem: fmt.Sprintf("this user may not read and write all of it (%v)", err),
+		return &RefusedError{Dir: d, Err: err, Problem: fmt.Sprintf("this user cannot read and write all of its files (%v)", err),
 			Ways: []Way{{"Start Yuba as the user who owns the directory. To see who that is", []string{"stat -c %U " + d.Quoted()}},
 				{"To give that user files of another user, for example after a backup was restored as root", []string{"chown -R USER: " + d.Quoted()}}}}
 	}

@@ -39,7 +39,7 @@ func TestADirectoryThatTakesNoChangesIsRefused(t *testing.T) {
 		}
 	case os.Geteuid() != 0:
 		// Permissions stop others than root.
-		want = "this user may not read and write all of it"
+		want = "this user cannot read and write all of its files"
 		if err := os.Chmod(dir, 0o500); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ var applied = metav1.PatchOptions{FieldManager: FieldManager, Force: new(true)}
 func Roles(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client for cluster roles: %w", err)
+		return fmt.Errorf("create a client for cluster roles: %w", err)
 	}
 	documents, err := split(roles)
 	if err != nil {
@@ -70,7 +70,7 @@ func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 	}
 	client, err := apiextensions.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client for kinds: %w", err)
+		return fmt.Errorf("create a client for kinds: %w", err)
 	}
 	documents, err := readAll(kinds)
 	if err != nil {
@@ -97,7 +97,7 @@ func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 func installed(ctx context.Context, config *rest.Config) (map[string]string, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for kinds: %w", err)
+		return nil, fmt.Errorf("create a client for kinds: %w", err)
 	}
 	list, err := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).
 		List(ctx, metav1.ListOptions{})

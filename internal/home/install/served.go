@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is far more than the second or two that a kind takes on a busy machine.
+// patience is far longer than the API needs to serve a kind: one or two seconds on a busy machine.
 const patience = 30 * time.Second
 
 // waitServed returns when discovery shows all served versions of the kind, which follows its

@@ -91,8 +91,8 @@ func (f *facts) gatherKept(dir datadir.Dir, blobsHere bool) (err error) {
 	return nil
 }
 
-// recipientIsGone is blobsAreGone, also for directories without a record. There, the key tells a
-// used directory from one whose blobs were given up.
+// recipientIsGone is blobsAreGone, also for directories without a record. There, the key shows
+// whether the directory was used or its blobs were given up.
 func recipientIsGone(f facts) *problem {
 	recorded := f.record != nil && f.record.Blobs || f.record == nil && f.used && f.keys[blobsKey] != ""
 	if !recorded || !f.blobsHere || f.sealed {

@@ -4,8 +4,8 @@
 // Package integrity decides whether Yuba may start in a data directory.
 //
 // The objects, keys and blobs of a home depend on each other: without the key its Secrets cannot be
-// read, and without its objects a home looks unused. The parts themselves cannot tell: etcd starts
-// in an empty directory, and missing keys are created.
+// read, and without its objects a home looks unused. The parts themselves do not notice: etcd
+// starts in an empty directory, and missing keys are created.
 //
 // Nouns:
 //   - The record (home.json) says which parts belong together: the identity of the store,
@@ -21,5 +21,5 @@
 //   - Controllers whose objects are in another API share this record. They write only its part
 //     about blobs, and none if "yuba up" has kept no record.
 //   - A home without a record was created by an older Yuba, or its first start did not end. Its
-//     kubeconfig and encrypted blobs tell the two apart.
+//     kubeconfig and encrypted blobs distinguish the two cases.
 package integrity

@@ -21,7 +21,7 @@ type Record struct {
 	Store string `json:"store"`
 	// Keys are fingerprints of files below keys/.
 	Keys map[string]string `json:"keys"`
-	// Blobs says that blobs are stored in the data directory.
+	// Blobs is true if blobs are stored in the data directory.
 	Blobs bool `json:"blobs"`
 }
 

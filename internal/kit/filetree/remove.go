@@ -88,7 +88,7 @@ func openToEmpty(parent int, name string) (*os.File, error) {
 	return dir, nil
 }
 
-var errBusy = errors.New("new files appear in it all the time; stop the process that writes there")
+var errBusy = errors.New("a process keeps creating files in it; stop that process")
 
 // unlink removes a file or an empty directory, and reports whether a directory is not empty.
 func unlink(parent int, name string) (full bool, err error) {
@@ -113,7 +113,7 @@ type removal struct {
 	moved, refilled int
 }
 
-// empty removes the directory's content, except what is moved there meanwhile.
+// empty removes the directory's content, except for directories that are moved there during that.
 func (r *removal) empty() error {
 	stack := []*directory{{file: r.top}}
 	defer func() {
@@ -170,7 +170,7 @@ func (r *removal) removeEntry(d *directory, name string, depth int) (*directory,
 	}
 	file, err := openToEmpty(parent, name)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, nil //nolint:nilnil // it is gone, as it should be
+		return nil, nil //nolint:nilnil // it is removed
 	}
 	if err != nil {
 		return nil, err

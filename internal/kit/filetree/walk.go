@@ -21,7 +21,7 @@ const chunk = 1024
 // is as deep.
 const MaxDepth = 128
 
-// OverError says that a tree exceeds the limits of a walk.
+// OverError means that a tree exceeds the limits of a walk.
 type OverError struct {
 	// Entries and Depth are the exceeded limit; the other one is 0.
 	Entries int64

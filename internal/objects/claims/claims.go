@@ -17,11 +17,11 @@ type Place struct {
 	ID      owned.ID
 }
 
-// Force decides whether an object is taken from its holder.
+// Force says whether an object may be taken from its holder.
 type Force int
 
 // Never waits for the holder, Always takes the object. Once takes it unless the owner lost it to
-// force, so that two owners do not take it from each other forever.
+// force itself, so that two owners do not take it from each other forever.
 const (
 	Never Force = iota
 	Once
@@ -30,7 +30,7 @@ const (
 
 // Bid is an owner's claim on an object.
 type Bid struct {
-	// Labelled is the owner that the object itself names, if that one still wants it; else nil.
+	// Labelled is the owner in the object's labels, if that one still wants it; else nil.
 	Labelled *owned.Owner
 	Force    Force
 	// Exists reports whether an owner still exists.
@@ -47,7 +47,7 @@ func (s *set) add(owner owned.Owner) {
 }
 
 type claim struct {
-	// holder has the object; released had it and gave it up for waiting owners.
+	// holder has the object; released gave it up for waiting owners.
 	holder, released owned.Owner
 	// waiting owners want it, robbed ones lost it to force.
 	waiting, robbed set
@@ -57,7 +57,7 @@ type claim struct {
 type Book struct {
 	mu     sync.Mutex
 	claims map[Place]*claim
-	// of are the claims that each owner holds or waits for.
+	// of has the claims that each owner holds or waits for.
 	of map[owned.Owner]map[Place]*claim
 }
 
@@ -66,7 +66,7 @@ func New() *Book {
 	return &Book{claims: map[Place]*claim{}, of: map[owned.Owner]map[Place]*claim{}}
 }
 
-// Take gives an object to an owner. If another one keeps it, Take returns that one, and the owner
+// Take gives an object to an owner. If another owner keeps it, Take returns that one, and the owner
 // waits.
 func (b *Book) Take(at Place, owner owned.Owner, bid Bid) (holder *owned.Owner) {
 	b.mu.Lock()
@@ -133,7 +133,7 @@ func (b *Book) leave(at Place, owner owned.Owner) {
 	}
 }
 
-// Heirs are the owners that wait for an object that the owner, or nobody, holds.
+// Heirs returns the owners that wait for an object that the owner, or no owner, holds.
 func (b *Book) Heirs(at Place, owner owned.Owner) []owned.Owner {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -48,7 +48,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// ErrRedirected says that the remote cluster redirected a request. It does not say where.
+// ErrRedirected means that the remote cluster redirected a request. It does not say where.
 var ErrRedirected = errors.New("the remote cluster redirects to another server; refusing to send credentials to a server that the kubeconfig does not name")
 
 type boundedBody struct {

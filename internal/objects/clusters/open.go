@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// CredentialsError says that a certificate or key of a kubeconfig is invalid.
+// CredentialsError means that a certificate or key of a kubeconfig is invalid.
 type CredentialsError struct{ error }
 
 func (e *CredentialsError) Unwrap() error { return e.error }

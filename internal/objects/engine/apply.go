@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// Request asks for a batch of objects to be applied.
+// Request is a batch of objects to apply.
 type Request struct {
 	Owner Owner
 	// Objects are prepared manifests. The engine may change them.
@@ -30,25 +30,25 @@ type Request struct {
 	Full  bool
 	// Force recreates objects with immutable fields, and takes objects from other owners.
 	Force bool
-	// Ignore are the fields that others may change.
+	// Ignore lists the fields that others may change.
 	Ignore []jsondiff.IgnoreRule
 }
 
-// Applied is what the caller must remember of an object.
+// Applied is the data about an object that the caller must remember.
 type Applied struct {
-	// Digest stands for the manifest, Print for the object as it was left.
+	// Digest identifies the manifest, Print the object after the last write.
 	Digest [sha256.Size]byte
 	Print  Print
-	// Skipped is true if the object was not applied because it, or its manifest, asks for that.
+	// Skipped is true if an annotation of the object or its manifest prevented the apply.
 	Skipped bool
 }
 
-// Outcome is what happened to an object.
+// Outcome is the result for an object.
 type Outcome struct {
 	Ref
 	Applied
 	Action ssa.Action
-	// Live is the answer of the API; nil when it was not asked or answered with less.
+	// Live is the answer of the API; nil without a request or a complete answer.
 	Live *unstructured.Unstructured
 	// Installed is true when it was skipped because the server itself installed it.
 	Installed bool
@@ -60,7 +60,7 @@ type Conflict struct {
 	Holder Owner
 }
 
-// Report is the result of a request. After an error it has what was done before that.
+// Report is the result of a request. After an error it has the results until then.
 type Report struct {
 	Outcomes  []Outcome
 	Conflicts []Conflict

@@ -20,7 +20,7 @@ import (
 
 // Cluster is an API, and the rights with which objects are written to it.
 type Cluster struct {
-	// Key tells the clusters of all owners apart; empty for the API that this server belongs to.
+	// Key distinguishes the clusters of all owners; empty for the API that this server belongs to.
 	Key string
 	// Client has the rights of the owner.
 	Client client.Client
@@ -48,7 +48,7 @@ func (c *Cluster) concurrency() int {
 	return concurrency
 }
 
-// Place is where an object of the cluster is.
+// Place identifies an object of the cluster.
 func (c *Cluster) Place(id ID) claims.Place { return claims.Place{Cluster: c.Key, ID: id} }
 
 // Keep follows the kinds of these objects for an owner, and no others.
@@ -87,12 +87,12 @@ func (c *Cluster) read(ctx context.Context, manifest *unstructured.Unstructured)
 	return live, nil
 }
 
-// apply applies an object, and makes it what the API answers.
+// apply applies an object, and replaces it by the API's answer.
 func (c *Cluster) apply(ctx context.Context, u *unstructured.Unstructured, options ...client.PatchOption) error {
 	return c.Client.Patch(ctx, u, yamltext.Apply, options...)
 }
 
-// MergePatch patches an object, and makes it what the API answers.
+// MergePatch patches an object, and replaces it by the API's answer.
 func MergePatch(ctx context.Context, c client.Writer, manager string, obj client.Object, patch map[string]any) error {
 	content, err := json.Marshal(patch)
 	if err != nil {
@@ -101,7 +101,7 @@ func MergePatch(ctx context.Context, c client.Writer, manager string, obj client
 	return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, content), client.FieldOwner(manager))
 }
 
-// remove deletes an object, unless another one has taken its name since.
+// remove deletes an object, unless another one now has its name.
 func (c *Cluster) remove(ctx context.Context, ref Ref, uid types.UID) error {
 	u := &metav1.PartialObjectMetadata{}
 	u.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
@@ -116,5 +116,5 @@ func (c *Cluster) explain(err error) error {
 	return c.Explain(err)
 }
 
-// isRoot tells whether objects of a kind belong to no namespace.
+// isRoot reports whether a kind is cluster-scoped.
 func isRoot(mapping *meta.RESTMapping) bool { return mapping.Scope.Name() == meta.RESTScopeNameRoot }

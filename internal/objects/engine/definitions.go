@@ -20,8 +20,8 @@ const (
 	pollEvery         = 20 * time.Millisecond
 )
 
-// awaitDefinitions waits until the API serves the kinds that were just defined. found says whether
-// there were any.
+// awaitDefinitions waits until the API serves the kinds that were just defined. found reports
+// whether there were any.
 func awaitDefinitions(ctx context.Context, c *Cluster, items []*item) (bool, error) {
 	found := false
 	ctx, cancel := context.WithTimeout(ctx, definitionTimeout)
@@ -51,7 +51,7 @@ func established(u *unstructured.Unstructured) bool {
 	if u == nil {
 		return false
 	}
-	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions") //nolint:errcheck // malformed conditions say nothing
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions") //nolint:errcheck // malformed conditions count as none
 	return slices.ContainsFunc(list, func(c any) bool {
 		m, ok := c.(map[string]any)
 		return ok && m["type"] == "Established" && m["status"] == "True"

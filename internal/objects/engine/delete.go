@@ -22,25 +22,25 @@ type Removal struct {
 	Failed []Ref
 }
 
-// Fate is what became of one object that was to go.
+// Fate is the result of the removal of one object.
 type Fate int
 
 const (
 	// Gone: it does not exist.
 	Gone Fate = iota
-	// Deleted: it was deleted now. Going: it had been deleted before, and has finalizers.
+	// Deleted: it was deleted now. Going: it was deleted before, and its finalizers remain.
 	Deleted
 	Going
 	// Released: it stays, without an owner.
 	Released
-	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to
-	// another owner that waits for it.
+	// Kept: it is not the owner's, or an annotation forbids pruning. Handed: another owner that
+	// waits for it takes it over.
 	Kept
 	Handed
 )
 
-// Remove deletes an object, unless it is being deleted or another one has its name by now. With a
-// release it lets the object go instead: the merge patch takes the owner's marks off.
+// Remove deletes an object, unless it is being deleted or another one now has its name. With a
+// release it keeps the object instead: that merge patch removes the owner's marks.
 func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.PartialObjectMetadata, release map[string]any) (Fate, error) {
 	switch {
 	case release != nil:
@@ -107,7 +107,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	live, err := c.Metadata(ctx, ref)
 	if apierrors.IsForbidden(err) && c.Own != nil {
 		if own, lookErr := metadataFrom(ctx, c.Own, ref); apierrors.IsNotFound(lookErr) || lookErr == nil && !e.policy.ownedBy(own, owner) {
-			return Gone, nil // it was never applied: without the right to read it nobody has written it
+			return Gone, nil // it was never applied, because writing requires the right to read it
 		}
 	}
 	if isGone(err) {

@@ -7,9 +7,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
-// Owners tells the engine about the owners of one kind. Passes call it at the same time.
+// Owners is the engine's view of the owners of one kind. It is called concurrently.
 type Owners interface {
-	// Exists reports whether an owner still exists; in doubt, it does.
+	// Exists reports whether an owner still exists. If in doubt, it returns true.
 	Exists(owner Owner) bool
 	// Counts reports whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
 	Counts(owner Owner, id ID) bool
@@ -25,7 +25,7 @@ type Engine struct {
 	claims *claims.Book
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(policy Policy, owners Owners) *Engine {
 	return &Engine{policy: policy, owners: owners, claims: claims.New()}
 }
@@ -38,7 +38,7 @@ func (e *Engine) Keep(owner Owner, wanted func(claims.Place) bool) {
 // Free reports whether no other owner has claimed an object.
 func (e *Engine) Free(at claims.Place, owner Owner) bool { return e.claims.Free(at, owner) }
 
-// Forget drops the claims of an owner that is gone.
+// Forget drops the claims of a deleted owner.
 func (e *Engine) Forget(owner Owner) {
 	e.owners.Freed(e.claims.Forget(owner))
 }

@@ -18,13 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// OwnWords is an error of Yuba that quotes nothing of an API's response.
+// OwnWords is an error of Yuba that does not quote an API's response.
 type OwnWords interface {
 	error
 	OwnWords()
 }
 
-// IsConflict reports whether an error says that somebody else has an object.
+// IsConflict reports whether an error means that another owner has an object.
 func IsConflict(err error) bool {
 	var c *ConflictError
 	return errors.As(err, &c)
@@ -50,9 +50,9 @@ func quotes(manifest *unstructured.Unstructured, err error) (fields string, secr
 }
 
 // notShown ends messages about Secrets.
-const notShown = "what exactly it says is not shown, for it may quote the Secret"
+const notShown = "its message is not shown, because it may quote the Secret"
 
-// refused says that the API refused an object of a batch.
+// refused returns the error for an object of a batch that the API refused.
 func refused(it *item, what string, err error) error {
 	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
 		what += fmt.Sprintf(" (%s)", reason)
@@ -63,7 +63,7 @@ func refused(it *item, what string, err error) error {
 	return fmt.Errorf("%s %s: %w", Name(it.id), what, err)
 }
 
-// explain says why a single object could not be written. Unlike [refused] it does not name it.
+// explain returns the error for a single object. Unlike [refused] it does not name it.
 func (w *writing) explain(err error) error {
 	if IsConflict(err) {
 		return err
@@ -80,7 +80,7 @@ func (w *writing) explain(err error) error {
 	case errors.As(err, &status):
 		return fmt.Errorf("the API does not accept%s (%s); %s", fields, status.Status().Reason, notShown)
 	}
-	return errors.New("the API did not answer as it should; " + notShown)
+	return errors.New("the API returned an unexpected error; " + notShown)
 }
 
 // definite reports whether the API certainly did not carry out a write.
@@ -122,7 +122,7 @@ func managersOf(err error) string {
 		}
 	}
 	if len(names) == 0 {
-		return "somebody else"
+		return "another field manager"
 	}
 	if more := len(names) - maxManagers; more > 0 {
 		names = append(names[:maxManagers], fmt.Sprintf("and %d more fields", more))

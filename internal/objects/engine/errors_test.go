@@ -58,7 +58,7 @@ func TestWhoOwnsFieldsIsNamed(t *testing.T) {
 	for want, err := range map[string]error{
 		"kubectl-edit (.data.plan)":                          conflict(cause("kubectl-edit", ".data.plan"), cause("kubectl-edit", ".data.plan")),
 		"kubectl-edit (.data.plan), helm (.metadata.labels)": conflict(cause("kubectl-edit", ".data.plan"), cause("helm", ".metadata.labels")),
-		"somebody else":                                      conflict(),
+		"another field manager":                              conflict(),
 	} {
 		if got := managersOf(err); got != want {
 			t.Errorf("%q, want %q", got, want)

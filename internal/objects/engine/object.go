@@ -17,7 +17,7 @@ import (
 // Policy is how the owners of one kind mark and treat objects. Its texts are in the API, so they
 // never change.
 type Policy struct {
-	// Kind is what messages call an owner: Kustomization.
+	// Kind is the kind of owners in messages: Kustomization.
 	Kind string
 	// Manager is the field manager of everything that is written.
 	Manager string
@@ -50,7 +50,7 @@ type (
 	Owner = owned.Owner
 	// Ref is an object of an inventory: its name and the version of its kind.
 	Ref = owned.Ref
-	// Print tells whether an object was changed.
+	// Print detects changes of an object.
 	Print = owned.Print
 	// Watch follows the metadata of owned objects.
 	Watch = owned.Watch

@@ -29,81 +29,82 @@ const (
 	// Merge is a strategic merge patch, or a merge patch for kinds without strategies. Fields of
 	// others stay.
 	Merge Strategy = "merge"
-	// Replace puts the manifest in the place of the object. Its finalizers and foreign owner
-	// references stay.
+	// Replace replaces the object by the manifest. Its finalizers and foreign owner references
+	// stay.
 	Replace Strategy = "replace"
 )
 
-// Ownership says whose objects are, as one owner marks them in one cluster. It compares and asks no
-// API.
+// Ownership reads and writes the marks of one owner on objects of one cluster. It makes no
+// requests.
 type Ownership interface {
-	// Standing is what an object says about the owner. manifest is what the object is to be.
+	// Standing reads the owner's marks on an object. manifest is the desired object.
 	Standing(live, manifest metav1.Object) Standing
-	// Rival is who else has an object that does not say it is the owner's. was is true for an
+	// Rival returns the other holder of an object without the owner's marks. was is true for an
 	// object that was the owner's before, and may only have lost its marks.
 	Rival(live, manifest metav1.Object, was bool) Rival
-	// Adopt is the merge patch that makes an object say whose it is as its manifest does, and
+	// Adopt returns the merge patch that adds the owner's marks of the manifest to an object, and
 	// changes nothing else.
 	Adopt(live, manifest metav1.Object) map[string]any
-	// References are the owner references of the manifest, and those of the object to other owners.
+	// References returns the owner references of the manifest, and those of the object to other
+	// owners.
 	References(live, manifest metav1.Object) []metav1.OwnerReference
 }
 
-// Standing is what an object says about its owner.
+// Standing describes the owner's marks on an object.
 type Standing struct {
-	// Mine: it is the owner's. Marked: it says so exactly as the manifest does.
+	// Mine: it is the owner's. Marked: its marks are exactly those of the manifest.
 	Mine, Marked bool
 	// Made: it was created once, and must not be written again.
 	Made bool
 }
 
-// Rival is who else has an object.
+// Rival is another holder of an object.
 type Rival struct {
-	// Name is what messages call it; empty for nobody.
+	// Name names the holder in messages; empty if there is none.
 	Name string
-	// Firm: force does not help. A controller would make the object what it was.
+	// Firm: force does not help, because a controller would revert the change.
 	Firm bool
-	// Seated: it has the owner reference of the controller, of which there is one. Nothing can be
-	// applied before that is gone.
+	// Seated: it has the owner reference of the controller. An object has only one, so nothing can
+	// be applied before that is removed.
 	Seated bool
 }
 
-// Write asks for one object to be written.
+// Write is one object to write.
 type Write struct {
-	// Owner claims the object first; without a name nobody does.
+	// Owner claims the object first; without a name there is no claim.
 	Owner Owner
-	// Manifest is what the object is to be, marks included. It is not changed.
+	// Manifest is the desired object, including marks. It is not changed.
 	Manifest  *unstructured.Unstructured
 	Ownership Ownership
 	Strategy  Strategy
-	// Force takes the object, and fields that others own, from them.
+	// Force takes the object, and fields that others own.
 	Force bool
 	// Once creates the object, or adopts it, and never changes it again.
 	Once bool
-	// Ignore returns a manifest without the fields of a live object that others may change; nil
-	// when they may change none.
+	// Ignore returns a manifest without the fields of a live object that others may change; nil if
+	// there are none.
 	Ignore func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Live is the object in the watch; nil for none. Left says that it exists nevertheless, as it
-	// was left.
+	// Live is the object in the watch; nil for none. Left: even then it exists, unchanged since the
+	// last write.
 	Live *metav1.PartialObjectMetadata
 	Left bool
-	// Was is the uid of the object that was the owner's when it was last seen; empty for none.
+	// Was is the uid of the object that last was the owner's; empty for none.
 	Was types.UID
 	// First is called between claim and write; nil for nothing. Write returns its errors unchanged.
 	First func(context.Context) error
 }
 
-// ConflictError says that somebody else has an object.
+// ConflictError means that another owner has an object.
 type ConflictError struct {
 	Holder string
-	// Claimed: the holder is another owner of this engine. Try again once [Engine.Free] says so.
+	// Claimed: the holder is another owner of this engine. Retry once [Engine.Free] returns true.
 	Claimed bool
 }
 
 func (e *ConflictError) Error() string { return "it belongs to " + e.Holder }
 
-// Write writes one object, and returns it as the API answers. If it knows that the object is the
-// owner's, it does not read it first. It returns a *ConflictError if somebody else has the object.
+// Write writes one object, and returns the API's answer. It does not read an object first that is
+// known to be the owner's. It returns a *ConflictError if another owner has the object.
 func (e *Engine) Write(ctx context.Context, c *Cluster, req Write) (*unstructured.Unstructured, error) {
 	w := &writing{Write: req, cluster: c, manager: e.policy.Manager}
 	if w.Live != nil {
@@ -128,13 +129,12 @@ func (e *Engine) Write(ctx context.Context, c *Cluster, req Write) (*unstructure
 	return w.do(ctx)
 }
 
-// writing is one object on its way.
+// writing is one object during its write.
 type writing struct {
 	Write
 	cluster *Cluster
 	manager string
-	// exists is true if the object is known to exist; standing is then what it says about its
-	// owner.
+	// exists is true if the object is known to exist; standing then describes the owner's marks.
 	exists   bool
 	standing Standing
 }
@@ -167,7 +167,7 @@ func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
 	return written, nil
 }
 
-// look finds out whose the object is, and takes it if it may be taken.
+// look finds the object's holder, and takes the object if that is permitted.
 func (w *writing) look(ctx context.Context) error {
 	m, err := w.cluster.Metadata(ctx, refOf(w.Manifest))
 	if apierrors.IsNotFound(err) {
@@ -175,7 +175,7 @@ func (w *writing) look(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for it: %w", err)
+		return fmt.Errorf("read it: %w", err)
 	}
 	w.exists, w.standing = true, w.Ownership.Standing(m, w.Manifest)
 	if w.standing.Mine {
@@ -216,7 +216,7 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	options := []client.PatchOption{client.FieldOwner(w.manager)}
 	switch {
 	case !w.exists:
-		// If somebody has created the object, the API refuses this version. That saves a request
+		// If the object was created in between, the API refuses this version. This saves a request
 		// for each new object.
 		u.SetResourceVersion(noVersion)
 	case w.standing.Mine || w.Force:
@@ -225,7 +225,7 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	return u, w.cluster.apply(ctx, u, options...)
 }
 
-// wanted is the manifest without what others may say of the object: ignored fields, and approvals
+// wanted returns the manifest without the fields that others may set: ignored fields, and approvals
 // of plans.
 func (w *writing) wanted(ctx context.Context) (*unstructured.Unstructured, error) {
 	manifest, ignores := w.Manifest, w.Ignore != nil && !w.Once
@@ -249,11 +249,10 @@ func (w *writing) wanted(ctx context.Context) (*unstructured.Unstructured, error
 	return manifest, nil
 }
 
-// noVersion is the version that no object has: it was that of the store when there was nothing in
-// it.
+// noVersion is a version that no object has: the version of the empty store.
 const noVersion = "1"
 
-// isThere tells whether an object could not be created because it exists.
+// isThere reports whether an object could not be created because it exists.
 func isThere(err error) bool { return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) }
 
 func (w *writing) read(ctx context.Context) (*unstructured.Unstructured, error) {

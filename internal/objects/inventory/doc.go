@@ -6,6 +6,6 @@
 // left.
 //
 // An object is in the inventory before it is written and until it is known to be gone, so that a
-// crash leaves no object that nobody knows of. Controllers follow that rule; this package makes the
+// crash leaves no unknown object. Controllers follow that rule; this package makes the
 // lists and texts.
 package inventory

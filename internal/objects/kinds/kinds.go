@@ -81,7 +81,7 @@ type missing struct {
 	instead string
 }
 
-// OtherVersionError says that an API has a kind in another version only.
+// OtherVersionError means that an API has a kind in another version only.
 type OtherVersionError struct {
 	gvk schema.GroupVersionKind
 	// Instead is a version in which the API has the kind.

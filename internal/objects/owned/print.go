@@ -67,7 +67,7 @@ func Marks(o metav1.Object) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Same reports whether nobody changed the object between two prints, except for its status.
+// Same reports whether the object is unchanged between two prints, except for its status.
 func (p Print) Same(q Print) bool {
 	if p.UID != q.UID || p.Marks != q.Marks || p.Deleting != q.Deleting {
 		return false

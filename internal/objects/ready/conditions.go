@@ -37,7 +37,7 @@ func ofBuiltin(o *unstructured.Unstructured) Readiness {
 	return isReady
 }
 
-// ofCustom: the condition Ready is true for the present generation.
+// ofCustom: the condition Ready is true for the current generation.
 func ofCustom(o *unstructured.Unstructured, statusless bool) Readiness {
 	all, there := conditionsOf(o)
 	switch {

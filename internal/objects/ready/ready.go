@@ -25,23 +25,23 @@ type Readiness struct {
 const (
 	// ReasonTerminating: it is being deleted.
 	ReasonTerminating = "Terminating"
-	// ReasonNotObserved: its controller has not seen its present generation.
+	// ReasonNotObserved: its controller has not seen its current generation.
 	ReasonNotObserved = "NotObserved"
 	// ReasonNoConditions: its controller has not reported anything.
 	ReasonNoConditions = "NoConditions"
-	// ReasonProgressing: it is on its way.
+	// ReasonProgressing: its controller is working on it.
 	ReasonProgressing = "Progressing"
 	// ReasonFailed: it has failed.
 	ReasonFailed = "Failed"
-	// ReasonScaledToZero: it has no Pods, so it serves nobody.
+	// ReasonScaledToZero: it has no Pods, so it serves no requests.
 	ReasonScaledToZero = "ScaledToZero"
-	// ReasonSuspended: somebody suspended it.
+	// ReasonSuspended: it is suspended.
 	ReasonSuspended = "Suspended"
 	// ReasonPlanPending: a plan of a stack waits for approval.
 	ReasonPlanPending = "PlanPending"
 	// ReasonNeverApplies: a stack only makes plans.
 	ReasonNeverApplies = "NeverApplies"
-	// ReasonNotApplied: a stack was not applied yet.
+	// ReasonNotApplied: a stack has not been applied yet.
 	ReasonNotApplied = "NotApplied"
 )
 
@@ -67,7 +67,7 @@ func failed(reason, message string) Readiness {
 	return Readiness{Failed: true, Reason: cmp.Or(reason, ReasonFailed), Message: short(cmp.Or(message, "it has failed"))}
 }
 
-// Of returns the readiness of an object. statusless says that its kind is known to have no status.
+// Of returns the readiness of an object. statusless: its kind is known to have no status.
 func Of(o *unstructured.Unstructured, statusless bool) Readiness {
 	if o.GetDeletionTimestamp() != nil {
 		return waiting(ReasonTerminating, "it is being deleted")
@@ -132,7 +132,7 @@ func conditionsOf(o *unstructured.Unstructured) (all map[string]condition, there
 	return all, len(all) > 0
 }
 
-// observed reports whether a status is about the present generation, or does not say.
+// observed reports whether a status is about the current generation, or names none.
 func observed(o *unstructured.Unstructured, generation int64, said bool) bool {
 	return !said || generation >= o.GetGeneration()
 }
@@ -141,8 +141,8 @@ func notObserved(o *unstructured.Unstructured) Readiness {
 	return waiting(ReasonNotObserved, "its controller has not seen generation %d yet", o.GetGeneration())
 }
 
-// statusObserved reports whether the status is about the present generation; if demanded, it must
-// say so.
+// statusObserved reports whether the status is about the current generation; if demanded, the
+// status must name it.
 func statusObserved(o *unstructured.Unstructured, demanded bool) bool {
 	said := field(o.Object, "status", "observedGeneration") != nil
 	return observed(o, integer(o.Object, "status", "observedGeneration"), said || demanded)

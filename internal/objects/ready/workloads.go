@@ -40,7 +40,7 @@ func replicas(o *unstructured.Unstructured) (int64, Readiness) {
 	return want, isReady
 }
 
-// ofDeployment: all Pods have the present template and serve.
+// ofDeployment: all Pods have the current template and are available.
 func ofDeployment(o *unstructured.Unstructured) Readiness {
 	want, r := replicas(o)
 	if !r.Ready {
