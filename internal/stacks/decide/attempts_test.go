@@ -14,7 +14,7 @@ func times(n int) func(*Run) { return func(r *Run) { r.Failures = n } }
 
 // Used up attempts, and changes that reset the count.
 var attemptScenarios = scenarios{
-	"no retries: the first failure is the last": {
+	"no retries: the first failure stalls the stack": {
 		settled().allowing(1).failed(time.Hour), standsStill,
 	},
 	"attempts are left": {
@@ -23,43 +23,43 @@ var attemptScenarios = scenarios{
 	"attempts are used up": {
 		settled().allowing(3).failed(time.Hour, times(3)), standsStill,
 	},
-	"an interruption counts, too": {
+	"an interruption counts as an attempt": {
 		settled().allowing(1).failed(time.Hour, interrupted, applyBegan), standsStill,
 	},
-	"attempts without end": {
+	"unlimited attempts": {
 		settled().allowing(0).failed(time.Hour, times(1000)), plans(ReasonRetry, lastFailed).again(),
 	},
-	"another generation of the object begins them anew, at once": {
+	"a new generation of the object resets the attempts and is planned at once": {
 		settled().allowing(1).failed(0, func(r *Run) { r.Generation = 7 }), plans(ReasonRetry, anew),
 	},
-	"another revision of the source begins them anew, even with the same content": {
+	"a new revision of the source resets the attempts, even with the same content": {
 		settled().allowing(1).failed(0, func(r *Run) { r.Revision = oldRevision }), plans(ReasonRetry, anew),
 	},
-	"the same generation and revision do not": {
+	"the same generation and revision do not reset the attempts": {
 		settled().allowing(1).failed(time.Hour, func(r *Run) { r.Generation, r.Revision = 1, newRevision }), standsStill,
 	},
-	"a request begins them anew": {
+	"a reconcile request resets the attempts": {
 		settled().allowing(1).failed(time.Hour).requested(), plans(ReasonRequested, "Reconciliation was requested"),
 	},
-	"a changed configuration begins them anew": {
+	"a changed configuration resets the attempts": {
 		settled().allowing(1).failed(time.Hour).config(other), plans(ReasonConfigChanged, configChanged),
 	},
-	"a failure before a change is not held against the attempt after it": {
+	"a failure before a change does not count after it": {
 		settled().allowing(3).failed(time.Hour, func(r *Run) { r.Generation = 7 }), plans(ReasonRetry, lastFailed),
 	},
-	"drift is not looked for": {
+	"there is no drift detection after the last attempt": {
 		settled().allowing(1).failed(time.Hour).checkedForDrift(24 * time.Hour), standsStill,
 	},
-	"a plan that still fits can be approved": {
+	"a plan that is not stale can be approved": {
 		awaiting("plan-main-1").allowing(1).failed(time.Hour), awaitsApproval("plan-main-1", setApprove, time.Time{}),
 	},
-	"what time does not mend is tried as often as the stack says": {
+	"a failure that needs a change is retried up to the stack's limit": {
 		settled().allowing(3).failed(time.Hour, times(2), pointless), plans(ReasonRetry, lastFailed).again(),
 	},
-	"and then no more": {
+	"a failure that needs a change is not retried beyond the limit": {
 		settled().allowing(3).failed(time.Hour, times(3), pointless), standsStill,
 	},
-	"inputs that were missing since and came back begin them anew": {
+	"inputs that were missing in between reset the attempts": {
 		settled().allowing(1).failed(time.Hour).refused(2, time.Minute), plans(ReasonRetry, lastFailed).again(),
 	},
 	"a deletion never gives up": {
@@ -69,37 +69,37 @@ var attemptScenarios = scenarios{
 
 // Breaking locks.
 var unlockScenarios = scenarios{
-	"the lock that the stack names is broken": {
+	"the lock that the stack names is force-unlocked": {
 		settled().lockedBy("lock-1").breaking("lock-1"), unlocks("lock-1"),
 	},
-	"another lock is not": {
+	"another lock is not force-unlocked": {
 		settled().lockedBy("lock-1").breaking("lock-2"), isLocked,
 	},
-	"any lock is broken when the stack says so": {
+	"any lock is force-unlocked when the stack permits it": {
 		settled().lockedBy("lock-1").breakingAny(), unlocks("lock-1"),
 	},
-	"the lock of a run in progress is not, whatever the stack says": {
+	"the lock of a run in progress is never force-unlocked": {
 		settled().lockedBy("lock-1").breakingAny().breaking("lock-1").with(func(f *Facts) { f.Lock.Alive = true }), isLocked,
 	},
-	"the lock of a run of this stack that is over is released by itself": {
+	"the lock of an ended run of this stack is released automatically": {
 		settled().lockedBy("lock-1").with(func(f *Facts) { f.Lock.Over = true }),
 		Decision{Verb: VerbUnlock, Subject: "lock-1", Reason: ReasonLockOrphaned, Message: "Releasing the lock of run lock-1, which has ended"},
 	},
-	"a suspended stack breaks none": {
+	"a suspended stack does not force-unlock": {
 		settled().lockedBy("lock-1").breakingAny().suspended(), isSuspended,
 	},
-	"a deletion breaks what the stack names": {
+	"a deletion force-unlocks the lock that the stack names": {
 		settled().deleted().lockedBy("lock-1").breaking("lock-1"), unlocks("lock-1"),
 	},
-	"the lock of an own backend may be broken by now: no wait for the next attempt": {
+	"once force-unlock is allowed for a custom backend's lock, the next attempt begins at once": {
 		settled().ownBackend().breaking("lock-1").failed(0, func(r *Run) { r.Lock, r.Generation = "lock-1", 7 }),
 		plans(ReasonForceUnlock, "The lock that blocked the last run may now be broken"),
 	},
-	"a lock of an own backend that may be broken already is tried again in time": {
+	"if force-unlock was allowed before the last run, a custom backend's lock waits for the retry": {
 		settled().ownBackend().breakingAny().failed(time.Second, func(r *Run) { r.Lock, r.Generation = "lock-1", 1 }),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"a lock of an own backend that is not the one named is waited for": {
+	"a custom backend's lock that the stack does not name is waited for": {
 		settled().ownBackend().breaking("lock-2").failed(time.Second, func(r *Run) { r.Lock, r.Generation = "lock-1", 7 }),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
@@ -116,23 +116,23 @@ var isHeld = Decision{Verb: VerbWait, Reason: ReasonBreakTheGlass,
 var heldScenarios = scenarios{
 	"nothing runs while a person works manually":      {fresh().auto().held(), isHeld},
 	"an approved plan is not applied":                 {awaiting("plan-main-1").approving("plan-main-1").held(), isHeld},
-	"nor is a request served":                         {settled().held().requested(), isHeld},
-	"a run in progress is awaited, such as the shell": {settled().held().running(applying), awaitsRun("Applying")},
-	"suspension is told first":                        {settled().held().suspended(), isSuspended},
-	"nothing is destroyed meanwhile":                  {settled().deleted().held(), isHeld},
-	"a stack that keeps its resources may go":         {settled().keepingResources().held(), keepsResources},
-	"no lock is broken":                               {settled().held().lockedBy("lock-1").breakingAny(), isHeld},
+	"a reconcile request is not handled":              {settled().held().requested(), isHeld},
+	"a run in progress, such as a shell, is awaited":  {settled().held().running(applying), awaitsRun("Applying")},
+	"suspension is reported first":                    {settled().held().suspended(), isSuspended},
+	"nothing is destroyed":                            {settled().deleted().held(), isHeld},
+	"a stack that keeps its resources can be deleted": {settled().keepingResources().held(), keepsResources},
+	"no lock is force-unlocked":                       {settled().held().lockedBy("lock-1").breakingAny(), isHeld},
 }
 
 // approvePlan: replan.
 var replanScenarios = scenarios{
-	"a pending plan does not outlive its revision with replan, whatever the new one contains": {
+	"with replan a new revision replaces a pending plan, whatever it contains": {
 		awaiting("plan-main-1").replanning(oldRevision), plans(ReasonReplan, "The source has a new revision, and approvePlan asks for a new plan"),
 	},
-	"of the same revision it waits": {
+	"with replan a pending plan of the same revision waits": {
 		awaiting("plan-main-1").replanning(newRevision), awaitsApproval("plan-main-1", setApprove, nextDriftCheck),
 	},
-	"without a pending plan there is nothing to plan anew": {
+	"with replan a new revision without a pending plan changes nothing": {
 		settled().replanning(oldRevision), rests(nextDriftCheck),
 	},
 }

@@ -25,8 +25,8 @@ type Circuit struct {
 
 func circuitOpen(f Facts) bool { return f.Circuit != nil && f.Circuit.Open }
 
-// circuitRests pauses a stack, for another attempt would fail, too. Requests, approved plans and
-// configurations that have not failed yet run all the same.
+// circuitRests pauses a stack, because another attempt would fail, too. Requests, approved plans
+// and configurations that have not failed yet still run.
 func circuitRests(f Facts) (Decision, bool) {
 	c := f.Circuit
 	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) || canceled(f) {
@@ -76,8 +76,8 @@ func canceled(f Facts) bool { return lastFailedSameConfig(f) && f.Last.Stopped }
 
 func resumesLater(f Facts) bool { return resumes(f) && f.Now.Before(f.Circuit.ResumeAt) }
 
-// recovering reports whether drift was not checked since the outage: an outage often looks like
-// drift.
+// recovering reports whether the stack had no drift check since the outage, whose effects often
+// look like drift.
 func recovering(f Facts) bool {
 	return f.Circuit != nil && !f.Circuit.Open && !f.LastDriftCheck.After(f.Circuit.ClosedAt)
 }

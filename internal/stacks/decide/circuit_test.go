@@ -48,17 +48,17 @@ func rested(next time.Time) Decision {
 
 // Effects of a circuit breaker on the stacks that it concerns.
 var circuitScenarios = scenarios{
-	"in an outage, who failed alike rests": {
+	"in an outage, a stack with the same failure rests": {
 		settled().auto().failed(time.Hour, asIs).outage(alike), rested(time.Time{}),
 	},
-	"in an outage, who failed alike is probed when it is its turn, and only planned": {
+	"in an outage, a selected stack with the same failure is probed with a plan only": {
 		settled().auto().failed(time.Minute, asIs).outage(probed),
 		plans(ReasonCircuitProbe, "Probing whether the outage of circuit breaker aws-down is over").forDrift().again().held(),
 	},
-	"in an outage, a probe waits for what the stack depends on": {
+	"in an outage, a probe waits for the stack's dependencies": {
 		settled().auto().failed(time.Minute, asIs).dependsOn("net", notReady).outage(probed), rested(time.Time{}),
 	},
-	"in an outage, what a person asks for is planned": {
+	"in an outage, a reconcile request is planned": {
 		settled().auto().failed(time.Minute, asIs).requested().outage(alike),
 		plans(ReasonRequested, "Reconciliation was requested").forDrift().held(),
 	},
@@ -66,47 +66,47 @@ var circuitScenarios = scenarios{
 		settled().auto().failed(time.Minute, ofOther).outage(alike),
 		plans(ReasonConfigChanged, "The configuration changed").held().with(func(d *Decision) { d.Purpose = PurposeDrift }),
 	},
-	"in an outage, drift is looked for where nothing failed, and not repaired": {
+	"in an outage, a stack that did not fail is checked for drift, but not repaired": {
 		settled().auto().checkedForDrift(time.Hour).outage(), plans(ReasonDriftDue, comparing).forDrift().held(),
 	},
-	"in an outage, a stack in manual mode is planned as ever": {
+	"in an outage, a stack in manual mode is planned as usual": {
 		settled().config(other).outage(), plans(ReasonConfigChanged, "The configuration changed"),
 	},
 	"in an outage, a new configuration is planned, not applied": {
 		settled().auto().config(other).outage(), plans(ReasonConfigChanged, "The configuration changed").held(),
 	},
-	"in an outage, a plan is applied when a person names it": {
+	"in an outage, a plan is applied when approvePlan names it": {
 		awaiting("plan-main-1").approving("plan-main-1").outage(), applies("plan-main-1"),
 	},
 	"in an outage, a plan of a stack in mode auto waits": {
 		awaiting("plan-main-1").auto().outage(),
 		awaitsApproval("plan-main-1", HeldMessage("plan-main-1", outage, "vpc -n team"), nextDriftCheck),
 	},
-	"in an outage, a plan of a stack in mode auto is applied when a person allows it": {
+	"in an outage, a plan of a stack in mode auto is applied when a person approves it": {
 		awaiting("plan-main-1").auto().outage().with(func(f *Facts) { f.Stack.Allowed = "plan-main-1" }), applies("plan-main-1"),
 	},
-	"in an outage, who failed alike rests although a person allows a plan that nothing may apply": {
+	"in an outage, a stack in mode disable with the same failure rests although its plan is approved": {
 		awaiting("plan-main-1").disabled().failed(time.Hour, asIs).outage(alike).with(func(f *Facts) { f.Stack.Allowed = "plan-main-1" }),
 		rested(time.Time{}),
 	},
-	"in an outage, a deletion goes on": {
+	"in an outage, a deletion continues": {
 		settled().deleted().outage(alike), destroys(),
 	},
-	"after an outage, who failed waits for its turn": {
+	"after an outage, a failed stack waits for its turn": {
 		settled().auto().failed(time.Hour, asIs).outage(alike, over(time.Minute), resuming(30*time.Second)), rested(noon.Add(30 * time.Second)),
 	},
-	"after an outage, who failed is planned, whatever attempts it took": {
+	"after an outage, a failed stack is planned, even with no attempts left": {
 		settled().auto().allowing(1).failed(time.Hour, asIs).outage(alike, over(time.Minute)),
 		plans(ReasonCircuitClosed, "The outage in which the last run failed is over").forDrift().held(),
 	},
-	"after an outage, a deployment that failed in it goes on": {
+	"after an outage, a deployment that failed during it continues": {
 		settled().auto().config(other).failed(time.Hour, ofOther).outage(alike, over(time.Minute)),
 		plansAndApplies(ReasonCircuitClosed, "The outage in which the last run failed is over"),
 	},
-	"after an outage, the first look at the world repairs nothing": {
+	"after an outage, the first drift check repairs nothing": {
 		settled().auto().checkedForDrift(time.Hour).outage(over(time.Minute)), plans(ReasonDriftDue, comparing).forDrift().held(),
 	},
-	"after an outage and a look at the world, drift is repaired": {
+	"after an outage and one drift check, drift is repaired": {
 		settled().auto().checkedForDrift(time.Hour).outage(over(2 * time.Hour)), plansAndApplies(ReasonDriftDue, comparing).forDrift(),
 	},
 	"after an outage, a new configuration is applied": {
@@ -115,19 +115,19 @@ var circuitScenarios = scenarios{
 	"a held plan waits although the mode is auto": {
 		heldDrift().outage(over(time.Hour)), awaitsApproval("plan-main-1", HeldMessage("plan-main-1", outage, "vpc -n team"), nextDriftCheck),
 	},
-	"a held plan waits when its circuit breaker is forgotten": {
+	"a held plan waits when its circuit breaker no longer exists": {
 		heldDrift().with(func(f *Facts) { f.Stack.Call = "vpc -n team" }), awaitsApproval("plan-main-1", HeldMessage("plan-main-1", outage, "vpc -n team"), nextDriftCheck),
 	},
-	"a held plan is applied when a person allows it": {
+	"a held plan is applied when a person approves it": {
 		heldDrift().with(func(f *Facts) { f.Stack.Allowed = "plan-main-1" }), applies("plan-main-1"),
 	},
-	"a held plan is looked at again and stays held": {
+	"a held plan is made again on the interval and stays held": {
 		heldDrift().checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing).forDrift().held(),
 	},
-	"a new configuration does not take a held plan along": {
+	"a new configuration does not apply a held plan with it": {
 		heldDrift().config(other), plans(ReasonConfigChanged, "The configuration changed").forDrift().held(),
 	},
-	"a deployment that was planned in the outage is planned again after it, and applied": {
+	"a deployment planned during the outage is planned again after it and applied": {
 		awaiting("plan-main-1").auto().with(func(f *Facts) { f.Pending.HeldBy = outage }).outage(over(time.Second)),
 		plansAndApplies(ReasonPlanStale, "The plan was made during the outage of circuit breaker aws-down, which is over"),
 	},
@@ -193,7 +193,7 @@ func holdLaw(f Facts, d Decision) string {
 
 // An outage comes and goes: deployments are applied in the end, the outage's effects are held, and
 // nothing is applied meanwhile.
-func TestOutagesComeToRest(t *testing.T) {
+func TestOutagesConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := undisturbed(drawFacts(t))
 		f.Stack.Mode, f.Stack.PlanOnly, f.Stack.Force, f.Stack.Rejected, f.Stack.Approved, f.Stack.Allowed = ModeAuto, false, false, "", "", ""

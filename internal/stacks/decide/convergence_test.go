@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 const runsInARow = 3
 
 // From any facts, runs come to an end, and the changes that a plan found are applied or pending.
-func TestDecisionsComeToRest(t *testing.T) {
+func TestDecisionsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawFacts(t))
 		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
@@ -52,7 +52,7 @@ func TestDecisionsComeToRest(t *testing.T) {
 }
 
 // From any facts and with any results, there is a pause between runs.
-func TestFailuresComeToRest(t *testing.T) {
+func TestFailuresConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(drawFacts(t))
 		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
@@ -65,7 +65,7 @@ func TestFailuresComeToRest(t *testing.T) {
 }
 
 // A stack that always fails is tried about once per retry interval, and not less.
-func TestRetriesKeepTheirPace(t *testing.T) {
+func TestRetriesWaitForTheirInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		f.Stack.RetryInterval, f.Stack.MaxRetryInterval, f.Stack.Interval = time.Minute, 0, everyTenMinutes
@@ -152,7 +152,7 @@ func (r *Run) mayWait(f Facts) bool {
 }
 
 // A new plan with unchanged facts is not repeated before the drift interval.
-func TestPlansAreNotMadeTwice(t *testing.T) {
+func TestPlansAreNotRepeated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		f.Stack.Interval = time.Hour

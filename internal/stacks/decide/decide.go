@@ -51,7 +51,7 @@ var liveRules = []rule{
 // deletionRules are evaluated in order for a stack that is being deleted.
 var deletionRules = []rule{
 	{"a run is in progress", deletionAwaitsRun},
-	// Suspension holds every deletion unless everything is destroyed already.
+	// Suspension blocks every deletion unless everything is already destroyed.
 	{"suspended", deletionSuspended},
 	// Other stacks use its outputs and resources.
 	{"others depend on it", deletionBlocked},
@@ -204,7 +204,7 @@ func mayBreak(s Stack, lock string) bool {
 	return lock != "" && (s.BreakAnyLock || s.BreakLock == lock)
 }
 
-// staleBecause says why the pending plan cannot be applied any more; empty if it still fits.
+// staleBecause says why the pending plan can no longer be applied; empty if it is not stale.
 func staleBecause(f Facts) string {
 	p := f.Pending
 	switch {
@@ -255,12 +255,12 @@ func unasked(f Facts) bool {
 	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }
 
-// appliesByItself reports whether plans of this stack are applied automatically.
+// appliesByItself reports whether the stack's plans are applied automatically.
 func appliesByItself(s Stack) bool {
 	return !s.PlanOnly && s.Mode != ModeDisabled && (s.Mode == ModeAuto || s.Force)
 }
 
-// pendingWaits reports the pending plan unless it no longer fits; then rest says what follows.
+// pendingWaits reports the pending plan unless it is stale; then rest reports the next step.
 func pendingWaits(f Facts) (Decision, bool) {
 	if !fits(f) {
 		return Decision{}, false

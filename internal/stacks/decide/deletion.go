@@ -62,7 +62,7 @@ func deletionSuspended(f Facts) (Decision, bool) {
 }
 
 // deletionBackoff waits for the retry interval, except after a request or a changed configuration.
-// After a failure with the present artifact, one attempt with the kept one follows at once.
+// After a failure with the current artifact, one attempt with the kept one follows at once.
 func deletionBackoff(f Facts) (Decision, bool) {
 	l := f.Last
 	if l == nil || l.Purpose != PurposeDelete || !unsuccessful(l) || requested(f) || !l.Stopped && (retryDue(f) || triesKept(f)) {
@@ -78,7 +78,7 @@ func deletionBackoff(f Facts) (Decision, bool) {
 		NextCheck: retryAt(f)}, true
 }
 
-// triesKept: the last attempt with the present artifact and inputs did not reach an apply.
+// triesKept: the last attempt with the current artifact and inputs did not reach an apply.
 func triesKept(f Facts) bool {
 	l := f.Last
 	tried := l != nil && l.Purpose == PurposeDelete && l.Failed && !l.UsedKept && !l.ApplyStarted
@@ -101,8 +101,8 @@ func deletionImpossible(f Facts) (Decision, bool) {
 		NextCheck: lookAgain(f)}, true
 }
 
-// deletionDestroys prefers the present source and inputs, which have current credentials. If they
-// are gone or did not reach an apply, it uses those of the last apply.
+// deletionDestroys prefers the current source and inputs, because of their credentials. If they are
+// missing or did not reach an apply, it uses those of the last apply.
 func deletionDestroys(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
 		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f),

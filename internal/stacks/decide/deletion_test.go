@@ -32,33 +32,33 @@ func (g *given) nothingKept() *given {
 
 // Deletions of objects, with and without their resources.
 var deletionScenarios = scenarios{
-	"without destroy the object goes and its resources are kept": {
+	"without destroy the object is removed and its resources are kept": {
 		settled().keepingResources(), keepsResources,
 	},
-	"without destroy neither source, inputs, state nor lock hold the object": {
+	"without destroy neither source, inputs, state nor lock block the deletion": {
 		settled().keepingResources().sourceGone().inputsGone().nothingKept().stateProblem("The state vanished").
 			lockedBy("lock-1"),
 		keepsResources,
 	},
-	"without destroy suspension holds the object": {
+	"without destroy suspension blocks the deletion": {
 		settled().keepingResources().suspended(), deletionIsSuspended,
 	},
 	"without destroy an apply in progress is awaited": {
 		settled().keepingResources().running(applying), awaitsRun("Deletion in progress"),
 	},
-	"a stack that was never applied goes at once": {
+	"a stack that was never applied is removed at once": {
 		fresh().deleted(), neverApplied,
 	},
-	"a stack that was never applied goes although its source is gone": {
+	"a stack that was never applied is removed although its source is missing": {
 		fresh().deleted().sourceGone(), neverApplied,
 	},
-	"a suspended stack that was never applied does not go": {
+	"a suspended stack that was never applied is not removed": {
 		fresh().deleted().suspended(), deletionIsSuspended,
 	},
-	"a suspended stack that others depend on tells of the suspension first": {
+	"a suspended stack that others depend on reports the suspension first": {
 		settled().deleted().suspended().with(func(f *Facts) { f.Dependants = []string{"app"} }), deletionIsSuspended,
 	},
-	"a stack with a plan that was never approved goes at once": {
+	"a stack whose only plan was never approved is removed at once": {
 		fresh().deleted().with(func(f *Facts) { f.Pending = &Plan{ID: "plan-main-1", Config: present, Usable: true} }), neverApplied,
 	},
 	"a stack that adopted a state is destroyed although it never applied anything": {
@@ -67,52 +67,52 @@ var deletionScenarios = scenarios{
 	"a stack that cannot read its state does not count as never applied": {
 		fresh().deleted().stateProblem("The state is no JSON"), fails(ReasonStateUnreadable, "The state is no JSON"),
 	},
-	"an own backend may hold what others applied, so it is destroyed": {
+	"a custom backend may contain resources that others applied, so it is destroyed": {
 		fresh().ownBackend().deleted(), destroys(),
 	},
-	"an own backend that was never applied goes when there is nothing to destroy it with": {
+	"with a custom backend, a stack that was never applied and has no inputs left is removed": {
 		fresh().ownBackend().deleted().sourceGone(), neverApplied,
 	},
-	"an own backend that was applied does not go when there is nothing to destroy it with": {
+	"with a custom backend, an applied stack without inputs or kept ones is not removed": {
 		settled().ownBackend().deleted().sourceGone().nothingKept(),
 		cannotDestroy(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"an own backend that was applied is destroyed with what is kept": {
+	"with a custom backend, an applied stack is destroyed with the kept inputs": {
 		settled().ownBackend().deleted().sourceGone(), destroys().withKept(),
 	},
-	"an applied stack is destroyed with its present source": {
+	"an applied stack is destroyed with its current source": {
 		settled().deleted(), destroys(),
 	},
-	"destroying needs no approval, and plan-only and disable do not stop it": {
+	"a destroy needs no approval, and plan-only and disable do not prevent it": {
 		settled().disabled().planOnly().deleted(), destroys(),
 	},
-	"a plan that waits is of no matter any more": {
+	"a pending plan no longer matters": {
 		awaiting("plan-main-1").approving("plan-main-1").deleted(), destroys(),
 	},
 	"a failure before the deletion is not waited for": {
 		settled().failed(time.Second, pointless).deleted(), destroys(),
 	},
-	"a source that is gone is replaced by what is kept": {
+	"a missing source is replaced by the kept one": {
 		settled().deleted().sourceGone(), destroys().withKept(),
 	},
-	"a variable's Secret that is gone is replaced by what is kept": {
+	"a missing Secret with variables is replaced by the kept values": {
 		settled().deleted().inputsGone(), destroys().withKept(),
 	},
-	"with neither source nor anything kept it says so": {
+	"a deletion without a source or kept inputs reports that": {
 		settled().deleted().sourceGone().nothingKept(),
 		cannotDestroy(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"with neither inputs nor anything kept it says so": {
+	"a deletion without inputs or kept ones reports that": {
 		settled().deleted().inputsGone().nothingKept(), cannotDestroy("InputsMissing", "Secret vpc-credentials is missing"),
 	},
-	"missing inputs without a reason failed as variables": {
+	"missing inputs without a reason are reported as failed variables": {
 		settled().deleted().inputsGone().nothingKept().with(func(f *Facts) { f.Inputs.Reason = "" }),
 		cannotDestroy(ReasonVarsGeneration, "Secret vpc-credentials is missing"),
 	},
 	"a lock is waited for": {
 		settled().deleted().lockedBy("lock-1"), isLocked,
 	},
-	"a state that cannot be used stops the destroy": {
+	"an unusable state blocks the destroy": {
 		settled().deleted().stateProblem("The state vanished"), fails(ReasonStateUnreadable, "The state vanished"),
 	},
 	"a suspended stack is not destroyed": {
@@ -129,17 +129,17 @@ var deletionScenarios = scenarios{
 	"an apply in progress is awaited": {
 		settled().deleted().running(applying), awaitsRun("Deletion in progress"),
 	},
-	"a destroy in progress is awaited although the configuration moves": {
+	"a destroy in progress is awaited although the configuration changes": {
 		settled().deleted().running(destroying).config(other), awaitsRun("Deletion in progress"),
 	},
-	"after the destroy the object goes": {
+	"after the destroy the object is removed": {
 		settled().deleted().failed(0, destroying, func(r *Run) { r.Failed = false }), destroyedAll,
 	},
-	"after the destroy the object goes although its source is gone, it is suspended and locked": {
+	"after the destroy the object is removed even if it is suspended, locked and without a source": {
 		settled().deleted().sourceGone().suspended().lockedBy("lock-1").failed(0, destroying, func(r *Run) { r.Failed = false }),
 		destroyedAll,
 	},
-	"a destroy that was stopped before it began is none": {
+	"a destroy that was stopped before it began does not count": {
 		settled().deleted().failed(0, stopped, destroying), destroys(),
 	},
 }
@@ -150,71 +150,71 @@ func waitsToDestroy(next time.Time) Decision {
 
 // Decisions after a failed destroy.
 var failedDeletionScenarios = scenarios{
-	"a failure before anything was destroyed is followed at once by an attempt with what is kept": {
+	"a failure before anything was destroyed is retried at once with the kept inputs": {
 		settled().deleted().failed(0, destroying), destroys().again().withKept(),
 	},
-	"a source that goes after the failure changes nothing about that": {
+	"a source that disappears after the failure does not change that": {
 		settled().deleted().failed(0, destroying).sourceGone(), destroys().again().withKept(),
 	},
-	"a failure in the middle of destroying is not the source's fault: it waits": {
+	"a failure in the middle of a destroy is not the source's fault: it waits": {
 		settled().deleted().failed(time.Second, destroying, applyBegan), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
-	"a failure in the middle of destroying is tried again with the same source": {
+	"a failure in the middle of a destroy is retried with the same source": {
 		settled().deleted().failed(afterFifteen, destroying, applyBegan), destroys().again(),
 	},
-	"a failure with nothing kept waits": {
+	"a failure without kept inputs waits": {
 		settled().deleted().nothingKept().failed(afterFifteen-1, destroying), waitsToDestroy(noon.Add(1)),
 	},
-	"a failure with nothing kept is tried again exactly when its interval is over": {
+	"a failure without kept inputs is retried exactly when its interval ends": {
 		settled().deleted().nothingKept().failed(afterFifteen, destroying), destroys().again(),
 	},
-	"a failure with what is kept waits": {
+	"a failure with the kept inputs waits": {
 		settled().deleted().failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
-	"a failure with what is kept is followed by the present source again": {
+	"a failure with the kept inputs is retried with the current source": {
 		settled().deleted().failed(afterFifteen, destroying, withKept), destroys().again(),
 	},
-	"a failure with what is kept is followed by the same when there is nothing else": {
+	"a failure with the kept inputs is retried with them when there is nothing else": {
 		settled().deleted().sourceGone().failed(afterFifteen, destroying, withKept), destroys().again().withKept(),
 	},
-	"a failure with what is kept waits when there is nothing else": {
+	"a failure with the kept inputs waits when there is nothing else": {
 		settled().deleted().sourceGone().failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
-	"destroying is tried again even when retrying looks pointless": {
+	"a destroy is retried even when retrying looks pointless": {
 		settled().deleted().nothingKept().failed(afterFifteen, destroying, pointless), destroys().again(),
 	},
 	"an interrupted destroy waits for the interval": {
 		settled().deleted().failed(time.Second, interrupted, destroying), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
-	"an interrupted destroy is made up for with the present source": {
+	"an interrupted destroy is repeated with the current source": {
 		settled().deleted().failed(afterFifteen, interrupted, destroying), destroys().again(),
 	},
-	"a failure after which source and kept inputs are gone is not said to be tried again": {
+	"without source and kept inputs the message does not promise a retry": {
 		settled().deleted().sourceGone().nothingKept().failed(time.Second, destroying),
 		cannotDestroy(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"the wait grows when it may": {
+	"the retry interval grows up to the maximum": {
 		settled().deleted().nothingKept().failed(0, destroying, func(r *Run) { r.Failures = 2 }).
 			with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Hour }),
 		waitsToDestroy(noon.Add(time.Minute)),
 	},
-	"a mended configuration is tried at once": {
+	"a fixed configuration is tried at once": {
 		settled().deleted().nothingKept().config(other).failed(time.Second, destroying), destroys().again(),
 	},
-	"a mended configuration is tried before what is kept": {
+	"a fixed configuration is tried before the kept inputs": {
 		settled().deleted().config(other).failed(time.Second, destroying), destroys().again(),
 	},
-	"a mended configuration waits after an attempt with what is kept": {
+	"a fixed configuration waits after an attempt with the kept inputs": {
 		settled().deleted().config(other).failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
-	"a request does not wait": {
+	"a reconcile request does not wait": {
 		settled().deleted().requested().failed(time.Second, destroying, withKept), destroys().again(),
 	},
 	"a failed destroy of a suspended stack waits for it to be resumed": {
 		settled().deleted().suspended().failed(time.Hour, destroying),
 		deletionIsSuspended,
 	},
-	"a failed destroy is followed by the object's going when its resources may stay after all": {
+	"after a failed destroy the object is removed when its resources are to be kept after all": {
 		settled().keepingResources().failed(time.Second, destroying), keepsResources,
 	},
 }

@@ -12,8 +12,9 @@
 //   - Configuration: all inputs of a plan except the real infrastructure: artifact, path,
 //     variables, environment, backend, workspace, targets, spec.destroy and tool, combined into one
 //     digest. With an equal digest, nothing changed on our side and no new plan is needed.
-//   - World: what providers report; drift detection reads it on an interval. A program that reads
-//     external data while planning is never proven unchanged by its configuration alone.
+//   - World: the real infrastructure as providers report it; drift detection reads it on an
+//     interval. The configuration alone cannot prove that a program that reads external data while
+//     planning is unchanged.
 //   - A pending plan is stored and waits for approval. It is bound to the digest of its bytes.
 //
 // # Laws
@@ -24,8 +25,8 @@
 //     or by a deletion that the stack declared to destroy its resources.
 //   - A plan is never applied after its configuration or state has changed.
 //   - Nothing runs while the stack is suspended or held for manual work, another run of it is in
-//     progress, or another lock holder has its lock. The lock of a run in progress is never broken,
-//     and no other that nobody named.
+//     progress, or another lock holder has its lock. The lock of a run in progress is never broken;
+//     any other only if the stack permits it.
 //   - Only a deletion runs before dependencies are ready; nothing is deleted that others depend on.
 //   - After all allowed attempts, only a change or a request starts new ones.
 //   - Plan-only and disabled stacks never apply, except for the declared deletion.
@@ -34,7 +35,7 @@
 //   - While a circuit breaker concerns the stack, only plans approved by id and declared deletions
 //     are applied. Afterwards drift is repaired only after a fresh check and an approval.
 //   - While the state is a deleted stack's, only plans that a person approved are applied.
-//   - Suspension holds every deletion.
+//   - Suspension blocks every deletion.
 //   - After a person canceled a run, no run of the same configuration starts automatically.
-//   - A decision that waits for time says until when.
+//   - A decision that waits for time has a next check.
 package decide

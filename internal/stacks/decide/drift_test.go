@@ -12,13 +12,13 @@ const (
 
 // Drift checks, and their results in each mode.
 var driftScenarios = scenarios{
-	"drift is looked for exactly when its interval is over": {
+	"drift detection runs exactly when its interval ends": {
 		settled().checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"drift is not looked for a moment earlier": {
+	"drift detection does not run a moment earlier": {
 		settled().checkedForDrift(everyTenMinutes - 1), rests(noon.Add(1)),
 	},
-	"a check that is long overdue is made once, now": {
+	"an overdue drift check runs once, now": {
 		settled().checkedForDrift(30 * 24 * time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
 	},
 	"drift while approval is manual: plan, do not apply": {
@@ -30,16 +30,16 @@ var driftScenarios = scenarios{
 	"drift of a forced stack is repaired": {
 		settled().forced().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, byForce).forDrift(),
 	},
-	"disable looks for drift and repairs nothing": {
+	"mode disable detects drift and repairs nothing": {
 		settled().disabled().checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"disable repairs nothing of a forced stack": {
+	"mode disable repairs nothing of a forced stack": {
 		settled().disabled().forced().checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"plan-only looks for drift and repairs nothing": {
+	"plan-only detects drift and repairs nothing": {
 		settled().auto().planOnly().checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"without drift detection the world is never looked at": {
+	"without drift detection a settled stack is never planned": {
 		settled().ignoringDrift().checkedForDrift(time.Hour), rests(time.Time{}),
 	},
 	"a forced stack is planned on its interval even without drift detection": {
@@ -48,23 +48,23 @@ var driftScenarios = scenarios{
 	"a forced stack in mode disable is not planned without drift detection": {
 		settled().forced().disabled().ignoringDrift().checkedForDrift(time.Hour), rests(time.Time{}),
 	},
-	"an interval of zero looks for nothing": {
+	"an interval of zero disables drift detection": {
 		settled().checkedForDrift(time.Hour).with(func(f *Facts) { f.Stack.Interval = 0 }), rests(time.Time{}),
 	},
-	"a stack that was destroyed has nothing to drift": {
+	"a destroyed stack has no drift detection": {
 		settled().toDestroy().checkedForDrift(time.Hour), rests(time.Time{}),
 	},
-	"a stack whose last look at the world is unknown is looked at now": {
+	"a stack whose last drift check is unknown is checked now": {
 		settled().with(func(f *Facts) { f.LastDriftCheck = time.Time{} }), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"a plan that waits is made again on the interval, and that is not about drift": {
+	"a pending plan is made again on the interval, but not as drift detection": {
 		awaiting("plan-main-1").checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing),
 	},
-	"a plan against drift that waits is made again on the interval, still about drift": {
+	"a pending plan against drift is made again on the interval, as drift detection": {
 		awaiting("plan-main-1").checkedForDrift(time.Hour).with(func(f *Facts) { f.Pending.Drift = true }),
 		plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"a rejected plan against drift is looked at again on the interval": {
+	"a rejected plan against drift is made again on the interval": {
 		awaiting("plan-main-1").rejecting("plan-main-1").checkedForDrift(time.Hour).
 			with(func(f *Facts) { f.Pending.Drift = true }),
 		plans(ReasonDriftDue, comparing).forDrift(),
@@ -77,13 +77,13 @@ var driftScenarios = scenarios{
 		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Retrying at 12:00:14 UTC",
 			NextCheck: noon.Add(14 * time.Second)},
 	},
-	"a failed look for drift is made up for by another": {
+	"a failed drift check is repeated": {
 		settled().checkedForDrift(time.Hour).failed(afterFifteen, lookingForDrift), plans(ReasonRetry, lastFailed).forDrift().again(),
 	},
-	"a repair that failed half-way is deployed anew": {
+	"a repair that failed half-way is deployed again": {
 		settled().auto().checkedForDrift(time.Hour).failed(afterFifteen, lookingForDrift, applyBegan), plansAndApplies(ReasonRetry, lastFailed).again(),
 	},
-	"no drift check is made while retrying is pointless": {
+	"no drift check runs while retrying is pointless": {
 		settled().checkedForDrift(time.Hour).failed(time.Hour, pointless),
 		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Configuration error; retrying after the next change to source or spec"},
 	},

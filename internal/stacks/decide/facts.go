@@ -57,7 +57,8 @@ type Facts struct {
 	Last    *Run
 	// Refused is the last attempt that ended before a run could begin.
 	Refused Refusal
-	// LastDriftCheck is when a plan last compared the stack with the real infrastructure.
+	// LastDriftCheck is the time of the last plan that compared the stack with the real
+	// infrastructure.
 	LastDriftCheck time.Time
 	// Circuit is the circuit breaker that concerns the stack; may be nil.
 	Circuit *Circuit
@@ -93,8 +94,8 @@ type Stack struct {
 	// MaxRetryInterval; if that is zero, it stays the same.
 	RetryInterval    time.Duration
 	MaxRetryInterval time.Duration
-	// Requested and Handled are the reconcile requests as made and as last served. Starting a run
-	// serves one, whatever its result.
+	// Requested is the latest reconcile request, Handled the last handled one. Starting a run
+	// handles it, whatever the result.
 	Requested, Handled string
 	// PlannedConfig is that of the last conclusive plan; AppliedOnce: something was ever applied.
 	PlannedConfig string
@@ -176,8 +177,8 @@ type Run struct {
 	Purpose string // deploy, drift, delete
 	// Apply: the run may change infrastructure. A plan-and-apply run only after its apply began.
 	Apply bool
-	// Canceled: the run in progress has been told to stop, or the ended one stopped before it
-	// changed anything.
+	// Canceled: the run in progress was asked to stop, or the ended one stopped before it changed
+	// anything.
 	Canceled bool
 	// Misplaced: the run has not begun, and waits for a Pod that the stack does not ask for any
 	// more.

@@ -22,7 +22,7 @@ var failureScenarios = scenarios{
 	"a failure waits for its interval": {
 		settled().failed(afterFifteen - 1), waitsForRetry("12:00:00", noon.Add(1)),
 	},
-	"a failure is tried again exactly when its interval is over": {
+	"a failure is retried exactly when its interval ends": {
 		settled().failed(afterFifteen), plans(ReasonRetry, lastFailed).again(),
 	},
 	"a failure in mode auto is planned and applied again": {
@@ -31,10 +31,10 @@ var failureScenarios = scenarios{
 	"a failed first plan waits for its interval as well": {
 		fresh().failed(time.Second), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"a failed first plan is tried again": {
+	"a failed first plan is retried": {
 		fresh().failed(time.Minute), plans(ReasonRetry, lastFailed).again(),
 	},
-	"a failure counted as none waits for the plain interval": {
+	"a failure with a count of zero waits for the plain interval": {
 		settled().failed(time.Second, func(r *Run) { r.Failures = 0 }), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
 	"without a maximum the interval does not grow": {
@@ -52,7 +52,7 @@ var failureScenarios = scenarios{
 		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = 4 * time.Second }),
 		waitsForRetry("12:00:04", noon.Add(4*time.Second)),
 	},
-	"a maximum next to nothing still waits a second": {
+	"a tiny maximum still waits a second": {
 		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = 1 }),
 		waitsForRetry("12:00:01", noon.Add(time.Second)),
 	},
@@ -60,22 +60,22 @@ var failureScenarios = scenarios{
 		settled().failed(0).with(func(f *Facts) { f.Stack.RetryInterval = 0 }),
 		waitsForRetry("12:00:01", noon.Add(time.Second)),
 	},
-	"a run that a person canceled is not tried again by itself": {
+	"a run that a person canceled is not retried automatically": {
 		settled().failed(24*time.Hour, byPerson), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage},
 	},
-	"an apply that a person canceled is not tried again by itself, however it ended": {
+	"an apply that a person canceled is not retried automatically, however it ended": {
 		settled().auto().failed(24*time.Hour, applyBegan, interrupted, byPerson), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage},
 	},
-	"a request begins again what a person canceled": {
+	"a reconcile request starts a canceled run again": {
 		settled().failed(time.Second, byPerson).requested(), plans(ReasonRequested, "Reconciliation was requested"),
 	},
-	"another configuration is planned although a person canceled the one before": {
+	"a new configuration is planned although a person canceled the previous one": {
 		settled().failed(time.Second, byPerson, ofOther), plans(ReasonConfigChanged, "The configuration changed"),
 	},
-	"a failure that time does not mend waits for a change": {
+	"a failure that needs a change waits for it": {
 		settled().failed(24*time.Hour, pointless), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: neverAgain},
 	},
-	"a failed first plan that time does not mend waits for a change": {
+	"a failed first plan that needs a change waits for it": {
 		fresh().failed(24*time.Hour, pointless), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: neverAgain},
 	},
 	"a changed configuration does not wait for the retry": {
@@ -102,42 +102,42 @@ var failureScenarios = scenarios{
 	"an interrupted run waits for the interval": {
 		settled().failed(time.Second, interrupted), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"after an interrupted run comes a fresh plan": {
+	"an interrupted run is followed by a fresh plan": {
 		settled().failed(afterFifteen, interrupted, applyBegan), plans(ReasonInterrupted, lastInterrupted).again(),
 	},
-	"an interruption says nothing about the configuration, so it is always made up for": {
+	"an interruption says nothing about the configuration, so the run is always repeated": {
 		settled().failed(time.Second, interrupted, pointless), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"an interrupted run of a wrong configuration is made up for when its interval is over": {
+	"an interrupted run of a wrong configuration is repeated when its interval ends": {
 		settled().failed(afterFifteen, interrupted, pointless), plans(ReasonInterrupted, lastInterrupted).again(),
 	},
 	"an interrupted run in mode auto is planned and applied again": {
 		settled().auto().failed(afterFifteen, interrupted), plansAndApplies(ReasonInterrupted, lastInterrupted).again(),
 	},
-	"a stopped run of the present configuration is made up for at once": {
+	"a stopped run of the current configuration is repeated at once": {
 		settled().failed(0, stopped), plans(ReasonRetry, lastStopped),
 	},
 	"an approved plan whose run was stopped before it began is applied": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(0, stopped, applying), applies("plan-main-1"),
 	},
-	"a failed drift check voids no plan: it can be approved": {
+	"a failed drift check does not void the plan: it can be approved": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(time.Second, lookingForDrift), applies("plan-main-1"),
 	},
-	"a failed drift check voids no plan: it waits, until the retry": {
+	"a failed drift check does not void the plan: it waits until the retry": {
 		awaiting("plan-main-1").failed(time.Second, lookingForDrift),
 		awaitsApproval("plan-main-1", setApprove, noon.Add(14*time.Second)),
 	},
-	"a failed replan voids no plan: it waits, without end when retrying is pointless": {
+	"a failed replan does not void the plan: it waits indefinitely when retrying is pointless": {
 		awaiting("plan-main-1").failed(time.Second, pointless), awaitsApproval("plan-main-1", setApprove, time.Time{}),
 	},
-	"a failed replan is tried again": {
+	"a failed replan is retried": {
 		awaiting("plan-main-1").failed(afterFifteen), plans(ReasonRetry, lastFailed).again(),
 	},
 	"after a failed apply the same plan is not applied again, approved or not": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(time.Second, applyBegan),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"after an apply that failed before it began a fresh plan comes first, too": {
+	"an apply that failed before it began is followed by a fresh plan, too": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, applying), plans(ReasonRetry, lastFailed).again(),
 	},
 	"after an interrupted apply nothing is applied before a fresh plan": {
@@ -149,14 +149,14 @@ var failureScenarios = scenarios{
 		awaitsApproval("plan-main-1-2", `Plan generated: set approvePlan: "plan-main-1-2" to approve this plan.`+
 			` (approvePlan names "plan-main-1", which is not pending.)`, nextDriftCheck),
 	},
-	"after a failed apply that dropped its plan a new one is made when the interval is over": {
+	"after a failed apply that dropped its plan a new one is made when the interval ends": {
 		settled().approving("plan-main-1").failed(afterFifteen, applyBegan), plans(ReasonRetry, lastFailed).again(),
 	},
-	"a plan that no longer fits is not offered while its replacement waits for a retry": {
+	"a stale plan is not offered while its replacement waits for a retry": {
 		awaiting("plan-main-1").failed(time.Second).with(func(f *Facts) { f.StateSerial = 8 }),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
-	"a plan that no longer fits is not applied while its replacement waits for a retry": {
+	"a stale plan is not applied while its replacement waits for a retry": {
 		awaiting("plan-main-1").auto().failed(time.Second).with(func(f *Facts) { f.StateSerial = 8 }),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},

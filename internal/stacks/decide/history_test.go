@@ -11,10 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOneApprovalOneApply plays long random histories of a manual stack: approvals, rejections,
-// requests, changes of configuration, world and state, and runs with any result. Every applied plan
-// was approved by its id while pending, and an approval begins at most one apply.
-func TestOneApprovalOneApply(t *testing.T) {
+// TestEachApplyHasItsOwnApproval plays long random histories of a manual stack: approvals,
+// rejections, requests, changes of configuration, infrastructure and state, and runs with any
+// result. Every applied plan was approved by its id while pending, and an approval starts at most
+// one apply.
+func TestEachApplyHasItsOwnApproval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(fresh().with(func(f *Facts) { f.StateKnown, f.Kept = true, true }).facts)
 		w.changes = "create"
@@ -35,25 +36,25 @@ func TestOneApprovalOneApply(t *testing.T) {
 			"time passes": func(t *rapid.T) {
 				w.facts.Now = w.facts.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "time"))
 			},
-			"a person approves what is pending": func(*rapid.T) {
+			"a person approves the pending plan": func(*rapid.T) {
 				if p := w.facts.Pending; p != nil {
 					w.facts.Stack.Approved = p.ID
 				}
 			},
-			"a person rejects what is pending": func(*rapid.T) {
+			"a person rejects the pending plan": func(*rapid.T) {
 				if p := w.facts.Pending; p != nil {
 					w.facts.Stack.Rejected = p.ID
 				}
 			},
-			"a person asks for a new plan": func(*rapid.T) {
+			"a person requests a new plan": func(*rapid.T) {
 				n++
 				w.facts.Stack.Requested = strconv.Itoa(n)
 			},
-			"the configuration moves": func(t *rapid.T) {
+			"the configuration changes": func(t *rapid.T) {
 				w.facts.Config = drawConfig(t, "config")
 				w.changes = rapid.SampledFrom([]string{"", "create", "destroy"}).Draw(t, "changes")
 			},
-			"the world drifts": func(t *rapid.T) {
+			"the infrastructure drifts": func(t *rapid.T) {
 				w.changes = rapid.SampledFrom([]string{"create", "destroy"}).Draw(t, "changes")
 			},
 			"somebody writes the state": func(*rapid.T) { w.stateMoves() },

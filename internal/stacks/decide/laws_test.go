@@ -15,38 +15,38 @@ import (
 // TestLaws checks each law on random facts. A law returns what is wrong with a decision.
 func TestLaws(t *testing.T) {
 	for sentence, law := range map[string]func(f Facts, d Decision) string{
-		"nothing is applied without approval":                                approvalLaw,
-		"a plan is applied only on what it was made for":                     fitLaw,
-		"nothing runs while suspended, running or locked":                    standstillLaw,
-		"nothing runs without a configuration, or on a state with a problem": usableLaw,
-		"plan-only and disabled stacks never apply":                          lookOnlyLaw,
-		"after an apply that did not succeed comes a fresh plan":             freshPlanLaw,
-		"what was rejected is not applied":                                   rejectionLaw,
-		"only a deletion uses what is kept, and only what there is":          keptLaw,
-		"an object is let go only when nothing of it is left":                releaseLaw,
-		"only a plan is canceled, and once":                                  cancelLaw,
-		"a run destroys what it was told to":                                 destroyLaw,
-		"what a person canceled does not begin again by itself":              stoppedLaw,
-		"who waits for time says until when":                                 untilWhenLaw,
-		"the next check is in the future":                                    futureLaw,
-		"until the next check time changes nothing":                          patienceLaw,
-		"at the next check a waiting stack does something":                   punctualityLaw,
-		"who reads the world is planned on the interval":                     readingLaw,
-		"drift detection goes on":                                            driftLaw,
-		"every decision says why":                                            reasonLaw,
-		"nothing runs before what it depends on, nor in a circle":            dependencyLaw,
-		"who is depended on is not let go":                                   dependantLaw,
-		"nothing runs while a person works manually":                         heldLaw,
-		"a lock in use is not broken, nor one that nobody named":             unlockLaw,
-		"who has used up the attempts waits for a change":                    attemptsLaw,
-		"attempts are counted only where they fail, and up to the limit":     refusalLaw,
-		"while a circuit is open only people apply":                          circuitLaw,
-		"who failed in an outage rests until it is over":                     outageLaw,
-		"drift after an outage is not repaired unasked":                      recoveryLaw,
-		"what is held for a person stays held":                               holdLaw,
-		"what a deleted stack left is changed only when a person approves":   takeoverLaw,
-		"who looks where modules lead has nothing else to plan for":          modulesLaw,
-		"suspension holds every deletion":                                    suspensionLaw,
+		"nothing is applied without approval":                                   approvalLaw,
+		"a plan is applied only to the configuration and state it was made for": fitLaw,
+		"nothing runs while suspended, running or locked":                       standstillLaw,
+		"nothing runs without a configuration, or on a state with a problem":    usableLaw,
+		"plan-only and disabled stacks never apply":                             lookOnlyLaw,
+		"an apply that did not succeed is followed by a fresh plan":             freshPlanLaw,
+		"a rejected plan is not applied":                                        rejectionLaw,
+		"only a deletion uses kept inputs, and only existing ones":              keptLaw,
+		"the finalizer is removed only when nothing is left to do":              releaseLaw,
+		"only a plan is canceled, and only once":                                cancelLaw,
+		"a run destroys exactly when its configuration says so":                 destroyLaw,
+		"a canceled run is not started again automatically":                     stoppedLaw,
+		"a wait for time has a next check":                                      untilWhenLaw,
+		"the next check is in the future":                                       futureLaw,
+		"the decision does not change before the next check":                    patienceLaw,
+		"a waiting stack acts at the next check":                                punctualityLaw,
+		"a stack that reads external data is planned on the interval":           readingLaw,
+		"drift detection continues":                                             driftLaw,
+		"every decision has a reason":                                           reasonLaw,
+		"nothing runs before its dependencies, nor in a dependency cycle":       dependencyLaw,
+		"a stack that others depend on is not removed":                          dependantLaw,
+		"nothing runs while a person works manually":                            heldLaw,
+		"only named locks that are not in use are force-unlocked":               unlockLaw,
+		"a stack without attempts left waits for a change":                      attemptsLaw,
+		"only failed attempts are counted, up to the limit":                     refusalLaw,
+		"while a circuit is open only approved plans are applied":               circuitLaw,
+		"a stack that failed in an outage rests until it is over":               outageLaw,
+		"drift found right after an outage is not repaired without approval":    recoveryLaw,
+		"a held plan stays held":                                                holdLaw,
+		"the state of a deleted stack is changed only with approval":            takeoverLaw,
+		"modules are resolved only when there is no other reason to plan":       modulesLaw,
+		"suspension blocks every deletion":                                      suspensionLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -79,15 +79,15 @@ func approvalLaw(f Facts, d Decision) string {
 	byItself := f.Stack.Mode == ModeAuto || f.Stack.Force
 	switch {
 	case d.Verb == VerbApply && (f.Pending == nil || d.Subject != f.Pending.ID):
-		return "applies what is not pending"
+		return "applies a plan that is not pending"
 	case d.Verb == VerbApply && !byItself && d.Subject != f.Stack.Approved && d.Subject != f.Stack.Allowed:
 		return "applies a plan that nobody approved"
 	case d.Verb == VerbApply && !byItself && d.Subject == f.Stack.LastAppliedPlan:
-		return "applies on a spent approval"
+		return "applies with a used approval"
 	case d.Verb == VerbPlanAndApply && !byItself && !declared:
 		return "plans and applies without approval"
 	case f.Stack.Deleting && d.Verb.StartsRun() && !declared:
-		return "runs something else than the declared destroy for a deleted object"
+		return "runs something other than the declared destroy for a deleted object"
 	}
 	return ""
 }
@@ -99,13 +99,13 @@ func fitLaw(f Facts, d Decision) string {
 	p := f.Pending
 	switch {
 	case !p.Usable:
-		return "applies a plan whose bytes are gone"
+		return "applies a plan whose file is lost"
 	case p.Config != f.Config:
 		return "applies a plan of another configuration"
 	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
 		return "applies a plan of another state"
 	case p.Destroy != f.Stack.Destroy:
-		return "destroys, or does not, against the stack"
+		return "differs from the stack on whether to destroy"
 	}
 	return ""
 }
@@ -120,7 +120,7 @@ func standstillLaw(f Facts, d Decision) string {
 // suspensionLaw: only a stack that is destroyed already may be deleted.
 func suspensionLaw(f Facts, d Decision) string {
 	if f.Stack.Suspended && d.Verb == VerbRelease && !destroyed(f) {
-		return "lets it go"
+		return "removes the object"
 	}
 	return ""
 }
@@ -157,7 +157,7 @@ func rejectionLaw(f Facts, d Decision) string {
 
 func keptLaw(f Facts, d Decision) string {
 	if d.UseKept && !(f.Kept && f.Stack.Deleting && d.Verb == VerbPlanAndApply) {
-		return "uses what is kept"
+		return "uses kept inputs"
 	}
 	return ""
 }
@@ -203,7 +203,7 @@ func stoppedLaw(f Facts, d Decision) string {
 
 func destroyLaw(f Facts, d Decision) string {
 	if d.Verb.StartsRun() && d.Destroy != (f.Stack.Destroy || f.Stack.Deleting) {
-		return "destroys, or does not, against the stack"
+		return "differs from the stack on whether to destroy"
 	}
 	return ""
 }
@@ -220,7 +220,7 @@ func untilWhenLaw(f Facts, d Decision) string {
 	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting ||
 		f.Inputs.Lasting && d.Message == f.Inputs.Problem
 	if d.Verb == VerbFail && d.NextCheck.IsZero() && !lasting && !d.Spent {
-		return "fails without looking again"
+		return "fails without a next check"
 	}
 	return ""
 }
@@ -230,7 +230,7 @@ func futureLaw(f Facts, d Decision) string {
 		return "the next check is not in the future"
 	}
 	if d.Verb.StartsRun() && !d.NextCheck.IsZero() {
-		return "a run's end is an event, no time to look"
+		return "a run ends with an event and needs no next check"
 	}
 	return ""
 }
@@ -274,7 +274,7 @@ func driftLaw(f Facts, d Decision) string {
 	wanted := f.Stack.DetectDrift && f.Stack.Interval > 0 && !f.Stack.Destroy && !f.Stack.Suspended
 	atRest := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && !lastFailedSameConfig(f)
 	if wanted && atRest && d.NextCheck.IsZero() {
-		return "drift is never looked for again"
+		return "drift detection ends"
 	}
 	return ""
 }
@@ -284,7 +284,7 @@ func dependencyLaw(f Facts, d Decision) string {
 		return ""
 	}
 	if f.Cycle != "" {
-		return "runs in a circle"
+		return "runs in a dependency cycle"
 	}
 	for _, dep := range f.Dependencies {
 		fit := !dep.SameSource || slices.Contains(dep.Revisions, f.Source.Revision)
@@ -304,7 +304,7 @@ func dependantLaw(f Facts, d Decision) string {
 
 func heldLaw(f Facts, d Decision) string {
 	if f.Stack.Held && (d.Verb.StartsRun() || d.Verb == VerbUnlock) {
-		return "disturbs"
+		return "interferes with manual work"
 	}
 	return ""
 }
@@ -316,13 +316,13 @@ func unlockLaw(f Facts, d Decision) string {
 	l := f.Lock
 	switch {
 	case l == nil || d.Subject != l.ID:
-		return "breaks what is not locked"
+		return "force-unlocks a lock that does not exist"
 	case l.Alive:
-		return "breaks the lock of a run in progress"
+		return "force-unlocks the lock of a run in progress"
 	case !l.Over && !f.Stack.BreakAnyLock && f.Stack.BreakLock != l.ID:
-		return "breaks a lock that nobody named"
+		return "force-unlocks a lock that the stack does not name"
 	case f.Stack.Suspended:
-		return "breaks a lock for a suspended stack"
+		return "force-unlocks for a suspended stack"
 	}
 	return ""
 }
@@ -334,7 +334,7 @@ func attemptsLaw(f Facts, d Decision) string {
 	plans := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
 	outage := d.Reason == ReasonCircuitProbe || d.Reason == ReasonCircuitClosed
 	if spent && !changed && plans && !f.Stack.Deleting && !requested(f) && !outage {
-		return "tries again"
+		return "retries"
 	}
 	return ""
 }
@@ -347,11 +347,11 @@ func refusalLaw(f Facts, d Decision) string {
 	case d.Verb != VerbFail || f.Source.Revision == "" || f.Stack.Deleting:
 		return "counts what is not an attempt"
 	case d.Spent != d.NextCheck.IsZero():
-		return "gives up, and goes on all the same"
+		return "gives up, but has a next check"
 	case d.Spent && (most == 0 || d.Failures != 0 && d.Failures < most):
 		return "gives up early"
 	case most > 0 && d.Failures > most:
-		return "goes on after the last attempt"
+		return "continues after the last attempt"
 	case d.Failures > 1 && d.Failures != f.Refused.Failures+1:
 		return "counts wrong"
 	}
@@ -364,7 +364,7 @@ func modulesLaw(f Facts, d Decision) string {
 	}
 	f.Config, f.OnlyModules = f.Stack.PlannedConfig, false
 	if then := Decide(f); then.Verb != VerbRest && then.Reason != ReasonRetry {
-		return "had they not moved, it would be " + then.String()
+		return "if the modules had not moved, it would be " + then.String()
 	}
 	return ""
 }
@@ -377,7 +377,7 @@ func reasonLaw(f Facts, d Decision) string {
 	case d.Message == "" && d.Verb != VerbRest:
 		return "no message"
 	case d.Verb.StartsRun() != slices.Contains(purposes, d.Purpose):
-		return "a run has a purpose, and nothing else has"
+		return "only runs have a purpose, and each run has one"
 	}
 	return ""
 }

@@ -32,8 +32,8 @@ func TestBasePlanID(t *testing.T) {
 		"a bare hash, as of a bucket":              {"822c3dd335a5b9b7c7ed7a", "plan-822c3dd335"},
 		"a bare short hash":                        {"822c3dd", "plan-822c3dd"},
 		"a bare hash with its algorithm":           {"sha256:822c3dd335a5b9b7c7ed7a", "plan-822c3dd335"},
-		"a hash after nothing":                     {"@sha1:b8e362c206e3d0cb", "plan--b8e362c206"},
-		"more than one at sign is no branch":       {"a@b@sha1:b8e3", "plan-b8e3"},
+		"a hash after an empty name":               {"@sha1:b8e362c206e3d0cb", "plan--b8e362c206"},
+		"more than one at sign is not a branch":    {"a@b@sha1:b8e3", "plan-b8e3"},
 		"more than one slash is not the old form":  {"refs/heads/main", "plan-refs/heads"},
 		"no revision, as of a program in the spec": {"", "plan-"},
 	} {
@@ -65,41 +65,41 @@ func TestNamePlan(t *testing.T) {
 		"the second plan with other changes is numbered": {
 			named(mainID, 1, mainID, "create"), main, "destroy", named(mainID, 2, mainID+"-2", "destroy"),
 		},
-		"the third one, too": {
+		"the third plan with other changes is numbered, too": {
 			named(mainID, 2, mainID+"-2", "destroy"), main, "create", named(mainID, 3, mainID+"-3", "create"),
 		},
-		"equal changes keep the waiting plan's id": {
+		"equal changes keep the pending plan's id": {
 			named(mainID, 2, mainID+"-2", "destroy"), main, "destroy", named(mainID, 2, mainID+"-2", "destroy"),
 		},
-		"equal changes keep it in a new revision": {
+		"equal changes keep the pending plan's id in a new revision": {
 			named(mainID, 1, mainID, "create"), later, "create", named(mainID, 1, mainID, "create"),
 		},
-		"after that, other changes have the new revision's id": {
+		"other changes after that get the new revision's id": {
 			named(mainID, 1, mainID, "create"), later, "destroy",
 			named("plan-main-ffffffffff", 1, "plan-main-ffffffffff", "destroy"),
 		},
-		"changes that are not known are never equal": {
+		"unknown changes are never equal": {
 			named(mainID, 1, mainID, ""), main, "", named(mainID, 2, mainID+"-2", ""),
 		},
-		"a plan that no longer waits gives its id to nobody, whatever the changes": {
+		"the id of a plan that is no longer pending is not kept, whatever the changes": {
 			named(mainID, 1, "", ""), main, "create", named(mainID, 2, mainID+"-2", "create"),
 		},
-		"changes that no waiting plan has are not compared": {
+		"changes without a pending plan are not compared": {
 			named(mainID, 1, "", "create"), main, "create", named(mainID, 2, mainID+"-2", "create"),
 		},
-		"a new revision starts again": {
+		"a new revision starts without a number": {
 			named(mainID, 5, mainID+"-5", "create"), later, "destroy",
 			named("plan-main-ffffffffff", 1, "plan-main-ffffffffff", "destroy"),
 		},
-		"an older revision that comes back does not get an id again that approvePlan may still name": {
+		"an older revision that returns does not reuse an id that approvePlan may still name": {
 			PlanHistory{Base: "plan-main-ffffffffff", Sequence: 1, Applied: mainID}, main, "create",
 			PlanHistory{Base: mainID, Sequence: 2, Applied: mainID, PendingID: mainID + "-2", PendingChanges: "create"},
 		},
-		"a numbered id is not given again either": {
+		"a numbered id is not reused, either": {
 			PlanHistory{Base: mainID, Sequence: 1, Applied: mainID + "-2"}, main, "create",
 			PlanHistory{Base: mainID, Sequence: 3, Applied: mainID + "-2", PendingID: mainID + "-3", PendingChanges: "create"},
 		},
-		"a new plan never gets the id that approvePlan names: nobody has seen it": {
+		"a new plan, which nobody has seen, never gets the id that approvePlan names": {
 			PlanHistory{Base: "plan-main-ffffffffff", Sequence: 1, Named: mainID}, main, "create",
 			PlanHistory{Base: mainID, Sequence: 2, PendingID: mainID + "-2", PendingChanges: "create"},
 		},

@@ -27,19 +27,19 @@ var planningScenarios = scenarios{
 	"a new stack in mode disable is only planned": {
 		fresh().disabled(), plans(ReasonFirstPlan, firstPlan),
 	},
-	"disable beats force": {
+	"mode disable takes precedence over force": {
 		fresh().disabled().forced(), plans(ReasonFirstPlan, firstPlan),
 	},
-	"plan-only beats auto": {
+	"plan-only takes precedence over auto": {
 		fresh().auto().planOnly(), plans(ReasonFirstPlan, firstPlan),
 	},
-	"plan-only beats force": {
+	"plan-only takes precedence over force": {
 		fresh().forced().planOnly(), plans(ReasonFirstPlan, firstPlan),
 	},
 	"a plan id approves nothing before there is a plan": {
 		fresh().approving("plan-main-1"), plans(ReasonFirstPlan, firstPlan),
 	},
-	"a new stack that is to be destroyed gets a destroy plan": {
+	"a new stack with spec.destroy gets a destroy plan": {
 		fresh().toDestroy(), plans(ReasonFirstPlan, firstPlan).ofDestroy(),
 	},
 	"a settled stack rests until its next drift check": {
@@ -48,16 +48,16 @@ var planningScenarios = scenarios{
 	"a settled stack in mode auto rests too": {
 		settled().auto(), rests(nextDriftCheck),
 	},
-	"a new generation with the same configuration is no reason to plan": {
+	"a new generation with the same configuration is not planned": {
 		settled().with(func(f *Facts) { f.Stack.Generation = 9 }), rests(nextDriftCheck),
 	},
-	"force that is switched on applies at once": {
+	"force applies at once when switched on": {
 		settled().forced().with(func(f *Facts) { f.Stack.Generation = 2 }), plansAndApplies(ReasonForced, forcedNow).forDrift(),
 	},
-	"force without drift detection applies at once, too, and that is not about drift": {
+	"force without drift detection applies at once, too, but not as drift repair": {
 		settled().forced().ignoringDrift().with(func(f *Facts) { f.Stack.Generation = 2 }), plansAndApplies(ReasonForced, forcedNow),
 	},
-	"a forced stack that was planned as it is rests": {
+	"a forced stack whose configuration was planned rests": {
 		settled().forced(), rests(nextDriftCheck),
 	},
 	"force does not shorten the wait after a failure": {
@@ -66,7 +66,7 @@ var planningScenarios = scenarios{
 	"force switched on in mode disable changes nothing": {
 		settled().forced().disabled().with(func(f *Facts) { f.Stack.Generation = 2 }), rests(nextDriftCheck),
 	},
-	"nor does it for a stack that is only planned": {
+	"force switched on with plan-only changes nothing": {
 		settled().forced().planOnly().with(func(f *Facts) { f.Stack.Generation = 2 }), rests(nextDriftCheck),
 	},
 	"a changed configuration is planned in manual mode": {
@@ -75,76 +75,76 @@ var planningScenarios = scenarios{
 	"a changed configuration is planned and applied in mode auto": {
 		settled().auto().config(other), plansAndApplies(ReasonConfigChanged, configChanged),
 	},
-	"a changed configuration replaces a plan that waits": {
+	"a changed configuration replaces a pending plan": {
 		awaiting("plan-main-1").config(other), plans(ReasonConfigChanged, configChanged),
 	},
-	"a commit beside modules that may move looks whether they have": {
+	"a commit outside the stack resolves modules again if they may have moved": {
 		settled().config(other).movable(), plans(ReasonModulesMayMove, modulesMayHaveMoved),
 	},
-	"and applies what that brings in mode auto": {
+	"a commit outside the stack applies moved modules in mode auto": {
 		settled().auto().config(other).movable(), plansAndApplies(ReasonModulesMayMove, modulesMayHaveMoved),
 	},
-	"a changed object is planned whether they have moved or not": {
+	"a changed object is planned whether modules have moved or not": {
 		settled().config(other).movable().with(func(f *Facts) { f.Stack.Generation = 2 }), plans(ReasonConfigChanged, configChanged),
 	},
-	"so is one with a plan that waits": {
+	"a stack with a pending plan is planned whether modules have moved or not": {
 		awaiting("plan-main-1").config(other).movable(), plans(ReasonConfigChanged, configChanged),
 	},
-	"so is one whose last run failed": {
+	"a stack whose last run failed is planned whether modules have moved or not": {
 		settled().failed(time.Second, ofOther).movable(), plans(ReasonConfigChanged, configChanged),
 	},
-	"so is one that is to be looked at in any case": {
+	"a stack whose drift check is due is planned whether modules have moved or not": {
 		settled().config(other).movable().checkedForDrift(time.Hour), plans(ReasonConfigChanged, configChanged),
 	},
-	"a request plans whether modules have moved or not": {
+	"a reconcile request plans whether modules have moved or not": {
 		settled().config(other).movable().requested(), plans(ReasonRequested, wasRequested),
 	},
-	"destroy makes another configuration, whose plan destroys": {
+	"switching on destroy changes the configuration, whose plan destroys": {
 		settled().toDestroy().config(other), plans(ReasonConfigChanged, configChanged).ofDestroy(),
 	},
 	"destroy in mode auto destroys": {
 		settled().auto().toDestroy().config(other), plansAndApplies(ReasonConfigChanged, configChanged).ofDestroy(),
 	},
-	"a destroyed stack rests without looking for drift": {
+	"a destroyed stack rests without drift detection": {
 		settled().toDestroy(), rests(time.Time{}),
 	},
 	"a stack without any run on record rests when its configuration was planned": {
 		settled().with(func(f *Facts) { f.Last = nil }), rests(nextDriftCheck),
 	},
-	"a request looks for drift when nothing changed": {
+	"a reconcile request checks for drift when nothing changed": {
 		settled().requested(), plans(ReasonRequested, wasRequested).forDrift(),
 	},
-	"a request in mode auto repairs it": {
+	"a reconcile request in mode auto repairs drift": {
 		settled().auto().requested(), plansAndApplies(ReasonRequested, wasRequested).forDrift(),
 	},
-	"a request of a stack that looks for no drift plans": {
+	"a reconcile request without drift detection plans": {
 		settled().ignoringDrift().requested(), plans(ReasonRequested, wasRequested),
 	},
-	"a request of a stack whose last plan counts no more plans": {
+	"a reconcile request of a stack whose last plan no longer counts plans": {
 		settled().requested().with(func(f *Facts) { f.Stack.PlannedConfig = "" }), plans(ReasonRequested, wasRequested),
 	},
-	"a request that was served is over": {
+	"a handled reconcile request has no effect": {
 		settled().with(func(f *Facts) { f.Stack.Requested, f.Stack.Handled = "first", "first" }), rests(nextDriftCheck),
 	},
-	"a request that was withdrawn is none": {
+	"a withdrawn reconcile request has no effect": {
 		settled().with(func(f *Facts) { f.Stack.Requested, f.Stack.Handled = "", "first" }), rests(nextDriftCheck),
 	},
-	"a request replans a plan that waits": {
+	"a reconcile request replans a pending plan": {
 		awaiting("plan-main-1").requested(), plans(ReasonRequested, wasRequested),
 	},
-	"a request is named before a changed configuration": {
+	"a reconcile request is the reason before a changed configuration": {
 		settled().requested().config(other), plans(ReasonRequested, wasRequested),
 	},
-	"a request looks again where a look for drift failed": {
+	"a reconcile request repeats a failed drift check": {
 		settled().failed(time.Second, lookingForDrift).requested(), plans(ReasonRequested, wasRequested).forDrift(),
 	},
-	"a request after a repair that failed half-way deploys": {
+	"a reconcile request after a repair that failed half-way deploys": {
 		settled().failed(time.Second, lookingForDrift, applyBegan).requested(), plans(ReasonRequested, wasRequested),
 	},
-	"a request does not wait for the retry interval": {
+	"a reconcile request does not wait for the retry interval": {
 		settled().failed(time.Second).requested(), plans(ReasonRequested, wasRequested),
 	},
-	"a request is tried although retrying by itself is pointless": {
+	"a reconcile request runs although retrying is pointless": {
 		settled().failed(time.Hour, pointless).requested(), plans(ReasonRequested, wasRequested),
 	},
 }

@@ -15,31 +15,31 @@ func (g *given) reading(what string) *given {
 
 // Programs that read external data are not proven by their configuration.
 var readingScenarios = scenarios{
-	"what reads the world is planned on the object's interval": {
+	"a stack that reads external data is planned on the object's interval": {
 		settled().reading(clock).checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Planning again because the program reads external data: "+clock).forDrift(),
 	},
-	"and not a moment earlier": {
+	"a stack that reads external data is not planned a moment earlier": {
 		settled().reading(clock).checkedForDrift(everyTenMinutes - 1), rests(noon.Add(1)),
 	},
-	"in mode auto it is applied": {
+	"a stack that reads external data is applied in mode auto": {
 		settled().auto().reading(clock).checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, "Planning again because the program reads external data: "+clock).forDrift(),
 	},
-	"when drift is due as well, that is the reason": {
+	"drift detection is the reason when both are due": {
 		settled().reading(clock).checkedForDrift(24 * time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
 	},
-	"what does not read the world waits for the look for drift": {
+	"a stack that reads no external data waits for drift detection": {
 		settled().reading("").checkedForDrift(time.Hour), rests(noon.Add(23 * time.Hour)),
 	},
-	"without drift detection nothing is planned by the clock, whatever it reads": {
+	"without drift detection nothing is planned on an interval, whatever it reads": {
 		settled().ignoringDrift().reading(clock).checkedForDrift(48 * time.Hour), rests(time.Time{}),
 	},
-	"a look for drift that is more frequent stays so": {
+	"a shorter drift detection interval has precedence": {
 		settled().reading(clock).with(func(f *Facts) { f.Stack.Interval = time.Minute }).checkedForDrift(30 * time.Second), rests(noon.Add(30 * time.Second)),
 	},
-	"a plan that waits is made again as often": {
+	"a pending plan of a stack that reads external data is made again on the object's interval": {
 		awaiting("plan-main-1").reading(clock).checkedForDrift(time.Hour), plans(ReasonDriftDue, "Planning again because the program reads external data: "+clock),
 	},
-	"a stack that was destroyed reads nothing": {
+	"a destroyed stack is not planned on the interval": {
 		settled().toDestroy().reading(clock).checkedForDrift(time.Hour), rests(time.Time{}),
 	},
 }
@@ -48,7 +48,7 @@ var readingScenarios = scenarios{
 func readingLaw(f Facts, d Decision) string {
 	atRest := d.Verb == VerbRest && d.Reason == ReasonUpToDate && f.Stack.DetectDrift && !f.Stack.Destroy && f.Stack.Interval > 0
 	if atRest && f.ReadsWorld != "" && f.Stack.WorldInterval > 0 && d.NextCheck.After(f.LastDriftCheck.Add(f.Stack.WorldInterval)) {
-		return "the world is read too rarely"
+		return "external data is read too rarely"
 	}
 	return ""
 }

@@ -30,8 +30,8 @@ func refuse(f Facts, d Decision) Decision {
 	return d
 }
 
-// countsRefusals: a missing object is no attempt. Nor count where neither a limit nor a backoff
-// needs it: each count is a write to the API.
+// countsRefusals: a missing object is not an attempt. Count only if a limit or a backoff needs it,
+// because each count is a write to the API.
 func countsRefusals(f Facts, d Decision) bool {
 	grows := f.Stack.MaxRetryInterval > 0 && !d.NextCheck.IsZero()
 	return f.Source.Revision != "" && d.Reason != ReasonAccessDenied && (f.Stack.MaxFailures > 0 || grows)

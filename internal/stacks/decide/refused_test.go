@@ -53,51 +53,51 @@ var refusalScenarios = scenarios{
 	"the first attempt on a bad archive counts": {
 		fresh().allowing(3).badArchive(), archiveFails.counted(1, noon.Add(afterFifteen)),
 	},
-	"the next one waits for its interval": {
+	"the second attempt waits for its interval": {
 		fresh().allowing(3).badArchive().refused(1, time.Second), archiveFails.counted(0, noon.Add(14*time.Second)),
 	},
-	"then it counts, too": {
+	"the second attempt counts, too": {
 		fresh().allowing(3).badArchive().refused(1, afterFifteen), archiveFails.counted(2, noon.Add(afterFifteen)),
 	},
-	"the last one uses the attempts up": {
+	"the last attempt counts": {
 		fresh().allowing(3).badArchive().refused(2, afterFifteen), archiveFails.counted(3, time.Time{}).spent(),
 	},
-	"and nothing is tried any more": {
+	"nothing is attempted after the last one": {
 		fresh().allowing(3).badArchive().refused(3, time.Hour), archiveFails.counted(0, time.Time{}).spent(),
 	},
-	"one attempt: the first failure is the last": {
+	"with one attempt the first failure stalls the stack": {
 		fresh().allowing(1).inputsGone(), inputsFail.counted(1, time.Time{}).spent(),
 	},
-	"missing inputs count": {
+	"missing inputs count as an attempt": {
 		settled().allowing(2).inputsGone().refused(1, time.Minute), inputsFail.counted(2, time.Time{}).spent(),
 	},
-	"another generation of the object begins them anew": {
+	"a new generation of the object resets the attempts": {
 		fresh().allowing(3).badArchive().refused(3, time.Second).with(func(f *Facts) { f.Stack.Generation = 2 }),
 		archiveFails.counted(1, noon.Add(afterFifteen)),
 	},
-	"another revision of the source begins them anew": {
+	"a new revision of the source resets the attempts": {
 		fresh().allowing(3).badArchive().refused(3, time.Second).with(func(f *Facts) { f.Source.Revision = oldRevision }),
 		archiveFails.counted(1, noon.Add(afterFifteen)),
 	},
-	"a request begins them anew": {
+	"a reconcile request resets the attempts": {
 		fresh().allowing(3).badArchive().refused(3, time.Second).requested(), archiveFails.counted(1, noon.Add(afterFifteen)),
 	},
-	"the wait grows with each of them": {
+	"the wait grows with each attempt": {
 		fresh().growingTo(time.Hour).inputsGone().refused(2, time.Second), inputsFail.counted(0, noon.Add(59*time.Second)),
 	},
-	"up to its maximum, which may be below the interval": {
+	"the wait grows up to its maximum, which may be below the interval": {
 		fresh().growingTo(4*time.Second).inputsGone().refused(2, 4*time.Second), inputsFail.counted(3, noon.Add(4*time.Second)),
 	},
-	"what time does not mend is not tried again because the wait would grow": {
+	"a growing wait does not cause retries of a failure that needs a change": {
 		fresh().growingTo(time.Hour).badArchive(), archiveFails.counted(0, time.Time{}),
 	},
-	"without a limit nothing is counted": {
+	"without a limit attempts are not counted": {
 		fresh().inputsGone().refused(2, time.Second), inputsFail,
 	},
-	"a source that has no artifact is waited for, not attempted": {
+	"a source without an artifact is waited for, not attempted": {
 		fresh().allowing(1).sourceGone().with(func(f *Facts) { f.Source.Revision = "" }), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"what may not be read is not attempted": {
+	"a source that may not be read is not attempted": {
 		fresh().allowing(3).inputsGone().with(func(f *Facts) { f.Inputs.Reason = ReasonAccessDenied }), fails(ReasonAccessDenied, noInputs),
 	},
 }

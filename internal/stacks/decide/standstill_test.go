@@ -19,7 +19,7 @@ var sourceScenarios = scenarios{
 		settled().auto().checkedForDrift(time.Hour).sourceGone(),
 		fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"a source that has to change first is watched and not looked at by time": {
+	"a source that must change first is only watched": {
 		settled().sourceGone().with(func(f *Facts) { f.Source.Lasting = true }),
 		Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: "could not get Source object: it is gone"},
 	},
@@ -27,23 +27,23 @@ var sourceScenarios = scenarios{
 		settled().sourceGone().with(func(f *Facts) { f.Source.Denied = true }),
 		Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: "could not get Source object: it is gone"},
 	},
-	"a source is named before inputs": {
+	"a source problem is reported before missing inputs": {
 		settled().inputsGone().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
 	"missing inputs have their own reason": {
 		settled().inputsGone(), fails("InputsMissing", "Secret vpc-credentials is missing"),
 	},
-	"inputs without a reason failed as variables": {
+	"missing inputs without a reason are reported as failed variables": {
 		settled().inputsGone().with(func(f *Facts) { f.Inputs.Reason = "" }),
 		fails(ReasonVarsGeneration, "Secret vpc-credentials is missing"),
 	},
-	"missing inputs are named before a state that cannot be used": {
+	"missing inputs are reported before an unusable state": {
 		settled().stateProblem("The state is no JSON").inputsGone(), fails("InputsMissing", "Secret vpc-credentials is missing"),
 	},
-	"a request does not help a missing source": {
+	"a reconcile request does not help a missing source": {
 		settled().requested().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
-	"a source that is not ready is looked at again after a second when the retry interval is zero": {
+	"a source that is not ready is checked again after a second when the retry interval is zero": {
 		settled().sourceGone().with(func(f *Facts) { f.Stack.RetryInterval = 0 }),
 		Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: "could not get Source object: it is gone",
 			NextCheck: noon.Add(time.Second)},
@@ -64,38 +64,38 @@ var standstillScenarios = scenarios{
 	"a suspended stack does not apply an approved plan": {
 		awaiting("plan-main-1").approving("plan-main-1").suspended(), isSuspended,
 	},
-	"a suspended stack does not look for drift": {
+	"a suspended stack has no drift detection": {
 		settled().suspended().checkedForDrift(time.Hour), isSuspended,
 	},
-	"a suspended stack serves no request": {
+	"a suspended stack handles no reconcile request": {
 		settled().suspended().requested(), isSuspended,
 	},
-	"a suspended stack does not complain about its source": {
+	"a suspended stack does not report its source": {
 		settled().suspended().sourceGone(), isSuspended,
 	},
-	"a lock stops planning": {
+	"a lock prevents planning": {
 		fresh().lockedBy("lock-1"), isLocked,
 	},
-	"a lock stops the apply of an approved plan": {
+	"a lock prevents the apply of an approved plan": {
 		awaiting("plan-main-1").approving("plan-main-1").lockedBy("lock-1"), isLocked,
 	},
-	"a lock stops drift detection": {
+	"a lock prevents drift detection": {
 		settled().checkedForDrift(time.Hour).lockedBy("lock-1"), isLocked,
 	},
-	"a lock stops a request": {
+	"a lock delays a reconcile request": {
 		settled().requested().lockedBy("lock-1"), isLocked,
 	},
-	"a lock stops a forced stack": {
+	"a lock blocks a forced stack": {
 		settled().forced().requested().lockedBy("lock-1"), isLocked,
 	},
-	"a state that cannot be used stops everything": {
+	"an unusable state blocks everything": {
 		settled().auto().config(other).stateProblem("The state is no JSON"), fails(ReasonStateUnreadable, "The state is no JSON"),
 	},
-	"a state that cannot be used stops the apply of an approved plan": {
+	"an unusable state blocks the apply of an approved plan": {
 		awaiting("plan-main-1").approving("plan-main-1").stateProblem("The state vanished"),
 		fails(ReasonStateUnreadable, "The state vanished"),
 	},
-	"a state that cannot be used is named before its lock": {
+	"an unusable state is reported before its lock": {
 		settled().stateProblem("The state vanished").lockedBy("lock-1"), fails(ReasonStateUnreadable, "The state vanished"),
 	},
 }
@@ -120,18 +120,18 @@ var runInHandScenarios = scenarios{
 		settled().running(asIs).held(),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonBreakTheGlass, Message: "The stack was held for manual work while it was being planned"},
 	},
-	"an apply in progress goes on while the stack is suspended": {
+	"an apply in progress continues while the stack is suspended": {
 		settled().running(applying).suspended(), awaitsRun("Applying"),
 	},
-	"an apply that was to be called back too late goes on": {
+	"an apply that was canceled too late continues": {
 		settled().running(func(r *Run) { r.Apply, r.Canceled = true, true }), awaitsRun("Applying"),
 	},
-	"a plan in progress is stopped when the configuration moves on": {
+	"a plan in progress is stopped when the configuration changes": {
 		settled().running(asIs).config(other),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"},
 	},
-	"a plan in progress is stopped when destroying is wanted": {
+	"a plan in progress is stopped when destroy is switched on": {
 		settled().running(asIs).toDestroy(),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"},
@@ -146,10 +146,10 @@ var runInHandScenarios = scenarios{
 	"a plan is stopped once": {
 		settled().running(toStop).config(other), awaitsRun("Stopping a plan that is no longer wanted"),
 	},
-	"an apply is never stopped, however the configuration moves": {
+	"an apply is never stopped, however the configuration changes": {
 		settled().running(applying).config(other), awaitsRun("Applying"),
 	},
-	"a plan in progress goes on when the source cannot be read": {
+	"a plan in progress continues when the source cannot be read": {
 		settled().running(asIs).sourceGone(), awaitsRun("Terraform Planning"),
 	},
 	"a run in progress is watched although the stack is suspended": {
@@ -164,7 +164,7 @@ var runInHandScenarios = scenarios{
 	"a run in progress comes before a lock and a state problem": {
 		settled().lockedBy("lock-1").stateProblem("The state vanished").running(applying), awaitsRun("Applying"),
 	},
-	"a destroy in progress says what it is": {
+	"a destroy in progress is reported as a destroy": {
 		settled().running(destroying), awaitsRun("Deletion in progress"),
 	},
 }

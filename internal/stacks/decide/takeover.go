@@ -29,8 +29,8 @@ func takeoverMessage(f Facts) string {
 		f.Pending.ID, f.Takeover, f.Stack.Call, f.Stack.Call)
 }
 
-// deletionOfTakeover: nobody approved that this stack may change the adopted state, let alone
-// destroy it.
+// deletionOfTakeover: no person has approved that this stack changes, let alone destroys, the
+// adopted state.
 func deletionOfTakeover(f Facts) (Decision, bool) {
 	if f.Takeover == nil {
 		return Decision{}, false

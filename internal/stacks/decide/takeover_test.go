@@ -38,11 +38,11 @@ var takeoverScenarios = scenarios{
 	"the plan of a forced stack waits": {
 		awaiting("plan-main-1").forced().takingOver(), awaitsApproval("plan-main-1", takeoverHeld, nextDriftCheck),
 	},
-	"the plan that destroys waits in mode auto": {
+	"a destroy plan waits in mode auto": {
 		awaiting("plan-main-1").auto().toDestroy().takingOver().with(func(f *Facts) { f.Pending.Destroy = true }),
 		awaitsApproval("plan-main-1", takeoverHeld, time.Time{}),
 	},
-	"a plan that is to be approved anyway tells of it": {
+	"the message of a plan that waits for approval anyway mentions the takeover": {
 		awaiting("plan-main-1").takingOver(), awaitsApproval("plan-main-1", setApprove+" The stack took over "+tookOver+".", nextDriftCheck),
 	},
 	"approval by the annotation applies": {
@@ -51,20 +51,20 @@ var takeoverScenarios = scenarios{
 	"approval by the field applies": {
 		awaiting("plan-main-1").takingOver().approving("plan-main-1"), applies("plan-main-1"),
 	},
-	"approval of another plan does not": {
+	"approval of another plan does not apply": {
 		awaiting("plan-main-1").auto().takingOver().with(func(f *Facts) { f.Stack.Allowed = "plan-main-0" }),
 		awaitsApproval("plan-main-1", takeoverHeld, nextDriftCheck),
 	},
-	"drift of it is shown, not repaired": {
+	"drift of the adopted state is reported, not repaired": {
 		settled().auto().takingOver().checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Checking for drift").forDrift(),
 	},
-	"a deletion that is to destroy waits for a person": {
+	"a deletion that destroys waits for a person": {
 		fresh().deleted().takingOver().with(func(f *Facts) { f.StateExists = true }), takeoverWaits,
 	},
-	"a deletion that keeps resources does not": {
+	"a deletion that keeps resources does not wait": {
 		fresh().keepingResources().takingOver(), keepsResources,
 	},
-	"a deletion of what was destroyed does not": {
+	"a deletion of a destroyed stack does not wait": {
 		settled().deleted().takingOver().failed(0, destroying, func(r *Run) { r.Failed = false }), destroyedAll,
 	},
 }

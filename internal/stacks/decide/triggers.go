@@ -76,7 +76,7 @@ var triggers = []trigger{
 
 func requested(f Facts) bool { return f.Stack.Requested != "" && f.Stack.Requested != f.Stack.Handled }
 
-// sameConfig reports whether the last run had the present configuration.
+// sameConfig reports whether the last run had the current configuration.
 func sameConfig(f Facts) bool { return f.Last != nil && f.Last.Config == f.Config }
 
 // configMoved reports a change since the last conclusive plan. A configuration that a failed run
@@ -86,8 +86,8 @@ func configMoved(f Facts) bool {
 	return f.Stack.PlannedConfig != f.Config || left
 }
 
-// modulesMayMove reports whether a plan is due only if modules have moved. Any other reason plans
-// in any case.
+// modulesMayMove reports whether a plan is due only if modules have moved. With any other reason
+// the stack is planned in any case.
 func modulesMayMove(f Facts) bool {
 	if !f.OnlyModules || !configMoved(f) || f.Stack.PlannedConfig == "" || f.Pending != nil || f.Takeover != nil ||
 		f.Stack.Generation != f.Stack.PlannedGeneration || f.Last != nil && unsuccessful(f.Last) {
@@ -101,8 +101,8 @@ func unsuccessful(r *Run) bool { return r.Failed || r.Interrupted }
 
 func lastFailedSameConfig(f Facts) bool { return sameConfig(f) && unsuccessful(f.Last) }
 
-// retries reports whether time alone brings another attempt. An interruption says nothing about the
-// configuration; a stack with a number of attempts gets them; a canceled run gets none.
+// retries reports whether Yuba retries without a change. An interruption says nothing about the
+// configuration; a stack with a limit of attempts uses all of them; a canceled run is not retried.
 func retries(f Facts) bool {
 	return !usedUp(f) && !f.Last.Stopped && (f.Last.Interrupted || !f.Last.Waits || f.Stack.MaxFailures > 0)
 }
@@ -134,7 +134,7 @@ func retryDue(f Facts) bool { return !f.Now.Before(retryAt(f)) }
 
 func retryAt(f Facts) time.Time { return f.Last.Finished.Add(retryWait(f.Stack, failures(f))) }
 
-// retryWait is the wait after so many failures in a row.
+// retryWait is the wait after this many failures in a row.
 func retryWait(s Stack, failures int) time.Duration {
 	wait, longest := retryInterval(s), s.MaxRetryInterval
 	if longest <= 0 {
@@ -194,9 +194,9 @@ func reasonToPlan(f Facts) (Decision, bool) {
 	return Decision{}, false
 }
 
-// looksForDrift reports whether a plan for the reason compares an unchanged stack with the world,
-// so that what it finds is drift. Checking a pending plan again is no drift detection unless the
-// plan is about drift, nor is a retry unless a drift check failed without changing anything.
+// looksForDrift reports whether a plan for this reason compares an unchanged stack with the real
+// infrastructure, so that its changes are drift. A repeated pending plan is drift detection only if
+// the plan is about drift; a retry only if a drift check failed without changing anything.
 func looksForDrift(f Facts, reason string) bool {
 	if !f.Stack.DetectDrift || f.Stack.Destroy || f.Stack.PlannedConfig != f.Config || f.Pending != nil && !f.Pending.Drift {
 		return false
@@ -213,12 +213,12 @@ func looksForDrift(f Facts, reason string) bool {
 	return false
 }
 
-// isRetry reports whether the failures so far count: a change begins anew.
+// isRetry reports whether the failures so far count: a change resets them.
 func isRetry(f Facts, reason string) bool {
 	return (reason == ReasonRetry || reason == ReasonInterrupted) && unsuccessful(f.Last) && !changedSinceLast(f)
 }
 
-// nextLook is when time alone changes the decision; zero for never.
+// nextLook is when the decision changes without an event; zero for never.
 func nextLook(f Facts) time.Time {
 	if lastFailedSameConfig(f) {
 		if retries(f) {
