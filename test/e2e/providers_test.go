@@ -88,7 +88,7 @@ func TestStacksDownloadTheirProviderOnce(t *testing.T) {
 	if got := registry.Counts(); got.Archives != 2 {
 		t.Errorf("after it was removed: %+v", got)
 	}
-	if _, news, code := y.run(t, "providers", "remove", registry.Source(provider), "9.9.9"); code != 3 || !strings.Contains(news, "no such provider is stored") {
+	if _, news, code := y.run(t, "providers", "remove", registry.Source(provider), "9.9.9"); code != 3 || !strings.Contains(news, "the provider is not stored") {
 		t.Errorf("code %d: %s", code, news)
 	}
 }

@@ -79,10 +79,10 @@ func TestChangesThatAreRefused(t *testing.T) {
 		code   int32
 		want   string
 	}{
-		"a verb that nobody knows": {run.StateChange{Verb: "destroy"}, "", http.StatusBadRequest, "is not one of mv"},
+		"a verb that nobody knows": {run.StateChange{Verb: "destroy"}, "", http.StatusBadRequest, "is not mv"},
 		"an address that is a flag": {run.StateChange{Verb: run.StateRemove, Args: []string{"-force"}}, "",
 			http.StatusBadRequest, "neither an address nor an id"},
-		"a push of nothing":   {run.StateChange{Verb: run.StatePush}, "", http.StatusBadRequest, "needs the state"},
+		"a push of nothing":   {run.StateChange{Verb: run.StatePush}, "", http.StatusBadRequest, "requires a state"},
 		"a push of no state":  {run.StateChange{Verb: run.StatePush, State: []byte("hello")}, "", http.StatusConflict, "is not a state"},
 		"a state that moved":  {run.StateChange{Verb: run.StateRemove, Args: []string{"a.b"}}, "moved", http.StatusConflict, "has changed"},
 		"a version not there": {run.StateChange{Verb: run.StateRollback, Args: []string{"00000000000000000001-1"}}, "", http.StatusConflict, "no such version"},

@@ -279,7 +279,7 @@ func TestAShellThatNobodyComesToIsOver(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it never ended")
 	}
-	if r := h.stored("r1").Result; r.Outcome != run.OutcomeCanceled || !strings.Contains(r.Error, "nobody connected") {
+	if r := h.stored("r1").Result; r.Outcome != run.OutcomeCanceled || !strings.Contains(r.Error, "no one connected") {
 		t.Errorf("%+v", r)
 	}
 	if entries, err := os.ReadDir(h.shells); err != nil || len(entries) != 0 {

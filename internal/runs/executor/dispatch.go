@@ -15,23 +15,23 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// dispatch hands runs to runners, and ends those that package lease gives up.
+// dispatch hands runs to runners, and ends runs that package lease declares lost.
 type dispatch struct {
 	opts   *Options
 	hand   *hand
 	homes  *homes
 	ending *ending
 
-	// draining is guarded by hand.mu; told is closed when a runner was told to drain.
-	draining bool
-	told     chan struct{}
-	tellOnce sync.Once
+	// draining is guarded by hand.mu. drainSent is closed once a runner has got the order to drain.
+	draining  bool
+	drainSent chan struct{}
+	drainOnce sync.Once
 }
 
-// leaseChecks is how often leases are checked while one lasts.
+// leaseChecks is how often leases are checked during the length of one.
 const leaseChecks = 10
 
-// Run has the backend execute runs, and ends those with an ended lease, until ctx ends.
+// Run has the backend execute runs, and ends runs whose lease has ended, until ctx ends.
 func (d *dispatch) Run(ctx context.Context) error {
 	go d.watchLeases(ctx)
 	return d.opts.Backend.Run(ctx, demand{d, ctx})
@@ -49,7 +49,7 @@ func (d *dispatch) watchLeases(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := time.Now()
-		if now.Sub(last) > 2*pause { // this process was stopped, and heard nobody
+		if now.Sub(last) > 2*pause { // this process was suspended and received no polls
 			d.hand.locked(func() { d.homes.renewAll(now) })
 		}
 		d.settle(ctx, nil)
@@ -97,7 +97,7 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		}
 		switch lease.Decide(lease.Run{ID: en.id, Owner: en.owner, Begun: en.started}, facts) {
 		case lease.Stays:
-		case lease.Claimed: // a server that started anew may have queued it
+		case lease.Claimed: // a restarted server may have queued it
 			en.owner = facts.Poll.Owner
 			d.hand.queue.Running(en.id, en.stack.Namespace)
 		case lease.Foreign:
@@ -107,7 +107,7 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		case lease.Lost:
 			lost[en] = cmp.Or(d.homes.of(en.owner.Home).why, "is gone and left nothing behind")
 		case lease.Unheard:
-			lost[en] = fmt.Sprintf("has not been heard from for %s", d.homes.length)
+			lost[en] = fmt.Sprintf("has not reported for %s", d.homes.length)
 		}
 	}
 	d.requeue(again)
@@ -115,9 +115,9 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 	d.disown(ctx, again)
 	for en, why := range lost {
 		rec := en.record()
-		d.opts.Log.Warn("a run lost its runner, which "+why, "stack", en.stack.String(), "run", en.id, "runner", rec.Runner)
+		d.opts.Log.Warn("a run has lost its runner, which "+why, "stack", en.stack.String(), "run", en.id, "runner", rec.Runner)
 		if err := d.ending.finish(ctx, en, interrupted(rec, why)); err != nil {
-			d.opts.Log.Error("recording an interrupted run", "stack", en.stack.String(), "run", en.id, "error", err)
+			d.opts.Log.Error("cannot record an interrupted run", "stack", en.stack.String(), "run", en.id, "error", err)
 		}
 	}
 	return forget
@@ -161,14 +161,14 @@ func (d *dispatch) forgetOwner(ctx context.Context, en *entry) error {
 
 func interrupted(rec run.Record, why string) run.Result {
 	r := run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now(), ApplyStarted: rec.Permitted}
-	r.Error = fmt.Sprintf("The runner that carried out run %s %s.", rec.Spec.ID, why)
+	r.Error = fmt.Sprintf("The runner of run %s %s.", rec.Spec.ID, why)
 	if r.ApplyStarted {
 		r.Error += " Changes after its last stored state are not in the state."
 	}
 	return r
 }
 
-// facts are what is known of those who have runs. hand.mu is held.
+// facts describes the homes that have runs, and the poll. hand.mu is held.
 func (d *dispatch) facts(req *run.PollRequest) lease.Facts {
 	f := lease.Facts{Now: time.Now(), Length: d.homes.length, Homes: map[string]lease.Home{}}
 	if req != nil {
@@ -184,7 +184,8 @@ func (d *dispatch) facts(req *run.PollRequest) lease.Facts {
 	return f
 }
 
-// note records the rest of a poll and returns its runs that are not in hand. hand.mu is held.
+// note records the rest of a poll and returns its runs that the server does not know. hand.mu is
+// held.
 func (d *dispatch) note(req run.PollRequest) (unknown []string) {
 	d.noteLeaving(req)
 	d.homes.deleted = slices.DeleteFunc(d.homes.deleted, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
@@ -196,8 +197,8 @@ func (d *dispatch) note(req run.PollRequest) (unknown []string) {
 	return unknown
 }
 
-// noteLeaving notes what a dismissed runner still finishes, and has stacks reconciled whose
-// conditions name that. hand.mu is held.
+// noteLeaving records the stacks whose runs a dismissed runner still finishes. If they changed, it
+// has waiting stacks reconciled, because their conditions name them. hand.mu is held.
 func (d *dispatch) noteLeaving(req run.PollRequest) {
 	var leaving []run.Stack
 	for _, id := range req.Active {
@@ -217,20 +218,20 @@ func (d *dispatch) noteLeaving(req run.PollRequest) {
 	}
 }
 
-// Drain lets runners finish what they have. The channel is closed when one knows.
+// Drain lets runners finish their runs. The channel is closed once one has got the order.
 func (d *dispatch) Drain() <-chan struct{} {
 	d.hand.mu.Lock()
 	defer d.hand.mu.Unlock()
 	d.draining = true
 	d.hand.announce()
-	return d.told
+	return d.drainSent
 }
 
-// toldToDrain notes that a runner got an answer that tells it to drain, if the whole server does.
-func (d *dispatch) toldToDrain() {
+// noteDrainSent records that a runner has got the order to drain, if the whole server drains.
+func (d *dispatch) noteDrainSent() {
 	d.hand.mu.Lock()
 	defer d.hand.mu.Unlock()
 	if d.draining {
-		d.tellOnce.Do(func() { close(d.told) })
+		d.drainOnce.Do(func() { close(d.drainSent) })
 	}
 }

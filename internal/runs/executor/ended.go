@@ -14,23 +14,23 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// ended remembers runs that ended until the stack's controller has recorded them. A quiet pass
-// without findings is stored only then: if a crash takes it, it is made again.
+// ended keeps ended runs until the stack's controller has recorded them. A quiet pass without
+// findings is stored only after that: if a crash loses it, it is repeated.
 type ended struct {
 	records records.Store
 	log     *slog.Logger
 
 	mu sync.Mutex
-	// announced runs are named by statuses, quiet passes are not.
+	// announced runs are named in statuses, quiet passes are not.
 	announced, quiet map[run.Stack]run.Record
 	// last is the last quiet pass of each stack that found nothing.
 	last map[run.Stack]quietPass
-	// unstored are quiet passes that are not stored yet, storing the goroutines that store them.
+	// unstored are quiet passes that are not stored yet; storing counts the goroutines that do it.
 	unstored map[run.Stack]*unstoredPass
 	storing  sync.WaitGroup
 }
 
-// quietPass is when a pass ended and how many in a row, itself included, found nothing.
+// quietPass is the end of a pass, and the number of passes in a row that found nothing.
 type quietPass struct {
 	ended time.Time
 	count int
@@ -39,7 +39,7 @@ type quietPass struct {
 // unstoredPass is the last quiet pass of a stack until its record is stored.
 type unstoredPass struct {
 	entry *entry
-	// storing is true while a goroutine stores it, or one that it has overtaken.
+	// storing is true while a goroutine stores it, or an earlier pass of the stack.
 	storing bool
 }
 
@@ -48,7 +48,7 @@ func newEnded(store records.Store, log *slog.Logger) *ended {
 		last: map[run.Stack]quietPass{}, unstored: map[run.Stack]*unstoredPass{}}
 }
 
-// add remembers a run that ended; with later its record still has to be stored.
+// add remembers an ended run; with later, its record is not stored yet.
 func (d *ended) add(en *entry, rec run.Record, later bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,14 +70,14 @@ func (d *ended) add(en *entry, rec run.Record, later bool) {
 	d.unstored[en.stack] = &unstoredPass{entry: en}
 }
 
-// passes counts the passes of a stack that found nothing in a row.
+// passes counts the passes of a stack in a row that found nothing.
 func (d *ended) passes(stack run.Stack) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last[stack].count
 }
 
-// find returns a run that ended and is not recorded, or not stored, yet.
+// find returns an ended run that is not recorded, or not stored, yet.
 func (d *ended) find(stack run.Stack, id string) (run.Record, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *ended) TakeEnded(stack run.Stack) (run.Record, bool) {
 	return rec, ok
 }
 
-// Recorded forgets a run that ended. Its record stays in the store, or goes there now.
+// Recorded forgets an ended run. If its record is not stored yet, it is stored now.
 func (d *ended) Recorded(stack run.Stack, id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,14 +130,14 @@ func (d *ended) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, erro
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if newer, known := d.last[stack]; known { // a pass ended while the one before it was read
+	if newer, known := d.last[stack]; known { // a pass ended while the previous one was read
 		return newer.ended, nil
 	}
 	d.last[stack] = last
 	return last.ended, nil
 }
 
-// forget drops what is remembered of a deleted stack.
+// forget drops the runs of a deleted stack.
 func (d *ended) forget(stack run.Stack) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,7 +166,7 @@ func (d *ended) countUnstored() int {
 	return len(d.unstored)
 }
 
-// beginStoring has the stack's last quiet pass stored, if it is not. d.mu is held.
+// beginStoring stores the stack's last quiet pass in the background. d.mu is held.
 func (d *ended) beginStoring(u *unstoredPass) {
 	if !u.storing {
 		u.storing = true
@@ -182,7 +182,7 @@ func (d *ended) store(u *unstoredPass) {
 		d.mu.Unlock()
 		rec, ctx := en.record(), context.Background()
 		if err := errors.Join(en.keepLog(ctx, d.records, rec), d.records.Put(ctx, rec)); err != nil {
-			d.log.Warn("a pass that found nothing is not on record", "stack", en.stack.String(), "run", en.id, "error", err)
+			d.log.Warn("cannot store the record of a drift check that found nothing", "stack", en.stack.String(), "run", en.id, "error", err)
 		}
 		d.mu.Lock()
 		newest := u.entry == en
@@ -196,7 +196,7 @@ func (d *ended) store(u *unstoredPass) {
 	}
 }
 
-// Flush stores what is not yet on record, and returns when that is done, or ctx ends.
+// Flush stores all records that are not stored yet. It returns when that is done or ctx ends.
 func (d *ended) Flush(ctx context.Context) {
 	d.mu.Lock()
 	for _, u := range d.unstored {

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// ending ends runs: it checks the result, puts it on record, and tells the listener.
+// ending ends runs: it checks the result, stores it, and notifies the listener.
 type ending struct {
 	opts     *Options
 	hand     *hand
@@ -28,8 +28,8 @@ type ending struct {
 	evidence *evidence.Finder
 }
 
-// finish ends a run: it releases its lock, stores its result (of a quiet pass later) and takes it
-// out of the hand. The first result counts.
+// finish ends a run: it releases its lock, stores its result (that of a quiet pass later) and
+// removes it from the hand. The first result counts.
 func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -42,9 +42,9 @@ func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error
 			return err
 		}
 		rec.Result, rec.Planning = &result, false
-		rec.Planned = nil // the result says what came of it
+		rec.Planned = nil // the result has the outcome
 	}
-	// A pass that found something is kept under its own name.
+	// A pass that found something gets a record of its own.
 	rec.Quiet = rec.Quiet && foundNothing(rec.Result)
 	if rec.Quiet {
 		rec.Passes = f.ended.passes(en.stack) + 1
@@ -57,14 +57,14 @@ func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error
 	return nil
 }
 
-// foundNothing says whether a quiet pass needs no record of its own.
+// foundNothing reports whether a quiet pass needs no record of its own.
 func foundNothing(r *run.Result) bool {
 	return r.Outcome == run.OutcomeSucceeded && !r.ApplyStarted && (r.Plan == nil || !r.Plan.Changes)
 }
 
-// judge makes sure that the result that a runner gives is the whole truth.
+// judge corrects and completes the result of a runner.
 func (f *ending) judge(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
-	// A runner that lost its own journal does not know how far the run had come.
+	// A runner that lost its journal does not know how far the run got.
 	result.ApplyStarted = result.ApplyStarted || rec.Permitted && result.Outcome == run.OutcomeInterrupted
 	if err := f.vouch(ctx, en, rec, result); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (f *ending) judge(ctx context.Context, en *entry, rec run.Record, result *r
 	return f.account(ctx, en, rec, result)
 }
 
-// vouch fails a run whose last state is not stored, with what to do. The entry's lock is held.
+// vouch fails a run whose last state is not stored, and says what to do. The entry's lock is held.
 func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
 	if result.StateDigest == "" || result.Class == run.FailureState || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil
@@ -84,7 +84,7 @@ func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *r
 		stored = rec.StateMark.Digest
 	}
 	var unread error
-	// An earlier server may not have put on record what it stored.
+	// An earlier server may have stored the state without recording that.
 	if stored != result.StateDigest && en.resumed {
 		var now *state.Snapshot
 		if now, unread = f.opts.States.Read(ctx, records.StateKey(rec)); unread == nil {
@@ -114,11 +114,11 @@ func (f *ending) vouch(ctx context.Context, en *entry, rec run.Record, result *r
 	return nil
 }
 
-// whatBecame says which version has a shipped state, or why that is unknown.
+// whatBecame says which version contains a shipped state, or why that is unknown.
 func whatBecame(version string, notFound, unread error) string {
 	switch {
 	case notFound == nil && unread == nil:
-		return "is stored as version " + version + ", but it is not what the stack's state is now"
+		return "is stored as version " + version + ", but it is not the stack's current state"
 	case notFound == nil:
 		return fmt.Sprintf("is stored as version %s, but whether it is the stack's state cannot be verified: %s", version, unread)
 	case errors.Is(notFound, state.ErrNoVersion) && (unread == nil || state.Lasting(unread)):
@@ -129,7 +129,7 @@ func whatBecame(version string, notFound, unread error) string {
 	return fmt.Sprintf("cannot be verified: %s", unread)
 }
 
-// sayWhoStopped makes a stopped run a failure of its own class: one called back would begin anew.
+// sayWhoStopped makes a stopped run a failure of its own class: a canceled one would start again.
 func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
 	f.hand.mu.Lock()
 	defer f.hand.mu.Unlock()
@@ -145,8 +145,8 @@ func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
 	}
 }
 
-// account lists in the result and the log what an interrupted apply may have done. It fails, so
-// that the runner asks again, while evidence cannot be read. The entry's lock is held.
+// account lists the possible leftovers of an interrupted apply in the result and the log. While
+// evidence cannot be read, it fails, so that the runner retries. The entry's lock is held.
 func (f *ending) account(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
 	if !evidence.MayHaveLeft(rec, result) {
 		return nil
@@ -160,14 +160,14 @@ func (f *ending) account(ctx context.Context, en *entry, rec run.Record, result 
 		return err
 	}
 	evidence.Conceal(l.Objects, rec.Spec.KnownSecrets().Masker(mask.Mark))
-	if !en.told {
-		en.told = true
+	if !en.reported {
+		en.reported = true
 		sayUnproven(en.log, l)
 	}
 	return nil
 }
 
-// putOnRecord stores what the run has left. The record of a quiet pass is stored later.
+// putOnRecord stores log, lock file and record of a run. Those of a quiet pass are stored later.
 func (f *ending) putOnRecord(ctx context.Context, en *entry, rec *run.Record, later bool) error {
 	if !later {
 		if err := f.wrapUp(ctx, en, rec); err != nil {
@@ -185,8 +185,8 @@ func (f *ending) putOnRecord(ctx context.Context, en *entry, rec *run.Record, la
 	return f.records.Put(ctx, *rec)
 }
 
-// wrapUp stores the log, which readers of a result may want, and releases the lock, because a
-// record with a result gets no further care.
+// wrapUp stores the log and releases the lock before the result is stored: a run with a result is
+// not looked at again.
 func (f *ending) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
 	var keep, unlock error
 	var both sync.WaitGroup
@@ -199,7 +199,7 @@ func (f *ending) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
 		return err
 	}
 	rec.LockHeld = false
-	// An earlier server did not put the last state that it stored on record.
+	// An earlier server did not record the last state that it stored.
 	if en.resumed && rec.Permitted && rec.Spec.Backend.Kind == run.BackendManaged {
 		if now, err := f.opts.States.Read(ctx, records.StateKey(*rec)); err == nil {
 			m := mark(now)
@@ -209,7 +209,7 @@ func (f *ending) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
 	return nil
 }
 
-// leave takes a run that is over out of the hand and tells those who wait for its end.
+// leave removes an ended run from the hand and notifies the waiters.
 func (f *ending) leave(en *entry, rec run.Record, later bool) {
 	en.now.Store(&rec)
 	en.over = true
@@ -221,10 +221,10 @@ func (f *ending) leave(en *entry, rec run.Record, later bool) {
 	f.opts.Ended(en.stack)
 }
 
-// retryPause is between attempts to put the end of a run on record that nobody else would make.
+// retryPause is the pause between attempts to store the end of a run that has no runner.
 const retryPause = 2 * time.Second
 
-// finishLater tries until the end of a run is on record: its lock is held until then.
+// finishLater retries until the end of a run is stored; its lock is held until then.
 func (f *ending) finishLater(ctx context.Context, en *entry, result run.Result) {
 	for {
 		time.Sleep(retryPause)
@@ -232,6 +232,6 @@ func (f *ending) finishLater(ctx context.Context, en *entry, result run.Result) 
 		if err == nil {
 			return
 		}
-		f.opts.Log.Error("recording the end of a run", "stack", en.stack.String(), "run", en.id, "error", err)
+		f.opts.Log.Error("cannot record the end of a run", "stack", en.stack.String(), "run", en.id, "error", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// entry is a run in hand. A request locks it for as long as it takes, even for slow uploads. That
-// lock comes before the hand's, and reading the record does not need it.
+// entry is a run in hand. A request holds its lock until it is done, even for slow uploads. Take
+// this lock before the hand's; reading the record needs neither.
 type entry struct {
 	id    string
 	stack run.Stack
@@ -30,29 +30,30 @@ type entry struct {
 	// place is where the run may execute; nil for beside the server.
 	place *run.Place
 
-	// Guarded by hand.mu. permitted: only a person can stop it. stopped says who did.
+	// Guarded by hand.mu. permitted: its apply may begin, so only a person can stop it. stopped
+	// says who stopped it.
 	owner                        lease.Owner
 	started, canceled, permitted bool
 	stopped                      string
 	// hindered says why a state of the run cannot be stored, when retrying does not help.
 	hindered string
-	// held runs are not handed out: they have not begun, or somebody else carries them out.
+	// held runs are not handed out: they have not begun, or a person or the server executes them.
 	held bool
 
 	// now is the current record. It is replaced as a whole, nearly always under mu.
 	now atomic.Pointer[run.Record]
-	// plan is the digest of the run's plan, nil until something of it arrives.
+	// plan is the digest of the run's plan, nil until a part of the plan arrives.
 	plan atomic.Pointer[string]
 
 	mu   sync.Mutex
 	log  *livelog.Log
 	over bool
-	// resumed runs began under an earlier server: the record may lack what they did last.
+	// resumed runs began under an earlier server: the record may lack their last steps.
 	resumed bool
 	// shipped are the digests of the states that this server stored, by their sequence numbers.
 	shipped map[int]string
-	// told is true once the log says what the run may have left behind.
-	told bool
+	// reported is true once the log lists the possible leftovers of the run.
+	reported bool
 	// review is the review of the run's plan, once it was requested.
 	review *reviewing
 }
@@ -75,7 +76,7 @@ func newEntry(liveDir string, rec run.Record, resumed bool) (*entry, error) {
 	return en, nil
 }
 
-// ownerOn is the owner according to a record.
+// ownerOn returns the owner according to a record.
 func ownerOn(rec run.Record) lease.Owner {
 	if rec.Started == nil && rec.Home == "" {
 		return lease.Owner{}
@@ -83,7 +84,7 @@ func ownerOn(rec run.Record) lease.Owner {
 	return lease.Owner{Home: cmp.Or(rec.Home, run.HomeLocal), Runner: rec.Runner}
 }
 
-// held says whether runners may not have a new entry.
+// held reports whether a new entry must not be handed to runners.
 func held(rec run.Record, resumed bool) bool {
 	switch {
 	case !rec.Spec.Operation.ByHand():
@@ -107,7 +108,7 @@ func classOf(rec run.Record) queue.Class {
 // record is the current record. It never blocks.
 func (en *entry) record() run.Record { return *en.now.Load() }
 
-// change replaces the record by a changed copy. What it points to is never changed.
+// change replaces the record by a changed copy. Values it points to are never changed.
 func (en *entry) change(do func(rec *run.Record)) {
 	for {
 		now := en.now.Load()
@@ -119,8 +120,8 @@ func (en *entry) change(do func(rec *run.Record)) {
 	}
 }
 
-// keep stores a record and then makes it the current one, so that nothing is true that a crash
-// would lose. The entry's lock is held.
+// keep stores a record before it becomes the current one, so that a crash loses nothing that others
+// have seen. The entry's lock is held.
 func (en *entry) keep(ctx context.Context, store records.Store, rec run.Record) error {
 	if err := store.Put(ctx, rec); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (en *entry) keep(ctx context.Context, store records.Store, rec run.Record) 
 	return nil
 }
 
-// keepLog stores the log. The record says where.
+// keepLog stores the log where the record says.
 func (en *entry) keepLog(ctx context.Context, store records.Store, rec run.Record) error {
 	log, size, err := en.log.Reader()
 	if err != nil {
@@ -138,5 +139,5 @@ func (en *entry) keepLog(ctx context.Context, store records.Store, rec run.Recor
 	return store.PutLog(ctx, rec, log, size)
 }
 
-// revocable says whether the run can be called back. The hand's lock is held.
+// revocable reports whether the run can be canceled. The hand's lock is held.
 func (en *entry) revocable() bool { return !en.permitted || en.record().Planning }

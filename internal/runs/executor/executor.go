@@ -12,17 +12,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Executor keeps the runs in hand. Its parts know the parts that they need, and none knows the
+// Executor keeps the runs in hand. Its parts refer to the parts that they need, never to the
 // Executor. Its methods are safe for concurrent use.
 type Executor struct {
 	opts *Options
 	// Memory: runs in hand with the runners' homes, and ended runs.
 	*hand
 	*ended
-	// The store, and how to read it together with the memory.
+	// The store, and queries of store and memory.
 	store records.Store
 	*queries
-	// What begins runs, hands them out and ends them.
+	// The parts that start runs, hand them out and end them.
 	*manual
 	*dispatch
 	*stopping
@@ -30,7 +30,7 @@ type Executor struct {
 	*protocol
 }
 
-// New returns an Executor with nothing in hand.
+// New returns an Executor without runs.
 func New(options Options) (*Executor, error) {
 	opts := options.withDefaults()
 	if err := opts.makeDirs(); err != nil {
@@ -41,7 +41,7 @@ func New(options Options) (*Executor, error) {
 	queries := &queries{hand: hand, ended: ended, records: store}
 	ending := &ending{opts: opts, hand: hand, ended: ended, records: store, locks: locks,
 		evidence: evidence.New(queries, opts.States, opts.Blobs, opts.ReadPatience, opts.Log)}
-	dispatch := &dispatch{opts: opts, hand: hand, homes: homes, ending: ending, told: make(chan struct{})}
+	dispatch := &dispatch{opts: opts, hand: hand, homes: homes, ending: ending, drainSent: make(chan struct{})}
 	return &Executor{
 		opts: opts, hand: hand, ended: ended, store: store, queries: queries,
 		manual:   &manual{opts: opts, hand: hand, ending: ending, locks: locks},
@@ -65,7 +65,7 @@ func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
 	return e.store.Put(ctx, rec)
 }
 
-// Start queues a prepared run, once. Another run of the stack in hand is a run.ErrBusy.
+// Start queues a prepared run, once. It returns run.ErrBusy if another run of the stack is in hand.
 func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec, false) }
 
 // Resume takes up a run of an earlier server. If its apply may have begun, it waits for its runner;
@@ -94,7 +94,7 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 	return rec, nil
 }
 
-// Forget drops what is remembered of a deleted stack, and has its working directory removed.
+// Forget drops the runs of a deleted stack, and has its working directory removed.
 func (e *Executor) Forget(stack run.Stack) {
 	e.ended.forget(stack)
 	e.hand.mu.Lock()

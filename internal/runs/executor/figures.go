@@ -10,38 +10,38 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Figures are numbers about the runs in hand, at a cost independent of the waiting runs.
+// Figures are numbers about the runs in hand. Their cost does not depend on the waiting runs.
 type Figures struct {
-	// Lines are the runs that wait for a runner.
+	// Lines counts the runs that wait for a runner, by namespace and class.
 	Lines []queue.Line
-	// AtWork counts the executing runs, Applying those of them that may change something.
+	// AtWork counts the executing runs, Applying those that may change something.
 	AtWork   map[Work]int
 	Applying int
-	// Prepared are runs that the runner prepares beside those: they have no place yet.
+	// Prepared counts runs that the runner prepares in addition: they have no place yet.
 	Prepared int
-	// Unstored are passes that found nothing and are not on record yet.
+	// Unstored counts drift checks that found nothing and are not stored yet.
 	Unstored int
 	Runner   Runner
 }
 
-// Work says what runs do and for which namespace.
+// Work is the namespace, operation and purpose of runs.
 type Work struct {
 	Namespace string
 	Operation run.Operation
 	Purpose   run.Purpose
 }
 
-// Runner is the runner that was heard last.
+// Runner is the runner that polled last.
 type Runner struct {
-	// Seen is when it was last heard; zero for never. Asking is true while it waits for an answer.
+	// Seen is when it last polled; zero for never. Asking is true while it waits for an answer.
 	Seen   time.Time
 	Asking bool
-	// Version is its version, Usage what it said that it takes; nil when it did not say.
+	// Version is its version, Usage the resources that it reported; nil if it did not.
 	Version string
 	Usage   *run.Usage
 }
 
-// Figures counts what is in hand.
+// Figures counts the runs in hand.
 func (e *Executor) Figures() Figures {
 	e.hand.mu.Lock()
 	defer e.hand.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// gate answers whether a run may begin its apply, and whether its plan may be kept.
+// gate decides whether a run may begin its apply, and whether its plan may be kept.
 type gate struct {
 	opts    *Options
 	hand    *hand
@@ -27,8 +27,8 @@ func refuse(o run.Outcome, c run.Failure, reason string) *run.ContinueResponse {
 	return &run.ContinueResponse{Outcome: o, Class: c, Reason: reason}
 }
 
-// proceed answers whether an apply may begin. It locks the state before it asks, so that nothing
-// changes in between. A refused run's lock goes with its result.
+// proceed decides whether an apply may begin. It locks the state before it asks, so that nothing
+// changes in between. The result of a refused run releases the lock.
 func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -51,7 +51,7 @@ func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) 
 		en.permitted = goes
 	})
 	if !goes {
-		return refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil // the result will say by whom
+		return refuse(run.OutcomeCanceled, "", "the run was canceled"), nil // the result will say by whom
 	}
 	rec := en.record()
 	rec.Permitted, rec.Planning = true, rec.Spec.Direct && rec.Spec.Operation == run.OperationPlanAndApply && req.Plan == nil
@@ -65,8 +65,8 @@ func (g *gate) proceed(ctx context.Context, en *entry, req run.ContinueRequest) 
 	return &run.ContinueResponse{Go: true}, nil
 }
 
-// comeForward gives a quiet pass a record of its own, and Permit has the status name it: before the
-// lock, whose owner a new server finds by the status. The entry's lock is held.
+// comeForward gives a quiet pass its own record and has Permit name it in the status. That comes
+// before the state's lock, whose run a new server finds in the status. The entry's lock is held.
 func (g *gate) comeForward(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	rec := en.record()
 	if rec.Announced {
@@ -83,7 +83,7 @@ func (g *gate) comeForward(ctx context.Context, en *entry, req run.ContinueReque
 	return no, err
 }
 
-// ask asks whether the apply is still wanted. The entry's lock is held.
+// ask asks Permit whether the apply is still wanted. The entry's lock is held.
 func (g *gate) ask(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	p, err := g.opts.Permit(ctx, en.record(), req.Plan)
 	if err != nil || p.Go {
@@ -92,13 +92,13 @@ func (g *gate) ask(ctx context.Context, en *entry, req run.ContinueRequest) (*ru
 	return refuse(run.OutcomeCanceled, "", p.Reason), nil
 }
 
-// lock takes the lock of a managed state and makes sure that the state is the one that the run was
-// given, and that the API will take its successor. The entry's lock is held.
+// lock locks a managed state. It verifies that the run got this state and that the API will store
+// its successor. The entry's lock is held.
 func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	if en.spec.Backend.Kind != run.BackendManaged {
 		return nil, nil
 	}
-	// Stored with the permission. Before that, any run without a result may have its lock.
+	// This is stored with the permission. Before that, assume that a run without a result holds it.
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
 	rec := en.record()
 	key := records.StateKey(rec)
@@ -122,20 +122,20 @@ func (g *gate) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*r
 	en.change(func(rec *run.Record) { rec.StateOwners = ownersOf(now) })
 	current := mark(now)
 	same := req.State == cmp.Or(current.Digest, run.NoState)
-	// Which state it was goes on record with the permission, too. After a crash the runner knows.
+	// The mark of the state is stored with the permission, too. After a crash the runner knows it.
 	given := rec.StateMark
 	if given == nil && same {
 		given = &current
 		en.change(func(rec *run.Record) { rec.StateMark = given })
 	}
-	// The runner may have got another answer than the one on record.
+	// The runner may have got another state than the recorded one.
 	if given == nil || *given != current || req.State != "" && !same {
-		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil
+		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state has changed since the plan was made; a fresh plan is needed"), nil
 	}
 	return nil, nil
 }
 
-// ownersOf are the owners of a state in the words of the protocol.
+// ownersOf converts the owners of a state to the protocol's type.
 func ownersOf(s *state.Snapshot) run.StateOwners {
 	owners := run.StateOwners{Scope: s.Ownership.Scope}
 	for _, owner := range s.Ownership.Owners {
@@ -144,17 +144,17 @@ func ownersOf(s *state.Snapshot) run.StateOwners {
 	return owners
 }
 
-// reviewing is one review of a plan. Requests that come meanwhile wait for the same answer.
+// reviewing is one review of a plan. Requests during the review wait for the same answer.
 type reviewing struct {
 	done   chan struct{}
 	answer Permission
 	err    error
 }
 
-// errReviewing lets a runner ask again: its connections do not wait for ever.
+// errReviewing makes a runner repeat its request: its connections have timeouts.
 var errReviewing = refused(http.StatusServiceUnavailable, "the review of the plan is not over yet")
 
-// review answers whether a plan may be kept or applied. It holds no lock meanwhile.
+// review decides whether a plan may be kept or applied. It holds no lock while it waits.
 func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	en.mu.Lock()
 	rec, r := en.record(), en.review
@@ -163,7 +163,7 @@ func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (
 		en.review = r
 		go func() {
 			defer close(r.done)
-			// The answer is for the next request when this one has been given up.
+			// If this request has ended, the next one gets the answer.
 			r.answer, r.err = g.opts.Review(context.WithoutCancel(ctx), rec, req.Plan)
 		}()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// hand holds the runs in hand and the queue for runners, all in memory: a new server fills it from
+// hand has the runs in hand and the queue for runners, all in memory. A new server fills it from
 // the records that statuses name, and from polls.
 type hand struct {
 	opts  *Options
@@ -23,9 +23,9 @@ type hand struct {
 	runs   map[string]*entry
 	stacks map[run.Stack]*entry
 	queue  *queue.Queue
-	// costs are how long the stacks' runs took lately.
+	// costs are recent durations of the stacks' runs.
 	costs map[run.Stack]time.Duration
-	// changed is closed, and replaced, at each change that pollers wait for.
+	// changed is closed and replaced at each change that pollers wait for.
 	changed chan struct{}
 }
 
@@ -34,12 +34,12 @@ func newHand(opts *Options, homes *homes) *hand {
 		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{})}
 }
 
-// busy says that the stack already has a run in hand: a run.ErrBusy.
+// busy returns a run.ErrBusy: the stack already has a run in hand.
 func busy(en *entry) error {
 	return fmt.Errorf("start a run of %s: %w (%s)", en.stack, run.ErrBusy, en.id)
 }
 
-// take adds a run, once. Another run of the stack is a run.ErrBusy.
+// take adds a run, once. It returns run.ErrBusy if the stack has another run.
 func (h *hand) take(rec run.Record, resumed bool) error {
 	en, err := newEntry(h.opts.LiveDir, rec, resumed)
 	if err != nil {
@@ -83,28 +83,28 @@ func (h *hand) drop(en *entry) {
 	h.announce()
 }
 
-// locked calls do with the lock held.
+// locked calls do while it holds the lock.
 func (h *hand) locked(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	do()
 }
 
-// announce wakes everybody who waits for a change. h.mu is held.
+// announce wakes the pollers that wait for a change. h.mu is held.
 func (h *hand) announce() {
 	h.opts.Busy(len(h.runs) > 0)
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// of is the stack's run, nil for none.
+// of returns the stack's run, or nil.
 func (h *hand) of(stack run.Stack) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stacks[stack]
 }
 
-// find is the stack's run if it has this id, else nil.
+// find returns the stack's run if it has this id, else nil.
 func (h *hand) find(stack run.Stack, id string) *entry {
 	if en := h.of(stack); en != nil && en.id == id {
 		return en
@@ -112,14 +112,14 @@ func (h *hand) find(stack run.Stack, id string) *entry {
 	return nil
 }
 
-// byID is the run with this id, nil when it is not in hand.
+// byID returns the run with this id, or nil if it is not in hand.
 func (h *hand) byID(id string) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.runs[id]
 }
 
-// InHand returns the stack's run in hand and whether it was told to stop.
+// InHand returns the stack's run in hand, and whether it was canceled.
 func (h *hand) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +132,7 @@ func (h *hand) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
 	return rec, en.canceled, true
 }
 
-// Working says whether a run of any stack is in hand: then its lock is in use.
+// Working reports whether a run is in hand: then its lock is in use.
 func (h *hand) Working(id string) bool { return h.byID(id) != nil }
 
 // Artifacts lists the digests of the source archives that the runs in hand use.
@@ -153,7 +153,7 @@ func (h *hand) Busy() (inHand, waiting int) {
 	return len(h.runs), h.queue.Len()
 }
 
-// changes notes that a run that plans and applies with one process begins to change something.
+// changes records that a run that plans and applies with one process begins to change something.
 func (h *hand) changes(en *entry) {
 	if !en.record().Planning {
 		return
@@ -166,7 +166,7 @@ func (h *hand) changes(en *entry) {
 // namedStacks is the number of stacks that a message names.
 const namedStacks = 3
 
-// waitsFor says what a run waits for besides its turn; else "". h.mu is held.
+// waitsFor says what a run waits for besides its turn; empty if nothing. h.mu is held.
 func (h *hand) waitsFor(en *entry) string {
 	if en.hindered != "" {
 		return run.WaitsForState + en.hindered

@@ -67,20 +67,20 @@ func (noBackend) Starts(string) bool                      { return true }
 func (noBackend) Place(string) (string, bool)             { return "", true }
 func (noBackend) Hinders(string) string                   { return "" }
 
-// homes are where runners work or worked lately, all in memory. hand.mu guards it.
+// homes are the places where runners work or recently worked, all in memory. hand.mu guards it.
 type homes struct {
 	backend Backend
-	// length is how long the lease of a silent home lasts.
+	// length is the length of a lease without polls.
 	length time.Duration
 	byName map[string]*home
 	// deleted are stacks whose working directories the runner has not reported as removed yet.
 	deleted []run.Stack
 }
 
-// home is one of them, and what its runner says with its polls.
+// home is one place, with the data from its runner's polls.
 type home struct {
 	lease lease.Home
-	// gone is true once the backend has said that the home's runner has ended and none will follow.
+	// gone is true once the backend has reported that the home's runner ended and none will follow.
 	gone bool
 	// why says why it has ended, if the backend knows.
 	why string
@@ -88,12 +88,12 @@ type home struct {
 	dismissed string
 	leaving   []run.Stack
 
-	// seen is when the last poll came or was answered, polls how many are being answered now.
+	// seen is when the last poll arrived or was answered, polls the number being answered now.
 	seen    time.Time
 	polls   int
 	version string
 	usage   *run.Usage
-	// places is how many runs work at a time, ahead those that had no place yet.
+	// places is how many runs execute at a time, ahead the runs that had no place yet.
 	places int
 	ahead  []string
 }
@@ -102,7 +102,7 @@ func newHomes(opts *Options) *homes {
 	return &homes{backend: opts.Backend, length: cmp.Or(opts.Lease, lease.Default), byName: map[string]*home{}}
 }
 
-// of is a home by its name. The lease of a new one begins now.
+// of returns a home by its name. The lease of a new one begins now.
 func (s *homes) of(name string) *home {
 	h := s.byName[name]
 	if h == nil {
@@ -112,7 +112,7 @@ func (s *homes) of(name string) *home {
 	return h
 }
 
-// heard notes a poll that begins.
+// heard records the start of a poll.
 func (s *homes) heard(req run.PollRequest) *home {
 	h, now := s.of(req.Home), time.Now()
 	h.polls++
@@ -125,7 +125,7 @@ func (s *homes) heard(req run.PollRequest) *home {
 	return h
 }
 
-// answered notes that a runner got the answer to its poll.
+// answered records that a runner got the answer to its poll.
 func (h *home) answered(runner string) {
 	h.polls--
 	if h.lease.Runner == runner {
@@ -134,21 +134,21 @@ func (h *home) answered(runner string) {
 	}
 }
 
-// renew begins a home's lease anew: one of its runners has shipped something.
+// renew renews a home's lease: one of its runners has shipped something.
 func (s *homes) renew(name string) {
 	if name != "" {
 		s.of(name).lease.Renewed = time.Now()
 	}
 }
 
-// renewAll begins all leases anew.
+// renewAll renews all leases.
 func (s *homes) renewAll(now time.Time) {
 	for _, h := range s.byName {
 		h.lease.Renewed = now
 	}
 }
 
-// forget drops homes that have no run and have fallen silent.
+// forget drops homes without runs that no longer poll.
 func (s *homes) forget(used map[string]bool) {
 	now := time.Now()
 	for name, h := range s.byName {
@@ -158,7 +158,7 @@ func (s *homes) forget(used map[string]bool) {
 	}
 }
 
-// facts is what package lease needs to know of a home.
+// facts returns the facts about a home for package lease.
 func (s *homes) facts(name string) lease.Home {
 	h := s.of(name)
 	facts := h.lease
@@ -166,7 +166,7 @@ func (s *homes) facts(name string) lease.Home {
 	return facts
 }
 
-// leaving names the stacks whose runs the runners that leave still finish.
+// leaving names the stacks whose runs dismissed runners still finish.
 func (s *homes) leaving() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		for _, stack := range s.byName[name].leaving {
@@ -176,7 +176,7 @@ func (s *homes) leaving() (names []string) {
 	return names
 }
 
-// last is the runner that was heard last.
+// last returns the runner that polled last.
 func (s *homes) last() (last Runner) {
 	for _, h := range s.byName {
 		if h.seen.After(last.Seen) {

@@ -203,7 +203,7 @@ func TestRunsAreLostWhenTheLeaseOfTheirHomeEnds(t *testing.T) {
 	h.backend.keeps("pod-2")
 	h.watched(300 * time.Millisecond)
 	first, second := inPods(h)
-	if got := h.over(first, "r1"); got.Outcome != run.OutcomeInterrupted || !strings.Contains(got.Error, "has not been heard from for 300ms") {
+	if got := h.over(first, "r1"); got.Outcome != run.OutcomeInterrupted || !strings.Contains(got.Error, "has not reported for 300ms") {
 		t.Errorf("result %+v", got)
 	}
 	h.working(second, "r2") // its backend knows that it lives

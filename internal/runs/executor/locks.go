@@ -14,10 +14,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// locks are those of managed states. A lock names its run, so a new server knows whose it is.
+// locks are the locks of managed states. A lock names its run, so a new server can find it.
 type locks struct{ opts *Options }
 
-// info says in a state's lock for which run it is held.
+// info is the content of a state's lock: it names the run.
 func (l locks) info(rec run.Record) state.LockInfo {
 	info := state.LockInfo{ID: rec.Spec.ID, Operation: "OperationTypeApply", Info: "yuba run " + rec.Spec.ID,
 		Who: l.opts.Holder, Version: l.opts.Version, Created: time.Now().UTC(), Path: records.StateKey(rec).SecretName()}
@@ -30,7 +30,7 @@ func (l locks) info(rec run.Record) state.LockInfo {
 	return info
 }
 
-// release releases the run's lock, if its kind takes one; never another's.
+// release releases the run's lock, if it has a managed state; never the lock of another holder.
 func (l locks) release(ctx context.Context, rec run.Record) error {
 	if rec.Spec.Operation == run.OperationPlan || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil

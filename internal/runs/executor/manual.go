@@ -15,9 +15,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// manual begins the runs that people request. Hold takes the stack's place. Then the status names
-// the run, where a new server finds it. Then Begin stores it and lets it begin: a shell in the
-// person's own process, the replacement of a state here, the rest with the runner.
+// manual starts the runs that people request. Hold reserves the stack. Then the status names the
+// run, where a new server finds it. Then Begin stores the run and starts it: a shell in the
+// person's own process, the replacement of a state in the server, the rest with the runner.
 type manual struct {
 	opts   *Options
 	hand   *hand
@@ -25,10 +25,10 @@ type manual struct {
 	locks  locks
 }
 
-// Hold takes the stack's place for a run that is not stored yet, or returns run.ErrBusy.
+// Hold reserves the stack for a run that is not stored yet, or returns run.ErrBusy.
 func (m *manual) Hold(rec run.Record) error {
 	if !rec.Spec.Operation.ByHand() {
-		return fmt.Errorf("hold %s for a run that nobody requested. This is a bug in Yuba", rec.Spec.Stack)
+		return fmt.Errorf("hold %s for a run that no person requested. This is a bug in Yuba", rec.Spec.Stack)
 	}
 	if other := m.hand.of(rec.Spec.Stack); other != nil {
 		return busy(other)
@@ -36,7 +36,7 @@ func (m *manual) Hold(rec run.Record) error {
 	return m.hand.take(rec, false)
 }
 
-// LetGo drops a held run. The stack is reconciled, because changes may have waited.
+// LetGo drops a held run. The stack is reconciled, because changes may wait.
 func (m *manual) LetGo(stack run.Stack, id string) {
 	en := m.hand.find(stack, id)
 	if en == nil {
@@ -53,7 +53,7 @@ func (m *manual) LetGo(stack run.Stack, id string) {
 	m.opts.Ended(en.stack)
 }
 
-// Begin lets a held run begin and returns its record, with a result if it is over already.
+// Begin starts a held run and returns its record, with a result if it has already ended.
 func (m *manual) Begin(ctx context.Context, rec run.Record) (run.Record, error) {
 	stack := rec.Spec.Stack
 	en := m.hand.find(stack, rec.Spec.ID)
@@ -61,7 +61,7 @@ func (m *manual) Begin(ctx context.Context, rec run.Record) (run.Record, error) 
 		return rec, fmt.Errorf("begin run %s of %s: it is not held. This is a bug in Yuba", rec.Spec.ID, stack)
 	}
 	kept := rec
-	if rec.Spec.AtServer() { // it happens below; a server that starts anew does not try again
+	if rec.Spec.AtServer() { // it happens below; a restarted server does not retry it
 		kept = rec.WithoutPushedState()
 	}
 	en.mu.Lock()
@@ -82,7 +82,7 @@ func (m *manual) Begin(ctx context.Context, rec run.Record) (run.Record, error) 
 	return kept, nil
 }
 
-// release lets a runner have a held run.
+// release queues a held run for a runner.
 func (m *manual) release(en *entry) {
 	m.hand.mu.Lock()
 	defer m.hand.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *manual) release(en *entry) {
 	m.hand.announce()
 }
 
-// resume continues a run that a person requested of an earlier server. Work of that server is over.
+// resume continues a manual run of an earlier server. Changes by that server itself have ended.
 func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
 	en := m.hand.find(stack, id)
 	switch {
@@ -108,7 +108,7 @@ func (m *manual) resume(ctx context.Context, stack run.Stack, id string) error {
 	return nil
 }
 
-// carryOut does what the server does itself, even if the caller hangs up.
+// carryOut executes a change of the server itself, even if the caller hangs up.
 func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChange) (run.Record, error) {
 	now := time.Now().UTC()
 	en.mu.Lock()
@@ -127,7 +127,7 @@ func (m *manual) carryOut(ctx context.Context, en *entry, change *run.StateChang
 		result.StateDigest = en.record().StateMark.Digest
 	}
 	if err := en.log.Say(level, text); err != nil {
-		m.opts.Log.Warn("writing a run's log", "stack", en.stack.String(), "run", en.id, "error", err)
+		m.opts.Log.Warn("cannot write a run's log", "stack", en.stack.String(), "run", en.id, "error", err)
 	}
 	err = m.ending.finish(ctx, en, result)
 	if err != nil {
@@ -143,7 +143,7 @@ func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateC
 	if err := m.opts.States.Lock(ctx, key, by.Holder); err != nil {
 		return "", err
 	}
-	// From here on the lock may be held, whatever else goes wrong.
+	// From here on the lock may be held, whatever fails.
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
@@ -158,7 +158,7 @@ func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateC
 		version = done.To
 		text = fmt.Sprintf("The state is that of version %s again, as version %s (serial %d).", done.From.ID, version.ID, version.Serial)
 	default:
-		err = errors.New("the server cannot do that. This is a bug in Yuba")
+		err = errors.New("unknown change of the state. This is a bug in Yuba")
 	}
 	if err != nil {
 		return "", err

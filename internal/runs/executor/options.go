@@ -17,13 +17,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Blobs is what the executor needs of the blob store.
+// Blobs is the part of the blob store that the executor uses.
 type Blobs interface {
 	records.Blobs
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
 }
 
-// States is what the executor needs of the state store.
+// States is the part of the state store that the executor uses.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
@@ -41,12 +41,12 @@ type Permission struct {
 	Reason string
 }
 
-// Options configure an Executor. Functions may be nil, and must not block unless it says so.
+// Options configure an Executor. Functions may be nil, and must not block unless stated.
 type Options struct {
 	Blobs  Blobs
 	States States
-	// Backend starts the runners; without one, any may poll. Lease is how long the runs of a silent
-	// runner stay with it unless the backend knows better; 0 means lease.Default.
+	// Backend starts the runners; without one, any runner may poll. Lease is how long a runner that
+	// does not poll keeps its runs, unless the backend knows that it works; 0 means lease.Default.
 	Backend Backend
 	Lease   time.Duration
 	// LiveDir holds the logs of runs in hand.
@@ -61,15 +61,15 @@ type Options struct {
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Review may refuse the plan of a run with Spec.Review; an error means "try again". May block.
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
-	// Changing gets runs that plan and apply with one process once they change something.
+	// Changing gets runs that plan and apply with one process when they begin to change something.
 	Changing func(run.Record)
-	// Ended gets the stack of each run that ended, or that now waits for something else.
+	// Ended gets the stack of each run that has ended, or that now waits for something else.
 	Ended func(run.Stack)
 	// Observe gets the record of each run that ended under this server, once, before Ended.
 	Observe func(run.Record)
 	// NamespaceLimit is how many runs of a namespace may execute at a time, 0 for any number.
 	NamespaceLimit func(namespace string) int
-	// Busy hears whether runs are in hand, again and again.
+	// Busy is called at each change with whether runs are in hand.
 	Busy func(bool)
 	// Credential is the runners' own bearer token. Identify finds the home of a runner with a
 	// credential of its own, empty for strangers. It may block; an error means "try again".

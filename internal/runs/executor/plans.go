@@ -14,16 +14,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// A run has one plan, the first one: everything about it comes with the digest of its file.
+// A run has one plan, the first one. Everything that belongs to it arrives with the digest of the
+// plan's file.
 
-// otherPlanError says that something is of another plan than what came before.
+// otherPlanError reports that something belongs to another plan than the run's.
 type otherPlanError struct{ id, is, want string }
 
 func (e *otherPlanError) Error() string {
-	return fmt.Sprintf("run %s: this is of plan %s, and what came before is of plan %s. A fresh plan is needed", e.id, e.is, e.want)
+	return fmt.Sprintf("run %s: this belongs to plan %s, but the run's plan is %s. A fresh plan is needed", e.id, e.is, e.want)
 }
 
-// isOf makes sure that something is of the run's plan. Older runners send no digest.
+// isOf verifies that something belongs to the run's plan. Older runners send no digest.
 func (en *entry) isOf(digest string) error {
 	if digest == "" {
 		return nil
@@ -59,7 +60,7 @@ func (p *protocol) takePlan(part string) serve {
 	}
 }
 
-// onePlan makes a result of another plan a failure: that plan is not applied.
+// onePlan turns the result of another plan into a failure, so that the plan is not applied.
 func (en *entry) onePlan(result *run.Result) {
 	if result.Plan == nil || result.Outcome != run.OutcomeSucceeded {
 		return
@@ -69,7 +70,7 @@ func (en *entry) onePlan(result *run.Result) {
 	}
 }
 
-// refuseOther refuses a question about another plan than the one that came before.
+// refuseOther refuses a question about another plan than the run's.
 func (en *entry) refuseOther(req run.ContinueRequest) *run.ContinueResponse {
 	if req.Plan == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// poll answers a runner once there is something to say, at the latest after run.PollWait.
+// poll answers a runner when there is something to report, at the latest after run.PollWait.
 func (d *dispatch) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
 	req.Home = cmp.Or(req.Home, run.HomeLocal)
 	var h *home
@@ -46,11 +46,11 @@ func (d *dispatch) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 // maxRemove limits the deleted stacks in an answer. The next poll repeats them.
 const maxRemove = 500
 
-// answer collects what the runner needs to know. hand.mu is held.
+// answer collects the content of a poll's answer. hand.mu is held.
 func (d *dispatch) answer(req run.PollRequest) run.PollResponse {
-	late := d.homes.of(req.Home).lease.Left(req.Runner) // should it work on: two cannot in one home
+	late := d.homes.of(req.Home).lease.Left(req.Runner) // in case it still works: a home has one runner
 	resp := run.PollResponse{Drain: d.draining || late || d.dismiss(req)}
-	if req.Home == run.HomeLocal { // the working directories of any other home go with it
+	if req.Home == run.HomeLocal { // the end of any other home removes its working directories
 		resp.Remove = slices.Clone(d.homes.deleted[:min(len(d.homes.deleted), maxRemove)])
 	}
 	for _, id := range req.Active {
@@ -79,7 +79,7 @@ func (d *dispatch) answer(req run.PollRequest) run.PollResponse {
 			break
 		}
 		en := d.hand.runs[it.ID]
-		// Lines of an earlier runner, which is gone, would mix with the new log.
+		// Lines of an earlier runner would mix with the new log.
 		if err := en.log.Reset(); err != nil {
 			d.putBack(en, err)
 			break
@@ -92,13 +92,13 @@ func (d *dispatch) answer(req run.PollRequest) run.PollResponse {
 
 // putBack queues a run that could not be handed out. hand.mu is held.
 func (d *dispatch) putBack(en *entry, err error) {
-	d.opts.Log.Error("handing out a run", "stack", en.stack.String(), "run", en.id, "error", err)
+	d.opts.Log.Error("cannot hand out a run", "stack", en.stack.String(), "run", en.id, "error", err)
 	en.owner = lease.Owner{}
 	d.hand.wait(en)
 }
 
-// keepOwners records the home of runs, so that a new server does not hand them to another, and
-// returns those that may go there. The local home is the default and needs no write.
+// keepOwners records the home of runs, so that a new server does not hand them to another home. It
+// returns the recorded runs. The local home is the default and needs no write.
 func (d *dispatch) keepOwners(ctx context.Context, home string, runs []run.Assignment) []run.Assignment {
 	if home == run.HomeLocal {
 		return runs
@@ -120,14 +120,14 @@ func (d *dispatch) keepOwner(ctx context.Context, en *entry, home string) error 
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	rec := en.record()
-	if en.over || rec.Quiet { // a server that starts anew does not ask for it
+	if en.over || rec.Quiet { // a restarted server does not look for it
 		return nil
 	}
 	rec.Home = home
 	return en.keep(ctx, d.ending.records, rec)
 }
 
-// dismiss says whether this server would not start such a runner. hand.mu is held.
+// dismiss reports whether this server would not start such a runner. hand.mu is held.
 func (d *dispatch) dismiss(req run.PollRequest) bool {
 	if d.opts.Backend.Starts(req.Build) {
 		return false
@@ -140,7 +140,7 @@ func (d *dispatch) dismiss(req run.PollRequest) bool {
 	return true
 }
 
-// begin notes that a runner has the run: the first request with the run's token says so.
+// begin records that a runner has the run: the first request with the run's token shows it.
 func (d *dispatch) begin(en *entry) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *dispatch) begin(en *entry) {
 	d.hand.mu.Lock()
 	defer d.hand.mu.Unlock()
 	d.hand.queue.Remove(en.id)
-	if en.owner.Home == "" && !en.held { // handed out by an earlier server: without a record, that was to the local home
+	if en.owner.Home == "" && !en.held { // handed out by an earlier server; without a record, to the local home
 		en.owner.Home = run.HomeLocal
 	}
 	en.started = true

@@ -57,7 +57,7 @@ func (p *protocol) Handler() http.Handler {
 	return versioned(mux)
 }
 
-// versioned refuses runners whose version of the protocol this server does not speak.
+// versioned refuses runners whose version of the protocol this server does not support.
 func versioned(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := strconv.Atoi(r.Header.Get(run.HeaderProtocol))
@@ -99,7 +99,7 @@ func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
 	answer := p.dispatch.poll(r.Context(), req)
 	send(w, answer)
 	if answer.Drain {
-		p.dispatch.toldToDrain()
+		p.dispatch.noteDrainSent()
 	}
 }
 
@@ -163,13 +163,13 @@ func (e *refusal) Error() string { return e.problem.Message }
 func (e *refusal) send(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
-	json.NewEncoder(w).Encode(e.problem) //nolint:errcheck // the runner asks again
+	json.NewEncoder(w).Encode(e.problem) //nolint:errcheck // the runner repeats the request
 }
 
-// errOver answers a request that is later than its run's end, before it takes a lock, for example.
+// errOver answers a request that arrives after the end of its run.
 var errOver = refused(http.StatusGone, "the run is over")
 
-// fail answers an error: "try again", unless that cannot help.
+// fail answers with an error: "try again", unless that cannot help.
 func (p *protocol) fail(en *entry, w http.ResponseWriter, r *http.Request, err error) {
 	var (
 		known    *refusal
@@ -182,7 +182,7 @@ func (p *protocol) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 	case errors.As(err, &known):
 		known.send(w)
 		return
-	case state.Denied(err): // the runner tries again, less often
+	case state.Denied(err): // the runner retries, less often
 		answer.problem.Class = run.FailureState
 	case errors.As(err, &conflict), state.Lasting(err):
 		answer.status, answer.problem.Class = http.StatusConflict, run.FailureState
@@ -193,11 +193,11 @@ func (p *protocol) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 	case errors.Is(err, context.Canceled):
 		return
 	}
-	p.opts.Log.Warn("answering a runner", "stack", en.stack.String(), "run", en.id, "request", r.Method+" "+r.URL.Path, "error", err)
+	p.opts.Log.Warn("cannot answer a runner", "stack", en.stack.String(), "run", en.id, "request", r.Method+" "+r.URL.Path, "error", err)
 	answer.send(w)
 }
 
-// serveSpec is for runners that did not get the spec with the run.
+// serveSpec serves runners that did not get the spec with the run.
 func serveSpec(en *entry, _ http.ResponseWriter, _ *http.Request) (any, error) { return en.spec, nil }
 
 func (p *protocol) serveArtifact(en *entry, _ http.ResponseWriter, r *http.Request) (any, error) {
@@ -211,7 +211,7 @@ func (p *protocol) serveSavedPlan(en *entry, _ http.ResponseWriter, r *http.Requ
 	}
 	body, err := p.opts.Blobs.Open(r.Context(), en.stack.Key(plan.RunID, run.BlobPlan))
 	if errors.Is(err, blob.ErrNotFound) {
-		gone := refused(http.StatusConflict, "the plan that run %s made is not stored any more; a fresh plan is needed", plan.RunID)
+		gone := refused(http.StatusConflict, "the plan of run %s is no longer stored; a fresh plan is needed", plan.RunID)
 		gone.problem.Class = run.FailureStalePlan
 		return nil, gone
 	}
@@ -260,7 +260,7 @@ func (p *protocol) takeLog(en *entry, w http.ResponseWriter, r *http.Request) (a
 // maxQuestion limits a question, which names up to ten thousand objects of a plan.
 const maxQuestion = 16 << 20
 
-// takeQuestion answers whether a run may go on.
+// takeQuestion answers whether a run may continue.
 func (p *protocol) takeQuestion(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {
 	var req run.ContinueRequest
 	if err := readJSON(w, r, maxQuestion, &req); err != nil {
@@ -291,7 +291,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) err
 	return nil
 }
 
-// send sends the answer of a serve.
+// send sends the answer of a serve function.
 func send(w http.ResponseWriter, answer any) {
 	switch answer := answer.(type) {
 	case nil:
@@ -300,11 +300,11 @@ func send(w http.ResponseWriter, answer any) {
 		defer answer.Close() //nolint:errcheck // read only
 		w.Header().Set("Content-Type", "application/octet-stream")
 		if _, err := io.Copy(w, answer); err != nil {
-			panic(http.ErrAbortHandler) // the answer has begun: only this tells the runner that it is incomplete
+			panic(http.ErrAbortHandler) // part of the answer is sent: only this shows the runner that it is incomplete
 		}
 	case []byte:
 		w.Header().Set("Content-Type", "application/json")
-		w.Write(answer) //nolint:errcheck // the runner asks again
+		w.Write(answer) //nolint:errcheck // the runner repeats the request
 	default:
 		data, err := json.Marshal(answer)
 		if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// queries reads and prunes what runs left: first in the hand, then in ended, then on record.
+// queries reads and prunes the records and files of runs, and looks first in hand, then in ended,
+// then in the store.
 type queries struct {
 	hand    *hand
 	ended   *ended
@@ -49,7 +50,7 @@ func (q *queries) List(ctx context.Context, stack run.Stack, limit int) ([]run.R
 		switch {
 		case errors.Is(err, run.ErrNotFound):
 			continue
-		case errors.Is(err, run.ErrDamaged): // list it as such beside the others
+		case errors.Is(err, run.ErrDamaged): // list it as damaged
 			rec = run.Record{Spec: run.Spec{ID: ids[i], Stack: stack}, Result: &run.Result{Outcome: run.OutcomeInterrupted, Error: err.Error()}}
 		case err != nil:
 			return nil, err
@@ -60,8 +61,8 @@ func (q *queries) List(ctx context.Context, stack run.Stack, limit int) ([]run.R
 	return list[:min(limit, len(list))], nil
 }
 
-// unnamed returns the quiet pass in hand and the stored one, unless that is unfinished or has a
-// record of its own by now.
+// unnamed returns the quiet pass in hand and the stored one, unless that is unfinished or now has
+// its own record.
 func (q *queries) unnamed(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
 	var list []run.Record
 	if en := q.hand.of(stack); en != nil {
@@ -92,7 +93,7 @@ func (q *queries) ReadPart(ctx context.Context, stack run.Stack, id, part string
 	return q.records.Part(ctx, stack, id, part)
 }
 
-// LockFile reads the dependency lock file that the stack's last run left; nil when there is none.
+// LockFile reads the dependency lock file of the stack's last run; nil if it has none.
 func (q *queries) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
 	return q.records.LockFile(ctx, stack)
 }
@@ -120,7 +121,7 @@ func (q *queries) WriteLog(ctx context.Context, stack run.Stack, id string, foll
 	return err
 }
 
-// Prune removes what is not needed any more of a stack's runs, see [records.Store.Prune].
+// Prune removes parts of a stack's runs that are no longer needed, see [records.Store.Prune].
 func (q *queries) Prune(ctx context.Context, r records.PruneRequest) (records.Pruned, error) {
 	return q.records.Prune(ctx, r, func() []string {
 		en := q.hand.of(r.Stack)
@@ -134,7 +135,7 @@ func (q *queries) Prune(ctx context.Context, r records.PruneRequest) (records.Pr
 	})
 }
 
-// PruneGone removes everything that a deleted stack left, once all of it is older than before.
+// PruneGone removes the runs of a deleted stack once all of them are older than before.
 func (q *queries) PruneGone(ctx context.Context, stack run.Stack, before time.Time) (records.Pruned, error) {
 	if q.hand.of(stack) != nil {
 		return records.Pruned{}, nil

@@ -41,7 +41,7 @@ func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error
 		}
 	}
 	rec.Result = &result
-	if !kept { // the log in the store is the whole one
+	if !kept { // the stored log is complete
 		text, size, err := live.Reader()
 		if err == nil {
 			err = f.records.PutLog(ctx, rec, text, size)
@@ -95,10 +95,10 @@ func (f *ending) logLeft(ctx context.Context, live *livelog.Log, rec run.Record)
 	return stored, true, nil
 }
 
-// maxNamed is how many unproven objects the log names.
+// maxNamed is the number of unproven objects that the log names.
 const maxNamed = 100
 
-// sayUnproven ends a log with what is unproven.
+// sayUnproven appends the unproven objects to a log.
 func sayUnproven(log *livelog.Log, list unproven.List) {
 	if len(list.Objects)+list.More == 0 && list.Note == "" {
 		return

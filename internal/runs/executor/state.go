@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// stateIntake gives runs their state and stores the states that they ship.
+// stateIntake serves runs their state and stores the states that they ship.
 type stateIntake struct {
 	states States
 	hand   *hand
@@ -35,7 +35,7 @@ func expectations(rec run.Record) []state.ReadOption {
 	return nil
 }
 
-// read gives the run its state and remembers which one it was.
+// read returns the run's state and records its mark.
 func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, error) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 	if err != nil {
 		return nil, err
 	}
-	// Once states were shipped, the mark is that of the last one.
+	// Once a state was shipped, the mark is that of the last one.
 	if rec.StatesStored == 0 {
 		m := mark(snapshot)
 		en.change(func(rec *run.Record) { rec.StateMark = &m })
@@ -55,8 +55,9 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 	return snapshot, nil
 }
 
-// write stores a shipped state and acknowledges repeated ones. Another state under a used number is
-// of a runner that lost its journal. The version names the run, so a new server needs no record.
+// write stores a shipped state and acknowledges repeated ones. A different state with a used
+// number comes from a runner that lost its journal. The version names the run, so a new server
+// needs no record.
 func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data []byte) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -89,7 +90,7 @@ func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data [
 	return nil
 }
 
-// hinder notes whether the API refuses a state, for the stack's conditions.
+// hinder records whether the API refuses a state, for the stack's conditions.
 func (s *stateIntake) hinder(en *entry, err error) {
 	why := ""
 	if state.Denied(err) {

@@ -12,14 +12,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// stopping ends runs early, because their stack calls them back or a person stops them.
+// stopping ends runs early, because their stack cancels them or a person stops them.
 type stopping struct {
 	hand   *hand
 	ending *ending
 }
 
-// Cancel calls a run back: at once when no runner has it, otherwise when its runner finds it safe.
-// A run that has begun to change something goes on.
+// Cancel cancels a run: at once if no runner has it, otherwise when its runner considers it safe. A
+// run that has begun to change something continues.
 func (s *stopping) Cancel(ctx context.Context, id string) error {
 	s.hand.mu.Lock()
 	en := s.hand.runs[id]
@@ -49,7 +49,7 @@ func (s *stopping) Stop(ctx context.Context, stack run.Stack, id, by string) (ru
 	}
 	if en.held {
 		s.hand.mu.Unlock()
-		return en.record(), &run.RefusedError{Message: fmt.Sprintf("a person executes run %s (%s) of %s. It ends when that person leaves the shell", en.id, en.spec.Title(), stack)}
+		return en.record(), &run.RefusedError{Message: fmt.Sprintf("run %s (%s) of %s is executed by a person. It ends when that person leaves the shell", en.id, en.spec.Title(), stack)}
 	}
 	if en.stopped == "" {
 		en.stopped, en.canceled = stoppedBy(by), true
@@ -68,10 +68,10 @@ func (s *stopping) Stop(ctx context.Context, stack run.Stack, id, by string) (ru
 
 func stoppedBy(by string) string { return "canceled by " + by }
 
-// endWaiting ends a run that was taken out of the queue.
+// endWaiting ends a run that was removed from the queue.
 func (s *stopping) endWaiting(ctx context.Context, en *entry, result run.Result) error {
 	err := s.ending.finish(ctx, en, result)
-	if err != nil { // it goes on, or nobody would ever end it
+	if err != nil { // requeue it, or it would never end
 		s.hand.mu.Lock()
 		defer s.hand.mu.Unlock()
 		en.canceled, en.stopped = false, ""
@@ -82,23 +82,23 @@ func (s *stopping) endWaiting(ctx context.Context, en *entry, result run.Result)
 	return err
 }
 
-// keepWish stores a person's request to stop a run that a runner has.
+// keepWish stores a person's request to stop a run that a runner executes.
 func (s *stopping) keepWish(ctx context.Context, en *entry, by string) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	rec := en.record()
 	if en.over || rec.StoppedBy != "" && rec.StoppedBy != by {
-		return nil // the result says so, or somebody was faster
+		return nil // the result contains it, or somebody else was faster
 	}
 	rec.StoppedBy = by
 	if rec.Quiet && !rec.Announced {
-		en.now.Store(&rec) // a pass that leaves no trace goes with this server
+		en.now.Store(&rec) // a quiet pass ends with this server
 		return nil
 	}
 	if err := s.ending.records.Put(ctx, rec); err != nil {
-		return fmt.Errorf("the run is asked to stop, but a restarted server would not repeat the request: %w", err)
+		return fmt.Errorf("the run was asked to stop, but a restarted server would not repeat the request: %w", err)
 	}
-	// Only this field: the log may have said meanwhile that the run changes something.
+	// Change only this field: the log may have shown by now that the run changes something.
 	en.change(func(rec *run.Record) { rec.StoppedBy = by })
 	return nil
 }

@@ -120,7 +120,7 @@ func TestWhatARunnerThatIsGoneMayHaveLeftIsListed(t *testing.T) {
 		"by the program, when nothing else is left": {func(h *home, rec *run.Record) { rec.Spec.Artifact.Digest = h.program(`resource "a" "x" {}`) }, nil, func(*home) {},
 			[]string{"a.x: any number of it may exist", "The plan of the apply is lost. These are the resources that the program declares: any number of each may exist, or have been destroyed"}},
 		"with a word when the program is gone, too": {nil, nil, func(*home) {},
-			[]string{"The plan of the apply and its program are lost: compare what the state lists with what exists"}},
+			[]string{"The plan of the apply and its program are lost: compare the state with the real infrastructure"}},
 		"by the log's part and the program, when the log was cut": {func(h *home, rec *run.Record) {
 			rec.Spec.Artifact.Digest = h.program(`resource "a" "z" {}`)
 		}, nil, func(h *home) {
@@ -338,7 +338,7 @@ func TestTheEndOfAnApplyWaitsForItsEvidenceForSomeTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.finish("r1", orderlyEnd())
-	want := []string{"a.x (id-x): was created, and its state could not be read", "Not all evidence could be read: compare what the state lists with what exists"}
+	want := []string{"a.x (id-x): was created, and its state could not be read", "Not all evidence could be read: compare the state with the real infrastructure"}
 	if diff := cmp.Diff(want, h.unproven("r1")); diff != "" || h.holder() != "" {
 		t.Errorf("locked by %q (-want +got):\n%s", h.holder(), diff)
 	}
@@ -362,7 +362,7 @@ func TestALastStateThatIsGoneEndsTheRunAllTheSame(t *testing.T) {
 			if _, err := h.states.Write(h.t.Context(), h.key(), state.WriteRequest{Data: []byte(other), RunID: "rx", Previous: before}); err != nil {
 				h.t.Fatal(err)
 			}
-		}, "but it is not what the stack's state is now"},
+		}, "but it is not the stack's current state"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			h := newHome(t)

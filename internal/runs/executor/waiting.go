@@ -17,12 +17,12 @@ func (h *hand) wait(en *entry) {
 	h.queue.Add(queue.Item{ID: en.id, Group: en.stack.Namespace, Place: en.place.Key(), Class: en.class, Since: en.since, Cost: h.costs[en.stack]})
 }
 
-// waits says whether a run is queued. h.mu is held.
+// waits reports whether a run is queued. h.mu is held.
 func (h *hand) waits(en *entry) bool {
 	return h.runs[en.id] == en && !en.held && en.owner.Home == ""
 }
 
-// learn updates how long the stack's next run is expected to take. h.mu is held.
+// learn updates the expected duration of the stack's next run. h.mu is held.
 func (h *hand) learn(rec run.Record) {
 	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Result.SameModules || rec.Spec.Operation.ByHand() {
 		return
@@ -42,7 +42,7 @@ type Place struct {
 	Full bool
 }
 
-// Queue lists waiting runs in the order in which they would begin if nothing else came.
+// Queue lists waiting runs in the order in which they would begin if no others were added.
 func (h *hand) Queue() []Place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,13 +55,13 @@ func (h *hand) Queue() []Place {
 	return list
 }
 
-// Underway is a run that a runner or a person has. Prepared says that it waits for a place there.
+// Underway is a run that a runner or a person has. Prepared: it waits for a place in the runner.
 type Underway struct {
 	Run      run.Record
 	Prepared bool
 }
 
-// AtWork lists the runs that are carried out by their age, and then those that are prepared.
+// AtWork lists the executing runs by age, and then the prepared ones.
 func (h *hand) AtWork() []Underway {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *hand) AtWork() []Underway {
 	return append(list, waiting...)
 }
 
-// prepared are the runs that runners prepare beside those at work. h.mu is held.
+// prepared returns the runs that runners prepare while others execute. h.mu is held.
 func (h *hand) prepared() map[string]bool {
 	ahead := map[string]bool{}
 	for name, home := range h.homes.byName {
@@ -93,8 +93,8 @@ func (h *hand) prepared() map[string]bool {
 	return ahead
 }
 
-// addPrepared adds those of one home. Places have become free since its last poll: as many of its
-// prepared runs count as at work.
+// addPrepared adds those of one home. If places have become free since its last poll, as many of
+// its prepared runs count as executing.
 func (h *hand) addPrepared(ahead map[string]bool, name string, home *home) {
 	for _, id := range home.ahead {
 		if en := h.runs[id]; en != nil && en.owner.Home == name && !en.permitted {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Default is the length of a lease: fifteen polls, and as long as Kubernetes waits before it evicts
-// the Pods of an unreachable node.
+// Default is the length of a lease: fifteen polls. Kubernetes waits as long before it evicts the
+// Pods of an unreachable node.
 const Default = 5 * time.Minute
 
-// Owner has a run. The zero Owner is nobody.
+// Owner is the runner that has a run, and its home. The zero Owner means that no runner has it.
 type Owner struct {
 	Home, Runner string
 }
@@ -21,11 +21,11 @@ type Owner struct {
 type Run struct {
 	ID    string
 	Owner Owner
-	// Begun is true once its runner has requested something of the run.
+	// Begun is true once its runner has made a request for the run.
 	Begun bool
 }
 
-// Poll is a runner's request, with the runs that it has.
+// Poll is a runner's request. It lists the runner's runs.
 type Poll struct {
 	Owner
 	Active []string
@@ -74,7 +74,7 @@ func (h Home) Ended(now time.Time, length time.Duration) bool {
 // Facts are the input of a decision.
 type Facts struct {
 	Now time.Time
-	// Length is that of a lease.
+	// Length is the length of a lease.
 	Length time.Duration
 	// Poll is the poll to be answered; nil if only time has passed, or a home is gone.
 	Poll *Poll
@@ -82,7 +82,7 @@ type Facts struct {
 	Homes map[string]Home
 }
 
-// Fate is a decision about a run.
+// Fate is the decision about a run.
 type Fate int
 
 // The fates of a run.
@@ -104,7 +104,7 @@ const (
 // Stale reports whether a poll is from a replaced runner.
 func (f Facts) Stale() bool { return f.Poll != nil && f.Homes[f.Poll.Home].Left(f.Poll.Runner) }
 
-// Decide decides about a run.
+// Decide returns the fate of a run.
 func Decide(r Run, f Facts) Fate {
 	home := f.Homes[r.Owner.Home]
 	polls := f.Poll != nil && !f.Stale()
@@ -112,21 +112,21 @@ func Decide(r Run, f Facts) Fate {
 	free := r.Owner.Home == ""
 	own := polls && r.Owner.Home == f.Poll.Home
 	switch {
-	// A server that started anew does not know who has it.
+	// A restarted server does not know which runner has it.
 	case named && (own || free):
 		return Claimed
-	// It was lost there before this runner heard of it, or another home has it.
+	// It was declared lost before this runner got the order to forget it, or another home has it.
 	case named:
 		return Foreign
 	case free:
 		return Stays
-	// It began, and nobody knows how far it came.
+	// It began, and it is unknown how far it got.
 	case (own || home.Gone) && r.Begun:
 		return Lost
 	// The answer that handed it out was lost.
 	case own || home.Gone:
 		return Again
-	// Begun or not: it may be at work where nobody hears it.
+	// Begun or not: an unreachable runner may still execute it.
 	case home.Ended(f.Now, f.Length):
 		return Unheard
 	}

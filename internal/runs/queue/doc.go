@@ -3,18 +3,19 @@
 
 // Package queue decides which of the waiting runs begins next.
 //
-// A run waits in a group, its namespace, and has a class: urgent if a person or a deletion waits for it,
-// changed if an input changed, or drift. Higher classes come first.
+// A run waits in a group, its namespace, and has a class: urgent if a person or a deletion waits
+// for it, changed if an input changed, or drift. Higher classes come first.
 //
 // Invariants:
 //
-//   - Of two groups with runs of the highest class, the one that has had less of the runners' time
-//     comes first. An idle group saves nothing: neither do 900 stacks of one group hold up three of
-//     another, nor does a group that was quiet for a day get the next hour.
+//   - Of two groups with runs of the highest class, the one that has used less of the runners' time
+//     comes first. An idle group saves up nothing: 900 stacks of one group do not delay three of
+//     another, and a group that was idle for a day does not get the whole next hour.
 //   - Within a group and a class the oldest run comes first.
-//   - Every run begins some day: one that has waited for a while counts as the next higher class,
-//     and takes turns with runs that have that class by right.
-//   - A group never has more runs at work than its limit, and one at its limit does not hold up others.
+//   - No run starves: one that has waited for a while counts as the next higher class, and takes
+//     turns with runs that really have that class.
+//   - A group never has more executing runs than its limit, and one at its limit does not delay
+//     others.
 //
 // The package is pure: it starts nothing, and has no clock and no locks. Callers pass the time.
 package queue

@@ -68,13 +68,13 @@ type group struct {
 	used    time.Duration
 	items   [classes][]Item
 	running map[string]struct{}
-	// aged is true if its last run counted as a higher class than its own. Next is one that has it
-	// by right, or people's requests would come last in a queue of old runs.
+	// aged is true if its last run counted as a higher class than its own. The next run is one that
+	// really has the class, or people's requests would come last in a queue of old runs.
 	aged bool
 }
 
-// New returns an empty queue. Items count as one class higher after each aging, 0 means
-// DefaultAging. limit is the maximum of running items in a group, 0 or a nil func for any.
+// New returns an empty queue. Items count as one class higher after each aging; 0 means
+// DefaultAging. limit is the maximum of running items in a group; 0 or a nil func means any number.
 func New(aging time.Duration, limit func(group string) int) *Queue {
 	if aging == 0 {
 		aging = DefaultAging
@@ -165,8 +165,8 @@ func (q *Queue) Done(id string) {
 	q.forget(g, id)
 }
 
-// forget drops an item, and its group if nothing is left. A group that used more than its share is
-// kept until the others have caught up, or it could start afresh with every run.
+// forget drops an item, and its group if that is empty. A group that used more than its share is
+// kept until the others have caught up, or it would get a new share with every run.
 func (q *Queue) forget(g *group, id string) {
 	delete(q.where, id)
 	if g.idle() && g.used <= q.now {
@@ -306,7 +306,7 @@ type Line struct {
 	Group   string
 	Class   Class
 	Waiting int
-	// Oldest is since when the first has waited.
+	// Oldest is when the first one began to wait.
 	Oldest time.Time
 }
 

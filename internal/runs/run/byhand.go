@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// ByHand reports whether only people request such runs. Their result says nothing about the stack.
+// ByHand reports whether only people request such runs. Their results say nothing about the stack.
 func (o Operation) ByHand() bool { return o == OperationState || o == OperationShell }
 
 // PurposePerson is for runs that a person requested.
 const PurposePerson Purpose = "person"
 
-// ErrBusy says that a stack already has a run in hand.
-var ErrBusy = errors.New("another run is in hand")
+// ErrBusy means that a stack already has an active run.
+var ErrBusy = errors.New("another run is in progress")
 
-// AtServer reports whether the server executes the run itself: it can replace the state.
+// AtServer reports whether the server executes the run itself, because it only replaces the state.
 func (s *Spec) AtServer() bool {
 	return s.Operation == OperationState && s.Backend.Kind == BackendManaged && s.StateChange != nil &&
 		(s.StateChange.Verb == StatePush || s.StateChange.Verb == StateRollback)
 }
 
-// Title names what a run does, such as "state mv" or "apply".
+// Title names the operation of a run, such as "state mv" or "apply".
 func (s *Spec) Title() string {
 	title := string(s.Operation)
 	if s.StateChange != nil {
@@ -38,11 +38,11 @@ func (s *Spec) Title() string {
 	return title
 }
 
-// ShellDir is the directory, below the runner's, with the runs of people's own processes: a
-// directory by the run's id, and the file [ShellLock].
+// ShellDir is the directory, below the runner's, with the runs of shells: for each a directory
+// named by the run's id, and the file [ShellLock].
 const ShellDir = "shells"
 
-// ShellLock is the name, in ShellDir, of the file that such a process holds locked.
+// ShellLock is the name, in ShellDir, of the file that a shell's process holds locked.
 func ShellLock(id string) string { return id + ".lock" }
 
 // verbs are the changes of a state and their numbers of arguments.
@@ -50,19 +50,19 @@ var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1},
 }
 
-// Check validates a change: its words come from people and reach the tool's command line, where
-// they must not be flags.
+// Check validates a change. Its arguments come from people and reach the tool's command line, where
+// they must not become flags.
 func (c *StateChange) Check() error {
 	want, known := verbs[c.Verb]
 	switch {
 	case !known:
-		return errors.New("the verb " + quoted(string(c.Verb)) + " is not one of mv, rm, import, push and rollback")
+		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push or rollback")
 	case len(c.Args) < want.least || len(c.Args) > want.most:
-		return errors.New("state " + string(c.Verb) + " does not take so many, or so few, arguments")
+		return errors.New("state " + string(c.Verb) + ": wrong number of arguments")
 	case c.Verb == StatePush && len(c.State) == 0:
-		return errors.New("state push needs the state that is to be pushed")
+		return errors.New("state push requires a state")
 	case c.Verb == StatePush && c.Preview:
-		return errors.New("state push has no preview here: whoever has the state can compare it")
+		return errors.New("state push has no preview; compare the states before you push")
 	}
 	for _, arg := range c.Args {
 		if arg == "" || strings.HasPrefix(arg, "-") || strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' }) {
@@ -74,7 +74,7 @@ func (c *StateChange) Check() error {
 
 func quoted(s string) string { return `"` + strings.ToValidUTF8(s, "?") + `"` }
 
-// WithoutPushedState returns the record without the state that the run is to push.
+// WithoutPushedState returns the record without the state to push.
 func (r Record) WithoutPushedState() Record {
 	if r.Spec.StateChange != nil {
 		change := *r.Spec.StateChange
@@ -84,7 +84,7 @@ func (r Record) WithoutPushedState() Record {
 	return r
 }
 
-// ShellGrant is what a person's process on the runner's machine needs to execute a shell's run.
+// ShellGrant has the data that a shell's process on the runner's machine needs to execute its run.
 type ShellGrant struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -125,9 +125,9 @@ type Request struct {
 	By     string
 }
 
-// RefusedError says why a person's request is refused now. Nothing was changed.
+// RefusedError says why the server refuses a person's request. Nothing was changed.
 type RefusedError struct {
-	// Message is for the person, with what to do about it.
+	// Message is for the person, and includes the next step.
 	Message string
 	// Forbidden is true if the server does not allow it, so that waiting does not help.
 	Forbidden bool

@@ -21,9 +21,9 @@ func TestStateChangesThatCanBeAskedFor(t *testing.T) {
 		"an empty argument":                 {StateChange{Verb: StateRemove, Args: []string{""}}, "neither an address nor an id"},
 		"a line break":                      {StateChange{Verb: StateImport, Args: []string{"a.b", "x\ny"}}, "neither an address nor an id"},
 		"a push":                            {StateChange{Verb: StatePush, State: []byte("{}")}, ""},
-		"a push of nothing":                 {StateChange{Verb: StatePush}, "needs the state"},
+		"a push of nothing":                 {StateChange{Verb: StatePush}, "requires a state"},
 		"a rollback":                        {StateChange{Verb: StateRollback, Args: []string{"00000000000000000001-1"}}, ""},
-		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not one of"},
+		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not mv"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			err := test.change.Check()

@@ -23,23 +23,23 @@ const ProtocolVersion = 2
 //	PUT  {prefix}/runs/{id}/plan            the saved plan's bytes, before the result
 //	PUT  {prefix}/runs/{id}/plan.json       the redacted readable plan
 //	PUT  {prefix}/runs/{id}/plan.txt        the plan as the tool prints it, masked
-//	PUT  {prefix}/runs/{id}/show.json       what the tool says about the plan, in its own schema, redacted
-//	GET  {prefix}/runs/{id}/log             -> LogPosition: how many bytes the server has
-//	PUT  {prefix}/runs/{id}/log             log bytes, header HeaderOffset says where they belong -> LogPosition
+//	PUT  {prefix}/runs/{id}/show.json       the plan in the tool's own schema, redacted
+//	GET  {prefix}/runs/{id}/log             -> LogPosition
+//	PUT  {prefix}/runs/{id}/log             log bytes, header HeaderOffset is their position -> LogPosition
 //	POST {prefix}/runs/{id}/continue        ContinueRequest -> ContinueResponse
 //	POST {prefix}/runs/{id}/result          Result -> 204
 //
-// A state that the server refuses for good (another writer moved it) answers 409 with Problem; the
-// server keeps its bytes all the same. 410 says that the run is over and nothing more of it is
-// wanted; 401 that the token is wrong. Everything else that is not 2xx is to be tried again.
+// If the server permanently refuses a state (another writer changed it), it answers 409 with
+// Problem, but still keeps the bytes. 410 means that the run has ended and the server wants nothing
+// more of it; 401 that the token is wrong. Retry after any other status that is not 2xx.
 const PathPrefix = "/run/v1"
 
 const (
-	// HeaderProtocol names the version the runner speaks.
+	// HeaderProtocol names the runner's version of the protocol.
 	HeaderProtocol = "Yuba-Run-Protocol"
 	// HeaderSequence numbers the states of a run from 1.
 	HeaderSequence = "Yuba-State-Sequence"
-	// HeaderOffset is the place of a piece of log, in bytes from the start.
+	// HeaderOffset is the position of a part of the log, in bytes from the start.
 	HeaderOffset = "Yuba-Log-Offset"
 	// HeaderPlanDigest is the digest of the plan file to which the body belongs.
 	HeaderPlanDigest = "Yuba-Plan-Digest"
@@ -47,8 +47,8 @@ const (
 	HeaderChanging = "Yuba-Run-Changing"
 )
 
-// Connection is how a runner finds its server. The server writes it as JSON (0600) to the runner's
-// directory at each start; a runner that cannot reach its server reads it again.
+// Connection tells a runner how to reach its server. The server writes it as JSON (0600) to the
+// runner's directory at each start; a runner that cannot reach its server reads it again.
 type Connection struct {
 	URL string `json:"url"`
 	// CA is the PEM bundle that the server's certificate must chain to.
@@ -65,24 +65,24 @@ const HomeLocal = "local"
 // ConnectionFile is the name of the Connection in a runner's directory.
 const ConnectionFile = "connection.json"
 
-// PollRequest asks for work. The server holds it until there is some, at most for PollWait.
+// PollRequest requests work. The server holds it until there is some, at most for PollWait.
 type PollRequest struct {
 	// Runner is the runner's id, new for each process.
 	Runner string `json:"runner"`
-	// Home is the connection's. Runners of a home succeed each other: a poll proves that every
-	// earlier one has ended. Active are all of the home's runs that still exist. See package lease.
+	// Home is the connection's. A home has one runner at a time: a poll proves that every earlier
+	// one has ended. Active are all of the home's runs that still exist. See package lease.
 	Home    string `json:"home,omitempty"`
 	Version string `json:"version"`
 	// Capacity is how many more runs the runner accepts now.
 	Capacity int `json:"capacity"`
 	// Active are its runs, including those that it found in its directory at its start.
 	Active []string `json:"active"`
-	// Build is the mark that the server gave the runner. A server with another dismisses it.
+	// Build is the mark that the server gave the runner. A server with another mark dismisses it.
 	Build string `json:"build,omitempty"`
-	// Draining is true after the server told the runner to drain. The server answers at once
-	// whether that still holds.
+	// Draining is true after the server ordered the runner to drain. The server answers at once
+	// whether the order still holds.
 	Draining bool `json:"draining,omitempty"`
-	// Removed acknowledges Remove of the last answer.
+	// Removed acknowledges Remove from the last answer.
 	Removed []Stack `json:"removed,omitempty"`
 	// Usage is the runner's resource usage; nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
@@ -109,14 +109,14 @@ type PollResponse struct {
 	Runs []Assignment `json:"runs,omitempty"`
 	// Cancel lists runs that should stop unless they have begun to change something.
 	Cancel []string `json:"cancel,omitempty"`
-	// Stop lists runs that a person stops, whatever they are doing, and says who. Cancel includes
-	// them, for older runners.
+	// Stop maps runs that a person stops, in any step, to the reason. Cancel includes them for
+	// older runners.
 	Stop map[string]string `json:"stop,omitempty"`
 	// Forget lists unknown runs: drop plans, finish applies and spool their results.
 	Forget []string `json:"forget,omitempty"`
-	// Remove lists deleted stacks, whose working directories are not needed any more.
+	// Remove lists deleted stacks, whose working directories are no longer needed.
 	Remove []Stack `json:"remove,omitempty"`
-	// Drain makes the runner finish its runs and exit; an answer without it takes that back.
+	// Drain makes the runner finish its runs and exit; an answer without it revokes the order.
 	Drain bool `json:"drain,omitempty"`
 }
 
@@ -134,8 +134,8 @@ type ContinueRequest struct {
 	// Plan is the result of planning: for the apply step of a plan-and-apply run, and for the plan
 	// step, which requests a review (Spec.Review).
 	Plan *PlanResult `json:"plan,omitempty"`
-	// State is the digest of the managed state that the run got, or NoState: a server that started
-	// anew does not know. Empty before, and from older runners.
+	// State is the digest of the managed state that the run got, or NoState: a restarted server
+	// does not know it. Empty before the run got its state, and from older runners.
 	State string `json:"state,omitempty"`
 }
 

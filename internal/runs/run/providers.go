@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrNoProvider says that no store has the provider.
-var ErrNoProvider = errors.New("no such provider is stored")
+// ErrNoProvider means that no store has the provider.
+var ErrNoProvider = errors.New("the provider is not stored")
 
 // ProviderUse is a run's use of a store of providers.
 type ProviderUse struct {

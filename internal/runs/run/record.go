@@ -15,7 +15,7 @@ import (
 )
 
 // Record is a stored run. It includes secrets (variables and environment) and the token;
-// [Record.Public] is without them.
+// [Record.Public] omits them.
 type Record struct {
 	Spec    Spec      `json:"spec"`
 	Token   string    `json:"token,omitempty"`
@@ -28,8 +28,8 @@ type Record struct {
 	Place *Place `json:"place,omitempty"`
 	// LockHeld is true from the permission to apply until the state's lock is released.
 	LockHeld bool `json:"lockHeld,omitempty"`
-	// Permitted is true once the apply was allowed to begin. Then only a person can stop the run
-	// or, while it is Planning, its stack.
+	// Permitted is true once the apply may begin. Then only a person can stop the run or, while it
+	// is Planning, its stack.
 	Permitted bool `json:"permitted,omitempty"`
 	// Planning is true for a permitted run that plans and applies with one process, until the
 	// process begins to change something.
@@ -37,7 +37,7 @@ type Record struct {
 	// StoppedBy is the person who stopped the run.
 	StoppedBy string  `json:"stoppedBy,omitempty"`
 	Result    *Result `json:"result,omitempty"`
-	// PlanDigest is the digest of the run's only plan, once anything of it has arrived.
+	// PlanDigest is the digest of the run's only plan, once a part of it has arrived.
 	PlanDigest string `json:"planDigest,omitempty"`
 	// State names the managed state. Runners only see its bytes.
 	State StateRef `json:"state,omitzero"`
@@ -45,16 +45,17 @@ type Record struct {
 	// sequence number of that.
 	StateMark    *StateMark `json:"stateMark,omitempty"`
 	StatesStored int        `json:"statesStored,omitempty"`
-	// Began is the state when the apply began; nil before. Planned are the changes that the runner
-	// announced then, PlannedTotal their number.
+	// Began is the state at the start of the apply; nil before. Planned are the changes that the
+	// runner announced then, PlannedTotal their number.
 	Began        *StateMark `json:"began,omitempty"`
 	Planned      []Fate     `json:"planned,omitempty"`
 	PlannedTotal int        `json:"plannedTotal,omitempty"`
-	// PlannedNone is true if the runner announced that there are none.
+	// PlannedNone is true if the runner announced that there are no changes.
 	PlannedNone bool `json:"plannedNone,omitempty"`
 	// Generation is the object's when the run was requested.
 	Generation int64 `json:"generation,omitempty"`
-	// Config is the digest of the configuration. UsedKept is true for that of the last apply.
+	// Config is the digest of the configuration. UsedKept: it is the configuration of the last
+	// apply.
 	Config   string `json:"config,omitempty"`
 	UsedKept bool   `json:"usedKept,omitempty"`
 	// WholeConfig is the digest over the whole archive if Config covers only what the stack reads.
@@ -64,11 +65,11 @@ type Record struct {
 	SettledConfig string `json:"settledConfig,omitempty"`
 	// Inputs is the part of the configuration that is not in the spec.
 	Inputs *Inputs `json:"inputs,omitempty"`
-	// Announced runs are named by the stack's status, where a server that starts anew finds them.
+	// Announced runs are named in the stack's status, where a restarted server finds them.
 	Announced bool `json:"announced,omitempty"`
-	// Quiet runs without findings leave no record of their own: all of a stack's share one place.
+	// Quiet runs without findings get no record of their own: those of a stack share one place.
 	Quiet bool `json:"quiet,omitempty"`
-	// Trigger is what started the run, such as "generation 3" or "drift interval".
+	// Trigger is the cause of the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
 	// HeldBy is the circuit breaker that holds the plan of a stack with automatic approval.
 	HeldBy string `json:"heldBy,omitempty"`
@@ -80,7 +81,7 @@ type Record struct {
 	Passes int `json:"passes,omitempty"`
 	// Waits is what a run in hand waits for besides its turn. It is not stored.
 	Waits string `json:"-"`
-	// StateOwners are those of the state when the run took its lock. They are not stored.
+	// StateOwners are the owners of the state when the run locked it. They are not stored.
 	StateOwners StateOwners `json:"-"`
 }
 
@@ -98,7 +99,7 @@ type Inputs struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 }
 
-// MayBe is Part, or what it turned out to be later.
+// MayBe is Part, or the part that was found later.
 func (i Inputs) MayBe() string { return cmp.Or(i.Part, i.Unsettled) }
 
 // StateOwners are the stacks, and the tenant if any, with resources in a state.
@@ -110,7 +111,7 @@ type StateOwners struct {
 // StateOwner is a stack with resources in a state.
 type StateOwner struct{ Name, UID string }
 
-// Urgency says who waits for a run: it is what the queue orders by first.
+// Urgency says who waits for a run. The queue orders by it first.
 type Urgency string
 
 const (
@@ -122,7 +123,7 @@ const (
 	UrgencyDrift Urgency = "drift"
 )
 
-// WaitsForRunner and names of stacks are Record.Waits while an older runner has to leave.
+// WaitsForRunner begins Record.Waits while an older runner must exit; the names of stacks follow.
 const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
 
 // WaitsForPod begins Record.Waits while there is no Pod for the run; the reason follows.
@@ -139,7 +140,7 @@ type StateRef struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	// Stack is the stack's name, for messages.
 	Stack string `json:"stack,omitempty"`
-	// Existing says that a state has existed: a missing one is an error then.
+	// Existing is true if a state has existed, so that a missing one is an error.
 	Existing bool `json:"existing,omitempty"`
 	// Scope is the stack's tenant.
 	Scope scope.Scope `json:"tenant,omitempty"`
@@ -152,15 +153,15 @@ type StateMark struct {
 	Digest  string `json:"digest"`
 }
 
-// Changing reports whether the run may be changing something, and must not be abandoned.
+// Changing reports whether the run may be changing something, so that it must not be abandoned.
 func (r Record) Changing() bool {
 	return r.Spec.Operation == OperationApply || r.Permitted && !r.Planning
 }
 
-// ErrNotFound says that a run is not on record.
+// ErrNotFound means that a run is not stored.
 var ErrNotFound = errors.New("there is no such run")
 
-// ErrDamaged says that a run is on record, but the record is permanently unreadable.
+// ErrDamaged means that a run is stored, but its record is permanently unreadable.
 var ErrDamaged = errors.New("the record is damaged")
 
 // Public returns the record without variables, environment, outputs and token.
@@ -219,7 +220,7 @@ const (
 // Key is the blob key of one part of a run.
 func (s Stack) Key(runID, part string) string { return s.Prefix() + runID + "/" + part }
 
-// Slot is where a run's blobs are: below its id, or in the place of quiet passes.
+// Slot is the place of a run's blobs: below its id, or the place of quiet passes.
 func (r Record) Slot() string {
 	if r.Quiet {
 		return QuietSlot

@@ -14,7 +14,7 @@ type Outcome string
 const (
 	// OutcomeSucceeded: everything requested was done.
 	OutcomeSucceeded Outcome = "succeeded"
-	// OutcomeFailed: a step failed. The state includes what was done before.
+	// OutcomeFailed: a step failed. The state includes the changes made before.
 	OutcomeFailed Outcome = "failed"
 	// OutcomeInterrupted: tofu, its runner or the machine died during the run. Yuba lists unproven
 	// resources, and applies nothing more before a fresh plan.
@@ -41,13 +41,13 @@ type Init string
 const (
 	// InitRan: the tool's init ran.
 	InitRan Init = "ran"
-	// InitUnchanged: nothing that it depends on has changed since the stack's last init.
+	// InitUnchanged: none of its inputs has changed since the stack's last init.
 	InitUnchanged Init = "unchanged"
 	// InitReplayed: the result of another stack's init was put in place, without a process.
 	InitReplayed Init = "replayed"
 )
 
-// StepReport is what one step cost.
+// StepReport is the cost of one step.
 type StepReport struct {
 	Step    Step      `json:"step"`
 	Started time.Time `json:"started"`
@@ -73,7 +73,7 @@ type Result struct {
 	// Applied is true if an apply completed, ApplyStarted if one began.
 	Applied      bool `json:"applied,omitempty"`
 	ApplyStarted bool `json:"applyStarted,omitempty"`
-	// AppliedCounts is what the apply reports.
+	// AppliedCounts are the counts that the apply reported.
 	AppliedCounts *Counts `json:"appliedCounts,omitempty"`
 	// Outputs is the document that `output -json` printed, for Spec.ReadOutputs.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
@@ -87,13 +87,13 @@ type Result struct {
 	StateDigest string `json:"stateDigest,omitempty"`
 	// LockFile is the dependency lock file after init, for modules without one.
 	LockFile []byte `json:"lockFile,omitempty"`
-	// Trace is what the log says about a failed or interrupted apply; nil without one.
+	// Trace describes a failed or interrupted apply according to the log; nil without one.
 	Trace *Trace `json:"trace,omitempty"`
 	// StateListed is true if the tool listed the instances in a state that the server cannot read;
 	// StateHas are digests of their addresses, as in Fate.Match.
 	StateListed bool     `json:"stateListed,omitempty"`
 	StateHas    []string `json:"stateHas,omitempty"`
-	// Unproven are resources without proof by any state, UnprovenMore counts those beyond the list,
+	// Unproven are the resources that no state proves, UnprovenMore counts those beyond the list,
 	// UnprovenNote is a note on it. The server writes them.
 	Unproven     []Unproven `json:"unproven,omitempty"`
 	UnprovenMore int        `json:"unprovenMore,omitempty"`
@@ -110,7 +110,7 @@ type Result struct {
 	SameModules bool `json:"sameModules,omitempty"`
 	// Providers is how the run used the runner's store of providers; nil if init did not.
 	Providers *ProviderUse `json:"providers,omitempty"`
-	// Init is how the run's init went; empty if the run did not reach it.
+	// Init is the result of the run's init; empty if the run did not reach it.
 	Init Init `json:"init,omitempty"`
 
 	ToolVersion string `json:"toolVersion,omitempty"`
@@ -122,15 +122,16 @@ type Result struct {
 	Finished time.Time    `json:"finished"`
 }
 
-// Modules says what modules from elsewhere, called directly or not, read beside their own files.
+// Modules describes the reads of modules from elsewhere, called directly or not, apart from their
+// own files.
 type Modules struct {
-	// Moves is the first of them that may be different next time, by its place in the program;
-	// empty if each is a commit, or one version of a module in a registry.
+	// Moves is the first of them, by its place in the program, that may differ next time; empty if
+	// each is a commit, or one version of a module in a registry.
 	Moves string `json:"moves,omitempty"`
 	// Whole says why they may read any file of the source; empty if they read only the root
 	// module's own directory.
 	Whole string `json:"whole,omitempty"`
-	// World names what they read of the real infrastructure while planning.
+	// World names the external data that they read while planning.
 	World []string `json:"world,omitempty"`
 	// Placed is a digest of the packages of all calls.
 	Placed string `json:"placed,omitempty"`
@@ -152,7 +153,7 @@ const (
 	FailureTool Failure = "tool"
 	// FailureSource: the source cannot be fetched or unpacked, or lacks the path.
 	FailureSource Failure = "source"
-	// FailureConfiguration: the module or its inputs are wrong; only a change of them helps.
+	// FailureConfiguration: the module or its inputs are wrong and must be changed.
 	FailureConfiguration Failure = "configuration"
 	// FailureStalePlan: the saved plan does not fit the state.
 	FailureStalePlan Failure = "stale-plan"
@@ -162,7 +163,7 @@ const (
 	FailureLocked Failure = "locked"
 	// FailureRefused: a review refused the plan.
 	FailureRefused Failure = "refused"
-	// FailureState: the state could not be read, or could not be stored in spite of all retries.
+	// FailureState: the state could not be read, or could not be stored despite all retries.
 	FailureState Failure = "state"
 	// FailureLimit: a limit of time or size was reached.
 	FailureLimit Failure = "limit"
@@ -182,7 +183,7 @@ type Resource struct {
 	ID string `json:"id"`
 }
 
-// Unplaced is how long a prepared run waited for a place. That is not part of its cost.
+// Unplaced is how long a prepared run waited for a place. This is not part of its cost.
 func (r *Result) Unplaced() time.Duration {
 	if len(r.Steps) < 2 || r.Steps[0].Step != StepPrepare {
 		return 0
@@ -219,8 +220,8 @@ type PlanResult struct {
 	ChangesDigest string `json:"changesDigest,omitempty"`
 	// Drift lists addresses that changed outside of the stack, limited in number.
 	Drift []string `json:"drift,omitempty"`
-	// Fates are those of the objects that the plan makes or destroys. Very large plans do not name
-	// all of them; FatesTotal is their number.
+	// Fates are the objects that the plan creates or destroys. Very large plans do not name all of
+	// them; FatesTotal is their number.
 	Fates      []Fate `json:"fates,omitempty"`
 	FatesTotal int    `json:"fatesTotal,omitempty"`
 }

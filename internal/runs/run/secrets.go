@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// KnownSecrets are the texts to mask in everything that people see of the run.
+// KnownSecrets are the texts to mask wherever people see the run.
 func (s *Spec) KnownSecrets() *mask.Secrets {
 	secrets := mask.New(s.publicTexts()...)
 	for _, v := range s.Variables {
@@ -36,7 +36,7 @@ func (s *Spec) KnownSecrets() *mask.Secrets {
 }
 
 // publicTexts are names and open values, which are not masked even if a secret is the same word.
-// Outputs of other stacks are not among them, because nobody chose to publish them.
+// Outputs of other stacks are not included, because no one chose to publish them.
 func (s *Spec) publicTexts() []string {
 	texts := append(strings.Split(s.Path, "/"), s.Stack.Namespace, s.Stack.Name, s.Workspace)
 	for name, v := range s.Variables {

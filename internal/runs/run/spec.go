@@ -13,13 +13,13 @@ import (
 type Operation string
 
 const (
-	// OperationPlan makes and saves a plan, for drift detection, too. It changes nothing.
+	// OperationPlan makes and saves a plan, also for drift detection. It changes nothing.
 	OperationPlan Operation = "plan"
 	// OperationApply applies one exact saved plan, without planning again.
 	OperationApply Operation = "apply"
 	// OperationPlanAndApply plans and, if the server agrees, applies the changes.
 	OperationPlanAndApply Operation = "plan-and-apply"
-	// OperationState changes only the state, under its lock, as Spec.StateChange says.
+	// OperationState only changes the state, under its lock, see Spec.StateChange.
 	OperationState Operation = "state"
 	// OperationShell prepares the working directory for a person, under the state's lock.
 	OperationShell Operation = "shell"
@@ -67,7 +67,7 @@ type Spec struct {
 
 	// Artifact is the source tree, a gzipped tar archive.
 	Artifact Artifact `json:"artifact"`
-	// Part is what the run reads of the source, if not all. A runner may leave out the rest.
+	// Part is the part of the source that the run reads, if not all. A runner may skip the rest.
 	Part *Part `json:"part,omitempty"`
 	// Path is the root module inside the artifact, relative; empty means its root.
 	Path string `json:"path,omitempty"`
@@ -75,7 +75,7 @@ type Spec struct {
 	LockFile []byte `json:"lockFile,omitempty"`
 	// Upgrade runs init with -upgrade.
 	Upgrade bool `json:"upgrade,omitempty"`
-	// Unless ends the run before it plans if Modules.Placed is this digest; empty to plan always.
+	// Unless ends the run before it plans if Modules.Placed is this digest; empty to always plan.
 	Unless string `json:"unless,omitempty"`
 
 	// Workspace is what terraform.workspace evaluates to.
@@ -83,7 +83,7 @@ type Spec struct {
 	Backend   Backend `json:"backend"`
 	// Variables is the content of the generated tfvars file, by name.
 	Variables map[string]Variable `json:"variables,omitempty"`
-	// Env is tofu's environment, beside the few names that the runner sets.
+	// Env is tofu's environment, apart from the few names that the runner sets.
 	Env []EnvVar `json:"env,omitempty"`
 	// VarFiles are relative to the artifact's root. Later ones win, and all of them over Variables.
 	VarFiles []string `json:"varFiles,omitempty"`
@@ -91,7 +91,7 @@ type Spec struct {
 	Files []File `json:"files,omitempty"`
 	// CLIConfig is the stack's own configuration file of the tool. It holds credentials.
 	CLIConfig []byte `json:"cliConfig,omitempty"`
-	// Secrets are more texts to mask: settings of the backend, and values in templates.
+	// Secrets are further texts to mask: settings of the backend, and values in templates.
 	Secrets []string `json:"secrets,omitempty"`
 
 	Targets     []string `json:"targets,omitempty"`
@@ -102,11 +102,11 @@ type Spec struct {
 
 	// NoPlanLock plans without the lock of a custom backend (spec.plan.lock).
 	NoPlanLock bool `json:"noPlanLock,omitempty"`
-	// LockTimeout is how long the tool waits for the lock of a custom backend; zero to not wait.
+	// LockTimeout is how long the tool waits for the lock of a custom backend; zero for no wait.
 	LockTimeout Duration `json:"lockTimeout,omitempty"`
 	// ForceUnlock is the id of a custom backend's lock to break before the plan; else empty.
 	ForceUnlock string `json:"forceUnlock,omitempty"`
-	// StateChange is what OperationState does.
+	// StateChange is the change that OperationState makes.
 	StateChange *StateChange `json:"stateChange,omitempty"`
 
 	// Plan is the saved plan to apply, for OperationApply.
@@ -120,17 +120,17 @@ type Spec struct {
 	// PlanDocument asks for the plan in the tool's own JSON schema, redacted. It needs Describe.
 	PlanDocument bool `json:"planDocument,omitempty"`
 	// Direct allows a plan-and-apply run to plan and apply with one process: no state is known, and
-	// nobody reviews the plan. A runner that finds a state plans first.
+	// there is no review. A runner that finds a state plans first.
 	Direct bool `json:"direct,omitempty"`
 	// ReadOutputs asks the tool for the outputs after an apply if the server cannot read the state:
 	// it is encrypted, or in a custom backend.
 	ReadOutputs bool `json:"readOutputs,omitempty"`
 	// ReadResources asks for the inventory in the same way.
 	ReadResources bool `json:"readResources,omitempty"`
-	// ReadUnchanged asks for both also without changes, if the server does not know them yet.
+	// ReadUnchanged asks for both even without changes, if the server does not know them yet.
 	ReadUnchanged bool `json:"readUnchanged,omitempty"`
-	// ListState asks for the resource instances in a state that the server cannot read: they prove
-	// what earlier interrupted applies created.
+	// ListState asks for the resource instances in a state that the server cannot read. They prove
+	// which objects earlier interrupted applies created.
 	ListState bool `json:"listState,omitempty"`
 
 	Tool   Tool   `json:"tool"`
@@ -163,13 +163,13 @@ type EnvVar struct {
 	Open bool `json:"open,omitempty"`
 }
 
-// FileLocation is a directory that files of a run are written to.
+// FileLocation is a directory for files of a run.
 type FileLocation string
 
 const (
 	// FileInModule is the directory of the root module.
 	FileInModule FileLocation = "module"
-	// FileInHome is the run's home directory, which nothing else shares.
+	// FileInHome is the run's own home directory.
 	FileInHome FileLocation = "home"
 )
 
@@ -199,7 +199,7 @@ const (
 	StateRollback StateVerb = "rollback"
 )
 
-// StateChange is what an OperationState run does.
+// StateChange is the change that an OperationState run makes.
 type StateChange struct {
 	Verb StateVerb `json:"verb"`
 	Args []string  `json:"args,omitempty"`
@@ -207,7 +207,7 @@ type StateChange struct {
 	State []byte `json:"state,omitempty"`
 	// Force lets StatePush replace a state of another lineage or a higher serial.
 	Force bool `json:"force,omitempty"`
-	// Preview only says what would be done.
+	// Preview only reports what would change.
 	Preview bool `json:"preview,omitempty"`
 }
 
@@ -250,7 +250,7 @@ type Backend struct {
 
 // Tool is the program to run.
 type Tool struct {
-	// Name is "tofu" or "terraform"; empty means what the server was started with.
+	// Name is "tofu" or "terraform"; empty means the server's default.
 	Name string `json:"name,omitempty"`
 	// Version is a constraint such as ">= 1.9"; empty means any.
 	Version string `json:"version,omitempty"`
@@ -258,7 +258,7 @@ type Tool struct {
 
 // Limits limit what one run may use.
 type Limits struct {
-	// Timeout is how long a tofu process may run, Grace how long it may take to stop then.
+	// Timeout is how long a tofu process may run, Grace how long it may then take to stop.
 	Timeout Duration `json:"timeout"`
 	Grace   Duration `json:"grace"`
 	// Sizes in bytes. A log is cut; a larger plan, state or archive fails the run.
@@ -269,15 +269,15 @@ type Limits struct {
 	// UnpackedBytes and Entries limit what an archive may expand to.
 	UnpackedBytes int64 `json:"unpackedBytes"`
 	Entries       int   `json:"entries"`
-	// Run limits what a run and its processes may use at one time, Namespace all runs of its
-	// namespace together. Zero is no limit, but for the memory of a run half of what the machine or
-	// the service has; use Unlimited for none.
+	// Run limits the resources that a run and its processes use at a time, Namespace those of all
+	// runs of its namespace together. Zero means no limit, except that a run's memory is limited to
+	// half of the machine's or the service's; Unlimited removes that, too.
 	Run       Resources `json:"run,omitzero"`
 	Namespace Resources `json:"namespace,omitzero"`
-	// OpenFiles counts the open files and connections of each process.
+	// OpenFiles limits the open files and connections of each process.
 	OpenFiles int64 `json:"openFiles,omitempty"`
 	// Network is NoNetwork for a run without connections; empty means the machine's network. Listen
-	// are ports that its programs may listen on, beside those that the kernel chooses.
+	// lists ports that its programs may listen on, in addition to those that the kernel chooses.
 	Network string   `json:"network,omitempty"`
 	Listen  []uint16 `json:"listen,omitempty"`
 }
@@ -285,7 +285,7 @@ type Limits struct {
 // Unlimited is a limit that is never reached.
 const Unlimited = 1 << 60
 
-// Resources are what programs share with the rest of the machine.
+// Resources are the resources of the machine that programs share.
 type Resources struct {
 	// Processes counts processes and threads.
 	Processes int64 `json:"processes,omitempty"`
@@ -302,13 +302,13 @@ const (
 	NoNetwork   = "none"
 )
 
-// DefaultLimits are generous for honest stacks.
+// DefaultLimits are generous for ordinary stacks.
 func DefaultLimits() Limits {
 	const mib = 1 << 20
 	return Limits{
 		Timeout: Duration(2 * time.Hour), Grace: Duration(5 * time.Minute),
 		LogBytes: 64 * mib, PlanBytes: 256 * mib, StateBytes: 256 * mib,
-		// The same as in internal/archive: every archive that can be pushed can be unpacked.
+		// As in internal/archive: every archive that can be pushed can be unpacked.
 		ArchiveBytes: 1024 * mib, UnpackedBytes: 4 * 1024 * mib, Entries: 200_000,
 		Run: Resources{Processes: 1024, DiskBytes: 16 * 1024 * mib, Files: 1_000_000}, OpenFiles: 16384,
 	}

@@ -16,9 +16,10 @@ const (
 	ActionDelete  = "delete"
 )
 
-// Fate is an object that a plan makes or destroys.
+// Fate is an object that a plan creates or destroys.
 type Fate struct {
-	// Address is the resource instance, masked. Match is a digest of the true one if they differ.
+	// Address is the resource instance, masked. Match is a digest of the unmasked one if they
+	// differ.
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
 	// Action is one of the Action constants.
@@ -27,12 +28,12 @@ type Fate struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// TellsFates reports whether a plan names its objects: older runners only count them.
+// TellsFates reports whether a plan names its objects. Older runners only count them.
 func (p *PlanResult) TellsFates() bool {
 	return p != nil && (p.FatesTotal > 0 || p.Counts.Add+p.Counts.Destroy == 0)
 }
 
-// Trace is what the log says about a failed or interrupted apply.
+// Trace describes a failed or interrupted apply according to its log.
 type Trace struct {
 	// Whole is true if the complete log was read: steps that it does not mention did not begin.
 	// Otherwise Why says what may be missing.
@@ -44,7 +45,7 @@ type Trace struct {
 	Steps []TraceStep `json:"steps,omitempty"`
 }
 
-// TraceStep is what the log says about making or destroying one object.
+// TraceStep is the creation or destruction of one object according to the log.
 type TraceStep struct {
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
@@ -62,7 +63,7 @@ const (
 	TraceFailed = "failed"
 )
 
-// Unproven is an object that no state proves to be created or destroyed.
+// Unproven is an object of which no state proves that it was created or destroyed.
 type Unproven struct {
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
@@ -72,7 +73,7 @@ type Unproven struct {
 	// destroyed, but the state has it. A replacement may be both.
 	MayExist  bool `json:"mayExist,omitempty"`
 	MayBeGone bool `json:"mayBeGone,omitempty"`
-	// Certain is true if the log says that it was done.
+	// Certain is true if the log says that the action was completed.
 	Certain bool `json:"certain,omitempty"`
 	// Many is true for a resource in the program with any number of instances, if the plan is lost.
 	Many bool `json:"many,omitempty"`
@@ -80,15 +81,15 @@ type Unproven struct {
 	ID       string `json:"id,omitempty"`
 	Identity string `json:"identity,omitempty"`
 	// Replaces is true if the state may have an earlier object at this address. Then only an object
-	// with an id other than ReplacedID proves the new one, and without a ReplacedID none.
+	// with an id other than ReplacedID proves the new one; without a ReplacedID, no object does.
 	Replaces   bool   `json:"replaces,omitempty"`
 	ReplacedID string `json:"replacedID,omitempty"`
 	// StateUnread is true if the state could not be read.
 	StateUnread bool `json:"stateUnread,omitempty"`
 }
 
-// CutOff reports whether an apply began and did not end well, so that it may have left unproven
-// resources. If only the outputs could not be read, the apply was complete and its state stored.
+// CutOff reports whether an apply began and did not end well, so that unproven resources may exist.
+// If only the outputs could not be read, the apply was complete and its state stored.
 func (r *Result) CutOff() bool {
 	return r.ApplyStarted && r.Outcome != OutcomeSucceeded && (r.FailedStep != StepOutput || r.Class == FailureState)
 }
@@ -101,10 +102,10 @@ func UnprovenSentence(n int) string {
 	return fmt.Sprintf("%d resources may exist, or be gone, without any state proving it", n)
 }
 
-// UnprovenAdvice says what to do about unproven resources: importable if any may exist at an
-// address without an object in the state, replaced if any may have replaced an object.
+// UnprovenAdvice is the next step for unproven resources. importable: some may exist at an address
+// without an object in the state; replaced: some may have replaced an object.
 func UnprovenAdvice(importable, replaced bool) string {
-	const compare = "the state has an object at its address: compare the id there with what exists"
+	const compare = "the state has an object at its address: compare its id with the real object"
 	switch {
 	case importable && replaced:
 		return "Check whether they exist. Import or remove those that do. Of a replacement " + compare
@@ -128,7 +129,7 @@ func (u Unproven) String() string {
 	return text + ": " + u.Doubt()
 }
 
-// Called returns the object's id and name, as far as known.
+// Called returns the object's id and name, if known.
 func (u Unproven) Called() string {
 	switch {
 	case u.ID == "" || strings.Contains(u.Identity, `"`+u.ID+`"`):
@@ -160,7 +161,7 @@ func (u Unproven) Doubt() string {
 	return "may exist, and " + u.stateHas("no state has it")
 }
 
-// stateHas returns words about the state, or that it could not be read.
+// stateHas returns the words, unless the state could not be read.
 func (u Unproven) stateHas(words string) string {
 	if u.StateUnread {
 		return "its state could not be read"

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Why explains what Yuba does about a stack, and why. It includes no secret values.
+// Why explains what Yuba does for a stack, and why. It includes no secret values.
 type Why struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -18,13 +18,13 @@ type Why struct {
 	Looked *Looked `json:"looked,omitempty"`
 	// Queue is the place of a waiting run.
 	Queue *QueuePlace `json:"queue,omitempty"`
-	// Planned is the run whose plan is the current one, Changes the inputs that differ from its
-	// own; nil if there is none.
+	// Planned is the run that made the current plan, Changes the inputs that differ from its
+	// inputs; nil without a plan.
 	Planned *RunInShort   `json:"planned,omitempty"`
 	Changes []InputChange `json:"changes,omitempty"`
 	// LastRun is the current or last run, with the inputs that differed from the run before.
 	LastRun *RunInShort `json:"lastRun,omitempty"`
-	// Proof says what the stack's configuration depends on, as far as known.
+	// Proof lists what the stack's configuration depends on, as far as known.
 	Proof *Proof `json:"proof,omitempty"`
 	// OwnTool is true if the stack chooses its tool. It is not sent.
 	OwnTool bool `json:"-"`
@@ -41,7 +41,7 @@ type Decided struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	// NextLook is when the decision changes without an event; nil for never.
+	// NextLook is when Yuba reconciles the stack again without an event; nil for never.
 	NextLook *time.Time `json:"nextLook,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type Looked struct {
 	At     time.Time `json:"at"`
 	Verb   string    `json:"verb"`
 	Reason string    `json:"reason"`
-	// Since is when the same was first decided in a row.
+	// Since is when this decision was first made; it has not changed since.
 	Since time.Time `json:"since"`
 }
 
@@ -69,7 +69,7 @@ type RunInShort struct {
 	Created   time.Time  `json:"created"`
 	Finished  *time.Time `json:"finished,omitempty"`
 	Revision  string     `json:"revision,omitempty"`
-	// Trigger is what started it, By who requested it.
+	// Trigger is its cause, By the person who requested it.
 	Trigger string `json:"trigger,omitempty"`
 	By      string `json:"by,omitempty"`
 	// Tool is the program that executed it.
@@ -108,16 +108,16 @@ type FileChange struct {
 	Change string `json:"change"`
 }
 
-// Proof says what must not change for a stack to count as unchanged.
+// Proof lists what must not change for a stack to count as unchanged.
 type Proof struct {
 	// Dirs are the directories that the stack reads; empty for all, for the reason in Whole.
 	Dirs  []string `json:"dirs,omitempty"`
 	Whole string   `json:"whole,omitempty"`
-	// World is what it reads of the real infrastructure while planning.
+	// World names the external data that it reads while planning.
 	World string `json:"world,omitempty"`
 	// Drift is the interval of drift detection; empty if disabled.
 	Drift string `json:"drift,omitempty"`
-	// Unchanged is true if nothing that counts has changed since the last plan.
+	// Unchanged is true if nothing relevant has changed since the last plan.
 	Unchanged bool `json:"unchanged"`
 }
 

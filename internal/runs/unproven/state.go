@@ -11,7 +11,7 @@ import (
 // State is the part of a state that serves as evidence.
 type State struct{ objects map[string]Object }
 
-// Object is the present object of a resource instance.
+// Object is the current object of a resource instance.
 type Object struct {
 	Address string
 	// ID is the provider's id, Identity another name.

@@ -233,7 +233,7 @@ func (w *weighing) declared(l *List) {
 	}
 	l.Note = "The plan of the apply is lost. These are the resources that the program declares: any number of each may exist, or have been destroyed"
 	if w.Declared == nil {
-		l.Note = "The plan of the apply and its program are lost: compare what the state lists with what exists"
+		l.Note = "The plan of the apply and its program are lost: compare the state with the real infrastructure"
 	}
 }
 

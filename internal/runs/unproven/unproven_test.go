@@ -125,7 +125,7 @@ func TestFind(t *testing.T) {
 			list(run.Unproven{Address: `a.b["(sensitive)"]`, Match: plan.Match(`a.b["y"]`), Action: "create", MayExist: true})},
 		"plan and log are lost: what the program declares": {evidence(declaring("a.b"), now()),
 			List{Objects: []run.Unproven{{Address: "a.b", MayExist: true, Many: true, Replaces: true}}, Note: "The plan of the apply is lost. These are the resources that the program declares: any number of each may exist, or have been destroyed"}},
-		"all is lost": {evidence(lostPlan), List{Note: "The plan of the apply and its program are lost: compare what the state lists with what exists"}},
+		"all is lost": {evidence(lostPlan), List{Note: "The plan of the apply and its program are lost: compare the state with the real infrastructure"}},
 		"the plan is lost, the log is not": {evidence(declaring("a.b"), whole(creating("a.b[0]"), done(destroying("a.c"), "")), now(Object{Address: "a.c"})),
 			list(run.Unproven{Address: "a.b[0]", Action: "create", MayExist: true}, run.Unproven{Address: "a.c", Action: "delete", MayBeGone: true, Certain: true})},
 		"the plan is lost: what was made where the state had an object replaces that": {evidence(lostPlan, whole(done(creating("a.b"), "2")), before(Object{Address: "a.b", ID: "1"}), now(Object{Address: "a.b", ID: "1"})),

@@ -26,10 +26,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Local keeps one runner process beside the server. A runner that an earlier server left goes on.
-// The runner has a session of its own, so that neither Ctrl-C nor the server's end reaches it.
+// Local keeps one runner process beside the server. The runner of an earlier server continues. It
+// has its own session, so that neither Ctrl-C nor the server's end affects it.
 type Local struct {
-	// Dir is the runner's directory, in which a living runner holds RunnerLock.
+	// Dir is the runner's directory. A living runner holds RunnerLock in it.
 	Dir string
 	Log *slog.Logger
 
@@ -51,7 +51,7 @@ func (l *Local) Use(version string, command, env []string) error {
 func Mark(version string, command []string) (string, error) {
 	program, err := os.Stat(command[0])
 	if err != nil {
-		return "", fmt.Errorf("look at the runner's program: %w", err)
+		return "", fmt.Errorf("inspect the runner's program: %w", err)
 	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %d %d", version, command, program.Size(), program.ModTime().UnixNano())
@@ -61,8 +61,8 @@ func Mark(version string, command []string) (string, error) {
 // Starts reports whether Run would start a runner with this mark.
 func (l *Local) Starts(mark string) bool { return mark == l.mark }
 
-// Keeps reports whether the home is the local one. There another runner follows, and only that
-// knows what became of the runs, because tofu outlives its runner.
+// Keeps reports whether the home is the local one. Another runner always follows there, and only
+// that one knows the outcome of the runs, because tofu outlives its runner.
 func (l *Local) Keeps(home string) bool { return home == run.HomeLocal }
 
 // Place reports that the local home has the runs without a place.
@@ -94,8 +94,8 @@ func (l *Local) WriteConnection(c run.Connection) error {
 	return nil
 }
 
-// ReadCredential returns the credential of the last connection, empty if there was none. A server
-// that starts anew keeps it, so that it accepts the earlier server's runner at once.
+// ReadCredential returns the credential of the last connection, or "". A restarted server keeps it,
+// so that it accepts the earlier server's runner at once.
 func (l *Local) ReadCredential() (string, error) {
 	data, err := os.ReadFile(filepath.Join(l.Dir, run.ConnectionFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,18 +134,18 @@ func (l *Local) Run(ctx context.Context, runs executor.Demand) error {
 	return nil
 }
 
-// runOnce waits for the living runner, or starts one and waits for that.
+// runOnce waits for the end of the living runner, or starts one and waits for its end.
 func (l *Local) runOnce(ctx context.Context) error {
 	lock := flock.New(filepath.Join(l.Dir, RunnerLock))
 	free, err := lock.TryLock()
 	if err != nil {
-		return fmt.Errorf("look for a living runner: %w", err)
+		return fmt.Errorf("find a living runner: %w", err)
 	}
 	if !free {
 		return awaitLock(ctx, lock)
 	}
 	if err := lock.Unlock(); err != nil {
-		return fmt.Errorf("look for a living runner: %w", err)
+		return fmt.Errorf("find a living runner: %w", err)
 	}
 	return l.start(ctx)
 }

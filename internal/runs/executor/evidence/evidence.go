@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Runs reads the plans that other runs made.
+// Runs reads the plans of other runs.
 type Runs interface {
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
@@ -50,14 +50,14 @@ type Finder struct {
 	log       *slog.Logger
 
 	mu sync.Mutex
-	// unread is since when the evidence of a run cannot be read, by the run's id.
+	// unread is when the evidence of a run was first unreadable, by the run's id.
 	unread map[string]time.Time
 }
 
-// defaultPatience is how long the end of an apply waits for evidence that cannot be read.
+// defaultPatience is how long the end of an apply waits for unreadable evidence.
 const defaultPatience = 5 * time.Minute
 
-// New returns a Finder that waits for unreadable evidence for patience, 0 means 5 minutes.
+// New returns a Finder that waits for unreadable evidence for patience; 0 means 5 minutes.
 func New(runs Runs, states States, artifacts Artifacts, patience time.Duration, log *slog.Logger) *Finder {
 	return &Finder{runs: runs, states: states, artifacts: artifacts, patience: cmp.Or(patience, defaultPatience), log: log,
 		unread: map[string]time.Time{}}
@@ -68,13 +68,13 @@ func New(runs Runs, states States, artifacts Artifacts, patience time.Duration, 
 func (f *Finder) List(ctx context.Context, rec run.Record, result *run.Result, log io.Reader) (unproven.List, error) {
 	found, err := f.evidence(ctx, rec, result, log)
 	if err != nil && !f.Outwaited(rec.Spec.ID) {
-		return unproven.List{}, fmt.Errorf("find what run %s of %s may have left: %w", rec.Spec.ID, rec.Spec.Stack, err)
+		return unproven.List{}, fmt.Errorf("find the possible leftovers of run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
 	}
 	l := unproven.Find(found)
 	l.Objects = append(l.Objects, olderRunners(result, found.Now)...)
 	if err != nil {
 		f.log.Error("not all evidence of an interrupted apply could be read", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "error", err)
-		note := "Not all evidence could be read: compare what the state lists with what exists"
+		note := "Not all evidence could be read: compare the state with the real infrastructure"
 		if l.Note != "" {
 			note += ". " + l.Note
 		}
@@ -84,7 +84,7 @@ func (f *Finder) List(ctx context.Context, rec run.Record, result *run.Result, l
 	return l, nil
 }
 
-// Outwaited says whether the end of a run has waited long enough for what cannot be read.
+// Outwaited reports whether the end of a run has waited long enough for unreadable evidence.
 func (f *Finder) Outwaited(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,20 +96,20 @@ func (f *Finder) Outwaited(id string) bool {
 	return time.Since(since) >= f.patience
 }
 
-// Forget ends the patience with a run, which has ended.
+// Forget drops the waiting time of an ended run.
 func (f *Finder) Forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.unread, id)
 }
 
-// MayHaveLeft says whether a run is an apply that began and did not come to a good end.
+// MayHaveLeft reports whether a run is an apply that began and did not end well.
 func MayHaveLeft(rec run.Record, result *run.Result) bool {
 	apply := rec.Spec.Operation == run.OperationApply || rec.Spec.Operation == run.OperationPlanAndApply
 	return apply && result.CutOff()
 }
 
-// Conceal masks what is listed: ids and names may come from states.
+// Conceal masks secrets in the list: ids and names may come from states.
 func Conceal(objects []run.Unproven, secrets *mask.Masker) {
 	for i := range objects {
 		u := &objects[i]
@@ -134,7 +134,7 @@ func Nameless(objects []run.Unproven) {
 	}
 }
 
-// evidence gathers what is left of an apply. With an error it returns as much as could be read.
+// evidence gathers the evidence of an apply. With an error it returns the readable part.
 func (f *Finder) evidence(ctx context.Context, rec run.Record, result *run.Result, log io.Reader) (unproven.Evidence, error) {
 	heard := hear(log)
 	ev := unproven.Evidence{Trace: result.Trace}
@@ -188,7 +188,7 @@ func (f *Finder) fatesOfPlan(ctx context.Context, stack run.Stack, id string) (f
 	}
 	shown, err := plan.Decode(document)
 	if err != nil {
-		return nil, 0, nil //nolint:nilerr // it is damaged, and so tells nothing
+		return nil, 0, nil //nolint:nilerr // a damaged plan proves nothing
 	}
 	for _, fate := range shown.Fates() {
 		fates = append(fates, run.Fate{Address: fate.Address, Action: string(fate.Action)})
@@ -196,7 +196,7 @@ func (f *Finder) fatesOfPlan(ctx context.Context, stack run.Stack, id string) (f
 	return append([]run.Fate{}, fates...), shown.Omitted, nil
 }
 
-// statesOf reads the states before and after the apply, as far as they can be read.
+// statesOf reads the states before and after the apply, as far as possible.
 func (f *Finder) statesOf(ctx context.Context, rec run.Record, result *run.Result, ev *unproven.Evidence) error {
 	if result.StateListed {
 		ev.Now = unproven.Listed(result.StateHas)
@@ -217,7 +217,7 @@ func (f *Finder) statesOf(ctx context.Context, rec run.Record, result *run.Resul
 		return nil
 	}
 	if ev.Now, err = unproven.Parse(now.Data); err != nil {
-		return nil //nolint:nilerr // what cannot be parsed proves nothing
+		return nil //nolint:nilerr // an invalid state proves nothing
 	}
 	switch began := rec.Began; {
 	case began == nil:
@@ -232,7 +232,7 @@ func (f *Finder) statesOf(ctx context.Context, rec run.Record, result *run.Resul
 		case err != nil:
 			return err
 		default:
-			ev.Before, _ = unproven.Parse(before) //nolint:errcheck // what cannot be parsed is like none
+			ev.Before, _ = unproven.Parse(before) //nolint:errcheck // an invalid state counts as none
 		}
 	}
 	return nil

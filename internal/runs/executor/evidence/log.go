@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// heardLog is what a run's log says about its apply.
+// heardLog is the content of a run's log about its apply.
 type heardLog struct {
 	stream plan.Stream
 	// toldPlan is true when the log has the whole plan: its summary, or something later.
@@ -67,7 +67,7 @@ func (h *heardLog) planned() ([]run.Fate, int) {
 
 // trace returns the steps in the log. Its end may be missing, so silence proves nothing.
 func (h *heardLog) trace() *run.Trace {
-	t := &run.Trace{Why: "the runner is gone, and may have heard more"}
+	t := &run.Trace{Why: "the runner is gone, and may have seen more of tofu's output"}
 	for _, a := range h.stream.Applied {
 		if a.Action.OneStep() {
 			ended := run.TraceDone
@@ -85,7 +85,7 @@ func (h *heardLog) trace() *run.Trace {
 	return t
 }
 
-// olderRunners adds the findings of older runners, unless the state disproves them by now.
+// olderRunners adds the findings of older runners, unless the state now disproves them.
 func olderRunners(r *run.Result, now *unproven.State) []run.Unproven {
 	if r.Trace != nil {
 		return nil

@@ -1,8 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package livelog keeps the log of a run in hand: a file that grows, and a signal to those who
-// follow it. The runner has the whole log, too, so the file needs no care beyond being there.
+// Package livelog keeps the log of a run in hand: a growing file, and a signal to its followers.
+// The runner has the whole log, too, so the file need not be synced.
 package livelog
 
 import (
@@ -42,7 +42,7 @@ func Open(dir, id string, limit int64) (*Log, error) {
 	case err == nil:
 		l.size = info.Size()
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("look for the log of run %s: %w", id, err)
+		return nil, fmt.Errorf("find the log of run %s: %w", id, err)
 	}
 	return l, nil
 }
@@ -55,7 +55,7 @@ func (l *Log) open() (err error) {
 	return err
 }
 
-// Reader reads the current content, whose size it returns, too.
+// Reader returns a reader of the current content, and its size.
 func (l *Log) Reader() (io.Reader, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,13 +91,14 @@ func (l *Log) Reset() error {
 		err = l.file.Truncate(0)
 	}
 	if err != nil {
-		return fmt.Errorf("begin the log anew: %w", err)
+		return fmt.Errorf("clear the log: %w", err)
 	}
 	l.size = 0
 	return nil
 }
 
-// Write adds data at offset, without known bytes; after a gap nothing. It returns the new end.
+// Write adds data at offset, except for known bytes; after a gap it adds nothing. It returns the
+// new end.
 func (l *Log) Write(offset int64, data []byte) (run.LogPosition, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +125,7 @@ func (l *Log) append(data []byte) error {
 	return nil
 }
 
-// Say appends lines of the server's own in the form of the runners', beyond the limit if need be.
+// Say appends lines of the server in the runners' format, even beyond the limit.
 func (l *Log) Say(level string, messages ...string) error {
 	var text []byte
 	for _, message := range messages {
@@ -140,7 +141,7 @@ func (l *Log) Say(level string, messages ...string) error {
 	return l.append(text)
 }
 
-// Finish ends the followers and removes the file. They may still read the open one.
+// Finish ends the followers and removes the file. They can still read the open one.
 func (l *Log) Finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +154,7 @@ func (l *Log) Finish() {
 	os.Remove(l.path) //nolint:errcheck // a leftover is found by name and overwritten
 }
 
-// Follow copies the log to w; with wait it goes on until the run is over, or w or ctx gives up.
+// Follow copies the log to w; with wait, until the run is over, a write fails, or ctx ends.
 func (l *Log) Follow(ctx context.Context, w io.Writer, wait bool) error {
 	var at int64
 	for {
@@ -173,7 +174,7 @@ func (l *Log) Follow(ctx context.Context, w io.Writer, wait bool) error {
 		if err != nil {
 			return fmt.Errorf("follow the log: %w", err)
 		}
-		flush(w) // also before the first line: the reader learns that there is something to wait for
+		flush(w) // also before the first line: the reader learns that the log exists
 		if done || !wait {
 			return nil
 		}

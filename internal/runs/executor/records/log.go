@@ -22,7 +22,7 @@ const compressFrom = 64 << 10
 // gzipMagic begins a compressed log. A line of JSON begins with a brace.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// PutLog stores the log of a run that is over.
+// PutLog stores the log of an ended run.
 func (s Store) PutLog(ctx context.Context, rec run.Record, log io.Reader, size int64) error {
 	if size >= compressFrom {
 		packed := compress(log)
@@ -49,7 +49,7 @@ func compress(r io.Reader) io.ReadCloser {
 	return out
 }
 
-// ErrDamagedLog says that a stored log cannot be read, now or later.
+// ErrDamagedLog means that a stored log can never be read.
 var ErrDamagedLog = errors.New("the log is damaged")
 
 // Log opens the stored log of a run. Errors are run.ErrNotFound, ErrDamagedLog, or transient.

@@ -14,27 +14,27 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Keep says which runs of a stack are kept beside those that something still needs.
+// Keep says how many runs of a stack are kept in addition to the needed ones.
 type Keep struct {
 	// Runs is their maximum number; 0 means any number.
 	Runs int
-	// Age is their maximum age; 0 means for ever.
+	// Age is their maximum age; 0 means unlimited.
 	Age time.Duration
 }
 
 const (
-	// settled protects what a run left after its last change, while statuses or caches may be late.
+	// settled protects a run for this long after its last change: statuses and caches may be late.
 	settled = time.Hour
 	// replaced is the same for a drift check whose successor found the same.
 	replaced = 10 * time.Minute
 )
 
-// Pruned is what a pruning removed.
+// Pruned counts the removed runs and blobs.
 type Pruned struct {
-	// Runs counts runs that were removed whole, Blobs and Bytes everything that was removed.
+	// Runs counts runs that were removed completely, Blobs and Bytes everything that was removed.
 	Runs, Blobs int
 	Bytes       int64
-	// Left are drift checks that were to be removed and still have to wait.
+	// Left are drift checks that must be removed later.
 	Left []string
 }
 
@@ -50,7 +50,7 @@ type PruneRequest struct {
 }
 
 // Prune removes runs beyond those to keep, and plans that can no longer be applied. Readers find a
-// run whole, or not at all. inUse is asked after the listing: other listed runs have ended.
+// complete run or none. inUse is called after the listing, so other listed runs have ended.
 func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string) (Pruned, error) {
 	left, err := s.left(ctx, r.Stack)
 	if err != nil {
@@ -60,13 +60,13 @@ func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string)
 	return done, s.remove(ctx, r.Stack, goes, &done)
 }
 
-// PruneGone removes everything that a deleted stack left, once all of it is older than before.
+// PruneGone removes the runs of a deleted stack once all of them are older than before.
 func (s Store) PruneGone(ctx context.Context, stack run.Stack, before time.Time) (Pruned, error) {
 	var all []blob.Info
 	var done Pruned
 	for info, err := range s.Blobs.List(ctx, stack.Prefix()) {
 		if err != nil {
-			return Pruned{}, fmt.Errorf("list what stack %s left: %w", stack, err)
+			return Pruned{}, fmt.Errorf("list the runs of deleted stack %s: %w", stack, err)
 		}
 		if info.Modified.After(before) {
 			return Pruned{}, nil
@@ -80,7 +80,7 @@ func (s Store) PruneGone(ctx context.Context, stack run.Stack, before time.Time)
 		return done, err
 	}
 	if err := s.Blobs.Delete(ctx, stack.LockFileKey()); err != nil {
-		return done, fmt.Errorf("remove the lock file of stack %s, which is gone: %w", stack, err)
+		return done, fmt.Errorf("remove the lock file of deleted stack %s: %w", stack, err)
 	}
 	return done, nil
 }
@@ -88,7 +88,7 @@ func (s Store) PruneGone(ctx context.Context, stack run.Stack, before time.Time)
 func (s Store) remove(ctx context.Context, stack run.Stack, goes []blob.Info, done *Pruned) error {
 	for _, info := range goes {
 		if err := s.Blobs.Delete(ctx, info.Key); err != nil {
-			return fmt.Errorf("remove what runs of %s left: %w", stack, err)
+			return fmt.Errorf("remove runs of %s: %w", stack, err)
 		}
 		done.Blobs++
 		done.Bytes += info.Size
@@ -96,7 +96,7 @@ func (s Store) remove(ctx context.Context, stack run.Stack, goes []blob.Info, do
 	return nil
 }
 
-// leftRun is what one run left.
+// leftRun lists the blobs of one run.
 type leftRun struct {
 	id    string
 	parts []blob.Info
@@ -104,10 +104,11 @@ type leftRun struct {
 	at time.Time
 }
 
-// runParts are what runs leave, in the order of removal: the record first, which lists need.
+// runParts are the blobs of runs in the order of removal: first the record, without which a run is
+// not listed.
 var runParts = []string{run.BlobRecord, run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow}
 
-// left lists what a stack's runs left, oldest first, without the place of quiet passes.
+// left lists the blobs of a stack's runs, oldest first, without those of quiet passes.
 func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 	var all []leftRun
 	for info, err := range s.Blobs.List(ctx, stack.Prefix()) {
@@ -130,7 +131,7 @@ func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 	return all, nil
 }
 
-// superfluous says what to remove of the runs, which are in the order of their age.
+// superfluous returns the blobs to remove. The runs are ordered by age.
 func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, goes []blob.Info) {
 	newer := 0
 	for _, left := range slices.Backward(runs) {
@@ -167,7 +168,7 @@ func rank(info blob.Info) int {
 
 func isRecord(info blob.Info) bool { return rank(info) == 0 }
 
-// spent are the files of a plan that nobody can apply or review any more. The readable ones stay.
+// spent returns the files of a plan that can no longer be applied or reviewed. Readable ones stay.
 func spent(parts []blob.Info) []blob.Info {
 	var goes []blob.Info
 	for _, part := range parts {

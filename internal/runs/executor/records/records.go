@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Blobs is what the records need of the blob store.
+// Blobs is the part of the blob store that the records use.
 type Blobs interface {
 	Put(ctx context.Context, key string, r io.Reader) error
 	PutBytes(ctx context.Context, key string, data []byte) error
@@ -27,15 +27,15 @@ type Blobs interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Store reads and writes what runs leave.
+// Store reads and writes the records and files of runs.
 type Store struct{ Blobs Blobs }
 
-// NotFound says that a run, or the requested part of it, is not on record: a run.ErrNotFound.
+// NotFound returns a run.ErrNotFound: a run, or the requested part of it, is not stored.
 func NotFound(stack run.Stack, id string) error {
 	return fmt.Errorf("read run %s of %s: %w", id, stack, run.ErrNotFound)
 }
 
-// Limits on what is read back into memory.
+// Limits of blobs that are read into memory.
 const (
 	recordLimit   = 32 << 20
 	partLimit     = 64 << 20
@@ -54,7 +54,7 @@ func (s Store) Put(ctx context.Context, rec run.Record) error {
 	return nil
 }
 
-// Get reads a run's own record, or that in the place of quiet passes. Errors other than
+// Get reads a run's own record, or the one in the place of quiet passes. Errors other than
 // run.ErrNotFound and run.ErrDamaged are transient.
 func (s Store) Get(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
 	rec, err := s.read(ctx, stack, id)
@@ -114,7 +114,7 @@ func (s Store) IDs(ctx context.Context, stack run.Stack) ([]string, error) {
 	return ids, nil
 }
 
-// LockFile reads the dependency lock file that the stack's last run left; nil when there is none.
+// LockFile reads the dependency lock file of the stack's last run; nil if it has none.
 func (s Store) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
 	data, err := s.Blobs.Get(ctx, stack.LockFileKey(), lockFileLimit)
 	if err != nil && !errors.Is(err, blob.ErrNotFound) {
@@ -126,7 +126,7 @@ func (s Store) LockFile(ctx context.Context, stack run.Stack) ([]byte, error) {
 // PutLockFile stores the stack's dependency lock file.
 func (s Store) PutLockFile(ctx context.Context, stack run.Stack, data []byte) error {
 	if err := s.Blobs.PutBytes(ctx, stack.LockFileKey(), data); err != nil {
-		return fmt.Errorf("keep the dependency lock file of %s: %w", stack, err)
+		return fmt.Errorf("store the dependency lock file of %s: %w", stack, err)
 	}
 	return nil
 }
@@ -137,7 +137,8 @@ func StateKey(rec run.Record) state.Key {
 		UID: claimant(rec), Scope: rec.State.Scope}
 }
 
-// claimant is the stack that owns what the run writes, unless that is manual or has targets.
+// claimant returns the stack that owns the states that the run writes, unless the run is manual or
+// has targets.
 func claimant(rec run.Record) string {
 	if rec.Spec.Operation.ByHand() || len(rec.Spec.Targets) > 0 {
 		return ""
