@@ -47,13 +47,13 @@ func (w runDrafts) describeRun(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// queued is how the status names a run before it begins.
+// queued is the status's reference to a run before it begins.
 func queued(rec *run.Record) *infrav1.RunReference {
 	started := metav1.NewTime(rec.Created)
 	return &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "queued", StartedAt: &started}
 }
 
-// newRecord describes the run that a decision asks for.
+// newRecord describes the run that a decision requires.
 func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, error) {
 	d := p.decision
 	var err error
@@ -65,7 +65,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	if d.UseKept {
 		kept, err := w.runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
-			return nil, fmt.Errorf("read what was applied last: %w", err)
+			return nil, fmt.Errorf("read the last applied inputs: %w", err)
 		}
 		rec.Spec, rec.State = kept.Spec, kept.State
 		rec.Spec.Plan, rec.Spec.Unless = nil, ""
@@ -91,7 +91,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 			return nil, err
 		}
 	}
-	// A drift check leaves no trace unless it finds something.
+	// A drift check is not announced: it is recorded if it finds something.
 	rec.Quiet, rec.HeldBy = d.Reason == decide.ReasonDriftDue, d.Hold
 	rec.Announced = !rec.Quiet
 	if rec.Place, err = placeOf(p.rules, p.obj, rec.Spec.ID); err != nil {
@@ -112,7 +112,8 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	return rec, err
 }
 
-// direct reports whether a run may plan and apply at once: nothing was applied, nobody reviews it.
+// direct reports whether a run may plan and apply at once: nothing was applied, and there is no
+// review.
 func direct(obj *infrav1.Terraform, s *run.Spec) bool {
 	return s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy && !s.Describe && !s.Review &&
 		s.Backend.Kind == run.BackendManaged && obj.Status.LastAppliedRevision == "" && obj.Status.LastAppliedRun == ""

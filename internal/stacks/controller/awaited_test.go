@@ -15,18 +15,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-func TestARunThatWaitsSaysForWhat(t *testing.T) {
+func TestReadyNamesWhatAWaitingRunWaitsFor(t *testing.T) {
 	const trigger, other = "Planning generation 3", "Something else"
 	waits := run.WaitsForRunner + "team/vpc"
 	for sentence, test := range map[string]struct{ before, waits, want string }{
 		"it waits":                    {trigger, waits, waits},
 		"it waits for something else": {run.WaitsForRunner + "team/db", waits, waits},
-		"it waits no longer":          {waits, "", trigger},
+		"it no longer waits":          {waits, "", trigger},
 		"it never waited":             {other, "", other},
-		"its state is refused":        {trigger, run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
-		"the state is taken":          {run.WaitsForState + "exceeded quota", "", trigger},
-		"of a pass that nobody announced, the state is refused": {"", run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
-		"a pass that nobody announced":                          {"", waits, ""},
+		"the API refuses its state":   {trigger, run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
+		"the API accepts its state":   {run.WaitsForState + "exceeded quota", "", trigger},
+		"the API refuses the state of an unannounced drift check": {"", run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
+		"an unannounced drift check":                              {"", waits, ""},
 	} {
 		p := passOver(stackObject())
 		p.inHand = &run.Record{Trigger: trigger, Waits: test.waits}
@@ -44,7 +44,7 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 }
 
 // A manual operation does not change whether the stack is applied.
-func TestWorkByHandThatWaitsLeavesReadyAlone(t *testing.T) {
+func TestWaitingManualRunsKeepReady(t *testing.T) {
 	p := passOver(stackObject())
 	p.inHand = &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}
 	before := conditions.Of(p.obj, infrav1.ConditionReady)

@@ -19,8 +19,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// A manual operation is a run: recorded, logged, named in the status, exclusive, with the lock. But
-// its result says nothing about the declared stack, and it may run on a suspended one.
+// A manual operation is a run like others: recorded, logged, named in the status, exclusive, with
+// the lock. But its result says nothing about the declared stack, and it may run on a suspended
+// one.
 
 // attemptsByHand limits retries after concurrent changes of the object.
 const attemptsByHand = 5
@@ -32,14 +33,14 @@ const (
 	recordingPause    = 20 * time.Millisecond
 )
 
-// errBeingRecorded says that the previous run has ended and the status does not say so yet.
+// errBeingRecorded means that the previous run has ended, but the status does not show it yet.
 var errBeingRecorded = errors.New("the end of the previous run is being recorded")
 
 // maxPushed limits a state pushed to a custom backend: it travels in the run's record.
 const maxPushed = 16 << 20
 
-// Operate begins a requested operation and returns its run; what the server does itself has ended
-// by then. A *run.RefusedError or *state.LockedError says why it did not begin.
+// Operate starts a requested operation and returns its run. An operation of the server itself has
+// then ended. A *run.RefusedError or *state.LockedError says why it did not start.
 func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req run.Request) (run.Record, error) {
 	patience := time.NewTimer(recordingPatience)
 	defer patience.Stop()
@@ -141,7 +142,7 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 	return r.checkExpected(ctx, p, req)
 }
 
-// mayBegin says which run keeps another from beginning.
+// mayBegin returns an error that names the run that prevents another from starting.
 func (r *Reconciler) mayBegin(ctx context.Context, p *pass) error {
 	rec, _, inHand := r.Runs.InHand(p.stack)
 	switch ref := p.obj.Status.CurrentRun; {
@@ -179,7 +180,7 @@ func busy(stack run.Stack, what string) error {
 		"Wait for it; suspend the stack to keep another from starting:\n    yuba logs %s -f\n    yuba suspend %s", what, stack, stack, stack)}
 }
 
-// specByHand is the present configuration, or the last applied one if that is unusable.
+// specByHand returns the current configuration, or the last applied one if that is unusable.
 func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Request) (run.Spec, error) {
 	if err := r.gatherConfiguration(ctx, p); err != nil {
 		return run.Spec{}, err
@@ -191,7 +192,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 	case p.obj.Status.LastAppliedRun != "":
 		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
-			return spec, fmt.Errorf("read what was applied last: %w", err)
+			return spec, fmt.Errorf("read the last applied inputs: %w", err)
 		}
 		spec = kept.Spec
 	default:
@@ -236,7 +237,7 @@ func takeByHand(p *collected, rec run.Record) {
 		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, result.Text))), " ")})
 }
 
-// mayHaveMoved reports whether the run may have changed the state.
+// mayHaveMoved reports whether a run may have changed the state.
 func mayHaveMoved(rec run.Record) bool {
 	if rec.Spec.Backend.Kind == run.BackendManaged && !rec.Spec.AtServer() && rec.Result.Outcome == run.OutcomeSucceeded {
 		return rec.StatesStored > 0

@@ -18,18 +18,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
-// Circuits is the part of the circuit breakers that the controller needs. No method blocks.
+// Circuits is the part of the circuit breakers that the controller uses. No method blocks.
 type Circuits interface {
-	// Observe records the end of a run. The same end may come many times.
+	// Observe records the end of a run. Repeated calls have no effect.
 	Observe(circuits.Ended)
-	// Any says whether there are any circuit breakers; without, Cover finds none.
+	// Any reports whether there are circuit breakers; if not, Cover finds none.
 	Any() bool
 	// Knows reports whether the stack's providers are known, Learn sets them.
 	Knows(circuits.Stack) bool
 	Learn(stack circuits.Stack, providers []string)
 	// Cover finds the circuit breaker for a stack with these providers; nil for the known ones.
 	Cover(stack circuits.Stack, providers []string) (circuits.Cover, bool)
-	// Decline says that the stack to probe cannot be planned now.
+	// Decline records that the stack to probe cannot be planned now.
 	Decline(circuits.Stack)
 	// Forget drops a deleted stack; without a UID, all stacks of its name.
 	Forget(circuits.Stack)
@@ -71,7 +71,7 @@ func (o outages) gatherCircuit(ctx context.Context, p *gathered) error {
 func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 	outcome := rec.Result.Outcome
 	switch {
-	case (outcome == run.OutcomeSucceeded || outcome == run.OutcomeFailed) && !rec.Result.SameModules: // such a run asks no provider
+	case (outcome == run.OutcomeSucceeded || outcome == run.OutcomeFailed) && !rec.Result.SameModules: // such a run used no provider
 		o.circuits.Observe(ended(p, rec))
 	default:
 		if justEnded {
@@ -80,7 +80,7 @@ func (o outages) observe(p *gathered, rec run.Record, justEnded bool) {
 	}
 }
 
-// ended is a run's end as the circuit breakers see it.
+// ended describes an ended run for the circuit breakers.
 func ended(p *gathered, rec run.Record) circuits.Ended {
 	result, status := rec.Result, &p.obj.Status
 	concluded := status.ConfigDigest == rec.Config || rec.SettledConfig != "" && status.ConfigDigest == rec.SettledConfig
@@ -96,7 +96,7 @@ func ended(p *gathered, rec run.Record) circuits.Ended {
 	return e
 }
 
-// failureOf is a failure that an outage may have caused; nil for other reasons.
+// failureOf returns a failure that an outage may have caused; nil for other reasons.
 func failureOf(result *run.Result) *circuits.Failure {
 	if result.Class != "" && result.Class != run.FailureWorkspace {
 		return nil
@@ -104,12 +104,12 @@ func failureOf(result *run.Result) *circuits.Failure {
 	if d := result.Diagnosis; d != nil {
 		return &circuits.Failure{Summary: d.Summary, Detail: d.Detail, Address: d.Address}
 	}
-	// The tool did not say it, or an older runner does not separate it.
+	// The tool reported no reason, or an older runner does not separate it.
 	first, rest, _ := strings.Cut(strings.TrimPrefix(result.Error, "Error: "), "\n")
 	return &circuits.Failure{Summary: first, Detail: rest}
 }
 
-// recordedProviders are those in the lock file that a run left or was given.
+// recordedProviders lists the providers in the lock file that a run wrote or got.
 func recordedProviders(rec run.Record) []string {
 	if len(rec.Result.LockFile) > 0 {
 		return circuits.ProvidersIn(rec.Result.LockFile)
@@ -117,8 +117,8 @@ func recordedProviders(rec run.Record) []string {
 	return circuits.ProvidersIn(rec.Spec.LockFile)
 }
 
-// withRequired adds the root module's required providers: without a recorded lock file there are no
-// others. Nil stands for none known.
+// withRequired adds the root module's required providers: without a recorded lock file no others
+// are known. Nil means that none are known.
 func withRequired(p *gathered, providers []string) []string {
 	if p.config == nil {
 		return providers
@@ -179,7 +179,7 @@ func (o outages) outageObjection(obj *infrav1.Terraform, rec run.Record) string 
 	return ""
 }
 
-// nonEmpty turns no providers into nil, which stands for unknown.
+// nonEmpty replaces an empty list by nil, which means unknown.
 func nonEmpty(providers []string) []string {
 	if len(providers) == 0 {
 		return nil
@@ -187,7 +187,7 @@ func nonEmpty(providers []string) []string {
 	return providers
 }
 
-// approvedByName is the plan that a person approved although the stack applies automatically.
+// approvedByName returns the plan that a person approved although the stack applies automatically.
 func approvedByName(obj *infrav1.Terraform) string {
 	if !obj.AutoApproves() && !obj.Spec.Force {
 		return ""

@@ -48,7 +48,7 @@ func (c *breakers) Cover(_ circuits.Stack, providers []string) (circuits.Cover, 
 
 func autoApproved(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }
 
-func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
+func TestReportsToCircuitBreakers(t *testing.T) {
 	diagnosed := run.Result{Outcome: run.OutcomeFailed, Error: "Error: reading VPC\n\nno such host",
 		Diagnosis: &run.Diagnosis{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}}
 	for sentence, test := range map[string]struct {
@@ -56,8 +56,8 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 		succeeded bool
 		failure   *circuits.Failure
 	}{
-		"a success":              {run.Result{Outcome: run.OutcomeSucceeded}, true, nil},
-		"a failure of the world": {diagnosed, false, &circuits.Failure{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}},
+		"a success":                 {run.Result{Outcome: run.OutcomeSucceeded}, true, nil},
+		"a failure of the provider": {diagnosed, false, &circuits.Failure{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}},
 		"a failure that the tool did not explain": {run.Result{Outcome: run.OutcomeFailed, Error: "fetch the provider: no such host\nsee there"}, false,
 			&circuits.Failure{Summary: "fetch the provider: no such host", Detail: "see there"}},
 		"a mistake in the configuration": {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureConfiguration, Diagnosis: diagnosed.Diagnosis}, false, nil},
@@ -89,7 +89,7 @@ func after(rec *run.Record) *gathered {
 	return &p.gathered
 }
 
-func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
+func TestRunsWithoutEvidenceOfOutages(t *testing.T) {
 	for _, outcome := range []run.Outcome{run.OutcomeCanceled, run.OutcomeInterrupted} {
 		c := &breakers{}
 		rec := ran(run.OperationPlan, run.Result{Outcome: outcome}).rec
@@ -105,20 +105,20 @@ func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
 }
 
 // A failure of something that worked may be an outage; otherwise it may be the program's.
-func TestWhatHasWorkedBefore(t *testing.T) {
+func TestProvenConfigurations(t *testing.T) {
 	succeededOnce := metav1.NewTime(finished.Add(-time.Hour))
 	for sentence, test := range map[string]struct {
 		change func(*infrav1.Terraform)
 		want   bool
 	}{
-		"this very configuration": {func(t *infrav1.Terraform) {
+		"this configuration succeeded before": {func(t *infrav1.Terraform) {
 			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:c", &succeededOnce
 		}, true},
-		"another one": {func(t *infrav1.Terraform) {
+		"another configuration succeeded before": {func(t *infrav1.Terraform) {
 			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:d", &succeededOnce
 		}, false},
-		"nothing yet": {func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }, false},
-		"its plan, not its apply": {func(t *infrav1.Terraform) {
+		"nothing succeeded before": {func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }, false},
+		"this configuration was planned, but not applied": {func(t *infrav1.Terraform) {
 			planPending(t)
 			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:c", &succeededOnce
 		}, false},
@@ -133,7 +133,7 @@ func TestWhatHasWorkedBefore(t *testing.T) {
 }
 
 // A stack reports once that it is paused, and once that it is not.
-func TestPausedIsSaidOnce(t *testing.T) {
+func TestPausedIsReportedOnce(t *testing.T) {
 	p := passOver(stackObject())
 	p.facts = decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}
 	p.decision = decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen}
@@ -156,17 +156,17 @@ func TestPausedIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
+func TestImpossibleProbesAreDeclined(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		verb    decide.Verb
 		current *decide.Run
 		want    int
 	}{
-		"it is planned":           {decide.VerbPlan, nil, 0},
-		"it is at work":           {decide.VerbAwaitRun, &decide.Run{}, 0},
-		"it is locked, say":       {decide.VerbWait, nil, 1},
-		"it is suspended":         {decide.VerbRest, nil, 1},
-		"its source has vanished": {decide.VerbFail, nil, 1},
+		"it is planned":                {decide.VerbPlan, nil, 0},
+		"a run is in progress":         {decide.VerbAwaitRun, &decide.Run{}, 0},
+		"it waits, such as for a lock": {decide.VerbWait, nil, 1},
+		"it is suspended":              {decide.VerbRest, nil, 1},
+		"its source is missing":        {decide.VerbFail, nil, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := &breakers{}
@@ -181,7 +181,7 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 }
 
 // A run that started before the outage must ask before it applies.
-func TestWhatMayApplyInAnOutage(t *testing.T) {
+func TestPermitInAnOutage(t *testing.T) {
 	open := circuits.Cover{Name: "aws-down", Open: true, What: "provider aws is unavailable"}
 	closed := circuits.Cover{Name: "aws-down", ClosedAt: finished}
 	heldDrift := func(t *infrav1.Terraform) {
@@ -196,17 +196,17 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 		rec   func(*run.Record)
 		want  string
 	}{
-		"no outage":              {circuits.Cover{}, nil, run.OperationPlanAndApply, nil, ""},
-		"an outage":              {open, nil, run.OperationPlanAndApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
-		"a plan by itself":       {open, []func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
-		"a plan that is allowed": {open, []func(*infrav1.Terraform){planPending, allowed}, run.OperationApply, nil, ""},
-		"a plan that is named":   {open, []func(*infrav1.Terraform){planPending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = planID }}, run.OperationApply, nil, ""},
-		"a deletion":             {open, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }, ""},
-		"work by hand":           {open, nil, run.OperationState, nil, ""},
-		"drift from before":      {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "drift is checked again after the outage of circuit breaker aws-down"},
-		"a deployment after it":  {closed, nil, run.OperationPlanAndApply, nil, ""},
-		"beside what is held":    {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
-		"what is held, allowed":  {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},
+		"no outage":                                {circuits.Cover{}, nil, run.OperationPlanAndApply, nil, ""},
+		"an outage":                                {open, nil, run.OperationPlanAndApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
+		"a plan without approval":                  {open, []func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
+		"a plan that a person approved":            {open, []func(*infrav1.Terraform){planPending, allowed}, run.OperationApply, nil, ""},
+		"a plan that approvePlan names":            {open, []func(*infrav1.Terraform){planPending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = planID }}, run.OperationApply, nil, ""},
+		"a deletion":                               {open, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }, ""},
+		"manual work":                              {open, nil, run.OperationState, nil, ""},
+		"drift found before the end of the outage": {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "drift is checked again after the outage of circuit breaker aws-down"},
+		"a deployment after the outage":            {closed, nil, run.OperationPlanAndApply, nil, ""},
+		"a new plan while another is held":         {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
+		"a held plan that a person approved":       {circuits.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rec := ran(test.op, run.Result{}).rec
@@ -222,7 +222,7 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 }
 
 // Permits must use the same facts as decisions, or a stack is planned and refused repeatedly.
-func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
+func TestPermitUsesTheFactsOfDecisions(t *testing.T) {
 	rec := ran(run.OperationPlanAndApply, run.Result{}, func(r *run.Record) {
 		r.Spec.LockFile = []byte("provider \"registry.opentofu.org/hashicorp/aws\" {\n}\n")
 	}).rec
@@ -243,7 +243,7 @@ func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ .
 }
 
 // A stack whose finalizer was removed manually is deleted without a message.
-func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
+func TestDeletedStacksLeaveCircuits(t *testing.T) {
 	c := &breakers{}
 	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{}), Now: time.Now}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "vpc"}}); err != nil {
@@ -255,7 +255,7 @@ func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
 }
 
 // A held plan says so until it is applied or has no changes.
-func TestAHeldPlanInTheStatus(t *testing.T) {
+func TestHeldPlanInTheStatus(t *testing.T) {
 	obj := stackObject(autoApproved)
 	plan := &run.PlanResult{Changes: true, ChangesDigest: "changes-1", Digest: "sha256:p"}
 	record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeSucceeded, Plan: plan}, func(r *run.Record) {
@@ -275,7 +275,7 @@ func TestAHeldPlanInTheStatus(t *testing.T) {
 }
 
 // A temporary problem leaves its message; a paused stack reports its failure again.
-func TestAPausedStackSaysHowItFailed(t *testing.T) {
+func TestPausedStacksKeepTheirFailure(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) {
 		setReady(t, metav1.ConditionFalse, infrav1.ReasonLockHeld, "somebody held the lock")
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// collect takes over runs that ended since the last pass, and continues a run of an earlier server.
+// collect reads the runs that ended since the last pass, and continues a run of an earlier server.
 func (h runHistory) collect(ctx context.Context, begun *pass) (*collected, error) {
 	p := &collected{pass: *begun}
 	if ref := p.obj.Status.CurrentRun; ref != nil {
@@ -90,8 +90,8 @@ func (h runHistory) takeDamaged(ctx context.Context, p *collected, ref *infrav1.
 	return nil
 }
 
-// worthRecording reports whether a run found anything new: neither no changes on a stack that has
-// none, nor the changes of the pending plan.
+// worthRecording reports whether a run found something new. No changes on a stack without changes
+// are not new, nor are the changes of the pending plan.
 func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	status, result := &obj.Status, rec.Result
 	if result.Outcome == run.OutcomeCanceled {
@@ -132,7 +132,7 @@ func (h runHistory) take(ctx context.Context, p *collected, rec run.Record) {
 	}
 }
 
-// repaired describes drift that was repaired automatically: no condition ever says so.
+// repaired describes drift that was repaired automatically, which no condition reports.
 func repaired(p *run.PlanResult) string {
 	if p == nil || len(p.Drift) == 0 {
 		return "Drift was repaired"
@@ -140,7 +140,8 @@ func repaired(p *run.PlanResult) string {
 	return "Drift was repaired. Changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
 }
 
-// planText renders the readable plan, or says that it cannot be read: the run matters more.
+// planText renders the readable plan. If it cannot be read, the text says so, because the result of
+// the run matters more.
 func (h runHistory) planText(ctx context.Context, stack run.Stack, rec run.Record) string {
 	data, err := h.runs.ReadPlan(ctx, stack, rec.Spec.ID)
 	if err == nil {

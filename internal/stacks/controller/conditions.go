@@ -24,8 +24,8 @@ func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, mes
 	setCondition(obj, infrav1.ConditionReady, status, reason, message)
 }
 
-// describe writes a decision to the status: what it waits for, what is wrong, what is in progress.
-// The result of a run, which record wrote, stays until something else is true.
+// describe writes a decision to the status: waits, problems and the run in progress. The result of
+// a run, which record wrote, stays until it is outdated.
 func describe(p *acted) {
 	obj, d := p.obj, p.decision
 	obj.Status.ObservedGeneration = obj.Generation
@@ -64,7 +64,7 @@ func describe(p *acted) {
 	describeStall(obj, d)
 }
 
-// describeWait reports what the stack waits for, unless Ready has an earlier reason.
+// describeWait reports a wait, unless Ready has an earlier reason.
 func describeWait(p *decided) {
 	obj, d := p.obj, p.decision
 	if d.Reason != decide.ReasonDependencyNotReady {
@@ -72,7 +72,7 @@ func describeWait(p *decided) {
 	}
 	switch d.Reason {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
-		// A missing Secret that came back left its message; the earlier failure counts.
+		// Ready is still about a missing Secret that came back; the earlier failure counts.
 		if p.failing != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
 			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(p.failing.Result))
 		}
@@ -90,8 +90,8 @@ func describeWait(p *decided) {
 	}
 }
 
-// describeStall reports that nothing happens until somebody changes something. A suspended or held
-// stack is not stalled: its own conditions say why it rests.
+// describeStall reports that Yuba does nothing until somebody changes something. A suspended or
+// held stack is not stalled: other conditions explain why it rests.
 func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 	switch {
 	case d.Spent:
@@ -138,7 +138,7 @@ func answerRequest(obj *infrav1.Terraform) {
 	}
 }
 
-// forgetPlanned makes the next possible pass plan, and apply nothing before.
+// forgetPlanned makes the next pass plan as soon as possible, and apply nothing before that.
 func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 
 // sameAtRevision follows a revision that changes nothing for the stack. If its part is untouched,
@@ -157,7 +157,8 @@ func sameAtRevision(p *gathered) {
 	}
 }
 
-// followRevision records another revision of the same plan. Ready names it unless about an apply.
+// followRevision records another revision of the same plan. Ready names it unless it is about an
+// apply.
 func followRevision(obj *infrav1.Terraform, revision string) {
 	obj.Status.LastPlannedRevision = revision
 	ready := conditions.Of(obj, infrav1.ConditionReady)
@@ -168,7 +169,8 @@ func followRevision(obj *infrav1.Terraform, revision string) {
 	}
 }
 
-// sameAtGeneration follows a change of the object that keeps its plan, which must not look stale.
+// sameAtGeneration follows a change of the object that does not affect its plan, which must not
+// look stale.
 func sameAtGeneration(p *gathered) {
 	if !p.facts.Stack.Suspended && p.planned() {
 		p.obj.Status.LastPlannedGeneration = p.obj.Generation
@@ -181,7 +183,7 @@ func (p *held) awaitedAtRevision() bool {
 	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
 }
 
-// confirm repeats Ready for a new generation that needs no run, such as a spent approval: clients
+// confirm repeats Ready for a new generation that needs no run, such as a used approval: clients
 // wait for its observed generation.
 func confirm(p *decided) {
 	if d := p.decision; d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
@@ -189,7 +191,7 @@ func confirm(p *decided) {
 	}
 	ready := conditions.Of(p.obj, infrav1.ConditionReady)
 	if p.facts.Stack.Suspended && ready.Status == metav1.ConditionTrue && !p.planned() {
-		return // the change is not applied before the stack is resumed, and dependants wait for that
+		return // the change is not applied until the stack is resumed, and dependants wait for that
 	}
 	if ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
 		setReady(p.obj, ready.Status, ready.Reason, ready.Message)
@@ -202,7 +204,7 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	switch d.Reason {
 	case decide.ReasonDriftDue, decide.ReasonCircuitProbe:
 		return
-	case decide.ReasonModulesMayMove: // most come to nothing, and Ready is true until then
+	case decide.ReasonModulesMayMove: // most find nothing, and Ready stays true until then
 		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 		return
 	}
@@ -222,7 +224,7 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 }
 
-// describeAwaited reports what a run waits for, and withdraws it afterwards.
+// describeAwaited reports the wait of a run, and removes the report afterwards.
 func describeAwaited(p *gathered) {
 	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
@@ -268,8 +270,8 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 	}
 }
 
-// describeRest corrects a Ready condition about something that is over, such as a missing source
-// that came back unchanged before any run had a reason to begin.
+// describeRest corrects an outdated Ready condition, such as one about a missing source that came
+// back unchanged, so that no run had a reason to start.
 func describeRest(p *decided) {
 	obj := p.obj
 	if p.facts.Stack.Suspended {
@@ -288,7 +290,7 @@ func describeRest(p *decided) {
 	}
 }
 
-// isOver reports whether Ready is about something impossible at rest or before a retry.
+// isOver reports whether Ready is about something that cannot be true at rest or before a retry.
 func isOver(ready metav1.Condition) bool {
 	switch ready.Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
@@ -300,8 +302,8 @@ func isOver(ready metav1.Condition) bool {
 	return false
 }
 
-// toldOfInputs reports whether Ready is about missing inputs. Runs share some of its reasons; those
-// count if the last run did not fail.
+// toldOfInputs reports whether Ready is about missing inputs. Failed runs share some of the
+// reasons, so those count only if the last run did not fail.
 func toldOfInputs(obj *infrav1.Terraform) bool {
 	last := obj.Status.LastRun
 	switch conditions.Of(obj, infrav1.ConditionReady).Reason {

@@ -31,7 +31,7 @@ func lockPending(t *infrav1.Terraform) {
 	setCondition(t, infrav1.ConditionStateLocked, metav1.ConditionTrue, infrav1.ReasonLockHeld, "x")
 }
 
-func TestWhatADecisionMeansForTheConditions(t *testing.T) {
+func TestConditionsOfDecisions(t *testing.T) {
 	later := finished.AddDate(0, 0, 1)
 	noDrift := saying(metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift: "+revision)
 	lock := &decide.Lock{ID: "lock-1", Who: "ci@build7", Since: finished}
@@ -41,10 +41,10 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 		decision decide.Decision
 		want     []string
 	}{
-		"a source that is not ready will be looked at again": {
+		"a source that is not ready is checked again": {
 			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "no artifact", NextCheck: later},
 			want:     []string{"Ready=False ArtifactFailed: no artifact"}},
-		"what only a person can change stalls": {
+		"a problem that only a person can fix stalls the stack": {
 			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
 			want:     []string{"Ready=False AccessDenied: denied", "Stalled=True AccessDenied: denied"}},
 		"somebody else holds the lock": {
@@ -53,15 +53,15 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			want: []string{"StateLocked=True LockHeld: Terraform Locked with Lock Identifier: lock-1",
 				"Ready=False LockHeld: State locked by ci@build7 since 2026-05-04T12:00:00Z (lock lock-1). Another run may be writing it. If that run is gone:\n" +
 					"    yuba force-unlock vpc -n team lock-1"}},
-		"the lock is free again": {
+		"the lock was released": {
 			change:   []func(*infrav1.Terraform){lockPending, saying(metav1.ConditionFalse, infrav1.ReasonLockHeld, "locked")},
 			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
 			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
-		"a wait for another attempt leaves the failure told": {
+		"a wait for a retry keeps the failure in Ready": {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, NextCheck: later},
 			want:     []string{"Ready=False TFExecPlanFailed: boom"}},
-		"a wait that only a change ends stalls": {
+		"a wait for a change stalls the stack": {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"},
 			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True TFExecPlanFailed: pointless"}},
@@ -69,7 +69,7 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
 			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
-		"all attempts at a bad archive are used up": {
+		"all attempts with a bad archive are used up": {
 			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 3, Spent: true},
 			want:     []string{"Ready=False ArtifactFailed: damaged", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
 		"a dependency is not ready": {
@@ -77,24 +77,24 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 				Detail: "Dependencies do not meet ready condition, retrying in 15s", NextCheck: later},
 			want: []string{"Ready=False DependencyNotReady: dependency 'team/vpc' is not ready",
 				"Reconciling=True DependencyNotReady: Dependencies do not meet ready condition, retrying in 15s"}},
-		"a dependency is ready again, and there is nothing to do": {
+		"a dependency is ready again and the stack is up to date": {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "waiting")},
 			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
 			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
-		"stacks that go round in a circle stall": {
+		"a dependency cycle stalls the stack": {
 			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDependencyCycle, Message: "a -> b -> a"},
 			want:     []string{"Ready=False DependencyCycle: a -> b -> a", "Stalled=True DependencyCycle: a -> b -> a"}},
 		"a deletion is blocked": {
 			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked, Message: "blocked", NextCheck: later},
 			want:     []string{"Ready=False DeletionBlockedByDependantsReason: blocked"}},
-		"work by hand leaves nothing certain": {
+		"manual work makes Ready unknown": {
 			change:   []func(*infrav1.Terraform){noDrift},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass, Message: "held"},
 			want:     []string{"Ready=Unknown BreakTheGlass: held"}},
 		"a plan begins": {
 			decision: decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonFirstPlan, Message: "not planned yet"},
 			want:     []string{"Ready=Unknown Progressing: Terraform Planning", "Reconciling=True Progressing: not planned yet"}},
-		"an approved plan begins to be applied": {
+		"the apply of an approved plan begins": {
 			change:   []func(*infrav1.Terraform){planPending},
 			decision: decide.Decision{Verb: decide.VerbApply, Reason: decide.ReasonApproved, Message: "Applying"},
 			want: []string{"Apply=Unknown Progressing: Apply started", "Ready=Unknown Progressing: Applying",
@@ -102,7 +102,7 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 		"a deletion begins": {
 			decision: decide.Decision{Verb: decide.VerbPlanAndApply, Purpose: decide.PurposeDelete, Message: "Deletion in progress"},
 			want:     []string{"Ready=Unknown Progressing: Deletion in progress", "Reconciling=True Progressing: Deletion in progress"}},
-		"a look on the interval says nothing": {
+		"a drift check does not change Ready": {
 			change:   []func(*infrav1.Terraform){noDrift},
 			decision: decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonDriftDue, Message: "Comparing"},
 			want:     []string{"Ready=True NoDrift: No drift: " + revision}},
@@ -110,7 +110,7 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			change:   []func(*infrav1.Terraform){planPending},
 			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonAwaitingApproval, Message: approve},
 			want:     []string{"Ready=Unknown TerraformPlannedWithChanges: " + approve}},
-		"drift that waits for approval stays told as drift": {
+		"drift that waits for approval keeps its reason": {
 			change:   []func(*infrav1.Terraform){planPending, saying(metav1.ConditionFalse, infrav1.ReasonDriftDetected, "Drift detected.")},
 			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonAwaitingApproval, Message: approve},
 			want:     []string{"Ready=False DriftDetected: Drift detected."}},
@@ -118,7 +118,7 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			change:   []func(*infrav1.Terraform){planPending},
 			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonRejected, Message: "rejected"},
 			want:     []string{"Ready=False PlanRejected: rejected"}},
-		"all is as it should be, for the new generation, too": {
+		"a new generation needs no change": {
 			change:   []func(*infrav1.Terraform){noDrift},
 			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True NoDrift: No drift: " + revision}},
 		"suspended while a plan was made": {
@@ -126,12 +126,12 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}},
 			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
 			want:     []string{"Ready=Unknown Suspended: Suspended by spec.suspend"}},
-		"suspended when all was well": {
+		"suspended while ready": {
 			change:   []func(*infrav1.Terraform){noDrift, func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }},
 			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}, Config: "sha256:c"},
 			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
 			want:     []string{"Ready=True NoDrift: No drift: " + revision}},
-		"a missing variable came back as it was": {
+		"a missing variable came back unchanged": {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, "missing")},
 			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
 			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
@@ -158,7 +158,7 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 }
 
 // A Secret that was missing temporarily leaves the earlier failure to report.
-func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
+func TestFailureReturnsAfterATemporaryProblem(t *testing.T) {
 	result := failed(run.StepPlan, run.FailureConfiguration, false)
 	for between, want := range map[string]string{
 		infrav1.ReasonVarsGenerationFailed: "False TFExecPlanFailed: boom",
@@ -175,7 +175,7 @@ func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
 }
 
 // Reconciling an idle stack changes no condition, not even its time.
-func TestConditionsStandStillWithTheStack(t *testing.T) {
+func TestIdleStacksKeepTheirConditions(t *testing.T) {
 	for _, d := range []decide.Decision{
 		{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
 		{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
@@ -195,7 +195,7 @@ func TestConditionsStandStillWithTheStack(t *testing.T) {
 }
 
 // A suspended stack that was changed is not ready. One that was only suspended is.
-func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
+func TestReadyOfSuspendedStacks(t *testing.T) {
 	for config, want := range map[string]int64{"sha256:c": 2, "sha256:other": 1, "": 1} {
 		p := passOver(stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }))
 		p.facts.Stack.Suspended, p.facts.Config = true, config
@@ -206,7 +206,7 @@ func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
 	}
 }
 
-func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
+func TestRequestsAreHandledWithoutARun(t *testing.T) {
 	deleting := func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }
 	asked := func(t *infrav1.Terraform) {
 		t.Annotations = map[string]string{infrav1.AnnotationReconcile: "now"}
@@ -218,13 +218,13 @@ func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
 		handled, digest string
 	}{
 		// A request is met as soon as possible: nothing planned counts any more.
-		"what fails":                 {nil, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed}, "now", ""},
-		"what waits for a lock":      {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, "now", ""},
-		"what waits for a person":    {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass}, "now", ""},
-		"what begins is the answer":  {nil, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRequested}, "now", "sha256:c"},
-		"a deletion that is blocked": {[]func(*infrav1.Terraform){deleting}, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked}, "now", "sha256:c"},
-		"a run in hand is awaited":   {nil, decide.Decision{Verb: decide.VerbAwaitRun}, "", "sha256:c"},
-		"suspension answers nothing": {nil, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended}, "", "sha256:c"},
+		"a failure":                             {nil, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed}, "now", ""},
+		"a wait for a lock":                     {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, "now", ""},
+		"a wait for a person":                   {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass}, "now", ""},
+		"a run that starts answers the request": {nil, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRequested}, "now", "sha256:c"},
+		"a blocked deletion":                    {[]func(*infrav1.Terraform){deleting}, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked}, "now", "sha256:c"},
+		"a run in progress does not answer":     {nil, decide.Decision{Verb: decide.VerbAwaitRun}, "", "sha256:c"},
+		"suspension does not answer":            {nil, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended}, "", "sha256:c"},
 	} {
 		p := passOver(stackObject(append(test.change, asked)...))
 		p.facts = decide.Facts{Lock: &decide.Lock{ID: "lock-1"}}
@@ -236,7 +236,7 @@ func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
 	}
 }
 
-func TestFailuresAreCountedForOneThing(t *testing.T) {
+func TestFailureCountStartsAgainWithAChange(t *testing.T) {
 	for again, want := range map[bool]int64{true: 3, false: 0} {
 		p := passOver(stackObject(func(t *infrav1.Terraform) { t.Status.ReconciliationFailures = 3 }))
 		p.describeAs(decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRetry, Message: "x", Again: again})
@@ -247,7 +247,7 @@ func TestFailuresAreCountedForOneThing(t *testing.T) {
 }
 
 // Attempts that fail before a run are counted until source and inputs are usable again.
-func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
+func TestRefusedAttemptsAreInTheStatus(t *testing.T) {
 	p := passOver(stackObject())
 	p.facts = decide.Facts{Source: decide.Source{Revision: revision}}
 	p.describeAs(decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 2, NextCheck: finished})
@@ -270,18 +270,18 @@ func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
 }
 
 // A change of the object that keeps the plan does not make it look stale.
-func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
+func TestGenerationsWithTheSameConfigurationCountAsPlanned(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		config    string
 		suspended bool
 		verb      decide.Verb
 		want      int64
 	}{
-		"a stack at rest":                            {"sha256:c", false, decide.VerbRest, 2},
-		"a plan that waits":                          {"sha256:c", false, decide.VerbAwaitApproval, 2},
-		"a changed configuration, which waits first": {"sha256:d", false, decide.VerbWait, 1},
-		"a changed configuration of a suspended one": {"sha256:d", true, decide.VerbRest, 1},
-		"a suspended one, which nobody looks at":     {"sha256:c", true, decide.VerbRest, 1},
+		"an idle stack":                                {"sha256:c", false, decide.VerbRest, 2},
+		"a pending plan":                               {"sha256:c", false, decide.VerbAwaitApproval, 2},
+		"a changed configuration that waits":           {"sha256:d", false, decide.VerbWait, 1},
+		"a changed configuration of a suspended stack": {"sha256:d", true, decide.VerbRest, 1},
+		"a suspended stack":                            {"sha256:c", true, decide.VerbRest, 1},
 	} {
 		p := passOver(stackObject(func(t *infrav1.Terraform) { t.Status.ConfigDigest, t.Status.LastPlannedGeneration = "sha256:c", 1 }))
 		p.facts = decide.Facts{Config: test.config, Stack: decide.Stack{Suspended: test.suspended}}
@@ -293,15 +293,15 @@ func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
 }
 
 // A commit that changes nothing for a stack counts as planned: dependants wait for that.
-func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
+func TestRevisionsWithTheSameConfigurationCountAsPlanned(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		config    string
 		suspended bool
 		want      string
 	}{
-		"the same configuration":            {"sha256:c", false, revision},
-		"another configuration":             {"sha256:d", false, "old"},
-		"the same, of a stack that is held": {"sha256:c", true, "old"},
+		"the same configuration":                 {"sha256:c", false, revision},
+		"another configuration":                  {"sha256:d", false, "old"},
+		"the same configuration of a held stack": {"sha256:c", true, "old"},
 	} {
 		p := passOver(stackObject(func(t *infrav1.Terraform) {
 			t.Status.ConfigDigest, t.Status.LastPlannedRevision, t.Status.LastAppliedRevision = "sha256:c", "old", "old"
@@ -318,7 +318,7 @@ func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 	}
 }
 
-func TestWarningsAreToldOnceAndBounded(t *testing.T) {
+func TestWarningsAreReportedOnceAndLimited(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
 	p := passOver(obj)
 	p.config = &reads.Configuration{}

@@ -30,18 +30,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Runs is the part of the executor that the controller needs.
+// Runs is the part of the executor that the controller uses.
 type Runs interface {
 	// Prepare stores a run's record; Start queues it, once.
 	Prepare(ctx context.Context, rec run.Record) error
 	Start(ctx context.Context, rec run.Record) error
 	// Hold reserves the stack for a run that a person requested, LetGo releases it, Begin records
-	// the run and lets it begin. run.ErrBusy says that the stack has another run.
+	// and starts the run. run.ErrBusy means that the stack has another run.
 	Hold(rec run.Record) error
 	LetGo(stack run.Stack, id string)
 	Begin(ctx context.Context, rec run.Record) (run.Record, error)
-	// Resume continues a recorded run that an earlier server left; a record with a result has
-	// ended. run.ErrNotFound says that there is no record.
+	// Resume continues a recorded run of an earlier server; one with a result has ended.
+	// run.ErrNotFound means that there is no record.
 	Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	// InHand returns the stack's current run and whether it was asked to stop.
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
@@ -52,16 +52,17 @@ type Runs interface {
 	// List returns the newest runs, newest first.
 	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
-	// ReadPart reads another blob of a run; run.ErrNotFound when there is none.
+	// ReadPart reads another blob of a run; run.ErrNotFound if it does not exist.
 	ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error)
-	// TakeEnded returns the last quiet run until Recorded says that it may be forgotten, as it does
-	// for every run. LastQuiet is when one last found nothing.
+	// TakeEnded returns the last quiet run until Recorded is called, as it is for every run.
+	// LastQuiet is when one last found nothing.
 	TakeEnded(stack run.Stack) (run.Record, bool)
 	Recorded(stack run.Stack, id string)
 	LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error)
-	// Salvage replaces a damaged record with what is known of the run, and what it may have done.
+	// Salvage replaces a damaged record by the known facts about the run and its possible
+	// leftovers.
 	Salvage(ctx context.Context, rec run.Record) (run.Record, error)
-	// LockFile reads the stack's recorded dependency lock file; nil when there is none.
+	// LockFile reads the stack's recorded dependency lock file; nil if there is none.
 	LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
 	// Cancel stops a run that has not begun to change anything.
 	Cancel(ctx context.Context, id string) error
@@ -69,7 +70,7 @@ type Runs interface {
 	Forget(stack run.Stack)
 }
 
-// States is the part of the state store that the controller needs.
+// States is the part of the state store that the controller uses.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	// Holder returns the holder of a lock as the watch last reported it; HolderNow asks the API.
@@ -85,7 +86,8 @@ type States interface {
 
 // Reconciler reconciles stacks.
 type Reconciler struct {
-	// Client writes; Reader reads past the cache. Stacks reads the cache, up to our own last write.
+	// Client writes; Reader bypasses the cache. Stacks reads the cache, at least as of our last
+	// write.
 	Client client.Client
 	Reader client.Reader
 	Stacks *fresh.Reader
@@ -98,7 +100,7 @@ type Reconciler struct {
 	Webhooks Webhooks
 	// Limits bound each run.
 	Limits run.Limits
-	// Circuits detects outages; nil when nothing does.
+	// Circuits detects outages; may be nil.
 	Circuits Circuits
 	// Observe receives each decision, and whether a run has just ended; may be nil; must not block.
 	Observe func(d decide.Decision, ended bool)
@@ -109,13 +111,13 @@ type Reconciler struct {
 	stuck  stuckBook
 	// looks has the last decisions.
 	looks lookBook
-	// applying are stacks whose apply takes long.
+	// applying has the stacks whose apply takes long.
 	applying chan run.Stack
 	// stacks is the cache of stacks and of the metadata of Secrets.
 	stacks client.Reader
 }
 
-// Reconcile takes a stack through the stages of a pass. Lasting errors go to its status.
+// Reconcile runs a stack through the stages of a pass. Lasting errors go to its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req.NamespacedName)
 	if errors.Is(err, run.ErrBusy) {
@@ -144,7 +146,7 @@ func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	// 1. Take over the runs that ended since the last pass.
+	// 1. Read the runs that ended since the last pass.
 	collected, err := runHistoryOf(r).collect(ctx, r.pass(&obj))
 	if err != nil {
 		return ctrl.Result{}, err
@@ -163,12 +165,12 @@ func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// 4. Write outputs and all else that follows plans and states, and describe the run to start.
+	// 4. Write outputs and other results of plans and states, and describe the run to start.
 	acted, err := r.act(ctx, decided)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// 5. Record the status, then let the run begin: the status names it first.
+	// 5. Record the status, which names the run, and then start the run.
 	recorded, err := r.record(ctx, acted)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -222,14 +224,14 @@ func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error
 	if p.run == nil {
 		return p.next(), nil
 	}
-	// A name in the status without a record is a run that never began.
+	// If the status names a run without a record, the run never started.
 	if err := r.Runs.Prepare(ctx, *p.run); err != nil {
 		return ctrl.Result{}, err
 	}
 	return p.next(), r.Runs.Start(ctx, *p.run)
 }
 
-// patchStatus writes the status when it differs, on the very version it was read from.
+// patchStatus writes a changed status, bound to the version that was read.
 func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terraform) error {
 	if equality.Semantic.DeepEqual(obj.Status, before.Status) {
 		return nil
@@ -260,7 +262,7 @@ func (p *recorded) next() ctrl.Result {
 	return ctrl.Result{RequeueAfter: max(next.Sub(p.now), time.Millisecond)}
 }
 
-// nextCheck is when the decision is due again; sooner where outputs could not be written.
+// nextCheck is when the decision is due again, or sooner if outputs could not be written.
 func (p *decided) nextCheck() time.Time {
 	if outputsHadFailed(p.obj) {
 		return times.Earlier(p.decision.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))

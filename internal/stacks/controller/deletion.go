@@ -43,7 +43,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 		return err
 	}
 	if err := r.Client.Patch(ctx, p.obj, reconciling.ChangeOf(before)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
+		return client.IgnoreNotFound(fmt.Errorf("remove the finalizers of %s: %w", p.stack, err))
 	}
 	if before.Status.Unproven != nil { // reported once it is true: earlier steps are repeated after a conflict
 		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack is deleted. " + unprovenMessage(before)})
@@ -56,7 +56,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// tellWhatStays reports that a deletion with targets destroyed only these.
+// tellWhatStays reports that a deletion with spec.targets destroyed only the targets.
 func (p *pass) tellWhatStays() {
 	if !p.obj.Spec.DestroyResourcesOnDeletion || len(p.obj.Spec.Targets) == 0 || p.obj.Status.LastRun == nil {
 		return
@@ -74,7 +74,8 @@ func stateOf(obj *infrav1.Terraform) string {
 	return "Secret " + obj.StateSecretName()
 }
 
-// discardState deletes a tenant stack's destroyed state. Missing permission blocks no deletion.
+// discardState deletes the destroyed state of a tenant's stack. A missing permission does not block
+// the deletion.
 func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
@@ -87,8 +88,8 @@ func (a stateAccess) discardState(ctx context.Context, p *gathered) error {
 	return err
 }
 
-// deleteOwned deletes the outputs and plans that the stack owns. A garbage collector may come later
-// or not exist; clients that wait for the deletion rely on both being gone.
+// deleteOwned deletes the outputs and plans that the stack owns. Clients that wait for the deletion
+// expect both to be gone, but a garbage collector may be late or missing.
 func (r *Reconciler) deleteOwned(ctx context.Context, obj *infrav1.Terraform) error {
 	var names []string
 	if want := obj.Spec.WriteOutputsToSecret; want != nil {

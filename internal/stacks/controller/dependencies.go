@@ -53,8 +53,8 @@ func dependencyNames(t *infrav1.Terraform) []string {
 	return names
 }
 
-// usable reports whether one stack may depend on another. Across namespaces that must be allowed,
-// or a tenant could block the deletion of another's stack.
+// usable reports whether one stack may depend on another. Across namespaces, the server must allow
+// it, or a tenant could block the deletion of another tenant's stack.
 func (f relatives) usable(from string, to types.NamespacedName) bool {
 	return f.crossNamespace || from == to.Namespace
 }
@@ -71,7 +71,7 @@ func (f relatives) dependants(ctx context.Context, of types.NamespacedName) ([]i
 	}), nil
 }
 
-// cached reads a stack from the cache; nil when there is none. It must not be changed.
+// cached reads a stack from the cache, or returns nil. Do not change it.
 func (f relatives) cached(ctx context.Context, name types.NamespacedName) (*infrav1.Terraform, error) {
 	var t infrav1.Terraform
 	err := f.stacks.Get(ctx, name, &t, client.UnsafeDisableDeepCopy)
@@ -111,7 +111,7 @@ func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// namesOf names stacks without those on a cycle: when a cycle is deleted, one has to go first.
+// namesOf names stacks, except those on a cycle: when a cycle is deleted, one must be first.
 func namesOf(stacks []infrav1.Terraform, namespace string, but ways) []string {
 	var names []string
 	for i := range stacks {
@@ -124,7 +124,7 @@ func namesOf(stacks []infrav1.Terraform, namespace string, but ways) []string {
 	return names
 }
 
-// called is how a stack is called from a namespace.
+// called is the name of a stack as seen from a namespace.
 func called(name types.NamespacedName, from string) string {
 	if name.Namespace == from {
 		return name.Name
@@ -155,7 +155,7 @@ func (f relatives) dependencyFacts(ctx context.Context, p *gathered, name types.
 	return d, err
 }
 
-// sourceOf names the source that a stack's program comes from; empty when it comes from none.
+// sourceOf names the source of a stack's program; empty without a source.
 func sourceOf(t *infrav1.Terraform) string {
 	if _, inline := t.InlineProgram(); inline || t.Spec.SourceRef == nil {
 		return ""
@@ -185,7 +185,7 @@ func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (st
 // ways maps each stack reached along dependsOn to the one it was reached from.
 type ways map[types.NamespacedName]types.NamespacedName
 
-// explore follows dependsOn, nearest first, until it is back at the stack or at the end.
+// explore follows dependsOn, nearest first, until it returns to the stack or ends.
 func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
 	own := client.ObjectKeyFromObject(obj)
 	reached := ways{}
@@ -251,7 +251,7 @@ func dependencyFinalizer(dependant types.NamespacedName, namespace string) strin
 	return infrav1.DependencyFinalizerPrefix + hex.EncodeToString(sum[:16])
 }
 
-// finalizersFor are Yuba's finalizer, one for each dependant, and those of others as they are.
+// finalizersFor returns Yuba's finalizer, one for each dependant, and the finalizers of others.
 func finalizersFor(obj *infrav1.Terraform, dependants []infrav1.Terraform) []string {
 	wanted := []string{infrav1.Finalizer}
 	for i := range dependants {
@@ -300,7 +300,7 @@ func (f relatives) enqueueDependants(ctx context.Context, t *infrav1.Terraform, 
 	key := client.ObjectKeyFromObject(t)
 	dependants, err := f.dependants(ctx, key)
 	if err != nil {
-		f.log.Error("finding the stacks that depend on another", "stack", key.String(), "error", err)
+		f.log.Error("cannot find the dependants of a stack", "stack", key.String(), "error", err)
 	}
 	for i := range dependants {
 		enqueue(q, client.ObjectKeyFromObject(&dependants[i]))
@@ -313,8 +313,8 @@ func enqueue(q requests, names ...types.NamespacedName) {
 	}
 }
 
-// tellsDependants reports whether a change matters to dependants: the stack became ready, or is
-// ready with another revision or other outputs, is being deleted, or joined or left a cycle.
+// tellsDependants reports whether a change concerns dependants: the stack became ready, is ready
+// with another revision or other outputs, is being deleted, or joined or left a cycle.
 func tellsDependants(was, is *infrav1.Terraform) bool {
 	if was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() {
 		return true
@@ -327,7 +327,7 @@ func tellsDependants(was, is *infrav1.Terraform) bool {
 	return now.Status == "True" && appearance(was) != appearance(is)
 }
 
-// appearanceOf is the part of a stack that matters to dependants.
+// appearanceOf returns the part of a stack that concerns dependants.
 type appearanceOf struct {
 	generation, observed                              int64
 	ready, planned, applied, outputs, written, source string

@@ -81,21 +81,21 @@ func relate(t *testing.T, g graph, name string, crossNamespace bool) *gathered {
 	return p
 }
 
-func TestCirclesAreNamedAlikeByAllThatAreOnThem(t *testing.T) {
+func TestAllMembersNameACycleAlike(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		graph   graph
 		members []string
 		outside []string
 		want    string
 	}{
-		"a stack that depends on itself":       {graph{"t/a": {"t/a"}}, []string{"t/a"}, nil, "a -> a"},
-		"two that depend on each other":        {graph{"t/a": {"t/b"}, "t/b": {"t/a"}}, []string{"t/a", "t/b"}, nil, "a -> b -> a"},
-		"the order of names says nothing":      {graph{"t/c": {"t/a"}, "t/b": {"t/c"}, "t/a": {"t/b"}}, []string{"t/a", "t/b", "t/c"}, nil, "a -> b -> c -> a"},
-		"who only depends on one is not on it": {graph{"t/a": {"t/b"}, "t/b": {"t/a"}, "t/x": {"t/a"}, "t/y": {"t/x"}}, []string{"t/a", "t/b"}, []string{"t/x", "t/y"}, "a -> b -> a"},
-		"nor who is only depended on":          {graph{"t/a": {"t/b", "t/x"}, "t/b": {"t/a"}, "t/x": nil}, []string{"t/a", "t/b"}, []string{"t/x"}, "a -> b -> a"},
-		"across namespaces":                    {graph{"t/a": {"u/a"}, "u/a": {"t/a"}}, []string{"t/a", "u/a"}, nil, "t/a -> u/a -> t/a"},
-		"a diamond is no circle":               {graph{"t/a": {"t/b", "t/c"}, "t/b": {"t/d"}, "t/c": {"t/d"}, "t/d": nil}, nil, []string{"t/a", "t/b", "t/c", "t/d"}, ""},
-		"what is missing ends a way":           {graph{"t/a": {"t/b"}, "t/b": {"t/gone"}}, nil, []string{"t/a", "t/b"}, ""},
+		"a stack that depends on itself":                    {graph{"t/a": {"t/a"}}, []string{"t/a"}, nil, "a -> a"},
+		"two that depend on each other":                     {graph{"t/a": {"t/b"}, "t/b": {"t/a"}}, []string{"t/a", "t/b"}, nil, "a -> b -> a"},
+		"the order of names does not matter":                {graph{"t/c": {"t/a"}, "t/b": {"t/c"}, "t/a": {"t/b"}}, []string{"t/a", "t/b", "t/c"}, nil, "a -> b -> c -> a"},
+		"a stack that depends on a cycle is not part of it": {graph{"t/a": {"t/b"}, "t/b": {"t/a"}, "t/x": {"t/a"}, "t/y": {"t/x"}}, []string{"t/a", "t/b"}, []string{"t/x", "t/y"}, "a -> b -> a"},
+		"a stack that a cycle depends on is not part of it": {graph{"t/a": {"t/b", "t/x"}, "t/b": {"t/a"}, "t/x": nil}, []string{"t/a", "t/b"}, []string{"t/x"}, "a -> b -> a"},
+		"across namespaces":                                 {graph{"t/a": {"u/a"}, "u/a": {"t/a"}}, []string{"t/a", "u/a"}, nil, "t/a -> u/a -> t/a"},
+		"a diamond is not a cycle":                          {graph{"t/a": {"t/b", "t/c"}, "t/b": {"t/d"}, "t/c": {"t/d"}, "t/d": nil}, nil, []string{"t/a", "t/b", "t/c", "t/d"}, ""},
+		"a missing dependency ends a path":                  {graph{"t/a": {"t/b"}, "t/b": {"t/gone"}}, nil, []string{"t/a", "t/b"}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			for _, m := range test.members {
@@ -112,7 +112,7 @@ func TestCirclesAreNamedAlikeByAllThatAreOnThem(t *testing.T) {
 	}
 }
 
-func TestWhoKeepsAStackFromGoing(t *testing.T) {
+func TestDependantsBlockDeletion(t *testing.T) {
 	g := graph{"t/vpc": nil, "t/app": {"t/vpc"}, "t/web": {"t/vpc", "t/app"}, "u/app": {"t/vpc"}, "t/a": {"t/b"}, "t/b": {"t/a"}, "t/c": {"t/a"}}
 	for _, test := range []struct {
 		stack string
@@ -193,7 +193,7 @@ func TestFinalizersFollowTheDependants(t *testing.T) {
 	}
 }
 
-func TestWhatIsNewsToDependants(t *testing.T) {
+func TestWhichChangesWakeDependants(t *testing.T) {
 	ready := func(t *infrav1.Terraform) { setReady(t, metav1.ConditionTrue, infrav1.ReasonApplied, "x") }
 	working := func(t *infrav1.Terraform) { setReady(t, metav1.ConditionUnknown, infrav1.ReasonProgressing, "x") }
 	circular := func(t *infrav1.Terraform) { setReady(t, metav1.ConditionFalse, infrav1.ReasonDependencyCycle, "x") }
@@ -201,17 +201,17 @@ func TestWhatIsNewsToDependants(t *testing.T) {
 		was, is func(*infrav1.Terraform)
 		want    bool
 	}{
-		"that it became ready":                   {working, ready, true},
-		"that it works on something":             {ready, working, false},
-		"that it is ready as before":             {ready, ready, false},
-		"that it is ready with another revision": {ready, func(t *infrav1.Terraform) { ready(t); t.Status.LastPlannedRevision = "r2" }, true},
-		"that it is ready with other outputs":    {ready, func(t *infrav1.Terraform) { ready(t); t.Status.OutputsDigest = "d2" }, true},
-		"that what it looked for is not there":   {working, func(t *infrav1.Terraform) { working(t); t.Status.LastPlannedRevision = "r2" }, false},
-		"that its status is about the object":    {ready, func(t *infrav1.Terraform) { ready(t); t.Status.ObservedGeneration = 7 }, true},
-		"that its outputs were written":          {ready, func(t *infrav1.Terraform) { ready(t); setCondition(t, infrav1.ConditionOutput, "True", "x", "x") }, true},
-		"that it is in a circle":                 {working, circular, true},
-		"that it is out of one":                  {circular, working, true},
-		"that it goes":                           {ready, func(t *infrav1.Terraform) { ready(t); now := metav1.Now(); t.DeletionTimestamp = &now }, true},
+		"it became ready":                          {working, ready, true},
+		"a run started":                            {ready, working, false},
+		"it is ready as before":                    {ready, ready, false},
+		"it is ready with another revision":        {ready, func(t *infrav1.Terraform) { ready(t); t.Status.LastPlannedRevision = "r2" }, true},
+		"it is ready with other outputs":           {ready, func(t *infrav1.Terraform) { ready(t); t.Status.OutputsDigest = "d2" }, true},
+		"a drift check found nothing":              {working, func(t *infrav1.Terraform) { working(t); t.Status.LastPlannedRevision = "r2" }, false},
+		"its status has caught up with the object": {ready, func(t *infrav1.Terraform) { ready(t); t.Status.ObservedGeneration = 7 }, true},
+		"its outputs were written":                 {ready, func(t *infrav1.Terraform) { ready(t); setCondition(t, infrav1.ConditionOutput, "True", "x", "x") }, true},
+		"it became part of a cycle":                {working, circular, true},
+		"it left a cycle":                          {circular, working, true},
+		"it is being deleted":                      {ready, func(t *infrav1.Terraform) { ready(t); now := metav1.Now(); t.DeletionTimestamp = &now }, true},
 	} {
 		if got := tellsDependants(stackObject(test.was), stackObject(test.is)); got != test.want {
 			t.Errorf("%s: %v", sentence, got)

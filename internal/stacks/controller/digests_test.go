@@ -41,16 +41,16 @@ func TestDigestsOfEarlierVersionsAreRecognized(t *testing.T) {
 	}
 }
 
-func TestARevisionThatDoesNotTouchAStackIsNotWritten(t *testing.T) {
+func TestUnrelatedRevisionsAreNotWritten(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		whole      string
 		dependants []infrav1.Terraform
 		want       string
 	}{
-		"one that the stack is no part of":           {"sha256:whole", nil, "old"},
-		"one of which a dependant waits to hear":     {"sha256:whole", []infrav1.Terraform{sourced("live")}, revision},
-		"one that a dependant of another source has": {"sha256:whole", []infrav1.Terraform{sourced("other")}, "old"},
-		"one with the very same archive":             {"", nil, revision},
+		"a revision that does not touch the stack":             {"sha256:whole", nil, "old"},
+		"a revision that a dependant waits for":                {"sha256:whole", []infrav1.Terraform{sourced("live")}, revision},
+		"a revision with a dependant that uses another source": {"sha256:whole", []infrav1.Terraform{sourced("other")}, "old"},
+		"a revision with the same archive":                     {"", nil, revision},
 	} {
 		obj := sourced("live")
 		obj.Status.ConfigDigest, obj.Status.LastPlannedRevision = "sha256:c", "old"
@@ -72,7 +72,7 @@ func sourced(name string) infrav1.Terraform {
 }
 
 // An idle stack learns its modules from its next drift check, without an extra plan.
-func TestAQuietPassTellsOfModules(t *testing.T) {
+func TestQuietPassesReportModules(t *testing.T) {
 	checked := metav1.NewTime(finished.Add(-time.Minute))
 	obj := stackObject(func(t *infrav1.Terraform) {
 		t.Status.ConfigDigest, t.Status.LastDriftCheckAt = "sha256:whole", &checked
@@ -95,7 +95,7 @@ func TestAQuietPassTellsOfModules(t *testing.T) {
 }
 
 // If modules have not moved, the status follows the revision, and nothing else changes.
-func TestModulesThatHaveNotMovedTellOnlyTheRevision(t *testing.T) {
+func TestUnmovedModulesUpdateOnlyTheRevision(t *testing.T) {
 	obj := stackObject()
 	record(obj, ran(run.OperationPlan, noChanges))
 	before := obj.DeepCopy()
@@ -114,7 +114,7 @@ func TestModulesThatHaveNotMovedTellOnlyTheRevision(t *testing.T) {
 	}
 }
 
-func TestACommitBesideSettledModulesTouchesNothing(t *testing.T) {
+func TestUnrelatedCommitsWithSettledModules(t *testing.T) {
 	was, is := known{inputs: run.Inputs{Unsettled: "sha256:p"}, artifact: run.Artifact{Digest: "a"}, spec: &run.Spec{}}, known{inputs: run.Inputs{Part: "sha256:p"}, artifact: run.Artifact{Digest: "b"}, spec: &run.Spec{}}
 	if changes := changedInputs(was, is); len(changes) != 1 || !changes[0].Untouched {
 		t.Errorf("%+v", changes)

@@ -13,22 +13,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-func TestWhichRunsPlanAndApplyInOneGo(t *testing.T) {
+func TestDirectRuns(t *testing.T) {
 	first := run.Spec{Operation: run.OperationPlanAndApply, Purpose: run.PurposeDeploy, Backend: run.Backend{Kind: run.BackendManaged}}
 	for sentence, test := range map[string]struct {
 		obj  func(*infrav1.Terraform)
 		spec func(*run.Spec)
 		want bool
 	}{
-		"the first apply of a stack":          {want: true},
-		"it was applied before":               {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }},
-		"an apply was begun before":           {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "earlier" }},
-		"somebody is to look at the plan":     {spec: func(s *run.Spec) { s.Operation = run.OperationPlan }},
-		"the plan is described":               {spec: func(s *run.Spec) { s.Describe = true }},
-		"the plan is reviewed":                {spec: func(s *run.Spec) { s.Review = true }},
-		"everything is to be destroyed":       {spec: func(s *run.Spec) { s.Destroy = true }},
-		"a look for drift":                    {spec: func(s *run.Spec) { s.Purpose = run.PurposeDrift }},
-		"the state is in the stack's backend": {spec: func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }},
+		"the first apply of a stack":       {want: true},
+		"it was applied before":            {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }},
+		"an apply began before":            {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "earlier" }},
+		"the run only plans":               {spec: func(s *run.Spec) { s.Operation = run.OperationPlan }},
+		"the plan is described":            {spec: func(s *run.Spec) { s.Describe = true }},
+		"the plan is reviewed":             {spec: func(s *run.Spec) { s.Review = true }},
+		"the run destroys":                 {spec: func(s *run.Spec) { s.Destroy = true }},
+		"a drift check":                    {spec: func(s *run.Spec) { s.Purpose = run.PurposeDrift }},
+		"the state is in a custom backend": {spec: func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj, spec := stackObject(), first
@@ -46,11 +46,11 @@ func TestWhichRunsPlanAndApplyInOneGo(t *testing.T) {
 }
 
 // The server announces an apply before its plan, and withdraws that if it has nothing to do.
-func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
+func TestDirectApplyThatDidNotBegin(t *testing.T) {
 	for sentence, result := range map[string]run.Result{
-		"the plan failed":           {Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "Error: no"},
-		"there was nothing to do":   {Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}},
-		"the run was told to leave": {Outcome: run.OutcomeCanceled},
+		"the plan failed":         {Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "Error: no"},
+		"the plan has no changes": {Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}},
+		"the run was canceled":    {Outcome: run.OutcomeCanceled},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := stackObject()
@@ -69,7 +69,7 @@ func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 }
 
 // A direct apply is planning until it has begun to change something.
-func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
+func TestDirectApplyIsReportedOnceItHasBegun(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "run-1", Status: "queued"} })
 	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}
 	p := passOver(obj)

@@ -52,12 +52,12 @@ func (p *collected) news(kind string, was metav1.Condition) (note, bool) {
 	return n, true
 }
 
-// applied says that an apply has just succeeded.
+// applied reports whether an apply has just succeeded.
 func (p *collected) applied() bool {
 	return p.ended != nil && p.ended.Result != nil && p.ended.Result.Applied
 }
 
-// tellOfSuccess reports an apply if Ready is already about something later.
+// tellOfSuccess reports an apply if Ready is already about a later step.
 func (p *collected) tellOfSuccess() note {
 	apply, reason := conditions.Of(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
 	if p.ended.Spec.Destroy {

@@ -15,7 +15,7 @@ import (
 )
 
 // Events about conditions have tofu-controller's words.
-func TestWhatAConditionTellsAsAnEvent(t *testing.T) {
+func TestEventsOfConditions(t *testing.T) {
 	dependency := func(t *infrav1.Terraform) {
 		saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "dependency 'team/vpc' is not ready")(t)
 		setCondition(t, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonDependencyNotReady, "Dependencies do not meet ready condition, retrying in 15s")
@@ -38,28 +38,28 @@ func TestWhatAConditionTellsAsAnEvent(t *testing.T) {
 		ended   *run.Record
 		want    *note
 	}{
-		"what was said before is no news": {
+		"an unchanged condition has no event": {
 			is: saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom"), was: saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 		"a failure is a warning": {
 			is: saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom"), want: &note{true, infrav1.ReasonPlanFailed, "Ready", "boom"}},
-		"a plan that waits": {
+		"a pending plan is reported": {
 			is:   saying(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, approve),
 			want: &note{false, infrav1.ReasonPlanSucceeded, "Ready", "Planned.\n" + approve}},
-		"a dependency that is not ready is no failure": {
+		"a dependency that is not ready is not a warning": {
 			is: dependency, want: &note{false, infrav1.ReasonDependencyNotReady, "Ready", "Dependencies do not meet ready condition, retrying in 15s"}},
-		"no drift, as it was": {
+		"no drift as before has no event": {
 			is: saying(metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift"), was: saying(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied")},
-		"nothing to change at another revision, which nothing was planned for": {
+		"no changes at another revision that needed no plan": {
 			is: saying(metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, "Plan no changes: b"), was: saying(metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, "Plan no changes: a")},
-		"no drift any more": {
+		"drift that is gone is reported": {
 			is:  saying(metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift"),
 			was: saying(metav1.ConditionFalse, infrav1.ReasonDriftDetected, "Drift detected."), want: &note{false, infrav1.ReasonNoDrift, "Ready", "No drift"}},
-		"an apply is told, not what followed it": {
+		"an apply is reported, not a later step": {
 			is: applied("Applied successfully"), ended: ended(), want: &note{false, infrav1.ReasonApplied, "Apply", "Applied successfully: " + revision}},
 		"a destroy has its own reason": {
 			is: applied("Destroy applied successfully"), ended: ended(destroy),
 			want: &note{false, infrav1.ReasonDestroyed, "Apply", "Destroy applied successfully: " + revision}},
-		"outputs that were written again are told as that": {
+		"rewritten outputs have their own event": {
 			is: applied("Applied successfully"), want: &note{false, infrav1.ReasonOutputsWritten, "Ready", "Outputs written: " + revision}},
 		"a lock is a warning": {
 			kind: infrav1.ConditionStateLocked, is: locked, want: &note{true, infrav1.ReasonLockHeld, "StateLocked", "Terraform Locked with Lock Identifier: lock-1"}},

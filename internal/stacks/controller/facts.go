@@ -43,7 +43,7 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	return p, inTurn(ctx, p, stateLocksOf(r).gatherHolder, stateAccessOf(r).gatherTakeover, stateAccessOf(r).settleTakeover, stateAccessOf(r).gatherState)
 }
 
-// inTurn takes steps until one fails.
+// inTurn calls the steps until one fails.
 func inTurn[P any](ctx context.Context, p P, steps ...func(context.Context, P) error) error {
 	for _, step := range steps {
 		if err := step(ctx, p); err != nil {
@@ -101,7 +101,7 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 	return s
 }
 
-// refusalFacts: the status speaks of the generation and the revision that were tried last.
+// refusalFacts: the status is about the generation and the revision of the last attempt.
 func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
 	status := &obj.Status
 	if status.LastFailedAttemptAt == nil {
@@ -165,7 +165,7 @@ func currentFacts(rec run.Record, canceled bool) *decide.Run {
 		Canceled: canceled, UsedKept: rec.UsedKept}
 }
 
-// lastFacts reads the record of a failed run only: for others the status says enough.
+// lastFacts reads only the record of a failed run: for others the status is enough.
 func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
 	last := &decide.Run{ID: ref.ID, Finished: times.Of(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
 	deleting := !p.obj.DeletionTimestamp.IsZero()
@@ -279,7 +279,7 @@ func (g getter) Secret(ctx context.Context, namespace, name string) (*corev1.Sec
 func sinceText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // recognize replaces digests over the whole archive, as earlier versions recorded them, with the
-// present digest: the same archive has the same part.
+// current digest: the same archive has the same part.
 func (p *gathered) recognize() {
 	if p.config == nil || p.config.Whole == "" {
 		return
@@ -301,13 +301,13 @@ func (p *gathered) recognize() {
 	}
 }
 
-// planned reports whether the last conclusive pass had the present configuration.
+// planned reports whether the last conclusive pass had the current configuration.
 func (p *gathered) planned() bool {
 	last := p.obj.Status.ConfigDigest
 	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.Whole)
 }
 
-// about reports whether a run had the configuration that a digest of the status stands for.
+// about reports whether a run had the configuration that a digest in the status identifies.
 func about(rec run.Record, digest string) bool {
 	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
 }
@@ -320,7 +320,7 @@ func (w runDrafts) asPlanned(ctx context.Context, p *gathered, s *run.Spec) erro
 	rec, err := w.runs.Record(ctx, p.stack, s.Plan.RunID)
 	switch {
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
-		return nil // whether the plan itself is there is for the run to find out
+		return nil // the run finds out whether the plan itself exists
 	case err != nil:
 		return fmt.Errorf("read the run that made plan %s of %s: %w", s.Plan.ID, p.stack, err)
 	}

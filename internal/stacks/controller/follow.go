@@ -13,20 +13,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/plans"
 )
 
-// follow updates what is made of plans and states: outputs, readable plans, inventory, health
-// checks. Outputs come first: checks use them.
+// follow updates everything that depends on plans and states: outputs, readable plans, inventory,
+// health checks. Outputs come first, because checks use them.
 func (r *Reconciler) follow(ctx context.Context, p *acted) error {
 	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
 }
 
-// askFor makes a run bring what follow needs.
+// askFor requests the results from a run that follow needs.
 func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
 	s.Review = len(obj.ActiveWebhooks()) > 0
 	form := obj.ReadablePlanForm()
 	s.PlanText = form == infrav1.ReadablePlanHuman
 	s.PlanDocument = form == infrav1.ReadablePlanJSON || s.Review
 	s.Describe = s.Describe || s.PlanText || s.PlanDocument
-	// ReadOutputs stands for a state that only the tool can read.
+	// ReadOutputs is set if only the tool can read the state.
 	s.ReadResources = s.ReadOutputs && obj.Spec.EnableInventory
 	s.ListState = s.ReadOutputs && obj.Status.Unproven != nil
 	s.ReadUnchanged = s.ReadOutputs && (s.ReadResources && obj.Status.Inventory == nil ||

@@ -22,7 +22,7 @@ func webhooks(hooks ...infrav1.Webhook) func(*infrav1.Terraform) {
 	return func(t *infrav1.Terraform) { t.Spec.Webhooks = hooks }
 }
 
-func TestWhatARunIsAskedToBring(t *testing.T) {
+func TestRequestedResults(t *testing.T) {
 	hook := infrav1.Webhook{Stage: infrav1.WebhookPostPlanning}
 	off := infrav1.Webhook{Stage: infrav1.WebhookPostPlanning, Enabled: ptr.To(false)}
 	form := func(f string) func(*infrav1.Terraform) {
@@ -38,18 +38,18 @@ func TestWhatARunIsAskedToBring(t *testing.T) {
 		quiet  bool
 		want   run.Spec
 	}{
-		"nothing":                                     {},
-		"the plan's text":                             {change: []func(*infrav1.Terraform){form("human")}, want: run.Spec{PlanText: true, Describe: true}},
-		"the plan's document":                         {change: []func(*infrav1.Terraform){form("json")}, want: run.Spec{PlanDocument: true, Describe: true}},
-		"a review":                                    {change: []func(*infrav1.Terraform){webhooks(off, hook)}, want: run.Spec{Review: true, PlanDocument: true, Describe: true}},
-		"no review by those who are not asked":        {change: []func(*infrav1.Terraform){webhooks(off)}},
-		"no inventory that the server can read":       {change: []func(*infrav1.Terraform){inventory}},
-		"outputs, also when nothing is to be applied": {opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
-		"outputs of what another controller has":      {change: []func(*infrav1.Terraform){adopted}, opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
-		"that not in a pass that leaves no trace": {change: []func(*infrav1.Terraform){adopted}, opaque: true, quiet: true,
+		"nothing":             {},
+		"the plan's text":     {change: []func(*infrav1.Terraform){form("human")}, want: run.Spec{PlanText: true, Describe: true}},
+		"the plan's document": {change: []func(*infrav1.Terraform){form("json")}, want: run.Spec{PlanDocument: true, Describe: true}},
+		"a review":            {change: []func(*infrav1.Terraform){webhooks(off, hook)}, want: run.Spec{Review: true, PlanDocument: true, Describe: true}},
+		"a webhook that is switched off does not review": {change: []func(*infrav1.Terraform){webhooks(off)}},
+		"no inventory if the server can read the state":  {change: []func(*infrav1.Terraform){inventory}},
+		"outputs even without changes":                   {opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
+		"outputs of an adopted stack":                    {change: []func(*infrav1.Terraform){adopted}, opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
+		"an unannounced drift check does not read unchanged outputs": {change: []func(*infrav1.Terraform){adopted}, opaque: true, quiet: true,
 			want: run.Spec{ReadOutputs: true}},
-		"outputs once more only after an apply": {change: []func(*infrav1.Terraform){known}, opaque: true, want: run.Spec{ReadOutputs: true}},
-		"an inventory that there is none of": {change: []func(*infrav1.Terraform){known, inventory}, opaque: true, quiet: true,
+		"known outputs only after an apply": {change: []func(*infrav1.Terraform){known}, opaque: true, want: run.Spec{ReadOutputs: true}},
+		"a missing inventory": {change: []func(*infrav1.Terraform){known, inventory}, opaque: true, quiet: true,
 			want: run.Spec{ReadOutputs: true, ReadResources: true, ReadUnchanged: true}},
 		"an inventory": {change: []func(*infrav1.Terraform){listed}, opaque: true, want: run.Spec{ReadOutputs: true, ReadResources: true}},
 	} {
@@ -63,7 +63,7 @@ func TestWhatARunIsAskedToBring(t *testing.T) {
 	}
 }
 
-func TestTheInventoryIsBounded(t *testing.T) {
+func TestInventoryIsLimited(t *testing.T) {
 	p := passOver(stackObject())
 	p.config = &reads.Configuration{}
 	p.setInventory([]run.Resource{{Name: "a", Type: "t", ID: "1"}, {Name: "b", Type: "t"}})
@@ -99,7 +99,7 @@ func TestTheInventoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatTheStateManagesIsListed(t *testing.T) {
+func TestInventoryListsOnlyManagedResources(t *testing.T) {
 	got := managed(&state.File{Resources: []state.Resource{
 		{Mode: "managed", Type: "t", Name: "a", Attributes: []byte(`{"id":"i-1","arn":"arn:1"}`)},
 		{Mode: "data", Type: "t", Name: "b", Attributes: []byte(`{"id":"i-2"}`)},
@@ -109,7 +109,7 @@ func TestOnlyWhatTheStateManagesIsListed(t *testing.T) {
 	}
 }
 
-func TestTheDigestOfOutputs(t *testing.T) {
+func TestOutputsDigest(t *testing.T) {
 	digest := func(text string, change ...func(*infrav1.Terraform)) string {
 		outputs, err := state.ParsePrinted([]byte(text))
 		if err != nil {
@@ -128,9 +128,9 @@ func TestTheDigestOfOutputs(t *testing.T) {
 		"another value":               {strings.Replace(text, `"x"`, `"y"`, 1), true},
 		"another type":                {strings.Replace(text, `"list"`, `"set"`, 1), true},
 		"another name":                {strings.Replace(text, `"a"`, `"c"`, 1), true},
-		"one less":                    {`{"a": {"value": "x", "type": "string"}}`, true},
+		"a missing output":            {`{"a": {"value": "x", "type": "string"}}`, true},
 		"none":                        {`{}`, true},
-		"what was a list is its text": {`{"a": {"value": "x", "type": "string"}, "b": {"value": "[1]", "type": "string"}}`, true},
+		"a list replaced by its text": {`{"a": {"value": "x", "type": "string"}, "b": {"value": "[1]", "type": "string"}}`, true},
 	} {
 		if moved := digest(test.other) != before; moved != test.moves {
 			t.Errorf("%s: it moves: %v", sentence, moved)

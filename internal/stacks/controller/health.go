@@ -18,8 +18,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/health"
 )
 
-// Health checks run beside the passes: a pass starts them, and their end triggers the next pass.
-// Only this process keeps results; after a start, the condition stands until the first check ends.
+// Health checks run in the background: a pass starts them, and their end triggers the next pass.
+// Results are kept in memory only; after a restart, the condition is kept until the first check
+// ends.
 
 // ensureHealth reports the last check and starts another if it is due.
 func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
@@ -36,7 +37,7 @@ func (c healthChecks) ensureHealth(ctx context.Context, p *acted) error {
 	key := healthKey(obj)
 	last, known := c.book.Last(p.stack)
 	if !known || !last.Running && lookDue(&p.pass, last, key) {
-		// After a start, the condition stands, unless it is about an earlier apply.
+		// After a restart, keep the condition, unless it is about an earlier apply.
 		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !p.movedState()
 		if err := c.look(ctx, &p.pass, health.Entry{Key: key, Again: known && last.Key == key || !known && said}); err != nil {
 			return err
@@ -135,7 +136,7 @@ func tellHealth(obj *infrav1.Terraform, last health.Entry, key string) {
 	}
 }
 
-// gate holds Ready back until the checks pass. The event of the apply does not wait for that.
+// gate delays Ready until the checks pass. The event of the apply does not wait for that.
 func (p *collected) gate() {
 	was := conditions.Of(p.obj, infrav1.ConditionReady)
 	gateOnHealth(p.obj)
@@ -181,8 +182,8 @@ func readyAgain(obj *infrav1.Terraform) {
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, revision))
 }
 
-// sameTransition restores transition times of conditions whose status is unchanged in the end: a
-// pass may set Ready several times.
+// sameTransition restores the transition times of conditions with an unchanged status: a pass may
+// set Ready several times.
 func sameTransition(obj, before *infrav1.Terraform) {
 	for i := range obj.Status.Conditions {
 		is := &obj.Status.Conditions[i]

@@ -34,7 +34,7 @@ func says(obj *infrav1.Terraform, kind string) string {
 	return string(c.Status) + " " + c.Reason + ": " + c.Message
 }
 
-func TestWhatALookIsToldAs(t *testing.T) {
+func TestConditionOfHealthChecks(t *testing.T) {
 	healthy := checkSays(metav1.ConditionTrue, infrav1.ReasonHealthChecksSucceeded, infrav1.MessageHealthy)
 	const progress = "Unknown Progressing: Health checks in progress"
 	for sentence, test := range map[string]struct {
@@ -42,14 +42,14 @@ func TestWhatALookIsToldAs(t *testing.T) {
 		last health.Entry
 		want string
 	}{
-		"everything answers":                       {nil, health.Entry{Key: "k", At: finished}, "True HealthChecksSucceed: Health checks succeeded"},
-		"something does not":                       {healthy, health.Entry{Key: "k", At: finished, Failure: "boom"}, "False HealthChecksFailed: boom"},
-		"the first look goes on":                   {nil, health.Entry{Key: "k", Running: true}, progress},
-		"a look after an apply goes on":            {healthy, health.Entry{Key: "k", Running: true}, progress},
-		"another look goes on":                     {healthy, health.Entry{Key: "k", Running: true, Again: true}, "True HealthChecksSucceed: Health checks succeeded"},
-		"a look goes on at what was there before":  {healthy, health.Entry{Key: "old", Running: true, Again: true}, progress},
-		"what was found is of what was before":     {healthy, health.Entry{Key: "old", Failure: "boom"}, progress},
-		"what was found before a change is no end": {healthy, health.Entry{Key: "old"}, progress},
+		"everything answers":                        {nil, health.Entry{Key: "k", At: finished}, "True HealthChecksSucceed: Health checks succeeded"},
+		"a check fails":                             {healthy, health.Entry{Key: "k", At: finished, Failure: "boom"}, "False HealthChecksFailed: boom"},
+		"the first check runs":                      {nil, health.Entry{Key: "k", Running: true}, progress},
+		"a check after an apply runs":               {healthy, health.Entry{Key: "k", Running: true}, progress},
+		"a repeated check runs":                     {healthy, health.Entry{Key: "k", Running: true, Again: true}, "True HealthChecksSucceed: Health checks succeeded"},
+		"a check of the previous apply runs":        {healthy, health.Entry{Key: "old", Running: true, Again: true}, progress},
+		"the failure is that of the previous apply": {healthy, health.Entry{Key: "old", Failure: "boom"}, progress},
+		"the success is that of the previous apply": {healthy, health.Entry{Key: "old"}, progress},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := stackObject()
@@ -84,18 +84,18 @@ func TestHealthGatesReady(t *testing.T) {
 		change []func(*infrav1.Terraform)
 		want   string
 	}{
-		"a stack without checks is ready":           {[]func(*infrav1.Terraform){isReady}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
-		"a healthy one is":                          {[]func(*infrav1.Terraform){isReady, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
-		"one that is being looked at is not yet":    {[]func(*infrav1.Terraform){isReady, looking}, "Unknown Progressing: Health checks in progress"},
-		"one that does not answer is not":           {[]func(*infrav1.Terraform){isReady, failing}, "False HealthChecksFailed: boom"},
-		"after the first look it is":                {[]func(*infrav1.Terraform){progress, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
-		"after the first look it is, with outputs":  {[]func(*infrav1.Terraform){progress, healthy, wrote}, "True TerraformOutputsWritten: Outputs written: " + revision},
-		"after the first look it is not":            {[]func(*infrav1.Terraform){progress, failing}, "False HealthChecksFailed: boom"},
-		"it answers again":                          {[]func(*infrav1.Terraform){sick, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
-		"its checks were taken away":                {[]func(*infrav1.Terraform){sick}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
-		"a plan that waits is told":                 {[]func(*infrav1.Terraform){awaits, failing}, "Unknown TerraformPlannedWithChanges: " + approve},
-		"work that goes on is told":                 {[]func(*infrav1.Terraform){planning, failing}, "Unknown Progressing: Terraform Planning"},
-		"a plan that waits is told while it's well": {[]func(*infrav1.Terraform){awaits, healthy}, "Unknown TerraformPlannedWithChanges: " + approve},
+		"a stack without checks is ready":                     {[]func(*infrav1.Terraform){isReady}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"a healthy stack is ready":                            {[]func(*infrav1.Terraform){isReady, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"a stack whose checks run is not ready yet":           {[]func(*infrav1.Terraform){isReady, looking}, "Unknown Progressing: Health checks in progress"},
+		"an unhealthy stack is not ready":                     {[]func(*infrav1.Terraform){isReady, failing}, "False HealthChecksFailed: boom"},
+		"it is ready after the first check":                   {[]func(*infrav1.Terraform){progress, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"it is ready after the first check, with outputs":     {[]func(*infrav1.Terraform){progress, healthy, wrote}, "True TerraformOutputsWritten: Outputs written: " + revision},
+		"it is not ready after a failed first check":          {[]func(*infrav1.Terraform){progress, failing}, "False HealthChecksFailed: boom"},
+		"it is healthy again":                                 {[]func(*infrav1.Terraform){sick, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"its checks were removed":                             {[]func(*infrav1.Terraform){sick}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"a pending plan is reported while it is unhealthy":    {[]func(*infrav1.Terraform){awaits, failing}, "Unknown TerraformPlannedWithChanges: " + approve},
+		"a run in progress is reported while it is unhealthy": {[]func(*infrav1.Terraform){planning, failing}, "Unknown Progressing: Terraform Planning"},
+		"a pending plan is reported while it is healthy":      {[]func(*infrav1.Terraform){awaits, healthy}, "Unknown TerraformPlannedWithChanges: " + approve},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := stackObject(append([]func(*infrav1.Terraform){appliedOnce}, test.change...)...)
@@ -113,7 +113,7 @@ func TestHealthGatesReady(t *testing.T) {
 	}
 }
 
-func TestConditionsThatComeToTheSameKeepTheirTime(t *testing.T) {
+func TestEqualConditionsKeepTheirTime(t *testing.T) {
 	obj := stackObject(readySays(metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "boom"))
 	obj.Status.Conditions[0].LastTransitionTime = metav1.NewTime(finished)
 	before := obj.DeepCopy()
@@ -130,7 +130,7 @@ func TestConditionsThatComeToTheSameKeepTheirTime(t *testing.T) {
 	}
 }
 
-func TestWhenALookIsDue(t *testing.T) {
+func TestWhenHealthChecksAreDue(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) {
 		t.Spec.Interval.Duration, t.Spec.RetryInterval = time.Hour, &metav1.Duration{Duration: time.Minute}
 	})
@@ -139,11 +139,11 @@ func TestWhenALookIsDue(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{
-		"at once after a change":                  {health.Entry{Key: "old", At: finished}, 0, true},
-		"not again while all is well":             {health.Entry{Key: "k", At: finished}, time.Hour - 1, false},
-		"with the interval in which drift is":     {health.Entry{Key: "k", At: finished}, time.Hour, true},
-		"not before the retry interval":           {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute - 1, false},
-		"after the retry interval when it is not": {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute, true},
+		"at once after a change":                   {health.Entry{Key: "old", At: finished}, 0, true},
+		"not again while it is healthy":            {health.Entry{Key: "k", At: finished}, time.Hour - 1, false},
+		"on the drift detection interval":          {health.Entry{Key: "k", At: finished}, time.Hour, true},
+		"unhealthy: not before the retry interval": {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute - 1, false},
+		"unhealthy: after the retry interval":      {health.Entry{Key: "k", At: finished, Failure: "boom"}, time.Minute, true},
 	} {
 		if got := lookDue(&pass{obj: obj, now: finished.Add(test.after)}, test.last, "k"); got != test.want {
 			t.Errorf("%s: due: %v", sentence, got)
@@ -164,7 +164,7 @@ func TestIntervalsOfZero(t *testing.T) {
 	}
 }
 
-func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
+func TestApplyIsReportedWhileHealthChecksRun(t *testing.T) {
 	result := applied
 	p := passOver(stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
 		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth), func(t *infrav1.Terraform) {
@@ -182,7 +182,7 @@ func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatIsLookedAt(t *testing.T) {
+func TestKeyOfHealthChecks(t *testing.T) {
 	key := func(change func(*infrav1.Terraform)) string {
 		obj := stackObject(func(t *infrav1.Terraform) {
 			t.Spec.HealthChecks = []infrav1.HealthCheck{{Name: "a"}}

@@ -36,7 +36,7 @@ func TestUpgradeOnInit(t *testing.T) {
 		"another revision, never upgrade": {func(o *infrav1.Terraform) {
 			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(false)
 		}, false},
-		"another revision, asked for": {func(o *infrav1.Terraform) {
+		"another revision, always upgrade": {func(o *infrav1.Terraform) {
 			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(true)
 		}, true},
 	} {
@@ -52,7 +52,7 @@ func TestUpgradeOnInit(t *testing.T) {
 	}
 }
 
-func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
+func TestReadyRecoversWhenInputsReturn(t *testing.T) {
 	for _, c := range []struct {
 		reason, lastRun string
 		want            bool
@@ -72,7 +72,7 @@ func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
 	}
 }
 
-func TestRecordsShowNoneOfIt(t *testing.T) {
+func TestRecordsContainNoSecrets(t *testing.T) {
 	rec := run.Record{Spec: run.Spec{Secrets: []string{"s3cr3t"}, CLIConfig: []byte("s3cr3t"), Files: []run.File{{Content: []byte("s3cr3t")}},
 		Backend: run.Backend{Settings: map[string]string{"a": "s3cr3t"}}}}
 	public, err := json.Marshal(rec.Public())
@@ -112,7 +112,7 @@ func newSources(t *testing.T) *reads.Sources {
 	return &reads.Sources{Store: store, MaxArchive: 1 << 20}
 }
 
-func TestWhatIsSaidOfInputsThatDoNotFit(t *testing.T) {
+func TestMessagesAboutInvalidInputs(t *testing.T) {
 	for _, passing := range []bool{true, false} {
 		p := passOver(stackObject())
 		if err := p.conclude(nil, &reads.Problem{Reason: infrav1.ReasonInitFailed, Message: "broken", Passing: passing}); err != nil {

@@ -23,11 +23,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// indexState finds the stacks that keep their state behind a Lease: "namespace/lease".
+// indexState finds the stacks whose state a Lease locks: "namespace/lease".
 const indexState = "yuba.state"
 
-// decide decides. Before a run begins it asks the API who holds the lock: the watch may lag, and a
-// Lease of another program may lack the watched labels.
+// decide makes the decision. Before a run begins, it reads the lock holder from the API: the watch
+// may lag, and a Lease of another program may lack the watched labels.
 func (r *Reconciler) decide(ctx context.Context, g *gathered) (*decided, error) {
 	p := &decided{gathered: *g, decision: decide.Decide(g.facts)}
 	if p.decision.Verb.StartsRun() && !p.obj.KeepsOwnState() && p.noState == nil {
@@ -56,7 +56,7 @@ func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(contex
 	if err != nil {
 		return err
 	}
-	// Ignore our own run's lock. An ended run releases its lock before anybody learns of its end.
+	// Ignore our own run's lock. An ended run releases its lock before its end is reported.
 	if holder == nil || p.facts.Current != nil && holder.ID == p.facts.Current.ID {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (k stateLocks) gatherLock(ctx context.Context, p *gathered, ask func(contex
 	return nil
 }
 
-// infoOfRun is how the lock of a run describes itself.
+// infoOfRun begins the description in the lock of a run.
 const infoOfRun = "yuba run "
 
 // isOver reports whether the lock's run has ended, or could not change anything yet, as after a
@@ -89,7 +89,7 @@ func (k stateLocks) isOver(ctx context.Context, stack run.Stack, holder *state.L
 	return rec.Result != nil || !rec.Permitted && !rec.Spec.Operation.ByHand(), nil
 }
 
-// unlock breaks the lock that was decided about. The next pass notices another holder.
+// unlock breaks the lock of the decision. The next pass notices another holder.
 func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	d := p.decision
 	err := k.states.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
@@ -105,7 +105,7 @@ func (k stateLocks) unlock(ctx context.Context, p *acted) error {
 	return nil
 }
 
-// lockToBreak is the lock of a custom backend that blocked the last run and may be broken.
+// lockToBreak returns the lock of a custom backend that blocked the last run and may be broken.
 func lockToBreak(obj *infrav1.Terraform) string {
 	spec, pending := obj.Spec.TFState, obj.Status.Lock.Pending
 	if spec == nil || !obj.KeepsOwnState() {
@@ -145,7 +145,7 @@ func lockGone(obj *infrav1.Terraform) {
 	conditions.Remove(obj, infrav1.ConditionStateLocked)
 }
 
-// recordLock records what a run learned about the lock of a custom backend.
+// recordLock records a run's findings about the lock of a custom backend.
 func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	result, broke := rec.Result, rec.Spec.ForceUnlock
 	// The tool breaks the lock before it plans.
@@ -205,7 +205,7 @@ func (f relatives) released() handler.EventHandler {
 		var list infrav1.TerraformList
 		key := client.ObjectKeyFromObject(lease).String()
 		if err := f.stacks.List(ctx, &list, client.MatchingFields{indexState: key}, client.UnsafeDisableDeepCopy); err != nil {
-			f.log.Error("finding the stacks whose state was unlocked", "lease", key, "error", err)
+			f.log.Error("cannot find the stacks whose state was unlocked", "lease", key, "error", err)
 		}
 		for i := range list.Items {
 			if ref := list.Items[i].Status.CurrentRun; holder == "" || ref == nil || ref.ID != holder {

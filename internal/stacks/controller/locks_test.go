@@ -44,7 +44,7 @@ const (
 	isBroken = "False ForceUnlock: Terraform Force Unlock with Lock Identifier: "
 )
 
-func TestWhatTheToolSaysAboutTheLockOfAnOwnBackend(t *testing.T) {
+func TestLockOfACustomBackendInTheStatus(t *testing.T) {
 	locked := func(id string) run.Result {
 		return run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLocked, FailedStep: run.StepPlan, Error: "Error acquiring the state lock", Lock: &run.Lock{ID: id}}
 	}
@@ -55,16 +55,16 @@ func TestWhatTheToolSaysAboutTheLockOfAnOwnBackend(t *testing.T) {
 		rec    []func(*run.Record)
 		want   onLock
 	}{
-		"a lock is in the way":                     {nil, locked("lock-1"), nil, onLock{"lock-1", "", isLocked + "lock-1"}},
-		"it is in the way still":                   {[]func(*infrav1.Terraform){lockPending}, locked("lock-1"), nil, onLock{"lock-1", "", isLocked + "lock-1"}},
-		"it was broken":                            {[]func(*infrav1.Terraform){lockPending}, noChanges, []func(*run.Record){breaks("lock-1")}, onLock{"", "lock-1", isBroken + "lock-1"}},
-		"it was broken, then the apply failed":     {[]func(*infrav1.Terraform){lockPending}, run.Result{Outcome: run.OutcomeFailed, Plan: &run.PlanResult{Changes: true}, ApplyStarted: true}, []func(*run.Record){breaks("lock-1")}, onLock{"", "lock-1", isBroken + "lock-1"}},
-		"it was broken, and the next is there":     {[]func(*infrav1.Terraform){lockPending}, locked("lock-2"), []func(*run.Record){breaks("lock-1")}, onLock{"lock-2", "lock-1", isLocked + "lock-2"}},
-		"it could not be broken":                   {[]func(*infrav1.Terraform){lockPending}, locked("lock-1"), []func(*run.Record){breaks("lock-1")}, onLock{"lock-1", "", isLocked + "lock-1"}},
-		"its holder released it":                   {[]func(*infrav1.Terraform){lockPending}, changes, nil, onLock{}},
-		"a failure before the lock says nothing":   {[]func(*infrav1.Terraform){lockPending}, failed(run.StepInit, "", false), nil, onLock{"lock-1", "", "True LockHeld: x"}},
-		"a success without any lock says nothing":  {nil, noChanges, nil, onLock{}},
-		"a canceled run broke nothing that counts": {[]func(*infrav1.Terraform){lockPending}, run.Result{Outcome: run.OutcomeCanceled}, []func(*run.Record){breaks("lock-1")}, onLock{"lock-1", "", "True LockHeld: x"}},
+		"a lock blocks the run":                           {nil, locked("lock-1"), nil, onLock{"lock-1", "", isLocked + "lock-1"}},
+		"the lock still blocks the run":                   {[]func(*infrav1.Terraform){lockPending}, locked("lock-1"), nil, onLock{"lock-1", "", isLocked + "lock-1"}},
+		"the lock was broken":                             {[]func(*infrav1.Terraform){lockPending}, noChanges, []func(*run.Record){breaks("lock-1")}, onLock{"", "lock-1", isBroken + "lock-1"}},
+		"the lock was broken, then the apply failed":      {[]func(*infrav1.Terraform){lockPending}, run.Result{Outcome: run.OutcomeFailed, Plan: &run.PlanResult{Changes: true}, ApplyStarted: true}, []func(*run.Record){breaks("lock-1")}, onLock{"", "lock-1", isBroken + "lock-1"}},
+		"the lock was broken, and another blocks the run": {[]func(*infrav1.Terraform){lockPending}, locked("lock-2"), []func(*run.Record){breaks("lock-1")}, onLock{"lock-2", "lock-1", isLocked + "lock-2"}},
+		"the lock could not be broken":                    {[]func(*infrav1.Terraform){lockPending}, locked("lock-1"), []func(*run.Record){breaks("lock-1")}, onLock{"lock-1", "", isLocked + "lock-1"}},
+		"the holder released the lock":                    {[]func(*infrav1.Terraform){lockPending}, changes, nil, onLock{}},
+		"a failure before the lock says nothing":          {[]func(*infrav1.Terraform){lockPending}, failed(run.StepInit, "", false), nil, onLock{"lock-1", "", "True LockHeld: x"}},
+		"a success without any lock says nothing":         {nil, noChanges, nil, onLock{}},
+		"a canceled run did not break the lock":           {[]func(*infrav1.Terraform){lockPending}, run.Result{Outcome: run.OutcomeCanceled}, []func(*run.Record){breaks("lock-1")}, onLock{"lock-1", "", "True LockHeld: x"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := stackObject(append(test.change, ownBackend)...)
@@ -76,7 +76,7 @@ func TestWhatTheToolSaysAboutTheLockOfAnOwnBackend(t *testing.T) {
 	}
 }
 
-func TestALockOfAnOwnBackendIsToldWithItsWayOut(t *testing.T) {
+func TestMessageAboutALockOfACustomBackend(t *testing.T) {
 	for step, want := range map[run.Step]string{
 		run.StepPlan: "Error acquiring the state lock\nIf the holder is gone, break the lock with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}.",
 		run.StepInit: "Error acquiring the state lock\nThe tool cannot break this lock: init takes it to create the first state. " +
@@ -92,19 +92,19 @@ func TestALockOfAnOwnBackendIsToldWithItsWayOut(t *testing.T) {
 	}
 }
 
-func TestWhichLockOfAnOwnBackendTheNextRunBreaks(t *testing.T) {
+func TestWhichLockOfACustomBackendIsBroken(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		change []func(*infrav1.Terraform)
 		want   string
 	}{
-		"the one that is named":                  {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("yes", "lock-1")}, "lock-1"},
-		"any":                                    {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("auto", "")}, "lock-1"},
-		"another is named":                       {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("yes", "lock-2")}, ""},
-		"none":                                   {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("no", "lock-1")}, ""},
-		"nothing is said":                        {[]func(*infrav1.Terraform){ownBackend, lockPending}, ""},
-		"none is in the way":                     {[]func(*infrav1.Terraform){ownBackend, breaking("auto", "")}, ""},
-		"nothing is named, nothing in the way":   {[]func(*infrav1.Terraform){ownBackend, breaking("yes", "")}, ""},
-		"that of a state that Yuba itself keeps": {[]func(*infrav1.Terraform){lockPending, breaking("auto", "")}, ""},
+		"the named lock":           {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("yes", "lock-1")}, "lock-1"},
+		"any":                      {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("auto", "")}, "lock-1"},
+		"another lock is named":    {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("yes", "lock-2")}, ""},
+		"none":                     {[]func(*infrav1.Terraform){ownBackend, lockPending, breaking("no", "lock-1")}, ""},
+		"forceUnlock is not set":   {[]func(*infrav1.Terraform){ownBackend, lockPending}, ""},
+		"no lock blocks the stack": {[]func(*infrav1.Terraform){ownBackend, breaking("auto", "")}, ""},
+		"no lock is named, and none blocks the stack": {[]func(*infrav1.Terraform){ownBackend, breaking("yes", "")}, ""},
+		"the lock of a managed state":                 {[]func(*infrav1.Terraform){lockPending, breaking("auto", "")}, ""},
 	} {
 		if got := lockToBreak(stackObject(test.change...)); got != test.want {
 			t.Errorf("%s: %q", sentence, got)
@@ -113,7 +113,7 @@ func TestWhichLockOfAnOwnBackendTheNextRunBreaks(t *testing.T) {
 }
 
 // The status shows that a managed lock was met, broken or released.
-func TestDecisionsAboutLocksAreTold(t *testing.T) {
+func TestDecisionsAboutLocksInTheStatus(t *testing.T) {
 	lock := &decide.Lock{ID: "lock-1"}
 	for sentence, test := range map[string]struct {
 		change   []func(*infrav1.Terraform)
@@ -121,11 +121,11 @@ func TestDecisionsAboutLocksAreTold(t *testing.T) {
 		decision decide.Decision
 		want     onLock
 	}{
-		"met":                         {nil, lock, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, onLock{"lock-1", "", isLocked + "lock-1"}},
-		"broken":                      {[]func(*infrav1.Terraform){lockPending}, lock, decide.Decision{Verb: decide.VerbUnlock, Reason: decide.ReasonForceUnlock}, onLock{"", "lock-1", isBroken + "lock-1"}},
-		"given back":                  {[]func(*infrav1.Terraform){lockPending}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{}},
-		"given back after one broken": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { lockBroken(t, "lock-1") }}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"", "lock-1", isBroken + "lock-1"}},
-		"not looked at: an own backend's is known from the last run": {[]func(*infrav1.Terraform){ownBackend, lockPending}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"lock-1", "", "True LockHeld: x"}},
+		"met":                               {nil, lock, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, onLock{"lock-1", "", isLocked + "lock-1"}},
+		"broken":                            {[]func(*infrav1.Terraform){lockPending}, lock, decide.Decision{Verb: decide.VerbUnlock, Reason: decide.ReasonForceUnlock}, onLock{"", "lock-1", isBroken + "lock-1"}},
+		"released":                          {[]func(*infrav1.Terraform){lockPending}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{}},
+		"released after another was broken": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { lockBroken(t, "lock-1") }}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"", "lock-1", isBroken + "lock-1"}},
+		"of a custom backend: known only from the last run": {[]func(*infrav1.Terraform){ownBackend, lockPending}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"lock-1", "", "True LockHeld: x"}},
 	} {
 		p := passOver(stackObject(test.change...))
 		p.facts = decide.Facts{Lock: test.lock}
@@ -156,23 +156,23 @@ func (k kept) Record(_ context.Context, _ run.Stack, id string) (run.Record, err
 	return rec, nil
 }
 
-func TestWhichLocksWereLeftByRunsThatAreOver(t *testing.T) {
+func TestLocksOfEndedRuns(t *testing.T) {
 	over := run.Record{Result: &run.Result{}}
 	for sentence, test := range map[string]struct {
 		holder state.LockInfo
 		runs   kept
 		want   bool
 	}{
-		"of a run that has ended":              {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{records: map[string]run.Record{"r1": over}}, true},
-		"of a run that was never let go ahead": {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{records: map[string]run.Record{"r1": {}}}, true},
+		"of a run that has ended":                    {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{records: map[string]run.Record{"r1": over}}, true},
+		"of a run that was never permitted to apply": {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{records: map[string]run.Record{"r1": {}}}, true},
 		"of a run that may have changed something": {state.LockInfo{ID: "r1", Info: "yuba run r1"},
 			kept{records: map[string]run.Record{"r1": {Permitted: true}}}, false},
-		"of a person's that is not over": {state.LockInfo{ID: "r1", Info: "yuba run r1"},
+		"of a shell that has not ended": {state.LockInfo{ID: "r1", Info: "yuba run r1"},
 			kept{records: map[string]run.Record{"r1": {Spec: run.Spec{Operation: run.OperationShell}}}}, false},
-		"of a run of another stack":        {state.LockInfo{ID: "r2", Info: "yuba run r2"}, kept{records: map[string]run.Record{"r1": over}}, false},
-		"of a run whose record is damaged": {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{damaged: true}, false},
-		"of plain tofu":                    {state.LockInfo{ID: "3f2a", Who: "ci@build7"}, kept{}, false},
-		"of somebody who calls himself so": {state.LockInfo{ID: "../r1", Info: "yuba run ../r1"}, kept{records: map[string]run.Record{"../r1": over}}, false},
+		"of a run of another stack":          {state.LockInfo{ID: "r2", Info: "yuba run r2"}, kept{records: map[string]run.Record{"r1": over}}, false},
+		"of a run whose record is damaged":   {state.LockInfo{ID: "r1", Info: "yuba run r1"}, kept{damaged: true}, false},
+		"of plain tofu":                      {state.LockInfo{ID: "3f2a", Who: "ci@build7"}, kept{}, false},
+		"of a holder with an invalid run id": {state.LockInfo{ID: "../r1", Info: "yuba run ../r1"}, kept{records: map[string]run.Record{"../r1": over}}, false},
 	} {
 		r := &Reconciler{Runs: test.runs}
 		got, err := stateLocksOf(r).isOver(t.Context(), run.Stack{}, &test.holder)

@@ -100,7 +100,7 @@ func (o outputsWriter) madeState(ctx context.Context, obj *infrav1.Terraform, re
 	return now.Digest == rec.Result.StateDigest, nil
 }
 
-// applied is the record of the run that applied last.
+// applied returns the record of the run that applied last.
 func (o outputsWriter) applied(ctx context.Context, p *collected) (run.Record, error) {
 	id := p.obj.Status.LastAppliedRun
 	switch {

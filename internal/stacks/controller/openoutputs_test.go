@@ -33,7 +33,7 @@ func (o oneStack) Get(_ context.Context, key types.NamespacedName, obj client.Ob
 }
 
 // Writers of Secrets must not decide which values are shown.
-func TestWhatSecretsSayAboutThemselvesIsTrustedOnlyIfAStackWroteIt(t *testing.T) {
+func TestOpenOutputsAreTrustedOnlyInAStacksSecret(t *testing.T) {
 	data := map[string][]byte{"id": []byte("vpc-1"), "token": []byte("t0ken")}
 	for sentence, test := range map[string]struct {
 		change  func(*infrav1.Terraform, *corev1.Secret)
@@ -43,17 +43,17 @@ func TestWhatSecretsSayAboutThemselvesIsTrustedOnlyIfAStackWroteIt(t *testing.T)
 		"without a note":                         {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Annotations = nil }, false},
 		"another note":                           {func(_ *infrav1.Terraform, s *corev1.Secret) { noteOn(s, "id", "token") }, false},
 		"other values, and a note about them":    {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Data["id"] = []byte("vpc-2"); noteOn(s, "id") }, false},
-		"nobody's Secret":                        {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences = nil }, false},
+		"without an owner":                       {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences = nil }, false},
 		"of a stack that was deleted":            {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].UID = "before" }, false},
 		"of another stack":                       {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].Name = "other" }, false},
-		"of something else of that name":         {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].APIVersion = "example.com/v1" }, false},
-		"owned and not controlled":               {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].Controller = nil }, false},
-		"another one that the stack owns":        {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Name = "copy" }, false},
+		"of another kind with that name":         {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].APIVersion = "example.com/v1" }, false},
+		"owned, but not controlled":              {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].Controller = nil }, false},
+		"another Secret of the stack":            {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Name = "copy" }, false},
 		"in another namespace":                   {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Namespace = "other" }, false},
 		"the stack writes its outputs elsewhere": {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Spec.WriteOutputsToSecret.Name = "new" }, false},
-		"the stack writes none":                  {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Spec.WriteOutputsToSecret = nil }, false},
-		"nothing is known to the stack":          {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Status.OpenOutputsDigest = "" }, false},
-		"what another stack noted":               {func(t *infrav1.Terraform, _ *corev1.Secret) { t.UID = "uid-2" }, false},
+		"the stack writes no outputs":            {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Spec.WriteOutputsToSecret = nil }, false},
+		"the status has no digest":               {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Status.OpenOutputsDigest = "" }, false},
+		"the note of another stack":              {func(t *infrav1.Terraform, _ *corev1.Secret) { t.UID = "uid-2" }, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			stack := stackObject(func(t *infrav1.Terraform) {
@@ -81,16 +81,16 @@ func noteOn(s *corev1.Secret, open ...string) {
 	s.Annotations = map[string]string{infrav1.OpenOutputsAnnotation: inputs.OpenOutputs{Open: open}.Annotation(s.Data)}
 }
 
-func TestAKeyOfSeveralOutputsIsNotOpen(t *testing.T) {
+func TestKeysOfSeveralOutputsAreNotOpen(t *testing.T) {
 	outputs := map[string]state.PrintedOutput{"host": {}, "port": {}, "password": {Sensitive: true}}
 	for sentence, test := range map[string]struct{ wanted, want []string }{
-		"all":                            {nil, []string{"host", "port"}},
-		"some, by other names":           {[]string{"port:db_port", "password"}, []string{"db_port"}},
-		"a sensitive one takes the key":  {[]string{"host:db", "password:db", "port"}, []string{"port"}},
-		"a sensitive one had the key":    {[]string{"password:db", "host:db", "port"}, []string{"port"}},
-		"three for a key":                {[]string{"password:db", "host:db", "port:db"}, nil},
-		"an output that is not there":    {[]string{"nothing", "host"}, []string{"host"}},
-		"nothing that could ever be one": {[]string{"password"}, nil},
+		"all":                                   {nil, []string{"host", "port"}},
+		"some, renamed":                         {[]string{"port:db_port", "password"}, []string{"db_port"}},
+		"a sensitive output overwrites the key": {[]string{"host:db", "password:db", "port"}, []string{"port"}},
+		"a sensitive output is overwritten":     {[]string{"password:db", "host:db", "port"}, []string{"port"}},
+		"three outputs of one key":              {[]string{"password:db", "host:db", "port:db"}, nil},
+		"a missing output":                      {[]string{"nothing", "host"}, []string{"host"}},
+		"only a sensitive output":               {[]string{"password"}, nil},
 	} {
 		if diff := cmp.Diff(test.want, openCandidates(test.wanted, outputs)); diff != "" {
 			t.Errorf("%s: %s", sentence, diff)

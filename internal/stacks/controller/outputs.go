@@ -43,7 +43,7 @@ func (o outputsWriter) ensureOutputs(ctx context.Context, p *acted) error {
 		return outputsFailed(obj, infrav1.ReasonOutputFailed, err)
 	}
 	if !known {
-		return nil // a Secret that another controller wrote holds more than nothing
+		return nil // keep the Secret that another controller wrote
 	}
 	obj.Status.AvailableOutputs = slices.Sorted(maps.Keys(outputs))
 	obj.Status.OutputsDigest = outputsDigest(obj, outputs)
@@ -111,8 +111,8 @@ func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutpu
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// hasOutputs reports whether there may be outputs: something was applied, or a plan found no
-// changes to a state that was there before the object.
+// hasOutputs reports whether there may be outputs: the stack was applied, or a plan found no
+// changes to a state that is older than the object.
 func hasOutputs(obj *infrav1.Terraform) bool {
 	plan := conditions.Of(obj, infrav1.ConditionPlan)
 	return obj.Status.LastAppliedRevision != "" || plan.Status == metav1.ConditionFalse && plan.Reason == infrav1.ReasonPlannedNoChanges
@@ -128,8 +128,8 @@ func outputsMatter(p *decided) bool {
 	return p.movedState() || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
 }
 
-// readOutputs reads the outputs from the state, or, if only tofu can read it, what tofu printed
-// after the last apply. They are unknown if tofu was not asked.
+// readOutputs reads the outputs from the state, or, if only tofu can read it, from tofu's output
+// after the last apply. They are unknown if tofu did not print them.
 func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
 	if !p.obj.KeepsOwnState() {
 		snapshot, err := o.states.Read(ctx, stateKeyOf(p.obj))
@@ -198,7 +198,7 @@ func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[st
 	return data, nil
 }
 
-// foreignSecretError says that the Secret is not the stack's.
+// foreignSecretError means that the Secret is not the stack's.
 type foreignSecretError struct{ namespace, name, owner string }
 
 func (e *foreignSecretError) Error() string {
@@ -341,8 +341,8 @@ func fitsIntoSecret(obj *infrav1.Terraform, data map[string][]byte) error {
 		strings.Join(largest, ", "), obj.Name, obj.Namespace)
 }
 
-// mayPass reports whether an error is an outage of the API or a race, which no change of objects
-// has to end. No answer counts as an outage.
+// mayPass reports whether an error is an outage of the API or a race, which ends without a change
+// of objects. No answer counts as an outage.
 func mayPass(err error) bool {
 	var foreign *foreignSecretError
 	var status apierrors.APIStatus

@@ -26,12 +26,12 @@ func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
 		want    map[string]string
 		problem string
 	}{
-		"all, when none is named; what is no string brings its type": {nil, map[string]string{"id": "vpc-1", "key": "k\n",
+		"all if none is named, with the types of values that are not strings": {nil, map[string]string{"id": "vpc-1", "key": "k\n",
 			"ports": "[80,443]", "ports__type": `["list","number"]`, "on": "true", "on__type": `"bool"`}, ""},
-		"those named":                       {[]string{"id"}, map[string]string{"id": "vpc-1"}, ""},
-		"under another name":                {[]string{"key:age.agekey", "on:enabled"}, map[string]string{"age.agekey": "k\n", "enabled": "true", "enabled__type": `"bool"`}, ""},
-		"under an empty name: its own":      {[]string{"id:"}, map[string]string{"id": "vpc-1"}, ""},
-		"unknown ones are named, all of it": {[]string{"id", "a", "b:c"}, nil, "the module has no output named a, b; it has id, key, on, ports"},
+		"named outputs":                    {[]string{"id"}, map[string]string{"id": "vpc-1"}, ""},
+		"under another name":               {[]string{"key:age.agekey", "on:enabled"}, map[string]string{"age.agekey": "k\n", "enabled": "true", "enabled__type": `"bool"`}, ""},
+		"an empty new name keeps the name": {[]string{"id:"}, map[string]string{"id": "vpc-1"}, ""},
+		"all unknown outputs are reported": {[]string{"id", "a", "b:c"}, nil, "the module has no output named a, b; it has id, key, on, ports"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			data, err := outputData(test.wanted, outputs)
@@ -53,7 +53,7 @@ func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
 }
 
 // A retry interval of 0 must not cause endless attempts.
-func TestOutputsThatCannotBeWrittenAreTriedAgainUnhurriedly(t *testing.T) {
+func TestRetriesOfOutputsWait(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
 	setReady(obj, metav1.ConditionFalse, infrav1.ReasonOutputsWritingFailed, "it belongs to somebody else")
 	if next := (&recorded{*passOver(obj)}).next(); next.RequeueAfter < time.Second {

@@ -17,13 +17,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
-// Each stage of a pass is a type made of the previous one, so the compiler enforces the order:
+// Each stage of a pass is a type that embeds the previous one, so the compiler enforces the order:
 //	pass -collect-> collected -hold-> held -gather-> gathered -decide-> decided -act-> acted
 //	  -record-> recorded -begin->
 
 // pass is one reconcile of a stack.
 type pass struct {
-	// obj has the status that the pass gives it; before is the object as the API has it.
+	// obj has the new status; before is the object as read from the API.
 	obj, before *infrav1.Terraform
 	stack       run.Stack
 	now         time.Time
@@ -42,10 +42,10 @@ type note struct {
 	reason, action, message string
 }
 
-// collected is a pass that took over the runs that ended.
+// collected is a pass that has read the runs that ended.
 type collected struct {
 	pass
-	// over is the ended run, taken its id; ended is the same run if it was worth recording.
+	// over is the ended run, taken its id; ended is the same run if it was recorded in the status.
 	over, ended *run.Record
 	taken       string
 	// moved is true when a manual operation may have changed the state.
@@ -59,15 +59,15 @@ type held struct {
 	dependants []infrav1.Terraform
 }
 
-// gathered is a pass with everything that a decision depends on.
+// gathered is a pass with all facts for a decision.
 type gathered struct {
 	held
 	facts decide.Facts
-	// config is nil when source or inputs are not usable.
+	// config is nil if source or inputs are not usable.
 	config *reads.Configuration
-	// noState says why the stack cannot have the state that it names; may be nil.
+	// noState says why the stack cannot use the state that it names; may be nil.
 	noState *reads.Problem
-	// takeover is the deleted stack that left this state; nil for none, or once adopted.
+	// takeover is the deleted stack whose state this was; nil for none, or once adopted.
 	takeover *infrav1.StateTakeover
 	// inHand is the run in progress, if there is one.
 	inHand *run.Record
@@ -100,9 +100,10 @@ type acted struct {
 // recorded is a pass whose status is written.
 type recorded struct{ acted }
 
-// The parts of the controller name what they use of the Reconciler; the stages connect them.
+// Each part of the controller lists the fields of the Reconciler that it uses; the stages connect
+// them.
 
-// runHistory takes over runs that ended, and reads the facts about runs.
+// runHistory reads the runs that ended, and the facts about runs.
 type runHistory struct {
 	runs   Runs
 	states States
@@ -125,7 +126,7 @@ func relativesOf(r *Reconciler) relatives {
 // stateAccess decides which state a stack may use, and who owns it.
 type stateAccess struct {
 	reader client.Reader
-	// cache is nil where there is none.
+	// cache may be nil.
 	cache  client.Reader
 	states States
 	log    *slog.Logger
@@ -172,7 +173,7 @@ func outputsWriterOf(r *Reconciler) outputsWriter {
 	return outputsWriter{r.Client, r.Reader, r.Runs, r.States, r.patchStatus}
 }
 
-// leftovers settles what interrupted applies may have left.
+// leftovers settles the possible leftovers of interrupted applies.
 type leftovers struct {
 	runs   Runs
 	states States

@@ -67,7 +67,7 @@ func (r *Reconciler) Changing(rec run.Record) {
 	})
 }
 
-// describeApply says that a run's apply begins, and names the run where the status did not.
+// describeApply reports that a run's apply begins, and names the run if the status did not.
 func describeApply(obj *infrav1.Terraform, rec run.Record) {
 	if ref := obj.Status.CurrentRun; ref == nil || ref.ID != rec.Spec.ID {
 		started := metav1.NewTime(rec.Created)
@@ -93,7 +93,7 @@ func rejected(obj *infrav1.Terraform, rec run.Record) bool {
 	return no != "" && no == obj.Status.Plan.Pending
 }
 
-// objection says why a run must not apply, in words; empty when it may.
+// objection says why a run must not apply; empty if it may.
 func objection(obj *infrav1.Terraform, rec run.Record) string {
 	if rec.Spec.Operation.ByHand() {
 		return ""

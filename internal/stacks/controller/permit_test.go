@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-func TestWhetherARunMayStillApply(t *testing.T) {
+func TestPermit(t *testing.T) {
 	approved := func(t *infrav1.Terraform) { planPending(t); t.Spec.ApprovePlan = planID }
 	auto := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }
 	suspended := func(t *infrav1.Terraform) { t.Spec.Suspend = true }
@@ -27,26 +27,26 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 		rec  func(*run.Record)
 		want string
 	}{
-		"approved by its id":                          {[]func(*infrav1.Terraform){approved}, run.OperationApply, nil, ""},
-		"approved by mode auto":                       {[]func(*infrav1.Terraform){auto}, run.OperationPlanAndApply, nil, ""},
-		"forced":                                      {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { t.Spec.Force = true }}, run.OperationPlanAndApply, nil, ""},
-		"the approval was taken back":                 {[]func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "its approval was withdrawn"},
-		"another plan is pending by now":              {[]func(*infrav1.Terraform){approved, func(t *infrav1.Terraform) { t.Status.Plan.Pending = "other" }}, run.OperationApply, nil, "its approval was withdrawn"},
-		"mode auto was taken back":                    {nil, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
-		"an id approves no run that plans for itself": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
-		"suspended":                                   {[]func(*infrav1.Terraform){auto, suspended}, run.OperationPlanAndApply, nil, "the stack was suspended"},
-		"held for work by hand, since its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
+		"approved by its id":          {[]func(*infrav1.Terraform){approved}, run.OperationApply, nil, ""},
+		"approved by mode auto":       {[]func(*infrav1.Terraform){auto}, run.OperationPlanAndApply, nil, ""},
+		"forced":                      {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { t.Spec.Force = true }}, run.OperationPlanAndApply, nil, ""},
+		"the approval was withdrawn":  {[]func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "its approval was withdrawn"},
+		"another plan is pending now": {[]func(*infrav1.Terraform){approved, func(t *infrav1.Terraform) { t.Status.Plan.Pending = "other" }}, run.OperationApply, nil, "its approval was withdrawn"},
+		"mode auto was switched off":  {nil, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
+		"an id does not approve a run that makes its own plan": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
+		"suspended": {[]func(*infrav1.Terraform){auto, suspended}, run.OperationPlanAndApply, nil, "the stack was suspended"},
+		"held for manual work after its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
 			t.Annotations = map[string]string{infrav1.AnnotationBreakTheGlass: "2026-11-21T10:00:00Z"}
 		}}, run.OperationPlanAndApply, nil, "the stack is held for manual work"},
-		"only planned": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack only allows plans"},
-		"mode disable beats force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
+		"plan-only": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack only allows plans"},
+		"mode disable takes precedence over force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
 			t.Spec.Force, t.Spec.ApprovePlan = true, infrav1.ApprovePlanDisable
 		}}, run.OperationPlanAndApply, nil, "the stack only allows plans"},
-		"deleted, and the run deploys":                      {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
-		"deleted, and the run destroys":                     {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
-		"deleted, but its resources are to stay":            {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
-		"not deleted, and the run destroys all the same":    {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
-		"suspended while its resources are to be destroyed": {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
+		"deleted, and the run deploys":                 {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
+		"deleted, and the run destroys":                {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
+		"deleted, but its resources are kept":          {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
+		"not deleted, but the run destroys":            {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
+		"suspended before its resources are destroyed": {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rec := ran(test.op, run.Result{}).rec
@@ -61,7 +61,7 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 }
 
 // A run of a deleted stack ends, even if another stack has its name.
-func TestRunsOfAStackThatIsGone(t *testing.T) {
+func TestRunsOfDeletedStacks(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := infrav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type outcome struct {
 	planText string
 }
 
-// record writes the meaning of a run's result into the status. It changes nothing else.
+// record writes the result of a run to the status. It changes nothing else.
 func record(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	status.CurrentRun = nil
@@ -84,7 +84,7 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	}
 }
 
-// recordSameModules: another revision has the program and modules that were planned before.
+// recordSameModules: another revision has the program and modules of the last plan.
 func recordSameModules(obj *infrav1.Terraform, o outcome) {
 	obj.Status.ConfigDigest = o.rec.Config
 	followRevision(obj, o.rec.Spec.Artifact.Revision)
@@ -101,7 +101,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
 		Named: cmp.Or(approvedByName(obj), obj.Spec.ApprovePlan), PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
 	if status.Plan.Rejected == history.PendingID {
-		// A plan requested after a rejection is for a new decision, even if it says the same.
+		// A plan requested after a rejection needs a new decision, even with the same changes.
 		history.PendingID = ""
 	}
 	if strings.HasPrefix(obj.Spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix) && history.Base != decide.BasePlanID(o.rec.Spec.Artifact.Revision) {
@@ -207,7 +207,7 @@ func recordCanceled(obj *infrav1.Terraform) {
 	neverApplied(obj)
 }
 
-// neverApplied withdraws the announcement of an apply.
+// neverApplied reverts the announcement of an apply.
 func neverApplied(obj *infrav1.Terraform) {
 	obj.Status.Plan.Approved = false
 	if conditions.Of(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
@@ -215,8 +215,8 @@ func neverApplied(obj *infrav1.Terraform) {
 	}
 }
 
-// recordFailure: a plan whose apply began is spent. Otherwise its id and approval wait for a fresh
-// plan with the same changes; its bytes are not used again.
+// recordFailure: a plan whose apply began is used up. Otherwise its id and approval wait for a
+// fresh plan with the same changes; its file is not used again.
 func recordFailure(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	status.ReconciliationFailures++
@@ -235,7 +235,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	if result.ApplyStarted {
 		status.LastFailedApply = status.LastRun.DeepCopy()
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
-		// A deletion uses a partial apply if there is nothing better.
+		// A deletion uses the inputs of a partial apply if there are no better ones.
 		if status.LastAppliedRun == "" {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
@@ -243,7 +243,8 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
 }
 
-// recordRefusal: a plan that a webhook refused is not offered for approval, nor is one before it.
+// recordRefusal: neither a plan that a webhook refused nor the previous one is offered for
+// approval.
 func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	obj.Status.LastPlanAt = finishedAt(o.rec)
@@ -303,8 +304,8 @@ func at(message, revision string) string {
 // each minute must not write a thousand times a minute.
 const tracePause = time.Hour
 
-// leaveTrace records that a drift check found nothing new: the first clean one, so that Ready says
-// NoDrift, and then one an hour.
+// leaveTrace records that a drift check found nothing new: for the first clean one, so that Ready
+// becomes NoDrift, and then once an hour.
 func leaveTrace(obj *infrav1.Terraform, rec run.Record) {
 	result, status := rec.Result, &obj.Status
 	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil {

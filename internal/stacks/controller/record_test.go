@@ -102,7 +102,7 @@ func failed(step run.Step, class run.Failure, started bool) run.Result {
 	return run.Result{Outcome: run.OutcomeFailed, FailedStep: step, Class: class, Error: "boom", ApplyStarted: started}
 }
 
-func TestWhatARunMeansForTheStatus(t *testing.T) {
+func TestStatusAfterARun(t *testing.T) {
 	const noPlan, planned = "False TerraformPlannedNoChanges: Plan no changes", "True TerraformPlannedWithChanges: Plan generated"
 	for sentence, test := range map[string]struct {
 		obj     *infrav1.Terraform
@@ -115,17 +115,17 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 		"a plan to destroy waits for approval": {
 			stackObject(), ran(run.OperationPlan, changes, destroy),
 			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: planned, Pending: planID, Flags: "destroy"}},
-		"a plan of a stack that is only planned waits for nobody": {
+		"a plan of a plan-only stack waits for no approval": {
 			stackObject(func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }), ran(run.OperationPlan, changes),
 			told{Ready: "Unknown TerraformPlannedWithChanges: Plan generated: This object is in the plan only mode.",
 				Plan: planned, Pending: planID}},
-		"drift is told with what it is and how to approve its repair": {
+		"drift is reported with the objects and how to approve its repair": {
 			stackObject(), ran(run.OperationPlan, changes, drift),
 			told{Ready: "False DriftDetected: Drift detected.\n" + planText + "\n" + approve, Plan: planned, Pending: planID, Flags: "drift"}},
-		"drift in mode disable has nothing to approve": {
+		"drift in mode disable cannot be approved": {
 			stackObject(func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanDisable }), ran(run.OperationPlan, changes, drift),
 			told{Ready: "False DriftDetected: Drift detected.\n" + planText, Plan: planned, Pending: planID, Flags: "drift"}},
-		"a drift check that finds what is pending already leaves it what it is": {
+		"a drift check that finds the pending changes keeps the pending plan": {
 			stackObject(planPending), ran(run.OperationPlan, changes, drift),
 			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: planned, Pending: planID}},
 		"a plan with no changes": {
@@ -161,13 +161,13 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 			stackObject(), ran(run.OperationPlan, failed(run.StepInit, "", false)), told{Ready: "False TFExecInitFailed: boom", Failures: 1}},
 		"the source could not be unpacked": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPrepare, run.FailureSource, false)), told{Ready: "False ArtifactFailed: boom", Failures: 1}},
-		"there is no tool": {
+		"the tool is missing": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPrepare, run.FailureTool, false)), told{Ready: "False TFExecNewFailed: boom", Failures: 1}},
 		"the plan failed": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPlan, run.FailureConfiguration, false)), told{Ready: "False TFExecPlanFailed: boom", Failures: 1}},
-		"drift could not be looked for": {
+		"a drift check failed": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPlan, "", false), drift), told{Ready: "False DriftDetectionFailed: boom", Failures: 1}},
-		"init failed before drift could be looked for": {
+		"init failed before a drift check": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepInit, "", false), drift), told{Ready: "False TFExecInitFailed: boom", Failures: 1}},
 		"the repair of drift failed": {
 			stackObject(), ran(run.OperationPlanAndApply, failed(run.StepApply, "", true), drift),
@@ -175,13 +175,13 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 		"the outputs could not be read": {
 			stackObject(), ran(run.OperationPlanAndApply, failed(run.StepOutput, "", true)),
 			told{Ready: "False TFExecOutputFailed: boom", Apply: "False TerraformAppliedFail: boom", Failures: 1}},
-		"an apply that failed spends its plan": {
+		"a failed apply uses up its plan": {
 			stackObject(applying), ran(run.OperationApply, failed(run.StepApply, "", true)),
 			told{Ready: "False TFExecApplyFailed: boom", Apply: "False TerraformAppliedFail: boom", Failures: 1}},
 		"an apply that never began keeps its plan's id": {
 			stackObject(applying), ran(run.OperationApply, failed(run.StepApply, run.FailureLocked, false)),
 			told{Ready: "False LockHeld: boom", Pending: planID, Failures: 1}},
-		"the state moved before the apply": {
+		"the state changed before the apply": {
 			stackObject(applying), ran(run.OperationApply, failed(run.StepApply, run.FailureStalePlan, false)),
 			told{Ready: "False StateMoved: boom", Pending: planID, Failures: 1}},
 		"interrupted in the middle of an apply": {
@@ -189,10 +189,10 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 				Unproven: []run.Unproven{{Address: "x.a", ID: "i-1", MayExist: true, Certain: true}}}),
 			told{Ready: "False RunInterrupted: gone\nNo state proves what became of:\n  x.a (i-1): was created, and no state has it\n  and 1 more\nCheck whether they exist. Import or remove those that do.",
 				Apply: "False TerraformAppliedFail: gone", Failures: 1}},
-		"a webhook refused the plan, which nobody is asked to approve, nor the one before": {
+		"a webhook refused the plan, so neither it nor the previous one can be approved": {
 			stackObject(planPending), ran(run.OperationPlan, failed(run.StepPlan, run.FailureRefused, false)),
 			told{Ready: "False PostPlanningWebhookFailed: boom", Plan: "False PostPlanningWebhookFailed: boom", Failures: 1}},
-		"a canceled apply leaves all as it was": {
+		"a canceled apply changes nothing": {
 			stackObject(applying), ran(run.OperationApply, run.Result{Outcome: run.OutcomeCanceled}), told{Pending: planID}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 	}
 }
 
-func TestAChangeDuringARunIsNotPlannedByIt(t *testing.T) {
+func TestChangesDuringARunAreNotPlannedByIt(t *testing.T) {
 	obj := stackObject(func(o *infrav1.Terraform) { o.Generation = 3 })
 	record(obj, ran(run.OperationPlanAndApply, applied, func(rec *run.Record) { rec.Generation = 2 }))
 	if got := obj.Status.LastPlannedGeneration; got != 2 {
@@ -220,7 +220,7 @@ func TestAChangeDuringARunIsNotPlannedByIt(t *testing.T) {
 	}
 }
 
-func TestWhatAnApplyLeavesForTheNextOne(t *testing.T) {
+func TestFactsOfTheLastApply(t *testing.T) {
 	obj := stackObject(applying, func(t *infrav1.Terraform) { t.Status.Plan.Summary = "+1 ~0 -0" })
 	o := ran(run.OperationApply, applied)
 	o.rec.Spec.Path, o.rec.StateMark = "live/vpc", &run.StateMark{Serial: 7}
@@ -239,7 +239,7 @@ func TestWhatAnApplyLeavesForTheNextOne(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutChangesIsWhatIsKnownOfAnAdoptedStack(t *testing.T) {
+func TestPlanWithoutChangesOfAnAdoptedStack(t *testing.T) {
 	adopted := func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }
 	quiet := func(r *run.Record) { r.Quiet = true }
 	state := func(r *run.Record) { r.StateMark = &run.StateMark{Serial: 7, Digest: "sha256:s"} }
@@ -250,14 +250,14 @@ func TestAPlanWithoutChangesIsWhatIsKnownOfAnAdoptedStack(t *testing.T) {
 		outcome outcome
 		want    string
 	}{
-		"made over a state":            {stackObject(), ran(run.OperationPlan, noChanges, state), "r1"},
-		"made where there is no state": {stackObject(), ran(run.OperationPlan, noChanges, none), ""},
-		"with a backend of its own":    {stackObject(), ran(run.OperationPlan, noChanges, printed), "r1"},
-		"adopted":                      {stackObject(adopted), ran(run.OperationPlan, noChanges), "r1"},
-		"never applied":                {stackObject(), ran(run.OperationPlan, noChanges), ""},
-		"destroyed":                    {stackObject(adopted), ran(run.OperationPlan, noChanges, destroy), ""},
-		"a pass that leaves no trace":  {stackObject(adopted), ran(run.OperationPlan, noChanges, quiet), ""},
-		"applied by this one long ago": {stackObject(adopted, func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "r0" }), ran(run.OperationPlan, noChanges), "r0"},
+		"a plan on a state":                       {stackObject(), ran(run.OperationPlan, noChanges, state), "r1"},
+		"a plan without a state":                  {stackObject(), ran(run.OperationPlan, noChanges, none), ""},
+		"a plan on a custom backend":              {stackObject(), ran(run.OperationPlan, noChanges, printed), "r1"},
+		"adopted":                                 {stackObject(adopted), ran(run.OperationPlan, noChanges), "r1"},
+		"a stack that was never applied":          {stackObject(), ran(run.OperationPlan, noChanges), ""},
+		"destroyed":                               {stackObject(adopted), ran(run.OperationPlan, noChanges, destroy), ""},
+		"an unannounced drift check":              {stackObject(adopted), ran(run.OperationPlan, noChanges, quiet), ""},
+		"a stack that Yuba itself applied before": {stackObject(adopted, func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "r0" }), ran(run.OperationPlan, noChanges), "r0"},
 	} {
 		if record(test.obj, test.outcome); test.obj.Status.LastAppliedRun != test.want {
 			t.Errorf("%s: %q", sentence, test.obj.Status.LastAppliedRun)
@@ -265,7 +265,7 @@ func TestAPlanWithoutChangesIsWhatIsKnownOfAnAdoptedStack(t *testing.T) {
 	}
 }
 
-func TestARejectedPlanThatIsMadeAgainIsAnother(t *testing.T) {
+func TestRejectedPlansGetNewIDs(t *testing.T) {
 	obj := stackObject(planPending, func(t *infrav1.Terraform) { t.Status.Plan.Rejected = planID })
 	record(obj, ran(run.OperationPlan, changes))
 	if obj.Status.Plan.Pending == planID || !strings.HasPrefix(obj.Status.Plan.Pending, planID) {
@@ -273,7 +273,7 @@ func TestARejectedPlanThatIsMadeAgainIsAnother(t *testing.T) {
 	}
 }
 
-func TestWhichPassesAreWorthRecording(t *testing.T) {
+func TestWhichPassesAreRecorded(t *testing.T) {
 	settled := func(t *infrav1.Terraform) {
 		t.Status.ConfigDigest = "sha256:c"
 		setReady(t, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift")
@@ -284,20 +284,20 @@ func TestWhichPassesAreWorthRecording(t *testing.T) {
 		result run.Result
 		want   bool
 	}{
-		"nothing, as before":                 {stackObject(settled), noChanges, false},
-		"nothing, for another configuration": {stackObject(), noChanges, true},
-		"nothing, where a plan was pending":  {stackObject(settled, planPending), noChanges, true},
-		"nothing, where something was wrong": {stackObject(settled, func(t *infrav1.Terraform) { setReady(t, metav1.ConditionFalse, "LockHeld", "x") }), noChanges, true},
-		"nothing, where something does not answer": {stackObject(settled, func(t *infrav1.Terraform) {
+		"no changes, as before":                 {stackObject(settled), noChanges, false},
+		"no changes with another configuration": {stackObject(), noChanges, true},
+		"no changes after a pending plan":       {stackObject(settled, planPending), noChanges, true},
+		"no changes after a problem":            {stackObject(settled, func(t *infrav1.Terraform) { setReady(t, metav1.ConditionFalse, "LockHeld", "x") }), noChanges, true},
+		"no changes while unhealthy": {stackObject(settled, func(t *infrav1.Terraform) {
 			setReady(t, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "x")
 		}), noChanges, false},
-		"the inventory, which nobody knows":       {stackObject(settled), run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}, Resources: []run.Resource{}}, true},
-		"changes where there were none":           {stackObject(settled), changes, true},
-		"the very changes that are pending":       {stackObject(settled, planPending), changes, false},
-		"other changes than those pending":        {stackObject(settled, planPending), moved, true},
-		"a failure":                               {stackObject(settled), failed(run.StepPlan, "", false), true},
-		"canceled":                                {stackObject(settled), run.Result{Outcome: run.OutcomeCanceled}, false},
-		"an apply, which repaired what had moved": {stackObject(settled), applied, true},
+		"an unknown inventory":                {stackObject(settled), run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}, Resources: []run.Resource{}}, true},
+		"new changes":                         {stackObject(settled), changes, true},
+		"the pending changes":                 {stackObject(settled, planPending), changes, false},
+		"other changes than the pending ones": {stackObject(settled, planPending), moved, true},
+		"a failure":                           {stackObject(settled), failed(run.StepPlan, "", false), true},
+		"canceled":                            {stackObject(settled), run.Result{Outcome: run.OutcomeCanceled}, false},
+		"an apply that repaired drift":        {stackObject(settled), applied, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := worthRecording(test.obj, ran(run.OperationPlan, test.result).rec); got != test.want {

@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// readsStacks is the cache, where there is one.
+// readsStacks returns the cache, if there is one.
 func (a stateAccess) readsStacks() client.Reader {
 	if a.cache == nil {
 		return a.reader
@@ -27,9 +27,8 @@ func (a stateAccess) readsStacks() client.Reader {
 	return a.cache
 }
 
-// refusedState says why a stack may not use its named state: stacks choose workspace and suffix,
-// and another tenant's may have had the name. An unlabelled state is older than tenants, and
-// allowed.
+// refusedState says why a stack may not use its named state. Stacks choose workspace and suffix, so
+// the state may be another tenant's. A state without labels is older than tenants, and allowed.
 func (a stateAccess) refusedState(ctx context.Context, obj *infrav1.Terraform) (*reads.Problem, error) {
 	if obj.KeepsOwnState() {
 		return nil, nil

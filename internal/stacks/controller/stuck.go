@@ -15,10 +15,11 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// stuckAfter is how long passes fail until the object says so: longer than an API's restart.
+// stuckAfter is how long passes must fail before the object reports it: longer than an API's
+// restart.
 const stuckAfter = 10 * time.Second
 
-// stuckBook remembers since when the passes over a stack have failed, by its name.
+// stuckBook remembers when the passes over a stack began to fail, by its name.
 type stuckBook struct{ since sync.Map }
 
 // note records the end of a pass, and reports whether its failure has lasted.

@@ -42,7 +42,7 @@ func (b *brokenRuns) Record(context.Context, run.Stack, string) (run.Record, err
 	return run.Record{}, b.err
 }
 
-func TestAPassThatFailsForLongIsTold(t *testing.T) {
+func TestLongFailingReconciliationsAreReported(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := infrav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

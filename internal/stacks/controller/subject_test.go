@@ -13,17 +13,17 @@ import (
 
 // Receivers of events read the status's revision: it must be the one that broke the inputs, or that
 // the run used.
-func TestEventsTellOfTheRevisionTheyAreAbout(t *testing.T) {
+func TestRevisionOfEvents(t *testing.T) {
 	const before, now = "main@sha1:a", "main@sha1:b"
 	for sentence, test := range map[string]struct {
 		source string
 		ended  *run.Record
 		want   string
 	}{
-		"a pass over a new revision":              {now, nil, now},
-		"the end of a run of the revision before": {now, &run.Record{}, before},
-		"a source that is gone":                   {"", nil, before},
-		"nothing new":                             {before, nil, before},
+		"a reconciliation with a new revision":      {now, nil, now},
+		"the end of a run of the previous revision": {now, &run.Record{}, before},
+		"a missing source":                          {"", nil, before},
+		"nothing new":                               {before, nil, before},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := &infrav1.Terraform{Status: infrav1.TerraformStatus{LastAttemptedRevision: before}}

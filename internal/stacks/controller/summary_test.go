@@ -32,7 +32,7 @@ func suspended(t *infrav1.Terraform) { t.Spec.Suspend = true }
 
 func beingDeleted(t *infrav1.Terraform) { now := metav1.NewTime(finished); t.DeletionTimestamp = &now }
 
-func TestWhatAStatusIsInAFewWords(t *testing.T) {
+func TestSummary(t *testing.T) {
 	yes := func(reason, message string) edit { return saying(metav1.ConditionTrue, reason, message) }
 	no := func(reason string) edit { return saying(metav1.ConditionFalse, reason, "Error: no\nmore") }
 	working := func(message string) edit {
@@ -53,43 +53,43 @@ func TestWhatAStatusIsInAFewWords(t *testing.T) {
 		blocker, circuit string
 		want             string
 	}{
-		"nobody has looked at it":                     {nil, "", "", ""},
-		"applied":                                     {[]edit{yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
-		"applied, with outputs":                       {[]edit{yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "Applied"},
-		"destroyed":                                   {[]edit{destroys, yes(infrav1.ReasonApplied, "Destroy applied successfully: "+revision)}, "", "", "Destroyed"},
-		"nothing to destroy":                          {[]edit{destroys, noChanges, yes(infrav1.ReasonPlannedNoChanges, "No objects need to be destroyed: "+revision)}, "", "", "Nothing to destroy"},
-		"nothing to change":                           {[]edit{noChanges, yes(infrav1.ReasonPlannedNoChanges, "Plan no changes: "+revision)}, "", "", "No changes"},
-		"nothing to change, with outputs":             {[]edit{noChanges, yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "No changes"},
-		"no drift":                                    {[]edit{noChanges, yes(infrav1.ReasonNoDrift, "No drift: "+revision)}, "", "", "No drift"},
-		"a plan is made":                              {[]edit{inHand, working(infrav1.MessagePlanning)}, "", "", "Planning"},
-		"a plan is applied":                           {[]edit{inHand, working(infrav1.MessageApplying)}, "", "", "Applying"},
-		"an apply goes on while suspended":            {[]edit{inHand, suspended, working(infrav1.MessageApplying)}, "", "", "Applying"},
-		"a look for drift says nothing":               {[]edit{inHand, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
-		"what was applied must answer":                {[]edit{working(infrav1.MessageCheckingHealth)}, "", "", "Checking health"},
-		"the API takes no state":                      {[]edit{inHand, working(run.WaitsForState + "quota")}, "", "", "State cannot be stored"},
-		"suspended":                                   {[]edit{suspended, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Suspended"},
-		"suspended from the beginning":                {[]edit{suspended}, "", "", "Suspended"},
-		"held":                                        {[]edit{saying(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "Held")}, "", "", "Held for manual work"},
-		"a plan waits":                                {pendingOf("+1 ~0 -0"), "", "", "Plan pending: +1 ~0 -0"},
-		"a plan waits after an apply that failed":     {pendingOf("+120 ~7 -3", applyFailed), "", "", "Failed; pending +120 ~7 -3"},
-		"a plan is held after an apply that failed":   {pendingOf("+120 ~7 -13", heldBack, applyFailed), "", "", "Failed; held +120 ~7 -13"},
-		"drift after an apply that failed":            {append(slices.Clone(drifted), applyFailed), "", "", "Failed; drifted +0 ~1 -0"},
-		"a plan of a circuit breaker waits":           {pendingOf("+1 ~0 -0", heldBack), "", "", "Plan held: +1 ~0 -0"},
-		"a plan that is only shown":                   {pendingOf("+1 ~0 -0", planOnly), "", "", "Planned: +1 ~0 -0"},
-		"a plan was rejected":                         {append(pendingOf("+1 ~0 -0"), no(infrav1.ReasonPlanRejected)), "", "", "Plan rejected"},
-		"drift":                                       {drifted, "", "", "Drifted: +0 ~1 -0"},
-		"a dependency is not ready":                   {[]edit{no(infrav1.ReasonDependencyNotReady)}, "dev/network", "", "Waiting for dev/network"},
-		"one of the same namespace, with a long name": {[]edit{no(infrav1.ReasonDependencyNotReady)}, "team/network-of-the-region", "", "Waiting for network-of-the-region"},
-		"one of another namespace, with a long name":  {[]edit{no(infrav1.ReasonDependencyNotReady)}, "platform-of-all-teams/network-of-the-region", "", "Waiting for platform-of-all-teams/network-of-th…"},
-		"dependencies that are not known":             {[]edit{no(infrav1.ReasonDependencyNotReady)}, "", "", "Waiting for dependencies"},
-		"an outage":                                   {[]edit{paused, no(infrav1.ReasonPlanFailed)}, "", "aws-1", "Paused: aws-1"},
-		"an apply failed":                             {[]edit{no(infrav1.ReasonApplyFailed), applyFailed}, "", "", "Apply failed"},
-		"a reason without words":                      {[]edit{no("Unheard")}, "", "", "Failed: Error: no"},
-		"deleted":                                     {[]edit{beingDeleted, working(infrav1.MessageDeleting)}, "", "", "Deleting"},
-		"deleted while suspended":                     {[]edit{beingDeleted, suspended}, "", "", "Deletion suspended"},
-		"deleted, and others depend on it":            {[]edit{beingDeleted, no(infrav1.ReasonDeletionBlockedByDependants)}, "", "", "Deletion blocked"},
-		"deleted, and somebody holds the lock":        {[]edit{beingDeleted, no(infrav1.ReasonLockHeld)}, "", "", "Deleting: state locked"},
-		"deleted with drift":                          {append([]edit{beingDeleted}, drifted...), "", "", "Deleting"},
+		"not reconciled yet":                        {nil, "", "", ""},
+		"applied":                                   {[]edit{yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
+		"applied, with outputs":                     {[]edit{yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "Applied"},
+		"destroyed":                                 {[]edit{destroys, yes(infrav1.ReasonApplied, "Destroy applied successfully: "+revision)}, "", "", "Destroyed"},
+		"nothing to destroy":                        {[]edit{destroys, noChanges, yes(infrav1.ReasonPlannedNoChanges, "No objects need to be destroyed: "+revision)}, "", "", "Nothing to destroy"},
+		"nothing to change":                         {[]edit{noChanges, yes(infrav1.ReasonPlannedNoChanges, "Plan no changes: "+revision)}, "", "", "No changes"},
+		"nothing to change, with outputs":           {[]edit{noChanges, yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "No changes"},
+		"no drift":                                  {[]edit{noChanges, yes(infrav1.ReasonNoDrift, "No drift: "+revision)}, "", "", "No drift"},
+		"a plan is made":                            {[]edit{inHand, working(infrav1.MessagePlanning)}, "", "", "Planning"},
+		"a plan is applied":                         {[]edit{inHand, working(infrav1.MessageApplying)}, "", "", "Applying"},
+		"an apply continues while suspended":        {[]edit{inHand, suspended, working(infrav1.MessageApplying)}, "", "", "Applying"},
+		"a drift check does not change the summary": {[]edit{inHand, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
+		"health checks run after an apply":          {[]edit{working(infrav1.MessageCheckingHealth)}, "", "", "Checking health"},
+		"the API refuses the state":                 {[]edit{inHand, working(run.WaitsForState + "quota")}, "", "", "State cannot be stored"},
+		"suspended":                                 {[]edit{suspended, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Suspended"},
+		"suspended from the start":                  {[]edit{suspended}, "", "", "Suspended"},
+		"held":                                      {[]edit{saying(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "Held")}, "", "", "Held for manual work"},
+		"a pending plan":                            {pendingOf("+1 ~0 -0"), "", "", "Plan pending: +1 ~0 -0"},
+		"a pending plan after a failed apply":       {pendingOf("+120 ~7 -3", applyFailed), "", "", "Failed; pending +120 ~7 -3"},
+		"a held plan after a failed apply":          {pendingOf("+120 ~7 -13", heldBack, applyFailed), "", "", "Failed; held +120 ~7 -13"},
+		"drift after a failed apply":                {append(slices.Clone(drifted), applyFailed), "", "", "Failed; drifted +0 ~1 -0"},
+		"a plan held by a circuit breaker":          {pendingOf("+1 ~0 -0", heldBack), "", "", "Plan held: +1 ~0 -0"},
+		"a plan of a plan-only stack":               {pendingOf("+1 ~0 -0", planOnly), "", "", "Planned: +1 ~0 -0"},
+		"a plan was rejected":                       {append(pendingOf("+1 ~0 -0"), no(infrav1.ReasonPlanRejected)), "", "", "Plan rejected"},
+		"drift":                                     {drifted, "", "", "Drifted: +0 ~1 -0"},
+		"a dependency is not ready":                 {[]edit{no(infrav1.ReasonDependencyNotReady)}, "dev/network", "", "Waiting for dev/network"},
+		"a dependency in the same namespace, with a long name": {[]edit{no(infrav1.ReasonDependencyNotReady)}, "team/network-of-the-region", "", "Waiting for network-of-the-region"},
+		"a dependency in another namespace, with a long name":  {[]edit{no(infrav1.ReasonDependencyNotReady)}, "platform-of-all-teams/network-of-the-region", "", "Waiting for platform-of-all-teams/network-of-th…"},
+		"unknown dependencies":                                 {[]edit{no(infrav1.ReasonDependencyNotReady)}, "", "", "Waiting for dependencies"},
+		"an outage":                                            {[]edit{paused, no(infrav1.ReasonPlanFailed)}, "", "aws-1", "Paused: aws-1"},
+		"an apply failed":                                      {[]edit{no(infrav1.ReasonApplyFailed), applyFailed}, "", "", "Apply failed"},
+		"an unknown reason":                                    {[]edit{no("Unheard")}, "", "", "Failed: Error: no"},
+		"deleted":                                              {[]edit{beingDeleted, working(infrav1.MessageDeleting)}, "", "", "Deleting"},
+		"deleted while suspended":                              {[]edit{beingDeleted, suspended}, "", "", "Deletion suspended"},
+		"deleted while others depend on it":                    {[]edit{beingDeleted, no(infrav1.ReasonDeletionBlockedByDependants)}, "", "", "Deletion blocked"},
+		"deleted while locked":                                 {[]edit{beingDeleted, no(infrav1.ReasonLockHeld)}, "", "", "Deleting: state locked"},
+		"deleted with drift":                                   {append([]edit{beingDeleted}, drifted...), "", "", "Deleting"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := summarize(situation{obj: stackObject(test.change...), blocker: test.blocker, circuit: test.circuit})
@@ -105,7 +105,7 @@ func TestWhatAStatusIsInAFewWords(t *testing.T) {
 }
 
 // The word for a failure must fit into the table.
-func TestEveryFailureHasAWordThatFits(t *testing.T) {
+func TestFailuresHaveShortNames(t *testing.T) {
 	for reason, word := range failures {
 		if word == "" || utf8.RuneCountInString(word) > roomForSummary || strings.HasSuffix(word, ".") {
 			t.Errorf("%s: %q", reason, word)
@@ -114,7 +114,7 @@ func TestEveryFailureHasAWordThatFits(t *testing.T) {
 }
 
 // A failed apply is shown until another succeeds or nothing is left to apply.
-func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
+func TestFailedApplyIsShownUntilOneSucceeds(t *testing.T) {
 	obj := stackObject(applying)
 	record(obj, ran(run.OperationApply, failed(run.StepApply, "", true)))
 	if ref := obj.Status.LastFailedApply; ref == nil || ref.ID != "r1" || ref.Status != "failed" {
@@ -139,7 +139,7 @@ func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
 }
 
 // The summary names the stack to wait for, which only the decision knows.
-func TestAPassSumsUp(t *testing.T) {
+func TestSummaryOfADecision(t *testing.T) {
 	p := passOver(stackObject())
 	d := decide.Decision{Verb: decide.VerbWait, Subject: "dev/network", Reason: decide.ReasonDependencyNotReady, Message: "dependency 'dev/network' is not ready", NextCheck: finished}
 	p.describeAs(d)

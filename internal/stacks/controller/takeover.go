@@ -21,8 +21,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// gatherTakeover finds out whether a deleted stack left the state. The API confirms hits of the
-// cache; after a canceled run it is asked at once, or runs repeat until the watch catches up.
+// gatherTakeover finds out whether the state is a deleted stack's. It confirms hits of the cache
+// with the API. After a canceled run it always asks the API, or runs would repeat until the watch
+// catches up.
 func (a stateAccess) gatherTakeover(ctx context.Context, p *gathered) error {
 	readers := []client.Reader{a.readsStacks(), a.reader}
 	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
@@ -53,7 +54,7 @@ func (a stateAccess) gatherTakeover(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// stateMetadata reads the metadata of the stack's state Secret; nil when there is none.
+// stateMetadata reads the metadata of the stack's state Secret; nil if there is none.
 func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terraform) (*metav1.PartialObjectMetadata, error) {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -67,8 +68,9 @@ func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terra
 	return secret, nil
 }
 
-// takeover returns the deleted stack whose resources the state holds; nil if the state is the
-// stack's own, nobody's, shared with a living stack, adopted, or of the same tenant's same stack.
+// takeover returns the deleted stack whose resources the state holds. It returns nil if the state
+// is the stack's own, without an owner, shared with an existing stack, adopted, or of the same
+// tenant's same stack.
 func (a stateAccess) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
 	if len(o.Owners) == 0 || o.Has(string(obj.UID)) {
 		return nil, nil
@@ -151,7 +153,7 @@ func foundNothing(rec run.Record) bool {
 		spec.Backend.Kind == run.BackendManaged && len(spec.Targets) == 0
 }
 
-// takeoverObjection says why a run must not apply to its state; empty when it may.
+// takeoverObjection says why a run must not apply to its state; empty if it may.
 func (a stateAccess) takeoverObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) (string, error) {
 	if rec.Spec.Operation.ByHand() || rec.Spec.Backend.Kind != run.BackendManaged {
 		return "", nil
@@ -167,5 +169,5 @@ func (a stateAccess) takeoverObjection(ctx context.Context, obj *infrav1.Terrafo
 	if t == nil || err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("the state belonged to %s/%s, which was deleted, and nobody approved a plan on it", obj.Namespace, t.Name), nil
+	return fmt.Sprintf("the state belonged to %s/%s, which was deleted, and no plan on it was approved", obj.Namespace, t.Name), nil
 }

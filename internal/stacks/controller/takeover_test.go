@@ -50,7 +50,7 @@ func adopting(what string) func(*infrav1.Terraform) {
 	}
 }
 
-func TestWhoseStateAStackTakesOver(t *testing.T) {
+func TestTakeover(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	former := state.Ownership{Owners: []state.Owner{{Name: "old", UID: "uid-0"}, {Name: "net", UID: "uid-1"}}, Deleted: at}
 	of := func(tenant scope.Scope) state.Ownership { o := former; o.Scope = tenant; return o }
@@ -62,21 +62,21 @@ func TestWhoseStateAStackTakesOver(t *testing.T) {
 		alive *infrav1.Terraform
 		want  *infrav1.StateTakeover
 	}{
-		"a deleted stack's":                                   {stackNamed("net", "uid-2"), former, nil, taken},
-		"nobody's":                                            {stackNamed("net", "uid-2"), state.Ownership{}, nil, nil},
-		"its own":                                             {stackNamed("net", "uid-1"), former, nil, nil},
-		"its own from before somebody else's":                 {stackNamed("net", "uid-0"), former, nil, nil},
-		"adopted whosever it is":                              {stackNamed("net", "uid-2", adopting("any")), former, nil, nil},
-		"adopted from that one":                               {stackNamed("net", "uid-2", adopting("uid-1")), former, nil, nil},
-		"adopted from another one":                            {stackNamed("net", "uid-2", adopting("uid-7")), former, nil, taken},
-		"of the same stack of the same tenant":                {stackNamed("net", "uid-2", ofTenant("acme")), of("acme"), nil, nil},
-		"of another stack of the same tenant":                 {stackNamed("web", "uid-2", ofTenant("acme"), suffixed("net")), of("acme"), nil, taken},
-		"of a stack that was nobody's, and now is a tenant's": {stackNamed("net", "uid-2", ofTenant("acme")), former, nil, taken},
-		"shared with a stack that is alive":                   {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1"), nil},
-		"shared with one that wrote it before the last":       {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("old", "uid-0", suffixed("net")), nil},
-		"left by a stack that is alive and has another one":   {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1", suffixed("moved")), taken},
-		"left by a stack that has a backend of its own now":   {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1", func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), taken},
-		"a namesake of the deleted one has it":                {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-9"), taken},
+		"the state of a deleted stack":                            {stackNamed("net", "uid-2"), former, nil, taken},
+		"nobody's":                                                {stackNamed("net", "uid-2"), state.Ownership{}, nil, nil},
+		"its own":                                                 {stackNamed("net", "uid-1"), former, nil, nil},
+		"its own, later used by another stack":                    {stackNamed("net", "uid-0"), former, nil, nil},
+		"adopted from any stack":                                  {stackNamed("net", "uid-2", adopting("any")), former, nil, nil},
+		"adopted from that stack":                                 {stackNamed("net", "uid-2", adopting("uid-1")), former, nil, nil},
+		"adopted from another stack":                              {stackNamed("net", "uid-2", adopting("uid-7")), former, nil, taken},
+		"of the same stack of the same tenant":                    {stackNamed("net", "uid-2", ofTenant("acme")), of("acme"), nil, nil},
+		"of another stack of the same tenant":                     {stackNamed("web", "uid-2", ofTenant("acme"), suffixed("net")), of("acme"), nil, taken},
+		"of a stack without a tenant that now has one":            {stackNamed("net", "uid-2", ofTenant("acme")), former, nil, taken},
+		"shared with an existing stack":                           {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1"), nil},
+		"shared with an earlier writer that still exists":         {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("old", "uid-0", suffixed("net")), nil},
+		"left by an existing stack that now has another state":    {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1", suffixed("moved")), taken},
+		"left by an existing stack that now has a custom backend": {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-1", func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), taken},
+		"used by a new stack with the deleted one's name":         {stackNamed("app", "uid-2", suffixed("net")), former, stackNamed("net", "uid-9"), taken},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			scheme := runtime.NewScheme()
@@ -99,7 +99,7 @@ func TestWhoseStateAStackTakesOver(t *testing.T) {
 }
 
 // The watch may lag. A run that began without knowing the owner is stopped before it applies.
-func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
+func TestPermitOnADeletedStacksState(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := infrav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -115,19 +115,19 @@ func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
 		owners run.StateOwners
 		may    bool
 	}{
-		"mode auto":                     {stackNamed("net", "uid-2", automatic), managed, foreign, false},
-		"a declared destroy":            {stackNamed("net", "uid-2"), with(func(s *run.Spec) { s.Purpose, s.Destroy = run.PurposeDelete, true }), foreign, false},
-		"a plan that nobody approved":   {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, false},
-		"an approved plan":              {stackNamed("net", "uid-2", automatic, approving), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, true},
-		"a plan approved by its field":  {stackNamed("net", "uid-2", func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "plan-1" }), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, true},
-		"another plan is approved":      {stackNamed("net", "uid-2", automatic, approving), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-2"} }), foreign, false},
-		"its own state":                 {stackNamed("net", "uid-1", automatic), managed, foreign, true},
-		"nobody's state":                {stackNamed("net", "uid-2", automatic), managed, run.StateOwners{}, true},
-		"an adopted state":              {stackNamed("net", "uid-2", automatic, adopting("any")), managed, foreign, true},
-		"a person's work by hand":       {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Operation = run.OperationState }), foreign, true},
-		"a backend of the stack's own":  {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }), foreign, true},
-		"the same stack of its tenant":  {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, run.StateOwners{Stacks: foreign.Stacks, Scope: "acme"}, true},
-		"a tenant's, of nobody's state": {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, foreign, false},
+		"mode auto":                    {stackNamed("net", "uid-2", automatic), managed, foreign, false},
+		"a declared destroy":           {stackNamed("net", "uid-2"), with(func(s *run.Spec) { s.Purpose, s.Destroy = run.PurposeDelete, true }), foreign, false},
+		"an unapproved plan":           {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, false},
+		"an approved plan":             {stackNamed("net", "uid-2", automatic, approving), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, true},
+		"a plan approved by its field": {stackNamed("net", "uid-2", func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "plan-1" }), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-1"} }), foreign, true},
+		"another plan is approved":     {stackNamed("net", "uid-2", automatic, approving), with(func(s *run.Spec) { s.Plan = &run.PlanRef{ID: "plan-2"} }), foreign, false},
+		"its own state":                {stackNamed("net", "uid-1", automatic), managed, foreign, true},
+		"a state without owners":       {stackNamed("net", "uid-2", automatic), managed, run.StateOwners{}, true},
+		"an adopted state":             {stackNamed("net", "uid-2", automatic, adopting("any")), managed, foreign, true},
+		"manual work":                  {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Operation = run.OperationState }), foreign, true},
+		"a custom backend":             {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }), foreign, true},
+		"the same stack of its tenant": {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, run.StateOwners{Stacks: foreign.Stacks, Scope: "acme"}, true},
+		"a tenant's stack on the state of a stack without a tenant": {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, foreign, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := &Reconciler{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(c.obj).Build()}
@@ -142,7 +142,7 @@ func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
 	}
 }
 
-func TestNamesThatNoStateCanHave(t *testing.T) {
+func TestInvalidStateNames(t *testing.T) {
 	long := strings.Repeat("x", 240)
 	workspace := func(name string) func(*infrav1.Terraform) {
 		return func(t *infrav1.Terraform) { t.Spec.Workspace = name }
@@ -151,19 +151,19 @@ func TestNamesThatNoStateCanHave(t *testing.T) {
 		obj  *infrav1.Terraform
 		want string
 	}{
-		"all is well":                                         {stackNamed("net", "u"), ""},
-		"a name that is too long":                             {stackNamed(long, "u"), "labelled with the stack's name, which has 240 characters; a label has at most 63. Set spec.backendConfig.secretSuffix"},
-		"a long name with a suffix":                           {stackNamed(long, "u", suffixed("short")), ""},
-		"a suffix that is too long":                           {stackNamed("net", "u", suffixed(long)), "labelled with spec.backendConfig.secretSuffix, which has 240 characters"},
-		"a suffix in capitals":                                {stackNamed("net", "u", suffixed("Net")), `named after spec.backendConfig.secretSuffix, and "Net" cannot`},
-		"a workspace in capitals":                             {stackNamed("net", "u", workspace("Prod")), `named after spec.workspace, and "Prod" cannot be part of such a name. Set spec.workspace`},
-		"a workspace with an underscore":                      {stackNamed("net", "u", workspace("a_b")), `"a_b" cannot`},
-		"a workspace that leaves its place":                   {stackNamed("net", "u", workspace("../..")), `"../.." cannot`},
-		"a workspace that ends in a dash":                     {stackNamed("net", "u", workspace("a-")), `"a-" cannot`},
-		"a label of the state that no object can have":        {stackNamed("net", "u", labelling("team", "a/b")), `the label "team" with the value "a/b" is not valid`},
-		"a label of the state with a name that none can have": {stackNamed("net", "u", labelling("a b", "c")), `the label "a b"`},
-		"a label that all is well with":                       {stackNamed("net", "u", labelling("example.com/team", "a")), ""},
-		"a backend of its own minds none":                     {stackNamed(long, "u", workspace("Prod"), func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), ""},
+		"valid names":                            {stackNamed("net", "u"), ""},
+		"a name that is too long":                {stackNamed(long, "u"), "labelled with the stack's name, which has 240 characters; a label has at most 63. Set spec.backendConfig.secretSuffix"},
+		"a long name with a suffix":              {stackNamed(long, "u", suffixed("short")), ""},
+		"a suffix that is too long":              {stackNamed("net", "u", suffixed(long)), "labelled with spec.backendConfig.secretSuffix, which has 240 characters"},
+		"a suffix in capitals":                   {stackNamed("net", "u", suffixed("Net")), `named after spec.backendConfig.secretSuffix, and "Net" cannot`},
+		"a workspace in capitals":                {stackNamed("net", "u", workspace("Prod")), `named after spec.workspace, and "Prod" cannot be part of such a name. Set spec.workspace`},
+		"a workspace with an underscore":         {stackNamed("net", "u", workspace("a_b")), `"a_b" cannot`},
+		"a workspace with a path that leads out": {stackNamed("net", "u", workspace("../..")), `"../.." cannot`},
+		"a workspace that ends in a dash":        {stackNamed("net", "u", workspace("a-")), `"a-" cannot`},
+		"an invalid value of a state label":      {stackNamed("net", "u", labelling("team", "a/b")), `the label "team" with the value "a/b" is not valid`},
+		"an invalid name of a state label":       {stackNamed("net", "u", labelling("a b", "c")), `the label "a b"`},
+		"a valid state label":                    {stackNamed("net", "u", labelling("example.com/team", "a")), ""},
+		"a custom backend has no such limits":    {stackNamed(long, "u", workspace("Prod"), func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			problem, err := stateAccessOf(&Reconciler{}).refusedState(t.Context(), c.obj)

@@ -35,7 +35,7 @@ func ofAcme(t *infrav1.Terraform) {
 	t.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web", UID: "tenant-1"}}
 }
 
-func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
+func TestSecretsOfATenantsStackHaveItsLabel(t *testing.T) {
 	want := &infrav1.WriteOutputsToSecretSpec{Name: "outputs", Labels: map[string]string{"team": "a", tenantv1.LabelUID: "beta"}}
 	if diff := cmp.Diff(map[string]string{"team": "a", tenantv1.LabelUID: "acme"}, merged(want.Labels, scope.Of(stackObject(ofAcme).Labels).Labels())); diff != "" {
 		t.Error(diff)
@@ -76,11 +76,11 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 		"another tenant's, by the suffix":             {ofAcme, "web", "beta-db", "", true},
 		"another tenant's, by the workspace":          {ofAcme, "db", "", "default-beta", true},
 		"another tenant's, whose stack had this name": {ofAcme, "beta-db", "", "", true},
-		"its own":                        {ofAcme, "web", "acme-db", "", false},
-		"one that was there before":      {ofAcme, "web", "old-db", "", false},
-		"one that is not there yet":      {ofAcme, "web", "", "", false},
-		"a stack that is nobody's may":   {func(*infrav1.Terraform) {}, "web", "beta-db", "", false},
-		"a backend of its own is no one": {func(t *infrav1.Terraform) { ofAcme(t); t.Spec.Cloud = &infrav1.CloudSpec{} }, "beta-db", "", "", false},
+		"its own":                             {ofAcme, "web", "acme-db", "", false},
+		"a state from before the tenant":      {ofAcme, "web", "old-db", "", false},
+		"a state that does not exist yet":     {ofAcme, "web", "", "", false},
+		"a stack without a tenant may use it": {func(*infrav1.Terraform) {}, "web", "beta-db", "", false},
+		"a custom backend":                    {func(t *infrav1.Terraform) { ofAcme(t); t.Spec.Cloud = &infrav1.CloudSpec{} }, "beta-db", "", "", false},
 	} {
 		obj := stackObject(test.change)
 		obj.Name, obj.Spec.Workspace = test.name, test.workspace
@@ -107,7 +107,7 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 
 // An applied stack that later names another tenant's state must not copy its outputs. One that
 // never had a state can be deleted.
-func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
+func TestOutputsAreNotTakenFromAnotherTenantsState(t *testing.T) {
 	obj := stackObject(ofAcme)
 	obj.Spec.Inline = map[string]string{"main.tf": "locals {}\n"}
 	obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "beta-db"}
@@ -137,14 +137,14 @@ func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
 	}
 }
 
-func TestWhoseItIsIsAReasonToLook(t *testing.T) {
+func TestTenantChangesCauseReconciliations(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		before, after func(*infrav1.Terraform)
 		want          bool
 	}{
-		"it has become a tenant's": {func(*infrav1.Terraform) {}, ofAcme, true},
-		"it is nobody's any more":  {ofAcme, func(*infrav1.Terraform) {}, true},
-		"another label":            {ofAcme, func(t *infrav1.Terraform) { ofAcme(t); t.Labels["team"] = "a" }, false},
+		"it now belongs to a tenant":       {func(*infrav1.Terraform) {}, ofAcme, true},
+		"it no longer belongs to a tenant": {ofAcme, func(*infrav1.Terraform) {}, true},
+		"another label":                    {ofAcme, func(t *infrav1.Terraform) { ofAcme(t); t.Labels["team"] = "a" }, false},
 	} {
 		if got := reconciling.Triggers(otherScope).Update(event.UpdateEvent{ObjectOld: stackObject(test.before), ObjectNew: stackObject(test.after)}); got != test.want {
 			t.Errorf("%s: %v", sentence, got)
@@ -153,20 +153,20 @@ func TestWhoseItIsIsAReasonToLook(t *testing.T) {
 }
 
 // A template may make a thousand suspended stacks, which cost nothing until they are resumed.
-func TestWhichStacksNeedNoLook(t *testing.T) {
+func TestWhichStacksNeedNoReconciliation(t *testing.T) {
 	suspended := func(t *infrav1.Terraform) { t.Spec.Suspend = true }
 	for sentence, test := range map[string]struct {
 		change []func(*infrav1.Terraform)
 		run    *run.Record
 		want   bool
 	}{
-		"one that is new and suspended": {[]func(*infrav1.Terraform){suspended}, nil, true},
-		"not one that may go on":        {nil, nil, false},
-		"not one with a pending plan":   {[]func(*infrav1.Terraform){suspended, planPending}, nil, false},
-		"not one of which Ready tells":  {[]func(*infrav1.Terraform){suspended, applying}, nil, false},
-		"not one that was applied":      {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = "r" }}, nil, false},
-		"not one with a run in hand":    {[]func(*infrav1.Terraform){suspended}, &run.Record{}, false},
-		"not one that is to be let go":  {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{Time: finished} }}, nil, false},
+		"a new suspended stack":          {[]func(*infrav1.Terraform){suspended}, nil, true},
+		"not one that is not suspended":  {nil, nil, false},
+		"not one with a pending plan":    {[]func(*infrav1.Terraform){suspended, planPending}, nil, false},
+		"not one with a Ready condition": {[]func(*infrav1.Terraform){suspended, applying}, nil, false},
+		"not an applied one":             {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = "r" }}, nil, false},
+		"not one with a run in progress": {[]func(*infrav1.Terraform){suspended}, &run.Record{}, false},
+		"not one that is being deleted":  {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{Time: finished} }}, nil, false},
 	} {
 		p := passOver(stackObject(test.change...))
 		p.inHand = test.run
@@ -195,18 +195,18 @@ func (d *discarded) Discard(_ context.Context, key state.Key) error {
 }
 
 // Stacks without a tenant keep their state for a successor; so do those whose resources stay.
-func TestWhoseStatesAreDiscarded(t *testing.T) {
+func TestWhichStatesAreDiscarded(t *testing.T) {
 	destroyed := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
 	for sentence, test := range map[string]struct {
 		change  []func(*infrav1.Terraform)
 		foreign *reads.Problem
 		want    int
 	}{
-		"a tenant's that was destroyed": {[]func(*infrav1.Terraform){ofAcme, destroyed}, nil, 1},
-		"nobody's":                      {[]func(*infrav1.Terraform){destroyed}, nil, 0},
-		"one whose resources are kept":  {[]func(*infrav1.Terraform){ofAcme}, nil, 0},
-		"one that is another tenant's":  {[]func(*infrav1.Terraform){ofAcme, destroyed}, &reads.Problem{}, 0},
-		"one that is not kept by Yuba":  {[]func(*infrav1.Terraform){ofAcme, destroyed, func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }}, nil, 0},
+		"a destroyed stack of a tenant":    {[]func(*infrav1.Terraform){ofAcme, destroyed}, nil, 1},
+		"nobody's":                         {[]func(*infrav1.Terraform){destroyed}, nil, 0},
+		"a stack whose resources are kept": {[]func(*infrav1.Terraform){ofAcme}, nil, 0},
+		"another tenant's state":           {[]func(*infrav1.Terraform){ofAcme, destroyed}, &reads.Problem{}, 0},
+		"a state in a custom backend":      {[]func(*infrav1.Terraform){ofAcme, destroyed, func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }}, nil, 0},
 	} {
 		states := &discarded{}
 		r := &Reconciler{States: states, Log: slog.New(slog.DiscardHandler)}
@@ -220,16 +220,16 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 }
 
 // A state may be older than the stack: its outputs are written without any apply.
-func TestWhenThereAreOutputs(t *testing.T) {
+func TestWhenOutputsMatter(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		change func(*infrav1.Terraform)
 		want   bool
 	}{
 		"something was applied": {func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }, true},
-		"nothing was to be applied": {func(t *infrav1.Terraform) {
+		"the plan had no changes": {func(t *infrav1.Terraform) {
 			setCondition(t, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, "nothing")
 		}, true},
-		"a plan waits": {func(t *infrav1.Terraform) {
+		"a plan is pending": {func(t *infrav1.Terraform) {
 			setCondition(t, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, "something")
 		}, false},
 		"nothing is known": {func(*infrav1.Terraform) {}, false},

@@ -17,7 +17,7 @@ import (
 )
 
 // A pass that finds nothing new leaves a trace now and then.
-func TestPassesLeaveATraceNowAndThen(t *testing.T) {
+func TestPassesUpdateTheStatusNowAndThen(t *testing.T) {
 	ago := func(d time.Duration) *metav1.Time { at := metav1.NewTime(finished.Add(-d)); return &at }
 	checked := func(d time.Duration) func(*infrav1.Terraform) {
 		return func(t *infrav1.Terraform) {
@@ -50,25 +50,25 @@ func TestPassesLeaveATraceNowAndThen(t *testing.T) {
 	}{
 		"the first clean check after an apply": {
 			[]func(*infrav1.Terraform){appliedOnce, checked(time.Minute)}, noChanges, trace{none, "0s", "0s", ""}},
-		"the next one, a minute later": {
+		"the next clean check, a minute later": {
 			[]func(*infrav1.Terraform){noDrift, checked(time.Minute)}, noChanges, trace{none, "-1m0s", "-1m0s", ""}},
-		"one that is nearly an hour later": {
+		"a clean check nearly an hour later": {
 			[]func(*infrav1.Terraform){noDrift, checked(time.Hour - 1)}, noChanges, trace{none, told(ago(time.Hour - 1)), told(ago(time.Hour - 1)), ""}},
-		"one that is more than an hour later": {
+		"a clean check more than an hour later": {
 			[]func(*infrav1.Terraform){noDrift, checked(75 * time.Minute)}, noChanges, trace{none, "0s", "0s", ""}},
-		"one of which no time is known": {
+		"a clean check after an unknown time": {
 			[]func(*infrav1.Terraform){noDrift}, noChanges, trace{none, "0s", "0s", ""}},
-		"a clean one of a stack that does not answer": {
+		"a clean check of an unhealthy stack": {
 			[]func(*infrav1.Terraform){unhealthy, checked(time.Minute)}, noChanges, trace{"False HealthChecksFailed: it does not answer", "-1m0s", "-1m0s", ""}},
-		"an hour later it is checked, and no success": {
+		"an hour later an unhealthy stack is checked, but not successful": {
 			[]func(*infrav1.Terraform){unhealthy, checked(2 * time.Hour)}, noChanges, trace{"False HealthChecksFailed: it does not answer", "0s", "-2h0m0s", ""}},
 		"drift that stays, a minute later": {
 			[]func(*infrav1.Terraform){drifting(time.Minute), checked(time.Minute)}, changes, trace{"False DriftDetected: Drift detected.", "-1m0s", "-1m0s", "-1m0s"}},
 		"drift that stays, hours later": {
 			[]func(*infrav1.Terraform){drifting(2 * time.Hour), checked(3 * time.Hour)}, changes, trace{"False DriftDetected: Drift detected.", "0s", "-3h0m0s", "0s"}},
-		"a plan that waits is not drift": {
+		"a pending plan is not drift": {
 			[]func(*infrav1.Terraform){planPending, checked(3 * time.Hour)}, changes, trace{"", "-3h0m0s", "-3h0m0s", ""}},
-		"a canceled one": {
+		"a canceled check": {
 			[]func(*infrav1.Terraform){appliedOnce, checked(3 * time.Hour)}, run.Result{Outcome: run.OutcomeCanceled},
 			trace{"True TerraformAppliedSucceed: Applied successfully: " + revision, "-3h0m0s", "-3h0m0s", ""}},
 	} {
@@ -88,7 +88,7 @@ func TestPassesLeaveATraceNowAndThen(t *testing.T) {
 }
 
 // A forced stack without drift detection is planned on its interval, and leaves a trace, too.
-func TestPassesThatDoNotLookForDriftSayNothingOfIt(t *testing.T) {
+func TestPassesWithoutDriftDetection(t *testing.T) {
 	obj := stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: "+revision))
 	leaveTrace(obj, ran(run.OperationPlanAndApply, noChanges).rec)
 	if got := says(obj, infrav1.ConditionReady); got != "True TerraformAppliedSucceed: Applied successfully: "+revision || obj.Status.LastSuccessfulReconcileAt == nil {
@@ -97,7 +97,7 @@ func TestPassesThatDoNotLookForDriftSayNothingOfIt(t *testing.T) {
 }
 
 // Stacks that were applied together do not all write together.
-func TestTracesAreSpread(t *testing.T) {
+func TestStatusUpdatesAreSpread(t *testing.T) {
 	minutes := map[time.Duration]int{}
 	for i := range 1000 {
 		pause := tracePause + spread(types.UID(fmt.Sprintf("uid-%d", i)))

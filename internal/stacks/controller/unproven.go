@@ -22,8 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// An interrupted run's record lists what its apply may have left. The status names the first of
-// these resources until a state proves them or a person acknowledges them. Creating one again
+// An interrupted run's record lists the possible leftovers of its apply. The status names the first
+// of these resources until a state proves them or a person acknowledges them. Creating one again
 // proves nothing: there may be two.
 
 // listsUnproven reports whether a run's record lists anything.

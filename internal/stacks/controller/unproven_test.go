@@ -62,7 +62,7 @@ func listing(runs ...run.Record) *infrav1.Terraform {
 	return obj
 }
 
-func TestWhatAnApplyMayHaveLeftIsKeptInTheStatus(t *testing.T) {
+func TestUnprovenResourcesInTheStatus(t *testing.T) {
 	many := make([]run.Unproven, infrav1.MaxUnproven+7)
 	for i := range many {
 		many[i] = mayExist(fmt.Sprintf("a.b[%d]", i))
@@ -102,16 +102,16 @@ func TestAcknowledgedResources(t *testing.T) {
 		runs []run.Record
 		want []string
 	}{
-		"nothing is said":                                   {"", []run.Record{cutOff("r1", mayExist("a.b"))}, []string{"a.b of r1: may exist, and no state has it"}},
-		"all up to a run":                                   {"r2", []run.Record{cutOff("r1", mayExist("a.b")), cutOff("r2", mayBeGone("a.c")), cutOff("r3", mayExist("a.d"))}, []string{"a.d of r3: may exist, and no state has it"}},
-		"some addresses":                                    {"r2\na.c\na.d\n", []run.Record{cutOff("r1", mayExist("a.b"), mayExist("a.c")), cutOff("r3", mayExist("a.d"))}, []string{"a.b of r1: may exist, and no state has it", "a.d of r3: may exist, and no state has it"}},
-		"a key with a line's end in quotes":                 {"r1\na.b[\"x\\ny\"]", []run.Record{cutOff("r1", mayExist(`a.b["x\ny"]`))}, nil},
-		"those that are not named, with all":                {"r1", []run.Record{cutOff("r0", many...), cutOff("r1", mayExist("a.z"))}, nil},
-		"those that are not named, by address":              {"r1\na.z", []run.Record{cutOff("r0", many...), cutOff("r1", mayExist("a.z"))}, append(standing(listing(cutOff("r0", many...))), "1 more of r1")},
-		"what was listed before, whatever the ids say":      {"r9", []run.Record{cutOff("r9", mayExist("a.b")), cutOff("r5", mayExist("a.c"))}, []string{"a.c of r5: may exist, and no state has it"}},
-		"up to the last, whatever the ids say":              {"r5", []run.Record{cutOff("r9", mayExist("a.b")), cutOff("r5", mayExist("a.c"))}, nil},
-		"not what has ended just now, and nobody has seen":  {"r9", []run.Record{cutOff("r5", mayExist("a.c")), cutOff("now", mayExist("a.d"))}, []string{"a.d of now: may exist, and no state has it"}},
-		"by the digest, which tells masked addresses apart": {"r1\nf00d", []run.Record{cutOff("r1", run.Unproven{Address: "a.(sensitive)", Match: "beef", MayExist: true}, run.Unproven{Address: "a.(sensitive)", Match: "f00d", MayBeGone: true})}, []string{"a.(sensitive) of r1: may exist, and no state has it"}},
+		"without an acknowledgement":                                   {"", []run.Record{cutOff("r1", mayExist("a.b"))}, []string{"a.b of r1: may exist, and no state has it"}},
+		"all up to a run":                                              {"r2", []run.Record{cutOff("r1", mayExist("a.b")), cutOff("r2", mayBeGone("a.c")), cutOff("r3", mayExist("a.d"))}, []string{"a.d of r3: may exist, and no state has it"}},
+		"some addresses":                                               {"r2\na.c\na.d\n", []run.Record{cutOff("r1", mayExist("a.b"), mayExist("a.c")), cutOff("r3", mayExist("a.d"))}, []string{"a.b of r1: may exist, and no state has it", "a.d of r3: may exist, and no state has it"}},
+		"a key with a quoted newline":                                  {"r1\na.b[\"x\\ny\"]", []run.Record{cutOff("r1", mayExist(`a.b["x\ny"]`))}, nil},
+		"all, including those that the status does not name":           {"r1", []run.Record{cutOff("r0", many...), cutOff("r1", mayExist("a.z"))}, nil},
+		"addresses do not include those that the status does not name": {"r1\na.z", []run.Record{cutOff("r0", many...), cutOff("r1", mayExist("a.z"))}, append(standing(listing(cutOff("r0", many...))), "1 more of r1")},
+		"all runs listed before, regardless of the order of ids":       {"r9", []run.Record{cutOff("r9", mayExist("a.b")), cutOff("r5", mayExist("a.c"))}, []string{"a.c of r5: may exist, and no state has it"}},
+		"up to the last run, regardless of the order of ids":           {"r5", []run.Record{cutOff("r9", mayExist("a.b")), cutOff("r5", mayExist("a.c"))}, nil},
+		"not a run that has just ended":                                {"r9", []run.Record{cutOff("r5", mayExist("a.c")), cutOff("now", mayExist("a.d"))}, []string{"a.d of now: may exist, and no state has it"}},
+		"by the digest that distinguishes masked addresses":            {"r1\nf00d", []run.Record{cutOff("r1", run.Unproven{Address: "a.(sensitive)", Match: "beef", MayExist: true}, run.Unproven{Address: "a.(sensitive)", Match: "f00d", MayBeGone: true})}, []string{"a.(sensitive) of r1: may exist, and no state has it"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := listing(test.runs...)
@@ -126,7 +126,7 @@ func TestAcknowledgedResources(t *testing.T) {
 	}
 }
 
-func TestWhatALaterRunProves(t *testing.T) {
+func TestProofByLaterRuns(t *testing.T) {
 	state := func(addresses ...string) func(*proof) {
 		return func(p *proof) { p.state = stateHolding("new", addresses...) }
 	}
@@ -150,30 +150,30 @@ func TestWhatALaterRunProves(t *testing.T) {
 		proofs [][]func(*proof)
 		want   []string
 	}{
-		"the state has it, by an import for one":             {[]run.Unproven{mayExist("a.b"), mayExist("a.c")}, [][]func(*proof){{state("a.b")}}, []string{"a.c of r1: " + exists}},
-		"a state that cannot be read proves nothing":         {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{looked}}, []string{"a.b of r1: " + exists}},
-		"made once more, there may be two":                   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
-		"and the state of the next run does not prove it":    {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
-		"a look at the world finds what is gone":             {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{looked, state("a.b")}}, nil},
-		"a run that did not look does not":                   {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.b")}}, []string{"a.b of r1: " + gone}},
-		"a replacement is not proven by the object before":   {[]run.Unproven{replaced}, [][]func(*proof){{looked, before("a.b")}}, []string{"a.b of r1: " + exists}},
-		"nor by one whose former id is not known":            {[]run.Unproven{{Address: "a.b", MayExist: true, Replaces: true}}, [][]func(*proof){{looked, state("a.b")}}, []string{"a.b of r1: " + exists}},
-		"nor by a state of which only addresses are known":   {[]run.Unproven{replaced}, [][]func(*proof){{looked, func(p *proof) { p.state = unproven.Listed([]string{plan.Match("a.b")}) }}}, []string{"a.b of r1: " + exists}},
-		"it is proven by an object with another id":          {[]run.Unproven{replaced}, [][]func(*proof){{looked, state("a.b")}}, nil},
-		"of a replacement one half stays":                    {[]run.Unproven{replaced}, [][]func(*proof){{looked, state()}}, []string{"a.b of r1: " + exists}},
-		"any number of it may exist, whatever the state has": {[]run.Unproven{{Address: "a.b", MayExist: true, Many: true, Replaces: true}}, [][]func(*proof){{looked, state("a.b")}}, []string{"a.b of r1: any number of it may exist"}},
-		"the run itself proves nothing":                      {[]run.Unproven{mayExist("a.b"), mayBeGone("a.c")}, [][]func(*proof){{state("a.b"), looked, ofRun("r1")}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
-		"a masked address is known by its digest":            {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.x")}}, nil},
-		"a masked address that is not there stays":           {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.(sensitive)")}}, []string{"a.(sensitive) of r1: " + exists}},
-		"what was made by a run that does not name it stays": {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), func(p *proof) { p.all = true }}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
-		"what a failed run began is in the state, its own":   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
-		"or may be, when nobody can read that":               {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
-		"it began, and made nothing: it exists already":      {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state(), tried}}, []string{"a.b of r1: " + exists}},
-		"what was taken out of the state is not there":       {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.c")}}, nil},
-		"and may still be when nobody can read that":         {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{}}, []string{"a.b of r1: " + gone}},
-		"another state proves nothing":                       {[]run.Unproven{mayExist("a.b"), mayBeGone("a.c")}, [][]func(*proof){{state("a.b"), looked, func(p *proof) { p.on = "another" }}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
-		"a state that was out of reach was read":             {[]run.Unproven{{Address: "a.b", MayExist: true, StateUnread: true}, {Address: "a.c", MayBeGone: true, StateUnread: true}, {Address: "a.d", MayExist: true, StateUnread: true}}, [][]func(*proof){{state("a.c", "a.d")}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
-		"an import proves it after that":                     {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state(), tried}, {state("a.b"), ofRun("r3")}}, nil},
+		"the state has it, such as after an import":                          {[]run.Unproven{mayExist("a.b"), mayExist("a.c")}, [][]func(*proof){{state("a.b")}}, []string{"a.c of r1: " + exists}},
+		"a state that cannot be read proves nothing":                         {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{looked}}, []string{"a.b of r1: " + exists}},
+		"created again, there may be two":                                    {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"the state of the next run does not prove an object created twice":   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"a refresh settles an object that may be gone":                       {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{looked, state("a.b")}}, nil},
+		"a run without a refresh does not settle an object that may be gone": {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.b")}}, []string{"a.b of r1: " + gone}},
+		"a replacement is not proven by the old object":                      {[]run.Unproven{replaced}, [][]func(*proof){{looked, before("a.b")}}, []string{"a.b of r1: " + exists}},
+		"a replacement is not proven if the old id is unknown":               {[]run.Unproven{{Address: "a.b", MayExist: true, Replaces: true}}, [][]func(*proof){{looked, state("a.b")}}, []string{"a.b of r1: " + exists}},
+		"a replacement is not proven by a state with only addresses":         {[]run.Unproven{replaced}, [][]func(*proof){{looked, func(p *proof) { p.state = unproven.Listed([]string{plan.Match("a.b")}) }}}, []string{"a.b of r1: " + exists}},
+		"a replacement is proven by an object with another id":               {[]run.Unproven{replaced}, [][]func(*proof){{looked, state("a.b")}}, nil},
+		"a half-proven replacement stays":                                    {[]run.Unproven{replaced}, [][]func(*proof){{looked, state()}}, []string{"a.b of r1: " + exists}},
+		"any number of instances may exist, whatever the state has":          {[]run.Unproven{{Address: "a.b", MayExist: true, Many: true, Replaces: true}}, [][]func(*proof){{looked, state("a.b")}}, []string{"a.b of r1: any number of it may exist"}},
+		"the run itself proves nothing":                                      {[]run.Unproven{mayExist("a.b"), mayBeGone("a.c")}, [][]func(*proof){{state("a.b"), looked, ofRun("r1")}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
+		"a masked address is known by its digest":                            {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.x")}}, nil},
+		"a masked address that the state lacks stays":                        {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.(sensitive)")}}, []string{"a.(sensitive) of r1: " + exists}},
+		"a run with an unknown plan may have created it again":               {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), func(p *proof) { p.all = true }}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"an object in the state may be that of a failed run":                 {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"an unreadable state may have the object of a failed run":            {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"a failed creation proves nothing":                                   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state(), tried}}, []string{"a.b of r1: " + exists}},
+		"an object that left the state is settled":                           {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.c")}}, nil},
+		"an unreadable state may still have the object":                      {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{}}, []string{"a.b of r1: " + gone}},
+		"another state proves nothing":                                       {[]run.Unproven{mayExist("a.b"), mayBeGone("a.c")}, [][]func(*proof){{state("a.b"), looked, func(p *proof) { p.on = "another" }}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
+		"a state that was unreadable before is read":                         {[]run.Unproven{{Address: "a.b", MayExist: true, StateUnread: true}, {Address: "a.c", MayBeGone: true, StateUnread: true}, {Address: "a.d", MayExist: true, StateUnread: true}}, [][]func(*proof){{state("a.c", "a.d")}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
+		"an import proves it after a failed creation":                        {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state(), tried}, {state("a.b"), ofRun("r3")}}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := listing(cutOff("r1", test.listed...))
@@ -194,7 +194,7 @@ func TestWhatALaterRunProves(t *testing.T) {
 	}
 }
 
-func TestResourcesThatTheStatusDoesNotNameAreCounted(t *testing.T) {
+func TestFurtherUnprovenResourcesAreCounted(t *testing.T) {
 	list := make([]run.Unproven, infrav1.MaxUnproven+4)
 	var present []string
 	for i := range list {
@@ -239,7 +239,7 @@ func TestResourcesThatTheStatusDoesNotNameAreCounted(t *testing.T) {
 }
 
 // An apply that is always killed is retried forever: the status stays small and complete.
-func TestRunsInTheStatusAreBounded(t *testing.T) {
+func TestRunsInTheStatusAreLimited(t *testing.T) {
 	obj := stackObject()
 	const runs = 2000
 	for i := range runs {
@@ -285,20 +285,20 @@ func stateHolding(id string, addresses ...string) *unproven.State {
 	return unproven.NewState(objects)
 }
 
-func TestWhatARunHasMade(t *testing.T) {
+func TestObjectsCreatedByARun(t *testing.T) {
 	fates := []run.Fate{{Address: "a.b", Action: run.ActionCreate}, {Address: "a.c", Action: run.ActionReplace}, {Address: "a.d", Action: run.ActionDelete}}
 	for sentence, test := range map[string]struct {
 		result  run.Result
 		applied *run.PlanResult
 		want    string
 	}{
-		"what its plan says":                       {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b a.c"},
-		"when it failed, what its whole log says":  {run.Result{Outcome: run.OutcomeFailed, Trace: &run.Trace{Whole: true, Steps: []run.TraceStep{{Address: "a.b", Action: run.ActionCreate, Ended: run.TraceFailed}, {Address: "a.c", Action: run.ActionCreate, Ended: run.TraceDone}, {Address: "a.d", Action: run.ActionDelete, Ended: run.TraceFailed}}}}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b? a.c"},
-		"when its log is not whole, all of it":     {run.Result{Outcome: run.OutcomeInterrupted, Trace: &run.Trace{}}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b a.c"},
-		"anything, when its plan is lost":          {run.Result{Outcome: run.OutcomeSucceeded}, nil, "all"},
-		"anything, when its plan names but a part": {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Fates: fates, FatesTotal: 4}, "all"},
-		"anything, when an older runner counted":   {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Counts: run.Counts{Add: 1}}, "all"},
-		"nothing, when nothing was to be made":     {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Counts: run.Counts{Change: 1}}, ""},
+		"the objects of its plan":                           {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b a.c"},
+		"the objects in its complete log, if it failed":     {run.Result{Outcome: run.OutcomeFailed, Trace: &run.Trace{Whole: true, Steps: []run.TraceStep{{Address: "a.b", Action: run.ActionCreate, Ended: run.TraceFailed}, {Address: "a.c", Action: run.ActionCreate, Ended: run.TraceDone}, {Address: "a.d", Action: run.ActionDelete, Ended: run.TraceFailed}}}}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b? a.c"},
+		"all objects of its plan, if its log is incomplete": {run.Result{Outcome: run.OutcomeInterrupted, Trace: &run.Trace{}}, &run.PlanResult{Fates: fates, FatesTotal: 3}, "a.b a.c"},
+		"any object, if its plan is lost":                   {run.Result{Outcome: run.OutcomeSucceeded}, nil, "all"},
+		"any object, if its plan names only a part":         {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Fates: fates, FatesTotal: 4}, "all"},
+		"any object, if an older runner only counted":       {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Counts: run.Counts{Add: 1}}, "all"},
+		"nothing, if it created nothing":                    {run.Result{Outcome: run.OutcomeSucceeded}, &run.PlanResult{Counts: run.Counts{Change: 1}}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			p := &proof{made: map[string]bool{}, tried: map[string]bool{}}
@@ -323,7 +323,7 @@ func TestWhatARunHasMade(t *testing.T) {
 }
 
 // A value of the annotation counts once: later runs may have ids that sort before it.
-func TestAnAcknowledgementCountsOnce(t *testing.T) {
+func TestAcknowledgementsCountOnce(t *testing.T) {
 	obj := listing(cutOff("r9", mayExist("a.b")))
 	obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: "r9"}
 	p := passOver(obj)
@@ -348,7 +348,7 @@ func TestAnAcknowledgementCountsOnce(t *testing.T) {
 }
 
 // Events list what was acknowledged, with notes, and what a later run settled.
-func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
+func TestEventListsSettledResources(t *testing.T) {
 	noted := cutOff("r1")
 	noted.Result.UnprovenNote = "All is lost"
 	for sentence, test := range map[string]struct {
@@ -356,9 +356,9 @@ func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 		word string
 		want []string
 	}{
-		"resources":          {[]run.Record{cutOff("r1", mayExist("a.b"), mayExist("a.c"))}, "r1\na.b", []string{"Of 2 unproven resources 1 were acknowledged, and a later run has settled 0"}},
-		"nothing but a note": {[]run.Record{noted}, "r1", []string{"Acknowledged: All is lost"}},
-		"nothing":            {[]run.Record{noted}, "", nil},
+		"resources":   {[]run.Record{cutOff("r1", mayExist("a.b"), mayExist("a.c"))}, "r1\na.b", []string{"Of 2 unproven resources 1 were acknowledged, and a later run has settled 0"}},
+		"only a note": {[]run.Record{noted}, "r1", []string{"Acknowledged: All is lost"}},
+		"nothing":     {[]run.Record{noted}, "", nil},
 	} {
 		obj := listing(test.runs...)
 		obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: test.word}
@@ -377,7 +377,7 @@ func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 }
 
 // Programs and providers choose the length of addresses and ids: the status stays small.
-func TestTheStatusStaysSmallWhateverProvidersSay(t *testing.T) {
+func TestStatusSizeIsLimited(t *testing.T) {
 	long := strings.Repeat("\u00fc", 50_000)
 	controls := strings.Repeat("\x01", 390)
 	var objects []run.Unproven
@@ -435,7 +435,7 @@ func (l *lostRuns) Unlock(_ context.Context, _ state.Key, holder string) error {
 }
 
 // An apply without a record did begin: its possible leftovers are recorded before its lock goes.
-func TestAnApplyWithoutARecordDidBegin(t *testing.T) {
+func TestAppliesWithoutARecord(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		status string
 		holder string

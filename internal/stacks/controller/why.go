@@ -47,7 +47,7 @@ func (l *lookBook) of(name types.NamespacedName) *run.Looked {
 // whyRuns is how many runs an explanation considers.
 const whyRuns = 10
 
-// Why explains the decision about a stack. It decides again from present facts, and does nothing.
+// Why explains the decision about a stack. It decides again from current facts, and has no effects.
 func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Why, error) {
 	why := run.Why{Namespace: name.Namespace, Name: name.Name, Looked: r.looks.of(name)}
 	var obj infrav1.Terraform

@@ -30,7 +30,7 @@ func inputsThat(change func(*known)) known {
 	return k
 }
 
-func TestWhatChangedBetweenTwoMoments(t *testing.T) {
+func TestInputChanges(t *testing.T) {
 	value := func(name, text string) func(*known) {
 		return func(k *known) { k.spec.Variables[name] = run.Variable{Value: json.RawMessage(text)} }
 	}
@@ -39,23 +39,23 @@ func TestWhatChangedBetweenTwoMoments(t *testing.T) {
 		want   []run.InputChange
 	}{
 		"nothing": {func(*known) {}, nil},
-		"a commit that touches it": {func(k *known) {
+		"a commit that touches the stack": {func(k *known) {
 			k.artifact = run.Artifact{Digest: "sha256:b", Revision: "main@sha1:bbb"}
 			k.inputs.Part = "sha256:q"
 		},
 			[]run.InputChange{{Part: "source", From: "main@sha1:aaa", To: "main@sha1:bbb"}}},
-		"a commit that does not": {func(k *known) { k.artifact = run.Artifact{Digest: "sha256:b", Revision: "main@sha1:bbb"} },
+		"a commit that does not touch the stack": {func(k *known) { k.artifact = run.Artifact{Digest: "sha256:b", Revision: "main@sha1:bbb"} },
 			[]run.InputChange{{Part: "source", From: "main@sha1:aaa", To: "main@sha1:bbb", Untouched: true}}},
-		"a value":                           {value("size", "4"), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "4"}}},
-		"the same value, written otherwise": {value("size", " 3"), nil},
-		"a value more":                      {value("zone", `"a"`), []run.InputChange{{Part: "variable", Name: "zone", To: `"a"`}}},
-		"a value less":                      {func(k *known) { delete(k.spec.Variables, "size") }, []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3"}}},
+		"a value":                            {value("size", "4"), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "4"}}},
+		"the same value in another notation": {value("size", " 3"), nil},
+		"an added value":                     {value("zone", `"a"`), []run.InputChange{{Part: "variable", Name: "zone", To: `"a"`}}},
+		"a removed value":                    {func(k *known) { delete(k.spec.Variables, "size") }, []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3"}}},
 		"a secret": {func(k *known) {
 			k.spec.Variables["password"] = run.Variable{Value: json.RawMessage(`"s3cr3t-two"`), Secret: true}
 		}, []run.InputChange{{Part: "variable", Name: "password", Secret: true}}},
-		"a secret that is none any more": {value("password", `"open"`), []run.InputChange{{Part: "variable", Name: "password", Secret: true}}},
-		"a value with a secret in it":    {value("size", `"user:s3cr3t-token@host"`), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "(sensitive value)"}}},
-		"a value with a setting in it":   {value("size", `"s3cr3t-setting"`), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "(sensitive value)"}}},
+		"a value that is no longer secret":        {value("password", `"open"`), []run.InputChange{{Part: "variable", Name: "password", Secret: true}}},
+		"a value that contains a secret":          {value("size", `"user:s3cr3t-token@host"`), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "(sensitive value)"}}},
+		"a value that contains a backend setting": {value("size", `"s3cr3t-setting"`), []run.InputChange{{Part: "variable", Name: "size", Origin: "ConfigMap team/settings, key size", From: "3", To: "(sensitive value)"}}},
 		"the environment": {func(k *known) {
 			k.spec.Env = []run.EnvVar{{Name: "REGION", Value: "us"}, {Name: "TOKEN", Value: "s3cr3t-next", Secret: true}}
 		},
@@ -85,7 +85,7 @@ func TestWhatChangedBetweenTwoMoments(t *testing.T) {
 }
 
 // A secret counts in JSON's spelling, too.
-func TestSecretsInValuesAreNotToldHoweverTheyAreWritten(t *testing.T) {
+func TestSecretsInValuesAreMasked(t *testing.T) {
 	for sentence, secret := range map[string]string{
 		"a key":           "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n",
 		"a quote":         `pass"word\x`,
@@ -110,7 +110,7 @@ func TestSecretsInValuesAreNotToldHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestLongValuesAreCutAndToldApart(t *testing.T) {
+func TestLongValuesAreShortenedDistinguishably(t *testing.T) {
 	openly := func(string) bool { return false }
 	a, b := inShort(strings.Repeat("x", 100)+"a", openly), inShort(strings.Repeat("x", 100)+"b", openly)
 	if a == b || len(a) > 120 || !strings.HasPrefix(a, strings.Repeat("x", maxShown)+"… (101 bytes, sha256:") {
@@ -118,7 +118,7 @@ func TestLongValuesAreCutAndToldApart(t *testing.T) {
 	}
 }
 
-func TestTheLastPlanIsWhatAStackStandsOn(t *testing.T) {
+func TestLastPlan(t *testing.T) {
 	of := func(id string, outcome run.Outcome, plan bool) run.Record {
 		rec := run.Record{Spec: run.Spec{ID: id}, Result: &run.Result{Outcome: outcome}}
 		if plan {
@@ -135,7 +135,7 @@ func TestTheLastPlanIsWhatAStackStandsOn(t *testing.T) {
 	}
 }
 
-func TestLooksAreRemembered(t *testing.T) {
+func TestReconciliationsAreRemembered(t *testing.T) {
 	var book lookBook
 	stack, name := run.Stack{Namespace: "team", Name: "vpc"}, types.NamespacedName{Namespace: "team", Name: "vpc"}
 	at := func(minutes int) time.Time { return finished.Add(time.Duration(minutes) * time.Minute) }
