@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// places limits a namespace's concurrent checks, so that slow stacks delay no other namespace.
+// places limits a namespace's concurrent checks, so that its slow stacks do not delay others.
 const places = 16
 
 // Book starts health checks and remembers their results. Its zero value is ready.
@@ -27,10 +27,10 @@ type Book struct {
 
 // Entry is the last check of a stack, or the running one.
 type Entry struct {
-	// Key identifies what was checked: which apply, which checks, with which outputs.
+	// Key identifies the subject of the check: the apply, the checks and the outputs.
 	Key     string
 	Running bool
-	// Again is true if a running check repeats the last one, whose result still stands.
+	// Again is true if a running check repeats the last one, whose result is still valid.
 	Again bool
 	At    time.Time
 	// Failure is empty for a healthy stack.
@@ -54,7 +54,7 @@ func (b *Book) Ended() <-chan run.Stack {
 	return b.over
 }
 
-// Begin runs a check in the background, instead of the one that runs.
+// Begin runs a check in the background. It replaces a running one.
 func (b *Book) Begin(ctx context.Context, stack run.Stack, e Entry, now func() time.Time, check func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.Running = true
@@ -97,7 +97,7 @@ func (b *Book) Forget(stack run.Stack) {
 	b.drop(stack)
 }
 
-// drop needs the lock.
+// drop removes the stack's check. The lock is held.
 func (b *Book) drop(stack run.Stack) {
 	if c := b.checks[stack]; c != nil {
 		c.stop()

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health checks whether what a stack made responds.
+// Package health checks whether the services of a stack respond.
 //
 // The nouns:
 //
@@ -14,5 +14,5 @@
 //   - Messages of probes contain neither sensitive outputs nor a server's answer.
 //   - A probe ends within its timeout.
 //
-// The stack controller decides when to probe, and what follows.
+// The stack controller decides when to probe, and what a result means.
 package health

@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// redirects is how many are followed: from one name to another, and to https.
+// redirects is the maximum number of redirects: from one name to another, and to https.
 const redirects = 5
 
 // Look makes probes in order and returns the first *FailedError; nil if all succeed.
@@ -60,7 +60,7 @@ func (p Probe) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn.Close() //nolint:errcheck // it was there, that is all
+	conn.Close() //nolint:errcheck // a connection is enough
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (p Probe) get(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close()                              //nolint:errcheck // read only
-	io.Copy(io.Discard, io.LimitReader(response.Body, 4096)) //nolint:errcheck // what it says is not looked at; the status counts
+	io.Copy(io.Discard, io.LimitReader(response.Body, 4096)) //nolint:errcheck // only the status counts
 	if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusBadRequest {
 		return &statusError{response.StatusCode}
 	}

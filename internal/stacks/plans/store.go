@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	// maxChunk is how much one Secret or ConfigMap holds: the API's limit for the data of either.
+	// maxChunk is the API's limit for the data of a Secret or ConfigMap.
 	maxChunk = 1 << 20
 	// maxChunks limits a plan's share of the API's database, whose limit all share.
 	maxChunks = 16
 )
 
-// What tofu-controller writes on readable plans.
+// Labels and annotations that tofu-controller sets on readable plans.
 const (
 	labelPlanName          = "infra.contrib.fluxcd.io/plan-name"
 	labelPlanWorkspace     = "infra.contrib.fluxcd.io/plan-workspace"
@@ -49,11 +49,11 @@ const (
 // Store keeps the readable plans of stacks.
 type Store struct {
 	Client client.Client
-	// Reader reads past the cache.
+	// Reader bypasses the cache.
 	Reader client.Reader
 }
 
-// Put stores a plan in the form that the stack asks for, in the place of the one before.
+// Put stores a plan in the form that the stack requests, and replaces the previous one.
 func (s Store) Put(ctx context.Context, obj *infrav1.Terraform, planID string, data []byte) error {
 	form := obj.ReadablePlanForm()
 	keep := objects(obj, form, planID, data)
@@ -65,12 +65,12 @@ func (s Store) Put(ctx context.Context, obj *infrav1.Terraform, planID string, d
 	return s.drop(ctx, obj, kindOf(form), planName(obj, form), keep)
 }
 
-// Drop deletes the plan that is stored in a form.
+// Drop deletes the stored plan of a form.
 func (s Store) Drop(ctx context.Context, obj *infrav1.Terraform, form string) error {
 	return s.drop(ctx, obj, kindOf(form), planName(obj, form), nil)
 }
 
-// DropAll deletes every stored plan of a stack, including those that tofu-controller left.
+// DropAll deletes every stored plan of a stack, including those of tofu-controller.
 func (s Store) DropAll(ctx context.Context, obj *infrav1.Terraform) error {
 	return errors.Join(
 		s.Drop(ctx, obj, infrav1.ReadablePlanHuman),
@@ -78,13 +78,13 @@ func (s Store) DropAll(ctx context.Context, obj *infrav1.Terraform) error {
 		s.drop(ctx, obj, "Secret", obj.Name, nil))
 }
 
-// Refused reports whether the API refuses to store a plan for good.
+// Refused reports whether the API permanently refuses to store a plan.
 func Refused(err error) bool {
 	var foreign *foreignError
 	return errors.As(err, &foreign) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// planName is the name that a readable plan's labels carry.
+// planName is the plan's name in the labels of a readable plan.
 func planName(obj *infrav1.Terraform, form string) string {
 	if form == infrav1.ReadablePlanJSON {
 		return obj.Name + ".json"
@@ -92,7 +92,7 @@ func planName(obj *infrav1.Terraform, form string) string {
 	return obj.Name
 }
 
-// objects are the Secrets or ConfigMaps of a plan, as tofu-controller names and marks them.
+// objects returns the Secrets or ConfigMaps of a plan, with tofu-controller's names and labels.
 func objects(obj *infrav1.Terraform, form, planID string, data []byte) []client.Object {
 	whole, chunks := chunksOf(obj, form, data)
 	list := make([]client.Object, 0, len(chunks))
@@ -127,7 +127,7 @@ func metaOf(obj *infrav1.Terraform, form, planID string) metav1.ObjectMeta {
 	}
 }
 
-// labelValue shortens what is too long for a label as tofu-controller does.
+// labelValue shortens a text that is too long for a label, as tofu-controller does.
 func labelValue(text string) string {
 	const most = 63
 	if len(text) <= most {
@@ -138,8 +138,8 @@ func labelValue(text string) string {
 	return text[:most-len(mark)] + mark
 }
 
-// chunksOf splits a plan for the objects, and also returns it whole and uncompressed. One that is
-// too large is cut, or as a document replaced with a message.
+// chunksOf splits a plan for the objects, and also returns it whole and uncompressed. If it is too
+// large, a text is cut, and a document replaced with a message.
 func chunksOf(obj *infrav1.Terraform, form string, data []byte) (whole []byte, chunks [][]byte) {
 	see := fmt.Sprintf("yuba plan %s -n %s", obj.Name, obj.Namespace)
 	if form == infrav1.ReadablePlanHuman {
@@ -181,7 +181,7 @@ func pack(data []byte) []byte {
 	return packed.Bytes()
 }
 
-// foreignError says that the place of a readable plan is taken.
+// foreignError means that an object of another owner has the name of a readable plan.
 type foreignError struct{ kind, namespace, name string }
 
 func (e *foreignError) Error() string {
@@ -216,7 +216,7 @@ func (s Store) put(ctx context.Context, obj *infrav1.Terraform, want client.Obje
 	return nil
 }
 
-// kindOf is the kind of the objects that hold plans of a form.
+// kindOf returns the kind of the objects for plans of a form.
 func kindOf(form string) string {
 	if form == infrav1.ReadablePlanJSON {
 		return "Secret"

@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Changed lists counting files that differ, and the number of others; or why it cannot.
+// Changed lists the relevant files that differ, and the number of others; or why it cannot.
 func (s *Sources) Changed(ctx context.Context, was, is string, counts func(name string) bool) (list []run.FileChange, more int, problem string) {
 	old, errOld := s.tree(ctx, was)
 	present, errNow := s.tree(ctx, is)
@@ -24,10 +24,10 @@ func (s *Sources) Changed(ctx context.Context, was, is string, counts func(name 
 	return list, more, ""
 }
 
-// maxChangedFiles is how many files of a source are named.
+// maxChangedFiles is the maximum number of listed files of a source.
 const maxChangedFiles = 20
 
-// changedIn compares two archives by their counting files.
+// changedIn compares the relevant files of two archives.
 func changedIn(was, is *archive.Index, counts func(name string) bool) (list []run.FileChange, more int) {
 	add := func(name, change string, dir bool) {
 		switch {

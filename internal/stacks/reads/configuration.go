@@ -20,10 +20,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Configuration has all inputs of a plan except the world.
+// Configuration has all inputs of a plan except the real infrastructure.
 type Configuration struct {
-	// Digest covers all of this. Whole is the same with the whole archive, as earlier versions
-	// recorded it; empty if the stack reads all of it.
+	// Digest covers the configuration. Whole is the same digest over the whole archive, as earlier
+	// versions recorded it; empty if the stack reads the whole archive.
 	Digest, Whole string
 	// Settled is Digest once the program's remote modules are settled; empty if it has none, or if
 	// the whole archive counts anyway.
@@ -46,13 +46,13 @@ type Configuration struct {
 	// open are variables, and "env NAME", from Secrets that are known not to be secret. The digest
 	// ignores that, so learning it causes no plan.
 	open map[string]bool
-	// planLock and lockTimeout are for locks of a custom backend. They change no plan.
+	// planLock and lockTimeout are for locks of a custom backend. They do not change plans.
 	planLock    bool
 	lockTimeout time.Duration
-	// part is the part that counts; joined is what joining files read of the world.
+	// part is the relevant part of the source; joined names external data that joining files read.
 	part   part
 	joined []string
-	// lent are names of varsFrom that went into the environment, with their types.
+	// lent has the names of varsFrom that are in the environment, with their types.
 	lent []string
 	// outputs are digests of the dependencies' outputs, as "name=digest".
 	outputs []string
@@ -64,7 +64,7 @@ func (c *Configuration) Into(s *run.Spec) {
 	s.Variables, s.Env = c.opened()
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
 	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
-	// A lost working directory may be made anew with modules that read more of the source.
+	// A lost working directory may be created again with modules that read more of the source.
 	if s.Part = nil; c.part.digest != "" && !c.part.loose {
 		s.Part = &run.Part{Paths: slices.Concat(c.part.dirs, c.part.files), Digest: c.part.digest}
 	}
@@ -76,7 +76,8 @@ func (c *Configuration) Encrypts() bool {
 		slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == "TF_ENCRYPTION" && e.Value != "" })
 }
 
-// opened returns variables and environment for runs; values known not to be secret lack marks.
+// opened returns variables and environment for runs, without marks on values that are known not to
+// be secret.
 func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	if len(c.open) == 0 {
 		return c.variables, c.env
@@ -94,8 +95,8 @@ func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {
 	return variables, env
 }
 
-// Problem is an error in a stack's inputs or program. It is passing when a controller may correct
-// it, because the inputs come from its object; otherwise a person must.
+// Problem is an error in a stack's inputs or program. It is passing if a controller may correct it,
+// because the inputs come from that controller's object; otherwise a person must.
 type Problem struct {
 	Reason, Message string
 	Passing         bool
@@ -141,7 +142,7 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	for _, e := range append(slices.Clone(in.Env), backend.Env...) {
 		env := run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret}
 		c.open["env "+e.Name] = e.Open
-		// The backend's own variables win.
+		// The backend's own variables take precedence.
 		c.env = append(slices.DeleteFunc(c.env, func(have run.EnvVar) bool { return have.Name == env.Name }), env)
 	}
 	return nil
@@ -220,7 +221,7 @@ func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	} {
 		encode(enc, part)
 	}
-	// Fields that are unset are left out: digests and pending plans of earlier versions stay valid.
+	// Omit unset fields, so that digests and pending plans of earlier versions stay valid.
 	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
 		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
 	}
@@ -243,8 +244,8 @@ func sortedEnv(env []run.EnvVar) []run.EnvVar {
 	return sorted
 }
 
-// refusedFields names the fields that this version does not support although ignoring them could do
-// harm: they concern the state, the program or the order. See [infrav1.SupportOf].
+// refusedFields names the fields that this version does not support and that are harmful to ignore:
+// they concern the state, the program or the order. See [infrav1.SupportOf].
 func refusedFields(s *infrav1.TerraformSpec) string {
 	return refusal(fieldNames(s, infrav1.SupportRefused))
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxModules bounds the cache of modules; a thousand stacks share far fewer programs.
+	// maxModules limits the cache of modules; a thousand stacks share far fewer programs.
 	maxModules = 4096
-	// maxModuleFiles bounds the bytes in the cache.
+	// maxModuleFiles limits the bytes in the cache.
 	maxModuleFiles = 64 << 20
-	// maxModuleBytes bounds one module's own files: more than any real one has.
+	// maxModuleBytes limits one module's own files. It is more than any real one has.
 	maxModuleBytes = 8 << 20
 )
 
@@ -29,7 +29,7 @@ const (
 	templateResult = "main.tf"
 )
 
-// varFilesOf are the stack's files of values, as clean paths from the root. Some may leave it.
+// varFilesOf returns the stack's files of values, as clean paths from the root. Some may lead out.
 func varFilesOf(spec *infrav1.TerraformSpec) []string {
 	var names []string
 	for _, name := range spec.TfVarsFiles {

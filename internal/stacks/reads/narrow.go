@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// setPart finds the part that counts for this stack: its inputs may lead out of the module's part.
+// setPart finds the relevant part for this stack, whose inputs may lead out of the module's part.
 func (c *Configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.part = c.program.part
 	if c.part.digest != "" {
@@ -71,7 +71,7 @@ func plainName(text string) bool {
 	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
 }
 
-// Reading lists what a program reads of the world while planning; empty for nothing.
+// Reading names the external data that a program reads while planning; empty for none.
 func (c *Configuration) Reading() string {
 	world := slices.Concat(c.part.world, c.joined)
 	switch len(world) {

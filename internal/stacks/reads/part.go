@@ -21,21 +21,21 @@ import (
 // archive that its root module can read: its directory, local modules, and files of values; the
 // whole archive if that is not certain. Runs get only that part, so the rest cannot change a plan.
 
-// part is the part of a source that counts for a stack.
+// part is the relevant part of a source for a stack.
 type part struct {
-	// digest changes with every file of the part; if empty, the whole source counts, because of
-	// why.
+	// digest changes with every file of the part. If it is empty, the whole source counts, and why
+	// is the reason.
 	digest, why string
 	// dirs and files are the part's content.
 	dirs, files []string
-	// world is what the program reads of the world while planning.
+	// world names the external data that the program reads while planning.
 	world []string
-	// variables are those that paths are made of.
+	// variables are the variables in paths.
 	variables []string
 	// elsewhere are the calls of remote modules, whose files are not in the source.
 	elsewhere []module.RemoteCall
-	// unsettled is what the digest would be if these were known to be settled. loose is true when
-	// they may change although init does not look for newer ones.
+	// unsettled would be the digest if these were known to be settled. loose is true if they may
+	// change although init does not search for newer ones.
 	unsettled string
 	loose     bool
 }
@@ -44,7 +44,7 @@ type part struct {
 const (
 	// markLeaves: it contains a path that leads up.
 	markLeaves uint8 = 1 << iota
-	// markReads and markWorld: as a template, it would read files, or the world.
+	// markReads and markWorld: as a template, it would read files, or external data.
 	markReads
 	markWorld
 	// markOpaque: it is too large to analyze.
@@ -71,7 +71,7 @@ func mark(text []byte) uint8 {
 type tree struct {
 	index  *archive.Index
 	reader *module.Reader
-	// why says why the tree is unknown; empty if it is known.
+	// why is the reason why the tree is unknown; empty if it is known.
 	why string
 }
 
@@ -153,7 +153,7 @@ type counting struct {
 	anyTemplate        bool
 }
 
-// count adds a file of the part to its digest and checks whether it leads out of the part.
+// count adds a file of the part to the digest, and checks whether the file leads out of the part.
 func (c *counting) count(f *archive.IndexedFile) {
 	p := c.part
 	hashEntry(c.hash, f)
@@ -196,7 +196,7 @@ func hashEntry(h io.Writer, f *archive.IndexedFile) {
 
 func hashValues(h io.Writer, f *archive.IndexedFile) { fmt.Fprintf(h, "values %q %x\n", f.Name, f.Sum) }
 
-// has reports whether this archive has the identical part. Then nothing has to be read again.
+// has reports whether this archive has the identical part, so that nothing needs to be read again.
 func (t *tree) has(p *part) bool {
 	if t.why != "" || p.digest == "" {
 		return false

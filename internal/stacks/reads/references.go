@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// References lists what a stack reads, for the index.
+// References lists the objects that a stack reads, for the index.
 func References(t *infrav1.Terraform) []string {
 	var refs []string
 	add := func(kind, namespace, name string) {
@@ -31,7 +31,7 @@ func References(t *infrav1.Terraform) []string {
 	if spec.SourceRef != nil {
 		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
 	}
-	// The outputs Secret is only written, but a foreign one of its name blocks that.
+	// The stack only writes the outputs Secret, but a foreign Secret of that name blocks the write.
 	if spec.WriteOutputsToSecret != nil {
 		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
 	}
@@ -114,7 +114,7 @@ func EachStack(ctx context.Context, reader client.Reader, do func(*infrav1.Terra
 // need it), those of its current run and its pending plan.
 func referredBy(ctx context.Context, records Records, obj *infrav1.Terraform, refer func(digest string)) error {
 	if files, ok := obj.InlineProgram(); ok {
-		// A program that cannot be packed is in no store.
+		// A program that cannot be packed is not in the store.
 		if digest, err := archive.PackInline(files, io.Discard); err == nil {
 			refer(digest)
 		}

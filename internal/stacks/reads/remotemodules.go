@@ -55,8 +55,8 @@ func (c *Configuration) OnlyModules(obj *infrav1.Terraform) bool {
 	return c.Settled != "" && m != nil && m.ConfigDigest == c.Settled && m.Whole == "" && m.Moves != "" && m.Placed != "" && inOrder(obj)
 }
 
-// inOrder reports whether nothing has failed since the last run. A dependency that is not ready is
-// no failure: after a commit, most of a chain of stacks waits for one.
+// inOrder reports whether nothing has failed since the last run. A dependency that is not ready
+// does not count: after a commit, most of a chain of stacks waits for one.
 func inOrder(obj *infrav1.Terraform) bool {
 	ready, last := conditions.Of(obj, infrav1.ConditionReady), obj.Status.LastRun
 	return ready.Status == metav1.ConditionTrue ||
@@ -76,8 +76,8 @@ func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) 
 	return ""
 }
 
-// LearnModules records what a run found out about remote modules. If they are settled, what was
-// planned is the part's configuration, whatever was committed beside it meanwhile.
+// LearnModules records a run's findings about remote modules. If they are settled, the planned
+// configuration is that of the part, regardless of later commits to other files.
 func LearnModules(obj *infrav1.Terraform, rec run.Record) {
 	if rec.UsedKept {
 		return

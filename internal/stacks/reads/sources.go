@@ -33,7 +33,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// ArtifactStore is what sources need of the blob store.
+// ArtifactStore is the part of the blob store that sources use.
 type ArtifactStore interface {
 	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
@@ -46,11 +46,11 @@ type Sources struct {
 	Reader client.Reader
 	Store  ArtifactStore
 	HTTP   *http.Client
-	// MaxArchive bounds what is fetched, in bytes.
+	// MaxArchive is the maximum size of a fetched archive, in bytes.
 	MaxArchive int64
 	// Ours reports whether this server serves the URL, so fetching cannot help; may be nil.
 	Ours func(url string) bool
-	// Seen caches the metadata of sources of the kinds Watched; nil when there is no cache.
+	// Seen caches the metadata of sources of the kinds Watched; nil without a cache.
 	Seen    client.Reader
 	Watched []string
 
@@ -66,7 +66,7 @@ type Sources struct {
 	trees trees
 }
 
-// moduleKey is all that reading a module depends on.
+// moduleKey has everything that reading a module depends on.
 type moduleKey struct {
 	digest, dir string
 	// varFiles are paths from the source's root, one a line.
@@ -78,19 +78,19 @@ type moduleKey struct {
 type readModule struct {
 	module *module.Module
 	diags  diagnostic.List
-	// template is the content of main.tf.tpl; nil when there is none.
+	// template is the content of main.tf.tpl; nil if there is none.
 	template []byte
 	// files are the module's own files by name, kept when others are to join them.
 	files map[string][]byte
 	// varFiles are the files of values that the stack names, as far as the source has them.
 	varFiles map[string]varFile
-	// part is the part of the source that counts.
+	// part is the relevant part of the source.
 	part part
-	// declared is how many bytes its configuration has.
+	// declared is the size of its configuration in bytes.
 	declared int
 }
 
-// size is about how many bytes a read module keeps.
+// size is the approximate memory of a module in bytes.
 func (m *readModule) size() int {
 	size := len(m.template) + m.declared
 	for _, content := range m.files {
@@ -105,7 +105,7 @@ type varFile struct {
 	diags    diagnostic.List
 }
 
-// Program is a stack's source as it is now.
+// Program is a stack's current source.
 type Program struct {
 	artifact run.Artifact
 	*readModule
@@ -114,19 +114,19 @@ type Program struct {
 // Revision is the revision of the source.
 func (p *Program) Revision() string { return p.artifact.Revision }
 
-// SourceError says why there is no program, for people.
+// SourceError tells users why there is no program.
 type SourceError struct {
 	Message string
 	Denied  bool
-	// Lasting is true when the stack or its source must change first; both are watched.
+	// Lasting is true if the stack or its source must change first; both are watched.
 	Lasting bool
-	// Revision is that of the artifact that cannot be used; empty when there is none.
+	// Revision is the revision of the unusable artifact; empty if there is none.
 	Revision string
 }
 
 func (e *SourceError) Error() string { return e.Message }
 
-// Find returns the stack's program. A *SourceError is for the user; other errors are transient.
+// Find returns the stack's program. The user must fix a *SourceError; other errors are transient.
 func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*Program, error) {
 	a, err := s.artifact(ctx, obj, crossNamespace)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
 }
 
-// sourceObject is what all of Flux's sources have in common.
+// sourceObject has the common fields of Flux's sources.
 type sourceObject interface {
 	client.Object
 	GetArtifact() *meta.Artifact
@@ -263,7 +263,7 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 // maxTold bounds the quoted message of a source, in characters.
 const maxTold = 1000
 
-// notReady says why a source has no artifact, as far as its condition does.
+// notReady explains why a source has no artifact, if its condition does.
 func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	ready := apimeta.FindStatusCondition(obj.GetConditions(), meta.ReadyCondition)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
@@ -272,7 +272,7 @@ func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, shorten.Cut(ready.Message, maxTold))
 }
 
-// bringBack says how to restore a lost archive.
+// bringBack explains how to restore a lost archive.
 func bringBack(kind string, name types.NamespacedName) string {
 	word := map[string]string{infrav1.SourceKindGitRepository: "git", infrav1.SourceKindOCIRepository: "oci", infrav1.SourceKindBucket: "bucket"}[kind]
 	if word == "" {

@@ -35,7 +35,7 @@ type seenSource struct {
 	artifact meta.Artifact
 }
 
-// maxSeen is more than anybody has; at this size, all are forgotten.
+// maxSeen is more than any server has; at this size, all are dropped.
 const maxSeen = 10_000
 
 func (s *seenSources) note(kind string, name types.NamespacedName, obj client.Object, a *meta.Artifact) {
@@ -59,7 +59,7 @@ func (s *seenSources) of(kind string, name types.NamespacedName) (seenSource, bo
 	return seen, ok
 }
 
-// atRest reports whether nobody has changed the stack or requested a reconcile. Otherwise the
+// atRest reports whether the stack is unchanged and without a reconcile request. Otherwise the
 // source may have changed just before, and its event may still come.
 func atRest(obj *infrav1.Terraform) bool {
 	return obj.Status.ObservedGeneration == obj.Generation && obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt

@@ -35,7 +35,7 @@ type Client struct {
 	Timeout, Pause time.Duration
 }
 
-// RefusedError says that a service refused the plan.
+// RefusedError means that a service refused the plan.
 type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }
