@@ -36,7 +36,7 @@ func TestAMissingToolIsToldAndFoundLater(t *testing.T) {
 		return c.Status == metav1.ConditionFalse && c.Reason == infrav1.ReasonNewFailed
 	})
 	message := condition(failed, infrav1.ConditionReady).Message
-	for _, want := range []string{"the stack wants tofu >= 1.8", "tofu 1.7.0 (" + old + ")", filepath.Join(y.dir, "tools") + ", named tofu-VERSION"} {
+	for _, want := range []string{"the stack requires tofu >= 1.8", "tofu 1.7.0 (" + old + ")", filepath.Join(y.dir, "tools") + ", named tofu-VERSION"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the message %q does not say %q", message, want)
 		}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cell is what a program may use. Its paths are absolute.
+// Cell lists what a program may use. Its paths are absolute.
 type Cell struct {
 	// User is the program's own, from [Users], if the walls have users.
 	User int
@@ -126,7 +126,7 @@ func (w Walls) required() []string {
 	return nil
 }
 
-// attributes are what the kernel has to do when the sandbox starts.
+// attributes are the kernel's tasks when the sandbox starts.
 func (w Walls) attributes(c Cell) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !w.Alone() {

@@ -46,7 +46,7 @@ func (h Held) Release() {
 	}
 }
 
-// Ended reports whether it has ended, even if nobody has waited for it yet.
+// Ended reports whether it has ended, even if its parent has not waited for it yet.
 func (h Held) Ended() bool {
 	if h.fd >= 0 {
 		return h.poll(0)

@@ -21,7 +21,7 @@ import (
 func Mark(run string) uint64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(run)) // it never fails
-	const large = 1 << 61         // microseconds of realtime, which nobody here gets
+	const large = 1 << 61         // microseconds of realtime, far beyond any real limit
 	return sum.Sum64()>>3 | large
 }
 
@@ -102,7 +102,7 @@ func EndLeft(mark uint64, patience time.Duration) (ended int, err error) {
 			process.Release()
 		}
 		if time.Now().After(deadline) {
-			return len(seen), fmt.Errorf("end what a run left running: %d processes do not end", len(left))
+			return len(seen), fmt.Errorf("end the remaining processes of a run: %d of them do not end", len(left))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func Start(cmd *exec.Cmd) (*Running, error) {
 		own, their, err := socketPair()
 		if err != nil {
 			closeAll(r.own)
-			return nil, fmt.Errorf("make a socket for the output of %s: %w", cmd.Path, err)
+			return nil, fmt.Errorf("create a socket for the output of %s: %w", cmd.Path, err)
 		}
 		r.own, theirs, *stream = append(r.own, own), append(theirs, their), their
 		r.copies.Go(func() { r.copy(to, own) })

@@ -154,7 +154,7 @@ func (u *Usage) add(pid int) {
 type Unnamed struct {
 	// Bytes is their size on disk.
 	Bytes int64
-	// Over says that there are more open files than were measured.
+	// Over is true if there are more open files than were measured.
 	Over bool
 }
 

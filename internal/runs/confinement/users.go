@@ -32,7 +32,7 @@ const (
 // block is how many users a process reserves at a time, to write to the disk less often.
 const block = 256
 
-// Users assigns users, each once, so that nobody gets one that had another's files.
+// Users assigns users, each once, so that no user owns files of an earlier one.
 type Users struct {
 	// File has the next free user. Highest returns the last assigned one if that file is lost.
 	File    string
@@ -170,11 +170,11 @@ func passable(dirs []string) error {
 		for ; ; dir = filepath.Dir(dir) {
 			var info unix.Stat_t
 			if err := unix.Stat(dir, &info); err != nil {
-				return fmt.Errorf("look at %s: %w", dir, err)
+				return fmt.Errorf("inspect %s: %w", dir, err)
 			}
 			open := info.Mode&0o001 != 0 || info.Mode&0o010 != 0 && info.Gid == PassingGroup
 			if !open && !slices.Contains(dirs, dir) {
-				return fmt.Errorf("nobody but its owner may pass %s; keep the data directory elsewhere, such as in /var/lib/yuba", dir)
+				return fmt.Errorf("only its owner may enter %s; keep the data directory elsewhere, such as in /var/lib/yuba", dir)
 			}
 			if dir == "/" || dir == "." {
 				break

@@ -34,9 +34,9 @@ type Walls struct {
 	Sandbox string
 	// Namespaces also give a file tree and shared memory of its own.
 	Namespaces Namespaces
-	// Users says whether each working directory has a user of its own, other than the server's.
+	// Users is true if each working directory has a user of its own, other than the server's.
 	Users bool
-	// Root says whether the server's user is root.
+	// Root is true if the server's user is root.
 	Root bool
 	// Landlock is the kernel's version of it, Filter whether system calls are filtered.
 	Landlock int
@@ -184,10 +184,10 @@ func (w Walls) probe(ctx context.Context) (Walls, error) {
 	return w, nil
 }
 
-// name lists what is missing.
+// name lists the missing walls.
 func (w *Walls) name(whyShared, whyNoUsers error) {
 	if !w.Alone() {
-		means := "Programs see names, sizes and times of files elsewhere, and what they leave running is ended by its mark only"
+		means := "Programs see names, sizes and times of files elsewhere, and processes that they leave running are found only by their mark"
 		if !w.Users {
 			means += ". They can change modes and times of all files of the server's user: a program can stop the server, spoil the runs of other stacks, and open its files to others"
 		}
@@ -200,7 +200,7 @@ func (w *Walls) name(whyShared, whyNoUsers error) {
 		w.Missing = append(w.Missing, Missing{"seccomp", "this kernel cannot filter system calls, or Yuba has no filter for this architecture", "Programs can use every part of the kernel"})
 	}
 	if w.Landlock == 0 {
-		means := "Programs are kept from other files by their file tree alone"
+		means := "Only their file tree keeps programs from other files"
 		if !w.Alone() {
 			means = "Programs can read and write what their user can. Run only programs that you trust"
 		}

@@ -113,7 +113,7 @@ func (a *adoption) endUnreached() {
 		return
 	}
 	if _, err := confinement.EndLeft(confinement.Mark(a.job.run.ID), fetch.LeftPatience); err != nil {
-		a.job.run.Opts.Log.Warn("processes of a run still run", "run", a.job.run.ID, "error", err)
+		a.job.run.Opts.Log.Warn("processes of an ended run are still running", "run", a.job.run.ID, "error", err)
 	}
 }
 

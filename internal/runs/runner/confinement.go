@@ -19,7 +19,7 @@ import (
 // required, a missing wall is an error.
 func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (confinement.Walls, error) {
 	if err := os.MkdirAll(workRoot, 0o700); err != nil {
-		return confinement.Walls{}, fmt.Errorf("make the directory of working directories: %w", err)
+		return confinement.Walls{}, fmt.Errorf("create the directory of working directories: %w", err)
 	}
 	walls, err := confinement.Probe(ctx, sandbox, filepath.Dir(workRoot), workRoot)
 	if err == nil && required && !walls.Complete() {

@@ -130,7 +130,7 @@ func TestLinksOfTheSourceDoNotRedirectFiles(t *testing.T) {
 	const text = "output \"o\" { value = file(\"public/index.html\") }\n"
 	archive, digest := linked(t, map[string]string{"main.tf": text, "public/index.html": "hello"},
 		map[string]string{"certs": "public", "ca.pem": "public/index.html"})
-	for path, want := range map[string]string{"certs/ca.pem": "a file or link of that name is in the way", "ca.pem": "", "public": "there is a directory of that name"} {
+	for path, want := range map[string]string{"certs/ca.pem": "a file or link has that name", "ca.pem": "", "public": "there is a directory of that name"} {
 		r := b.stack("linked-"+strings.ReplaceAll(filepath.Base(path), ".", ""), run.OperationPlanAndApply, nil)
 		if path == "certs/ca.pem" {
 			r = b.stack("linked-dir", run.OperationPlanAndApply, nil)

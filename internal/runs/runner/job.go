@@ -142,7 +142,7 @@ func (j *job) tidyWorkspace() {
 	}
 	if j.program.Measured().Overflowed.Load() {
 		if err := j.site.Space.DiscardTree(); err != nil {
-			j.run.Opts.Log.Warn("clear the working directory after a run", "run", j.run.ID, "error", err)
+			j.run.Opts.Log.Warn("cannot clear the working directory after a run", "run", j.run.ID, "error", err)
 		}
 	}
 	j.site.Space.CleanUp(j.run.Journal.TempDir)
@@ -193,15 +193,15 @@ func (j *job) deliver(ctx context.Context) {
 func (j *job) orphan() {
 	target := j.run.OrphanDir(j.run.ID)
 	if err := os.Rename(j.run.Dir.Root, target); err != nil {
-		j.run.Opts.Log.Error("states that the server did not take stay in the spool", "run", j.run.ID, "error", err)
+		j.run.Opts.Log.Error("states that the server did not accept stay in the spool", "run", j.run.ID, "error", err)
 		return
 	}
-	j.run.Opts.Log.Error("kept states that the server did not take", "run", j.run.ID, "stack", j.run.Spec.Stack.String(), "directory", target)
+	j.run.Opts.Log.Error("kept states that the server did not accept", "run", j.run.ID, "stack", j.run.Spec.Stack.String(), "directory", target)
 }
 
 func (j *job) discard() {
 	if err := os.RemoveAll(j.run.Dir.Root); err != nil {
-		j.run.Opts.Log.Error("remove a finished run's directory", "run", j.run.ID, "error", err)
+		j.run.Opts.Log.Error("cannot remove a finished run's directory", "run", j.run.ID, "error", err)
 	}
 }
 

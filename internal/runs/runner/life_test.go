@@ -124,7 +124,7 @@ func TestToolThatDoesNotFitIsSaid(t *testing.T) {
 	}{
 		"the program is missing":         {"/nowhere/tofu", run.Tool{}, "the executable does not exist"},
 		"it is too old":                  {old, run.Tool{}, "too old"},
-		"its version is not the wanted":  {"", run.Tool{Version: ">= 99"}, "the stack wants tofu >= 99"},
+		"its version is not the wanted":  {"", run.Tool{Version: ">= 99"}, "the stack requires tofu >= 99"},
 		"the constraint cannot be read":  {"", run.Tool{Version: "newest"}, "newest"},
 		"nobody knows such a tool":       {"", run.Tool{Name: "pulumi"}, "only tofu and terraform"},
 		"what it prints is no version":   {"/bin/echo", run.Tool{}, "it is not OpenTofu"},

@@ -17,7 +17,7 @@ import (
 type turn struct {
 	run *execution.Run
 	r   *runner
-	// placed is true while the job has a place, since placedAt. ending: it needs none any more.
+	// placed is true while the job has a place, since placedAt. ending: it no longer needs one.
 	placed, ending bool
 	placedAt       time.Time
 	// stuck is true while its state waits for a user. The runner's lock guards it and ending.
@@ -94,7 +94,7 @@ func (u *turn) leavePlace() {
 	u.r.count(func(t *tally) { t.held += (time.Since(u.placedAt) - t.held) / 4 })
 }
 
-// end gives the place back for good, so that the runner may accept another job.
+// end gives the place back permanently, so that the runner may accept another job.
 func (u *turn) end() {
 	u.leavePlace()
 	if !u.ending {

@@ -206,7 +206,7 @@ func TestWhenTheRegistryIsAway(t *testing.T) {
 	chosen := b.wants("chosen", "~> 1.0, < 5")
 	chosen.spec.LockFile, chosen.spec.Upgrade = lockFile, true
 	result := b.installed(chosen)
-	if !strings.Contains(strings.Join(result.Warnings, "\n"), "going on with 1.2.3") {
+	if !strings.Contains(strings.Join(result.Warnings, "\n"), "continuing with 1.2.3") {
 		t.Errorf("%q", result.Warnings)
 	}
 	other := b.do(b.wants("other", "~> 2.0"))

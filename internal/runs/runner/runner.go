@@ -66,7 +66,7 @@ func Run(ctx context.Context, opts execution.Options) error {
 	}
 	for _, dir := range []string{opts.Dir, filepath.Join(opts.Dir, "runs"), filepath.Join(opts.Dir, "orphans"), opts.WorkRoot} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the runner's directory: %w", err)
+			return fmt.Errorf("create the runner's directory: %w", err)
 		}
 	}
 	lock := flock.New(filepath.Join(opts.Dir, "lock"))
@@ -149,7 +149,7 @@ func (r *runner) work(ctx context.Context) error {
 	go func() {
 		_, _ = r.Tools.Find(ctx, run.Tool{}) // warms the cache; the first run reports errors
 		if err := memory.Shrink(); err != nil {
-			r.Opts.Log.Debug("return unused memory", "error", err)
+			r.Opts.Log.Debug("cannot return unused memory", "error", err)
 		}
 	}()
 	go r.TidyStores(ctx)
@@ -225,7 +225,7 @@ func (r *runner) poll(ctx context.Context) {
 			r.Opts.Log.Info("server unreachable and nothing running; the runner exits, and the next one delivers the spool", "spooled", len(request.Active))
 			return
 		}
-		r.Opts.Log.Debug("ask for work", "error", err)
+		r.Opts.Log.Debug("cannot request work", "error", err)
 		pause.Wait(ctx)
 	}
 }

@@ -30,12 +30,12 @@ func (r *runner) adoptShell(ctx context.Context, id string) bool {
 		return false
 	}
 	if err := os.Rename(left, r.SpoolDir(id)); err != nil {
-		r.Opts.Log.Error("take over a user's shell", "run", id, "error", err)
+		r.Opts.Log.Error("cannot take over a user's shell", "run", id, "error", err)
 		return false
 	}
 	adopted, err := r.adoptLeft(ctx, id)
 	if err != nil {
-		r.Opts.Log.Error("take over a user's shell", "run", id, "error", err)
+		r.Opts.Log.Error("cannot take over a user's shell", "run", id, "error", err)
 	}
 	return adopted
 }

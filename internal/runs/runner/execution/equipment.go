@@ -79,7 +79,7 @@ func (q *Equipment) TidyStores(ctx context.Context) {
 		return
 	}
 	if err := errors.Join(q.Store.Clean(), q.Modules.Clean()); err != nil {
-		q.Opts.Log.Warn("remove abandoned downloads", "error", err)
+		q.Opts.Log.Warn("cannot remove abandoned downloads", "error", err)
 	}
 	ticker := time.NewTicker(collectInterval)
 	defer ticker.Stop()
@@ -111,7 +111,7 @@ func (q *Equipment) CollectModules() {
 
 func (q *Equipment) logCollected(what string, packages int, bytes int64, err error) {
 	if err != nil {
-		q.Opts.Log.Warn("remove unused "+what, "error", err)
+		q.Opts.Log.Warn("cannot remove unused "+what, "error", err)
 	}
 	if packages > 0 {
 		q.Opts.Log.Info("removed unused "+what, "packages", packages, "bytes", bytes)

@@ -86,10 +86,10 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
 }
 
-// errMissing says that the runner was started manually, without a required flag.
+// errMissing means that the runner was started manually, without a required flag.
 var errMissing = errors.New("it is missing; \"yuba up\" starts the runner automatically")
 
-// WithDefaults checks the options, and completes them.
+// WithDefaults checks the options and sets defaults.
 func (o Options) WithDefaults() (Options, error) {
 	if o.Capacity <= 0 {
 		o.Capacity = 2

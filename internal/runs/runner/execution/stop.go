@@ -84,7 +84,7 @@ func (s *Stopper) Until(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, cancel
 }
 
-// Asked returns who requested the stop and why; empty if nobody did.
+// Asked returns who requested the stop and why; empty without a request.
 func (s *Stopper) Asked() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

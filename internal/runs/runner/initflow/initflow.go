@@ -9,13 +9,13 @@ type Stage string
 // The stages; see the package's documentation.
 const (
 	Begun      Stage = ""
-	Holding    Stage = "holding what the last init left"
+	Holding    Stage = "holding the result of the last init"
 	Preparing  Stage = "preparing"
 	Replaying  Stage = "replaying another stack's init"
 	Running    Stage = "running"
 	Selecting  Stage = "selecting the workspace"
 	Recording  Stage = "recording"
-	Keeping    Stage = "keeping what init left for other stacks"
+	Keeping    Stage = "keeping the result of init for other stacks"
 	Redoing    Stage = "undoing the replay"
 	Completing Stage = "running with the state in sight"
 	Ready      Stage = "ready"
@@ -106,7 +106,7 @@ const (
 	// Undo removes a replay, and prepares for a run.
 	Undo Action = "undo the replay"
 	// RunWithState runs init with the state in place.
-	RunWithState Action = "run with the state in sight"
+	RunWithState Action = "run with the state in place"
 	// Finish ends init.
 	Finish Action = "finish"
 	// Fail ends init with the last failure.

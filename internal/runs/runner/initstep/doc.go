@@ -13,9 +13,9 @@
 //   - A run uses the result of an earlier init only if a list that programs cannot reach says that
 //     nothing has changed since. A new revision takes over providers only, and none after an init
 //     that may have started programs of the stack.
-//   - A replayed init comes from a directory that nobody else can have written to. If the first
-//     process after it fails in a way that init might have reported, init runs, and the process is
-//     repeated.
+//   - A replayed init comes from a directory that no other process can have written to. If the
+//     first process after it fails in a way that init might have reported, init runs, and the
+//     process is repeated.
 //   - Modules and providers for other stacks are downloaded in a separate directory, with nothing
 //     of the stack but the credentials that its scope is named by. If a stack's settings could make
 //     the download run a program, or read files of the stack, init downloads for that stack alone.

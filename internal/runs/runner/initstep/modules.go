@@ -41,7 +41,7 @@ type moduleStep struct {
 // The store downloads a remote module once per source, version and credentials, for all stacks.
 // Placed and listed as the tool does it, it leaves init nothing to download. Init gets the rest.
 
-// moduleUse is what a job uses of the module store.
+// moduleUse is the part of the module store that a job uses.
 type moduleUse struct {
 	// placed is true if modules are in place, complete if these are all that the program calls.
 	placed, complete bool

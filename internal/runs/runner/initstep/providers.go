@@ -36,7 +36,7 @@ type providerStep struct {
 	providing providing
 }
 
-// providing is what a job uses of the provider store.
+// providing is the part of the provider store that a job uses.
 type providing struct {
 	// plainConfig is the CLI configuration without the store; nil if that is in place.
 	plainConfig []byte
@@ -329,7 +329,7 @@ func (s *providerStep) getProvider(ctx context.Context, scope *providers.Scope, 
 	if last == nil {
 		return got, err
 	}
-	s.run.Warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
+	s.run.Warn("cannot list newer versions of %s, continuing with %s: %v", want.Address.Short(), last.Version, err)
 	return providers.Got{Package: last}, nil
 }
 

@@ -181,7 +181,7 @@ func (s *Server) Do(ctx context.Context, r Request) (int, error) {
 	s.mu.Unlock()
 	req, err := http.NewRequestWithContext(ctx, r.Method, conn.URL+run.PathPrefix+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
-		return 0, fmt.Errorf("speak to the server: %w", err)
+		return 0, fmt.Errorf("send a request to the server: %w", err)
 	}
 	token := r.Token
 	if token == "" {
@@ -195,7 +195,7 @@ func (s *Server) Do(ctx context.Context, r Request) (int, error) {
 	}
 	response, err := client.Do(req)
 	if err != nil {
-		return 0, fmt.Errorf("speak to the server: %w", err)
+		return 0, fmt.Errorf("send a request to the server: %w", err)
 	}
 	defer response.Body.Close()
 	s.mu.Lock()

@@ -25,7 +25,7 @@ func (s *Step) TakeOverShell() error {
 		return &fault.Failure{Step: s.run.InterruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
 	}
 	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
-		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
+		"the shell's process was killed. The states written by then are kept; an operation in progress may have changed infrastructure without recording it in the state")}
 }
 
 // endLeftovers ends processes of the shell before the lock is released: SIGTERM, then SIGKILL.

@@ -171,7 +171,7 @@ func (s *Step) furnish() error {
 	}
 	for _, name := range []string{workspace.ShellBin, workspace.ShellHome} {
 		if err := w.Root.MkdirAll(name, 0o700); err != nil {
-			return fault.New(fault.DiskClass(err), "make a place for the shell: %w", err)
+			return fault.New(fault.DiskClass(err), "create a place for the shell: %w", err)
 		}
 	}
 	name := workspace.ShellBin + "/" + w.Tool.Name
@@ -179,7 +179,7 @@ func (s *Step) furnish() error {
 		return err
 	}
 	if err := w.Root.Chmod(name, 0o700); err != nil {
-		return fault.New("", "make a place for the shell: %w", err)
+		return fault.New("", "create a place for the shell: %w", err)
 	}
 	for i, file := range s.run.Spec.VarFiles {
 		data, err := w.Read(workspace.SourceDir+"/"+file, maxVarFile)

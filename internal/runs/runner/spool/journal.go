@@ -103,7 +103,7 @@ func (s Dir) Path(name string) string { return filepath.Join(s.Root, name) }
 // Create makes the directory.
 func (s Dir) Create() error {
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
-		return fmt.Errorf("make the run's directory: %w", err)
+		return fmt.Errorf("create the run's directory: %w", err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (k *Keeper) KeepLeftState(context.Context) error {
 		dir := k.run.OrphanDir(k.run.ID + "-left")
 		kept := filepath.Join(dir, filepath.Base(name))
 		if err := errors.Join(spool.KeepFile(kept, state), spool.KeepFile(filepath.Join(dir, spool.SpecFile), execution.Encode(run.Spec{Stack: k.run.Spec.Stack, Workspace: k.run.Spec.Workspace}))); err != nil {
-			return fault.New(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
+			return fault.New(run.FailureDisk, "keep %s of an earlier run: %w", name, err)
 		}
 		k.run.Warn("An earlier run left a state in the working directory. It is stored, unencrypted, in %s: compare it with `yuba state pull`", kept)
 		k.run.Opts.Log.Warn("kept a state that was left in a working directory", "stack", k.run.Spec.Stack.String(), "file", kept)

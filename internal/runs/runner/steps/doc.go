@@ -11,7 +11,7 @@
 //
 //   - Only the plan with the digest that was decided about is applied, from a copy that programs
 //     cannot write to.
-//   - Plan and apply are one process only if there is no state and nobody reviews the plan, and
+//   - Plan and apply are one process only if there is no state and no review of the plan, and
 //     after the server has permitted the apply. If that fails before the first resource is begun,
 //     it counts as a failed plan.
 //   - Files that planning created are listed separately, and kept for the apply of that plan. HOME

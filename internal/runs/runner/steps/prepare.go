@@ -201,18 +201,18 @@ func (s *prepareStep) makeTemp(context.Context) error {
 	}
 	if s.run.Walls.Alone() {
 		if err := s.site.Space.Root.MkdirAll(workspace.TempDir, 0o700); err != nil {
-			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
+			return fault.New(fault.DiskClass(err), "create a directory for temporary files: %w", err)
 		}
 		s.useTemp(filepath.Join(s.site.Space.Base, workspace.TempDir))
 		return nil
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(workspace.TempPrefix), filepath.Base(workspace.TempPrefix))
 	if err != nil {
-		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
+		return fault.New(fault.DiskClass(err), "create a directory for temporary files: %w", err)
 	}
 	if s.site.Space.Record.User != 0 {
 		if err := os.Chown(temp, s.site.Space.Record.User, s.site.Space.Record.User); err != nil {
-			return fault.New("", "make a directory for temporary files: %w", err)
+			return fault.New("", "create a directory for temporary files: %w", err)
 		}
 	}
 	s.useTemp(temp)

@@ -20,7 +20,7 @@ import (
 func (s *applyStep) trace(stream *plan.Stream, doubt string) *run.Trace {
 	t := &run.Trace{Orderly: s.program.Orderly[run.StepApply] && !s.stateLeft()}
 	if stream.AppliedTotal > len(stream.Applied) {
-		doubt = cmp.Or(doubt, "it tells of more objects than are kept")
+		doubt = cmp.Or(doubt, "it lists more objects than the runner keeps")
 	}
 	t.Whole, t.Why = doubt == "", doubt
 	for _, a := range stream.Applied {

@@ -102,9 +102,9 @@ func (b *Box) newest(ctx context.Context, name, wanted string) (Tool, error) {
 	return best, nil
 }
 
-// missing says what is wanted, what is installed, and where to install it.
+// missing returns a message with the wanted tool, the installed ones, and where to install it.
 func (b *Box) missing(ctx context.Context, name, wanted string) string {
-	text := fmt.Sprintf("the stack wants %s", strings.TrimSpace(name+" "+wanted))
+	text := fmt.Sprintf("the stack requires %s", strings.TrimSpace(name+" "+wanted))
 	var there []string
 	for _, t := range b.List(ctx) {
 		if t.Problem != "" {
@@ -114,14 +114,14 @@ func (b *Box) missing(ctx context.Context, name, wanted string) string {
 		there = append(there, fmt.Sprintf("%s %s (%s)", t.Name, t.Version, t.Path))
 	}
 	if len(there) == 0 {
-		text += ", and no tool at all is installed"
+		text += ", but no tool is installed"
 	} else {
-		text += ", and what is installed does not fit:\n  " + strings.Join(there, "\n  ")
+		text += ", but only these are installed:\n  " + strings.Join(there, "\n  ")
 	}
 	if b.dir != "" {
-		text += fmt.Sprintf("\nPut one that fits into %s, named %s-VERSION, or change spec.tool; `yuba tools` lists what is there", b.dir, name)
+		text += fmt.Sprintf("\nPut a matching one into %s, named %s-VERSION, or change spec.tool; `yuba tools` lists the installed tools", b.dir, name)
 	} else {
-		text += "\nInstall one that fits, or change spec.tool; `yuba tools` lists what is there"
+		text += "\nInstall a matching one, or change spec.tool; `yuba tools` lists the installed tools"
 	}
 	return text
 }

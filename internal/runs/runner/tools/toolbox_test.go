@@ -34,7 +34,7 @@ func TestTheNewestToolThatFitsIsTaken(t *testing.T) {
 		"another tool: the newest":                {run.Tool{Name: "terraform"}, "tools/terraform-1.14.0/terraform", ""},
 		"another tool beside the standard one":    {run.Tool{Name: "terraform", Version: "1.13.0"}, "bin/terraform", ""},
 		"another tool on the path":                {run.Tool{Name: "terraform", Version: "1.6.0"}, "path/terraform", ""},
-		"one that is not there: what is":          {run.Tool{Version: "~> 1.10.0"}, "", "the stack wants tofu ~> 1.10.0, and what is installed does not fit:\n  tofu 1.11.0 ("},
+		"one that is not there: what is":          {run.Tool{Version: "~> 1.10.0"}, "", "the stack requires tofu ~> 1.10.0, but only these are installed:\n  tofu 1.11.0 ("},
 		"one that is not there: where to put it":  {run.Tool{Version: "~> 1.10.0"}, "", "tools, named tofu-VERSION"},
 		"one that is too old for Yuba":            {run.Tool{Version: "1.4.0"}, "", "too old"},
 		"a constraint that is none":               {run.Tool{Version: "newest"}, "", `read the version "newest" that spec.tool.version wants`},
@@ -76,7 +76,7 @@ func TestToolsAreListedWithWhatIsWrongWithThem(t *testing.T) {
 
 func TestToolThatIsNotInstalledIsSaid(t *testing.T) {
 	box := &Box{standard: "/nowhere/tofu", search: t.TempDir(), known: map[string]Tool{}}
-	if _, err := box.Find(t.Context(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "the stack wants terraform, and no tool at all is installed") {
+	if _, err := box.Find(t.Context(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "the stack requires terraform, but no tool is installed") {
 		t.Errorf("%v", err)
 	}
 }

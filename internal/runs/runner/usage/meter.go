@@ -138,7 +138,7 @@ func (m *Meter) measure(all []*account) {
 		}
 		switch a.over.next(now, loads[i].taken, rest.memory > 0 && memory > rest.memory) {
 		case endEverything:
-			a.p.Kill("what it takes endangers the machine")
+			a.p.Kill("its resource usage endangers the machine")
 		case endOthers: // until it ended: killed processes may have started others
 			m.walls.EndOthers(a.program)
 		case letSave:

@@ -33,8 +33,8 @@ type overrun struct {
 type pressure string
 
 const (
-	letSave       pressure = "let it save what it has"
-	endOthers     pressure = "end what it has started"
+	letSave       pressure = "let it save its state"
+	endOthers     pressure = "end the processes that it started"
 	endEverything pressure = "end it"
 )
 

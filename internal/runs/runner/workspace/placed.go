@@ -59,13 +59,13 @@ func makeDir(root *Root, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := root.Mkdir(name, 0o700); err != nil {
-			return fault.New(fault.DiskClass(err), "make the directory %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "create the directory %s: %w", name, err)
 		}
 		return nil
 	case err != nil:
-		return fault.New(fault.DiskClass(err), "make the directory %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "create the directory %s: %w", name, err)
 	case !info.IsDir():
-		return fault.New(run.FailureConfiguration, "make the directory %s: a file or link of that name is in the way", name)
+		return fault.New(run.FailureConfiguration, "create the directory %s: a file or link has that name", name)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (w *Workspace) check(o Order) error {
 
 func (w *Workspace) openRoot(o Order) error {
 	if err := w.area.makeBase(w.Base); err != nil {
-		return fault.New(fault.DiskClass(err), "make the working directory of %s: %w", w.stack, err)
+		return fault.New(fault.DiskClass(err), "create the working directory of %s: %w", w.stack, err)
 	}
 	root, err := os.OpenRoot(w.Base)
 	if err != nil {
