@@ -46,8 +46,8 @@ func (c *collector) collect(ctx context.Context, grace time.Duration) (blob.Coll
 	if err := reads.Referred(ctx, c.reader, c.runs, refer); err != nil {
 		return blob.Collected{}, err
 	}
-	// Read sources last: an archive that a stack has taken over from a source meanwhile is still in
-	// the source then, or was just used.
+	// Read sources last: if a stack takes over an archive from a source during this, the archive is
+	// still in the source, or was just used.
 	if err := sources.Referred(ctx, c.reader, c.scheme, c.kinds, refer); err != nil {
 		return blob.Collected{}, err
 	}

@@ -55,7 +55,7 @@ type candidate struct {
 func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candidate, waiting func(holder *coordinationv1.Lease)) (context.Context, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make the API's client: %w", err)
+		return nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	if api.RESTClient().Get().AbsPath(content.PathPrefix+"/server").Do(ctx).Error() == nil {
 		itself, err := servesContentItself(ctx, c)
@@ -68,7 +68,7 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candi
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("make the namespace %s: %w", ns.Name, err)
+		return nil, fmt.Errorf("create the namespace %s: %w", ns.Name, err)
 	}
 	if err := awaitAPI(ctx, c, me, waiting); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
 	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})
 	if err != nil {
-		return fmt.Errorf("make the API's client: %w", err)
+		return fmt.Errorf("create the API's client: %w", err)
 	}
 	if err := opts.openKeys(ctx, direct, dir); err != nil {
 		return err

@@ -86,7 +86,7 @@ var clientAuthority = struct{ namespace, name, key string }{"kube-system", "exte
 func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http.Handler, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make the API's client: %w", err)
+		return nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	cas, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", clientAuthority.namespace, clientAuthority.name, clientAuthority.key, api)
 	if err != nil {
@@ -160,7 +160,7 @@ func frontProxies(ctx context.Context, api kubernetes.Interface) (*authenticator
 func publishContent(ctx context.Context, c client.Client, url string, ca []byte, log *slog.Logger) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("make the namespace %s: %w", ns.Name, err)
+		return fmt.Errorf("create the namespace %s: %w", ns.Name, err)
 	}
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

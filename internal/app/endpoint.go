@@ -58,7 +58,7 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {
 		return err
 	}
-	go e.executor.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
+	go e.executor.Run(ctx) //nolint:errcheck // it logs errors and continues
 	return nil
 }
 
@@ -85,12 +85,12 @@ func runnerEnvironment() []string {
 	return env
 }
 
-// drainTimeout is the time in which the runner should learn that no more runs will come. Otherwise
-// it notices that the server has stopped.
+// drainTimeout is how long the server waits until the runner has got the order to drain. Without it
+// the runner notices that the server has stopped.
 const drainTimeout = 2 * time.Second
 
-// drain stops handing out runs and tells the runner: an idle one exits at once, a busy one finishes
-// its runs.
+// drain stops handing out runs and orders the runner to drain: an idle runner exits at once, a busy
+// one finishes its runs.
 func (e *engine) drain() {
 	select {
 	case <-e.executor.Drain():

@@ -182,7 +182,7 @@ type engine struct {
 	// dispatcher sends alerts, and receivers serve webhooks; nil if Flux does.
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
-	// breath controls the garbage collector by the amount of current work.
+	// breath adapts the garbage collector to the amount of current work.
 	breath memory.Breath
 	// circuits detects outages; nil if the API does not serve the kind.
 	circuits *breakers.Keeper
@@ -192,7 +192,7 @@ type engine struct {
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
 	keeper *keeper
-	// metrics and tracer tell machines what happens.
+	// metrics and tracer export metrics and traces.
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
 	store   storeLook
@@ -239,7 +239,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	}
 	e.manager, err = ctrl.NewManager(config, managerOptions(opts.Pods != nil, opts.Namespaces))
 	if err != nil {
-		return nil, fmt.Errorf("make the controller manager: %w", err)
+		return nil, fmt.Errorf("create the controller manager: %w", err)
 	}
 	e.events = e.manager.GetEventRecorder("yuba")
 	if err := e.addNotifications(); err != nil {
@@ -247,7 +247,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	}
 	direct, err := client.New(config, client.Options{Scheme: e.manager.GetScheme(), Mapper: e.manager.GetRESTMapper()})
 	if err != nil {
-		return nil, fmt.Errorf("make the API's client: %w", err)
+		return nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	direct = names.Client{Client: direct}
 	if len(opts.Namespaces) > 0 {
@@ -423,8 +423,8 @@ func (e *engine) addCollectors(direct client.Client, kinds []string) error {
 	return e.manager.Add(manager.RunnableFunc(e.keeper.throwAway))
 }
 
-// resume takes over the runs of an earlier server before any runner connects: only then is a run
-// that this server does not know really unwanted.
+// resume takes over the runs of an earlier server before any runner connects, because a runner must
+// drop the runs that this server does not know.
 func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 	return reads.EachStack(ctx, direct, func(s *infrav1.Terraform) error {
 		if s.Status.CurrentRun == nil {
@@ -439,8 +439,8 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 	})
 }
 
-// announce tells the stack controller that a run has ended. The executor must not wait, so a
-// goroutine waits for a full channel.
+// announce notifies the stack controller of the end of a run. The executor must not wait, so a
+// goroutine waits if the channel is full.
 func (e *engine) announce(s run.Stack) {
 	select {
 	case e.ended <- s:

@@ -46,7 +46,7 @@ func (e *engine) addKustomizations(ctx context.Context, direct client.Client) er
 		return fmt.Errorf("clear the directory for builds: %w", err)
 	}
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
-		return fmt.Errorf("make the directory for builds: %w", err)
+		return fmt.Errorf("create the directory for builds: %w", err)
 	}
 	r := &kustomizations.Reconciler{
 		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Archives: e.blobs,

@@ -18,10 +18,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// narrator prints progress for the person who started the server: its start, each completed run,
-// and what a stop waits for. The log is for finding causes.
+// narrator prints progress for the person who started the server: the start, each completed run,
+// and the runs that a stop waits for. For causes, see the log.
 //
-// If nobody reads the output, for example a stopped program, neither runs nor the server's end
+// If the output is not read, for example by a stopped program, neither runs nor the server's end
 // wait.
 type narrator struct {
 	mu  sync.Mutex
@@ -43,7 +43,7 @@ func newNarrator(o *Common) *narrator {
 	return &narrator{out: o.News, quiet: o.Quiet, lines: make(chan string, maxLines)}
 }
 
-// say prints a line, unless nobody reads it.
+// say prints a line, unless the output is blocked.
 func (n *narrator) say(format string, args ...any) {
 	if n.quiet {
 		return
@@ -78,7 +78,7 @@ func (n *narrator) run(rec run.Record) {
 	}
 }
 
-// tell prints lines about runs until ctx ends.
+// tell prints queued lines about runs until ctx ends.
 func (n *narrator) tell(ctx context.Context) {
 	for {
 		select {

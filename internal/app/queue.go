@@ -62,8 +62,8 @@ func phaseOf(rec run.Record) string {
 // namespaceLimit returns the maximum number of concurrent runs of a namespace.
 func (e *engine) namespaceLimit(string) int { return e.opts.NamespaceConcurrency }
 
-// serveWhy explains decisions: the controller knows the rules, the executor the queue, the server
-// its tool.
+// serveWhy serves explanations of decisions: with the rules of the controller, the queue of the
+// executor, and the server's tool.
 func (e *engine) serveWhy(r *stacks.Reconciler) {
 	e.content.Why = func(ctx context.Context, name types.NamespacedName) (run.Why, error) {
 		why, err := r.Why(ctx, name)

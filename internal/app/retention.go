@@ -126,8 +126,8 @@ func (k *keeper) observe(rec run.Record) {
 	}
 }
 
-// saw compares a plan with the one before. Of many with the same result only the first and the last
-// are kept.
+// saw compares a plan with the previous one. Of many with the same result only the first and the
+// last are kept.
 func (r *ran) saw(rec run.Record) {
 	seen := look{id: rec.Spec.ID}
 	if p := rec.Result.Plan; p != nil && p.Changes && rec.Result.Outcome == run.OutcomeSucceeded && !rec.Result.ApplyStarted && rec.By == "" {
@@ -171,7 +171,7 @@ func (k *keeper) afterRuns(ctx context.Context) {
 	}
 }
 
-// tell logs what could not be deleted. An error of one stack does not stop the others.
+// tell logs a failed deletion. An error of one stack does not stop the others.
 func (k *keeper) tell(ctx context.Context, kind, name string, err error) {
 	if err != nil && ctx.Err() == nil {
 		k.log.Error("deleting old data of runs failed", kind, name, "error", err)
@@ -356,7 +356,7 @@ func slotOf(folder string) int {
 	return int(h.Sum32() % slots)
 }
 
-// throwAway runs the keeper.
+// throwAway deletes old data until ctx ends.
 func (k *keeper) throwAway(ctx context.Context) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

@@ -104,8 +104,8 @@ func (e *engine) observeDecision(d decide.Decision, ended bool) {
 	e.metrics.ObserveDecision(string(d.Verb), d.Reason, needsNoRun(d, ended))
 }
 
-// needsNoRun reports whether a reconciliation saved a run because nothing has to be done. After a
-// completed run the decision is the same, but the run has happened.
+// needsNoRun reports whether a reconciliation saved a run because the stack needs none. After a
+// completed run the decision is the same, but the run was not saved.
 func needsNoRun(d decide.Decision, ended bool) bool {
 	return d.Verb == decide.VerbRest && d.Reason == decide.ReasonUpToDate && !ended
 }
@@ -147,8 +147,8 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	context.AfterFunc(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMetrics)
 		defer cancel()
-		server.Shutdown(ctx) //nolint:errcheck // whoever still reads is cut off
-		server.Close()       //nolint:errcheck // whoever still reads is cut off
+		server.Shutdown(ctx) //nolint:errcheck // slow readers are disconnected
+		server.Close()       //nolint:errcheck // slow readers are disconnected
 	})
 	e.opts.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
 	return nil

@@ -164,7 +164,7 @@ const settling = 5 * time.Second
 // shrink returns the memory that the start used.
 func shrink(log *slog.Logger) {
 	if err := memory.Shrink(); err != nil {
-		log.Debug("returning memory", "error", err)
+		log.Debug("cannot return memory to the system", "error", err)
 	}
 }
 

@@ -42,7 +42,8 @@ func acknowledgedOf(t *testing.T, stack *infrav1.Terraform) string {
 	return now.Annotations[infrav1.AnnotationAcknowledged]
 }
 
-// Nothing is acknowledged that nobody has seen: the list is shown first, or was when its run is named.
+// Nothing is acknowledged that nobody has seen: the list is shown first, or was when its run is
+// named.
 func TestAcknowledge(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		args []string
@@ -57,7 +58,7 @@ func TestAcknowledge(t *testing.T) {
 		"with both":                                              {[]string{"a.b", "--run", "r1"}, ui.ExitOK, "r1\na.b", []string{"a.b (i-1)"}},
 		"not the address of a later run":                         {[]string{"a.c", "--run", "r1"}, ui.ExitNotFound, "", []string{"a.c is not listed"}},
 		"not a run after the last":                               {[]string{"--run", "r3"}, ui.ExitNotFound, "", []string{"run r3 is not listed, the last one is r2"}},
-		"nothing of earlier runs":                                {[]string{"--run", "r0"}, ui.ExitNotFound, "", []string{"nothing of run r0 or of earlier ones"}},
+		"nothing of earlier runs":                                {[]string{"--run", "r0"}, ui.ExitNotFound, "", []string{"nothing of run r0 or of earlier runs"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := apitest.Namespace(t)
@@ -106,7 +107,8 @@ func TestTheStatusTellsHowToAcknowledge(t *testing.T) {
 	}
 }
 
-// Objects are called what their providers say, and notes may be anything: neither steers the terminal or adds lines.
+// Objects are called what their providers say, and notes may be anything: neither steers the
+// terminal or adds lines.
 func TestAcknowledgeShowsNothingThatSteersTheTerminal(t *testing.T) {
 	ns := apitest.Namespace(t)
 	stack := unprovenStack(t, ns)
@@ -162,7 +164,7 @@ func TestTheStatusDoesNotAdviseToImportOverAnObject(t *testing.T) {
 		u.Runs[0].More, u.Runs[0].Note, u.Resources[0].Replaces = 0, "", true
 	})
 	got := yuba(t, ns, "status", "vpc").out
-	if strings.Contains(got, "state import") || !strings.Contains(got, "compare the id there with what exists. Then acknowledge them:") {
+	if strings.Contains(got, "state import") || !strings.Contains(got, "compare its id with the real object. Then acknowledge them:") {
 		t.Error(got)
 	}
 }

@@ -139,7 +139,7 @@ func (b *builder) kustomization(cmd *cobra.Command, argument string) (*kustomize
 	}
 	// Without a mapper this client asks the API which kinds it serves.
 	if b.api, err = client.New(s.Config, client.Options{}); err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", s.Config.Host, err)
+		return nil, fmt.Errorf("create a client for %s: %w", s.Config.Host, err)
 	}
 	live := &kustomizev1.Kustomization{}
 	err = s.GetAs(cmd.Context(), session.Kustomizations, key, live)

@@ -40,7 +40,7 @@ func openTable(s *session.Session, k session.Kind) (*servedTable, error) {
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c, err := rest.RESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client for %s: %w", config.Host, err)
 	}
 	return &servedTable{session: s, client: c, kind: k}, nil
 }

@@ -162,7 +162,7 @@ func (o *Object) FullName() string {
 	return o.Kind.Singular() + "." + o.Kind.GVK.Group + "/" + o.GetName()
 }
 
-// GetObject reads one object. A missing object is an error with its own exit code.
+// GetObject reads one object. The error for a missing object has its own exit code.
 func (s *Session) GetObject(ctx context.Context, k Kind, key types.NamespacedName) (*Object, error) {
 	raw := k.Empty()
 	if err := s.Objects.Get(ctx, key, raw); err != nil {
@@ -210,7 +210,7 @@ func (s *Session) PatchObject(ctx context.Context, action string, k Kind, key ty
 	return k.Object(raw)
 }
 
-// AwaitObject watches an object until done accepts it, and returns it; nil if it is gone.
+// AwaitObject watches an object until done returns true, and returns it; nil if it is deleted.
 func (s *Session) AwaitObject(ctx context.Context, k Kind, key types.NamespacedName, done func(*Object) bool) (seen *Object, err error) {
 	w := waiter[*unstructured.Unstructured]{Session: s, key: key, empty: k.Empty, list: k.EmptyList(),
 		done: func(raw *unstructured.Unstructured) (_ bool, err error) {
@@ -225,7 +225,7 @@ func (s *Session) AwaitObject(ctx context.Context, k Kind, key types.NamespacedN
 	return seen, nil
 }
 
-// ObjectError says what was attempted on which object, and how to find its name.
+// ObjectError returns an error with the action, the object, and how to list such objects.
 func (s *Session) ObjectError(action string, k Kind, key types.NamespacedName, err error) error {
 	if k.GVK == StackKind {
 		return s.StackError(action, key, err)
@@ -283,7 +283,7 @@ func (s *Session) Keys(cmd *cobra.Command, k Kind, args []string) ([]types.Names
 	return keys, nil
 }
 
-// SourceKey is what the object names as its source.
+// SourceKey is the namespace and name of the object's source.
 func (o *Object) SourceKey() types.NamespacedName {
 	ref := o.Spec.SourceRef
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name}
@@ -319,19 +319,19 @@ func (o *Object) As(into any) error {
 	return nil
 }
 
-// Text is the text in a field; empty if there is none.
+// Text returns the text in a field; empty if there is none.
 func (o *Object) Text(fields ...string) string {
-	text, _, _ := unstructured.NestedString(o.Object, fields...) //nolint:errcheck // another type is no text
+	text, _, _ := unstructured.NestedString(o.Object, fields...) //nolint:errcheck // a field of another type has no text
 	return text
 }
 
-// Number is the number in a field; zero if there is none.
+// Number returns the number in a field; zero if there is none.
 func (o *Object) Number(fields ...string) int64 {
-	n, _, _ := unstructured.NestedInt64(o.Object, fields...) //nolint:errcheck // another type is no number
+	n, _, _ := unstructured.NestedInt64(o.Object, fields...) //nolint:errcheck // a field of another type has no number
 	return n
 }
 
-// common is an object without the fields that have another type in other kinds.
+// common drops the fields of an object that have another type in other kinds.
 func (k Kind) common(content map[string]any) map[string]any {
 	status, is := content["status"].(map[string]any)
 	if k.GVK != Tenants.GVK || !is {
@@ -343,8 +343,8 @@ func (k Kind) common(content map[string]any) map[string]any {
 	return content
 }
 
-// templateReady reports a mistake in a template, else how many of its tenants are ready. Mistakes
-// do not matter once it is being deleted.
+// templateReady reports a mistake in a template, unless it is being deleted; else how many of its
+// tenants are ready.
 func (o *Object) templateReady() metav1.Condition {
 	if valid := o.Condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse && o.GetDeletionTimestamp() == nil {
 		return valid
@@ -352,7 +352,7 @@ func (o *Object) templateReady() metav1.Condition {
 	return o.Condition(tenantv1.ConditionApplied)
 }
 
-// SaysOfBefore reports whether the conditions of a tenant object are older than its deletion.
+// SaysOfBefore reports whether the conditions of a tenant object are from before its deletion.
 func (o *Object) SaysOfBefore() bool {
 	return o.Kind.GVK.Group == tenantv1.GroupVersion.Group && o.Ready().ObservedGeneration < o.GetGeneration()
 }

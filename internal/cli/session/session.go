@@ -76,7 +76,7 @@ func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error)
 	addKinds(mapper)
 	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client for %s: %w", config.Host, err)
 	}
 	bytes, err := content.NewClient(config)
 	if err != nil {

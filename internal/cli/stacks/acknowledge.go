@@ -68,11 +68,11 @@ func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	seen := seenUnproven(u, cmp.Or(o.run, upTo), addresses)
 	for _, address := range addresses {
 		if !slices.ContainsFunc(seen.Resources, func(r infrav1.UnprovenResource) bool { return r.Called(address) }) {
-			return ui.Exitf(ui.ExitNotFound, "acknowledge %s: %s is not listed. To see what is:\n    yuba status %s", key, address, s.Call(key))
+			return ui.Exitf(ui.ExitNotFound, "acknowledge %s: %s is not listed. To see the list:\n    yuba status %s", key, address, s.Call(key))
 		}
 	}
 	if len(seen.Resources)+len(seen.Runs) == 0 {
-		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: nothing of run %s or of earlier ones is listed. To see what is:\n    yuba status %s", key, o.run, s.Call(key))
+		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: nothing of run %s or of earlier runs is listed. To see the list:\n    yuba status %s", key, o.run, s.Call(key))
 	}
 	s.News("Unproven resources of %s:\n  %s", key, diagnostic.Printable(strings.Join(unprovenLines(seen, s.Call(key)), "\n  ")))
 	if err := s.MustConfirm(o.yes || o.run != "", "Did you check them, and should Yuba take them off the list?"); err != nil {
@@ -91,8 +91,8 @@ func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	return s.PrintStack(acknowledged, out)
 }
 
-// seenUnproven is the part of a list that is acknowledged: of a run and of earlier ones, or only
-// these addresses of it.
+// seenUnproven returns the acknowledged part of a list: the resources of a run and of earlier runs,
+// or only those at the given addresses.
 func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *infrav1.UnprovenStatus {
 	seen, listed := &infrav1.UnprovenStatus{}, u.UpTo(upTo)
 	for _, r := range u.Resources {

@@ -59,7 +59,7 @@ func adoption(ctx context.Context, a *session.App, all bool) (adopt.Report, erro
 	}
 	c, err := client.New(config, client.Options{Scheme: adopt.Scheme()})
 	if err != nil {
-		return adopt.Report{}, fmt.Errorf("make a client for %s: %w", config.Host, err)
+		return adopt.Report{}, fmt.Errorf("create a client for %s: %w", config.Host, err)
 	}
 	return adopt.Prepare(ctx, c, namespace, time.Now())
 }

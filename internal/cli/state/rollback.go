@@ -138,7 +138,7 @@ func identified(r state.Resource) string {
 	return " (" + r.ID + ")"
 }
 
-// once wraps an error of the server, except for not found, whose message says everything.
+// once adds the action to an error of the server, except for not found, whose message is complete.
 func once(action string, key types.NamespacedName, err error) error {
 	if apierrors.IsNotFound(err) {
 		return ui.Exitf(ui.ExitNotFound, "%w", err)

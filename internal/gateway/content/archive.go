@@ -122,7 +122,7 @@ func (h *Handler) serveArchive(plural string) func(w http.ResponseWriter, r *htt
 		}
 		a := obj.GetArtifact()
 		if asked := r.URL.Query().Get("digest"); a == nil || asked != "" && asked != a.Digest {
-			return notFound(fmt.Sprintf("%s %s does not have this archive (any more)", plural, name))
+			return notFound(fmt.Sprintf("%s %s does not have this archive, or no longer has it", plural, name))
 		}
 		packed, err := h.Artifacts.OpenArtifact(r.Context(), a.Digest)
 		if errors.Is(err, blob.ErrNotFound) {

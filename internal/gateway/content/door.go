@@ -42,7 +42,7 @@ func newDoor(config *rest.Config) (door, error) {
 func newAddress(config *rest.Config) (address, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return address{}, fmt.Errorf("make a client for %s: %w", config.Host, err)
+		return address{}, fmt.Errorf("create a client for %s: %w", config.Host, err)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

@@ -252,7 +252,7 @@ func TestWhichPlanIsShown(t *testing.T) {
 	s.begin("r3")
 	s.end("r3", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
 	_, err = c.Plan(t.Context(), s.namespace, "vpc", "r3")
-	checkStatus(t, err, http.StatusNotFound, "only plans that wait for a person")
+	checkStatus(t, err, http.StatusNotFound, "Yuba stores only those of plans that wait for approval")
 	// An apply is later than the drift checks that made plans of the same.
 	s.status(func(st *infrav1.TerraformStatus) { st.Plan.RunID = "" })
 	s.begin("r4", func(r *run.Record) {

@@ -123,7 +123,7 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
 			return notFound(fmt.Sprintf("%s does not have a run %s", stack, id))
 		}
-		return notFound(fmt.Sprintf("run %s of %s does not have a readable plan: only plans that wait for a person are described. Its log shows what was planned", id, stack))
+		return notFound(fmt.Sprintf("run %s of %s does not have a readable plan: Yuba stores only those of plans that wait for approval. See its log instead", id, stack))
 	}
 	if err != nil {
 		return err
@@ -175,9 +175,9 @@ func (h *Handler) lastPlan(r *http.Request, stack run.Stack) (string, []byte, er
 		gone = cmp.Or(gone, id)
 	}
 	if gone != "" {
-		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer stored. `yuba logs` shows what was planned", gone, stack))
+		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer stored. See it in `yuba logs`", gone, stack))
 	}
-	return "", nil, notFound(fmt.Sprintf("%s does not have a readable plan: only plans that wait for a person are described. `yuba logs` shows what was planned", stack))
+	return "", nil, notFound(fmt.Sprintf("%s does not have a readable plan: Yuba stores only those of plans that wait for approval. See `yuba logs` instead", stack))
 }
 
 // plannedBy returns the run whose plan this run applied or, on request, made; "" if there is none.

@@ -115,7 +115,7 @@ func (h *Handler) backup(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	if err := h.Backup(r.Context(), w); err != nil {
-		h.Log.Error("backup", "error", err)
+		h.Log.Error("a backup failed", "error", err)
 		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 	}
 	h.Log.Info("backup taken", "by", user(r))

@@ -121,5 +121,5 @@ func user(r *http.Request) string {
 	if info, ok := request.UserFrom(r.Context()); ok {
 		return info.GetName()
 	}
-	return "somebody"
+	return "an unknown user"
 }

@@ -87,8 +87,8 @@ func aboutLock(f Facts) []Finding {
 	case force != nil && (force.ForceUnlock == infrav1.ForceUnlockAuto || force.ForceUnlock == infrav1.ForceUnlockYes && force.LockIdentifier == f.Lock.ID):
 		return one(Note, "lock", "%s holds the lock %s. Yuba breaks it, because spec.tfstate requests it.", holder(f), since(f.Now, f.Lock.Created))
 	}
-	found := one(Attention, "lock", "%s holds the lock %s, for %s. Yuba cannot check whether the holder is still running; it waits, and plans and applies "+
-		"nothing meanwhile. If the holder is gone, release the lock after Yuba has started:", holder(f), since(f.Now, f.Lock.Created), cmp.Or(f.Lock.Operation, "an unknown operation"))
+	found := one(Attention, "lock", "%s holds the lock %s, for %s. Yuba cannot check whether the holder is still running, so it waits and neither plans nor "+
+		"applies. If the holder is gone, release the lock after Yuba has started:", holder(f), since(f.Now, f.Lock.Created), cmp.Or(f.Lock.Operation, "an unknown operation"))
 	return do(found, "yuba force-unlock %s -n %s --lock-id %s", f.Stack.Name, f.Stack.Namespace, f.Lock.ID)
 }
 
@@ -146,7 +146,7 @@ func aboutPlan(f Facts) []Finding {
 	case p.Digest != "":
 		return one(Fine, "plan", "Plan %s, which Yuba made, stays pending.", p.Pending)
 	case spec.ApprovePlan == p.Pending:
-		return one(Note, "plan", "Plan %s is pending, and spec.approvePlan names it. Yuba plans anew and does not apply that plan, because tofu-controller "+
+		return one(Note, "plan", "Plan %s is pending, and spec.approvePlan names it. Yuba makes a new plan and does not apply that one, because tofu-controller "+
 			"does not expose its content. Approve the new plan.", p.Pending)
 	}
 	return one(Note, "plan", "Plan %s is pending. Yuba shows it until the new plan is made, and does not apply it.", p.Pending)

@@ -67,11 +67,11 @@ func TestWhatHappensToAStack(t *testing.T) {
 			[]string{stateFine}},
 		"a lock that is held": {Facts{Stack: stack(), State: readable(), Lock: lock},
 			[]string{stateFine, "attention lock: runner@vpc-tf-runner holds the lock since 2026-01-02T13:34:05Z (1h30m0s ago), for OperationTypeApply. " +
-				"Yuba cannot check whether the holder is still running; it waits, and plans and applies nothing meanwhile. If the holder is gone, release the lock after Yuba has started:" +
+				"Yuba cannot check whether the holder is still running, so it waits and neither plans nor applies. If the holder is gone, release the lock after Yuba has started:" +
 				" | yuba force-unlock vpc -n team-a --lock-id 1-2"}},
 		"a lock without details": {Facts{Stack: stack(), State: readable(), Lock: &state.LockInfo{ID: "1-2"}},
 			[]string{stateFine, "attention lock: An unknown holder holds the lock since an unknown time, for an unknown operation. " +
-				"Yuba cannot check whether the holder is still running; it waits, and plans and applies nothing meanwhile. If the holder is gone, release the lock after Yuba has started:" +
+				"Yuba cannot check whether the holder is still running, so it waits and neither plans nor applies. If the holder is gone, release the lock after Yuba has started:" +
 				" | yuba force-unlock vpc -n team-a --lock-id 1-2"}},
 		"a lock that is to be broken": {
 			Facts{Stack: stack(func(t *infrav1.Terraform) {
@@ -95,7 +95,7 @@ func TestWhatHappensToAStack(t *testing.T) {
 			[]string{stateFine, "note plan: Plan plan-main-1 is pending. Yuba shows it until the new plan is made, and does not apply it."}},
 		"a plan that is approved": {
 			Facts{Stack: stack(func(t *infrav1.Terraform) { t.Status.Plan.Pending, t.Spec.ApprovePlan = "plan-main-1", "plan-main-1" }), State: readable()},
-			[]string{stateFine, "note plan: Plan plan-main-1 is pending, and spec.approvePlan names it. Yuba plans anew and does not apply that plan, because tofu-controller " +
+			[]string{stateFine, "note plan: Plan plan-main-1 is pending, and spec.approvePlan names it. Yuba makes a new plan and does not apply that one, because tofu-controller " +
 				"does not expose its content. Approve the new plan."}},
 		"outputs in a Secret of somebody's": {
 			Facts{Stack: stack(func(t *infrav1.Terraform) {

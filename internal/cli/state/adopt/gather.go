@@ -158,7 +158,7 @@ func (g *gatherer) outputs(ctx context.Context, t *infrav1.Terraform) (owner, pr
 	if controller := metav1.GetControllerOf(secret); controller != nil {
 		return controller.Kind + " " + controller.Name, ""
 	}
-	return "nobody", ""
+	return "no controller", ""
 }
 
 // source reads each source once, however many stacks use it.

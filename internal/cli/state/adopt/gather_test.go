@@ -145,7 +145,7 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 	want := map[string][]string{
 		"vpc": {"fine state: Yuba uses Secret tfstate-prod-net as it is: serial 3, 1 resource, 1 KiB.",
 			"attention lock: runner@vpc-tf-runner holds the lock since 2026-01-02T13:34:05Z (1h30m0s ago), for OperationTypeApply. " +
-				"Yuba cannot check whether the holder is still running; it waits, and plans and applies nothing meanwhile. If the holder is gone, release the lock after Yuba has started:" +
+				"Yuba cannot check whether the holder is still running, so it waits and neither plans nor applies. If the holder is gone, release the lock after Yuba has started:" +
 				" | yuba force-unlock vpc -n " + ns + " --lock-id 1-2",
 			"note plan: Plan plan-main-1 is pending. Yuba shows it until the new plan is made, and does not apply it.",
 			"note old plans: Plans of tofu-controller stay, and are deleted with the stack: Secret tfplan-prod-vpc, ConfigMap tfplan-dev-vpc."},
