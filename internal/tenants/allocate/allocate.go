@@ -116,7 +116,7 @@ func (a *Asking) Numbers() map[string]int64 {
 	return maps.Clone(a.numbers)
 }
 
-// Undo releases the new integers, which nobody has seen. Do not allocate again after it.
+// Undo releases the new integers, which are not in use yet. Do not allocate again after it.
 func (a *Asking) Undo() {
 	for name, n := range a.fresh {
 		delete(a.pools.owned[a.owner], name)

@@ -43,7 +43,7 @@ type listener struct {
 	config  *pgx.ConnConfig
 	channel string
 	wire    *meter
-	// explain is the table's; deaf receives why nobody listens.
+	// explain is the table's; deaf receives the reason why there is no listener.
 	explain func(error) *Error
 	deaf    *atomic.Pointer[string]
 	// quiet is quietTime. since is when the listener lost its connection; zero if it has one, or
@@ -133,8 +133,8 @@ func (l *listener) wait(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// lost records why nobody listens, and since when. After a working connection it retries first:
-// most are back in a second. It reports whether the loss is news.
+// lost records why there is no listener, and since when. After a working connection it retries
+// first: most are back in a second. It reports whether the loss is news.
 func (l *listener) lost(able bool, why string) (news bool) {
 	if able {
 		l.since = time.Now()

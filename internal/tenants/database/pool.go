@@ -17,7 +17,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Pool keeps the sources of registries between readings.
+// Pool keeps the data sources of registries open between reads.
 type Pool struct {
 	opts Options
 

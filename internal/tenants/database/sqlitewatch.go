@@ -43,7 +43,7 @@ func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	if err != nil {
 		return f.deaf(err)
 	}
-	defer watcher.Close() //nolint:errcheck // its events are not read any more
+	defer watcher.Close() //nolint:errcheck // its events are no longer read
 	if err := watcher.Add(dir); err != nil {
 		return f.deaf(err)
 	}

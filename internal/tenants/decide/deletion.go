@@ -24,7 +24,7 @@ type Made struct {
 	Exists, Deleting, Ours bool
 	// Refused is the error of the last attempt while it is too early to retry; empty for none.
 	Refused string
-	// Stays is the object's own reason for existing while it is being deleted; may be empty.
+	// Stays is the object's own message about why its deletion takes long; may be empty.
 	// Finalizers are those it waits for.
 	Stays      string
 	Finalizers []string
@@ -52,7 +52,7 @@ type ObjectGoing struct {
 	Verb    GoingVerb
 	// For are the ids that must be removed first.
 	For []string
-	// Message says why; empty if the verb says it all.
+	// Message says why; empty if the verb is enough.
 	Message string
 }
 
@@ -64,7 +64,7 @@ type DeletionDecision struct {
 	Done bool
 	// Message describes the remaining objects.
 	Message string
-	// Cause is why the first remaining object stays; empty if nothing is known to be wrong.
+	// Cause is why the first remaining object stays; empty if no problem is known.
 	Cause string
 }
 
@@ -80,7 +80,7 @@ func Deletion(objects []Made) DeletionDecision {
 		switch {
 		case !m.Exists || !m.Ours:
 		case m.Deleting:
-			// A person has deleted it, whatever its policy is.
+			// A person has deleted it, regardless of its policy.
 			o.Verb, o.Message = GoingWait, m.Name+" is being deleted"
 			switch {
 			case m.Stays != "":

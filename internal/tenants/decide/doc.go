@@ -17,10 +17,10 @@
 //   - A tenant is wanted while its row is active and its template exists. An unwanted tenant is due
 //     at once, or after its grace period.
 //   - Due tenants are held if there are too many, or if it is uncertain that their rows are gone.
-//     They are deleted after somebody confirmed exactly these tenants.
+//     They are deleted after a person has confirmed exactly these tenants.
 //   - A tenant is on its way from the moment it gets a template change until it is ready.
-//   - An object is as it was left if neither its manifest nor the object has changed since it was
-//     last written.
+//   - An object is unchanged ("as left") if neither its manifest nor the object has changed since
+//     the last write.
 //
 // # Laws
 //
@@ -32,8 +32,8 @@
 //     deletion was confirmed.
 //   - Held tenants are not deleted. A rejected row deletes no tenant. No wanted tenant is deleted.
 //     Rows that disappear one by one within a moment are held like rows that disappear at once.
-//   - A template change never has more tenants on their way than maxSkew. It reaches only the
-//     canaries until all of them are ready, and nobody after one has failed. That holds also if the
+//   - A template change never has more tenants on their way than maxSkew. It only reaches the
+//     canaries until all of them are ready, and no further tenant after one has failed, even if the
 //     server stops at any time.
 //   - A create-once object is never written while it exists.
 //   - A retained object, or one with another owner, is never deleted; nor is one that is still

@@ -130,7 +130,7 @@ type Update struct {
 	// ValuesOnly is true if it is not its turn to get the newest template: only the values of its
 	// row change.
 	ValuesOnly bool
-	// Starts is true if it is on its way from now on, which is recorded.
+	// Starts is true if it is on its way from now on. This is recorded.
 	Starts bool
 }
 
@@ -304,7 +304,7 @@ func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, 
 		d.Mark = append(d.Mark, t.Name)
 		since = r.f.Now
 	}
-	// A mark from the future, due to a wrong clock, must not keep the tenant for ever.
+	// A mark from the future, due to a wrong clock, must not keep the tenant forever.
 	if since.After(r.f.Now) {
 		since = r.f.Now
 	}

@@ -60,15 +60,15 @@ func (b Bringing) onItsWay(began time.Time) bool {
 	return !b.Since.IsZero() && !b.Ready && b.Since.Unix() >= began.Unix()
 }
 
-// RolloutDecision is which tenants get a change now, and the progress.
+// RolloutDecision lists the tenants that get a change now, and the progress.
 type RolloutDecision struct {
 	Update []Update
 	Phase  string
 	// Began is when the rollout began, to be recorded. An incomplete one continues if the template
 	// changes again.
 	Began time.Time
-	// Total is the number of tenants to change, Updated of those that have the change, Updating of
-	// those that are not ready yet, ReadyUpdated of those that are.
+	// Total is the number of tenants to change. Updated counts those that have the change, Updating
+	// those of them that are not ready yet, ReadyUpdated those that are ready.
 	Total, Updated, Updating, ReadyUpdated int
 	// Failed are the tenants that stop the rollout.
 	Failed []string
@@ -133,7 +133,8 @@ func beginning(f RolloutFacts) time.Time {
 	return began
 }
 
-// unbounded reports whether every tenant gets the change at once, so that failed ones block nobody.
+// unbounded reports whether all tenants get the change at once, so that failed ones block no
+// others.
 func (f RolloutFacts) unbounded() bool { return f.MaxSkew <= 0 && !f.HasCanary }
 
 // judge finds which tenants on their way have failed, and when the others will exceed the deadline.
@@ -146,7 +147,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 		}
 		way++
 		if !t.Current || t.Frozen {
-			// Only the next change can help a tenant that an older change left failing.
+			// Only the next change can fix a tenant that fails after an older change.
 			continue
 		}
 		deadline := t.Since.Add(f.Deadline)
@@ -195,7 +196,7 @@ func pick(f RolloutFacts, began time.Time, way int, waiting []Bringing) []Update
 		case t.Refused:
 			return 3
 		case t.onItsWay(began):
-			// It is on its way with an older change. It needs no further place, and needs the
+			// It is on its way with an older change. It takes no further place, and needs the
 			// change most.
 			return 0
 		case !t.Ready:

@@ -68,7 +68,7 @@ type Live struct {
 	// Ready and Failed are its state, Message the reason.
 	Ready, Failed bool
 	Message       string
-	// Since is since when it exists and is not ready.
+	// Since is when it began to exist without being ready.
 	Since time.Time
 }
 
@@ -114,7 +114,7 @@ type ObjectDecision struct {
 	Verb Verb
 	// Ready is true if it exists, is up to date and ready.
 	Ready bool
-	// For are the ids that it waits for, or is skipped because of.
+	// For are the ids that it waits for, or that cause it to be skipped.
 	For []string
 	// Owner is its other owner, for a conflict.
 	Owner string
@@ -188,8 +188,8 @@ func (p *pass) first(o Object) ObjectDecision {
 	return ObjectDecision{Verb: verb}
 }
 
-// conflict: the other owner keeps the object, unless it is adopted by force. That happens once: two
-// owners must not adopt it from each other for ever.
+// conflict: the other owner keeps the object, unless it is adopted by force. This happens only
+// once: two owners must not adopt it from each other forever.
 func conflict(o Object) (ObjectDecision, bool) {
 	l := o.Live
 	if !l.Exists || l.Ours || l.Owner == "" && !l.Lost || o.Force && !l.Lost {
@@ -245,7 +245,7 @@ func (p *pass) left(o Object) ObjectDecision {
 	return ObjectDecision{Verb: VerbTimeout, Message: message}
 }
 
-// needs returns what an object must wait for, or is skipped because of.
+// needs returns the dependencies that an object waits for, or that cause it to be skipped.
 func (p *pass) needs(o Object) (ObjectDecision, bool) {
 	var failed, missing []string
 	for _, n := range o.Needs {

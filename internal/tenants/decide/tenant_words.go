@@ -17,7 +17,7 @@ type TenantDecision struct {
 	Objects []ObjectDecision
 	// Desired is the number of wanted objects. Failed includes Conflicted.
 	Desired, ReadyCount, Failed, Conflicted, Skipped int
-	// Writes is true if something is to be written now.
+	// Writes is true if an object must be written now.
 	Writes bool
 
 	Ready, Progressing, Conflict, Degraded Condition

@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
-// Edge says that an object waits for another one.
+// Edge is the dependency of an object on another one.
 type Edge struct {
 	// From is the id of the object that waits, To of the one that it waits for.
 	From, To string

@@ -9,7 +9,7 @@
 //   - [API] is the API that this server belongs to.
 //   - [Findings] are what the passes over registries report to the passes over their templates.
 //     They are in memory only: after a restart, the next pass over the registry reports again.
-//   - A [Standing] is the present state of a tenant, for the objects above it.
+//   - A [Standing] is the current state of a tenant, for the objects above it.
 //
 // The three kinds exchange everything else through their objects.
 package passes

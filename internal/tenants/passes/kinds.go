@@ -75,7 +75,7 @@ func Validated(t *tenantv1.TenantTemplate) bool {
 	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
 }
 
-// Standing is the present state of a tenant.
+// Standing is the current state of a tenant.
 type Standing struct {
 	Ready, Failed, Deleting bool
 	// Recorded is true if the status has an inventory.

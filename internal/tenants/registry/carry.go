@@ -140,7 +140,7 @@ func (r *Controller) judge(p *pass, c change, err error) {
 		p.stale = true
 		delete(p.account.overlay, c.tenant)
 	default:
-		r.Log.Error("writing a tenant", "registry", p.name.String(), "tenant", c.tenant, "error", err)
+		r.Log.Error("cannot write a tenant", "registry", p.name.String(), "tenant", c.tenant, "error", err)
 		f := passes.Refuse(p.account.refused[name], c.key, err, r.Now())
 		p.account.refused[name] = f
 		p.refuse(c, f)

@@ -36,7 +36,7 @@ type account struct {
 	stale int
 	// refused are failed writes, by change.
 	refused map[string]*passes.Refusal
-	// let are the uids of tenants deleted without confirmation, and when.
+	// let has the uids of tenants deleted without confirmation, and the times.
 	let map[string]time.Time
 	// settled are tenants known to be current; overlay those written here, until the cache has
 	// them.
@@ -101,8 +101,8 @@ func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) 
 	return true
 }
 
-// nextLook is when a pass must begin the next reading; zero during a reading, whose end requests a
-// pass.
+// nextLook is when a pass must begin the next reading. It is zero during a reading, whose end
+// requests a pass.
 func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +147,7 @@ func (l *ledger) take(a *account) bool {
 	return true
 }
 
-// forgetLet forgets older deletions, and returns the uids of the others and when to forget the
-// next.
+// forgetLet drops older deletions. It returns the uids of the others, and when to drop the next.
 func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, next time.Time) {
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {

@@ -33,9 +33,9 @@ type reading struct {
 	// at is when it ended, took its duration.
 	at   time.Time
 	took time.Duration
-	// err is why there are no rows.
+	// err is the reason why there are no rows.
 	err error
-	// deaf is why the source does not signal changes; empty if it does.
+	// deaf is the reason why the source does not signal changes; empty if it does.
 	deaf string
 
 	total    int
@@ -58,7 +58,7 @@ func (r *reading) active() int {
 	return n
 }
 
-// maxSamples is how many rows a template is tried with until one fits.
+// maxSamples is the maximum number of rows to try a template with until one succeeds.
 const maxSamples = 5
 
 // samples are the first active rows.
@@ -78,8 +78,8 @@ const (
 	longestPause = 5 * time.Minute
 )
 
-// nextReading is when to read the rows again without news. Retries begin soon, since databases
-// restart within seconds; later ones are rare.
+// nextReading is when to read the rows again without an event. The first retries follow soon, since
+// databases restart within seconds; later ones are rare.
 func (a *account) nextReading(interval time.Duration) time.Time {
 	switch {
 	case a.last == nil:
@@ -97,7 +97,7 @@ const newsPause = 3
 // mostCalm is the minimum of that pause after many failures, in seconds.
 const mostCalm = 5
 
-// dueReading is when to read the rows: the zero time for now.
+// dueReading is when to read the rows; the zero time means now.
 func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	interval := obj.Spec.Source.Interval()
 	asked, _ := meta.ReconcileAnnotationValue(obj.Annotations)
@@ -113,7 +113,7 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	return next
 }
 
-// longestReading bounds a reading with everything around it.
+// longestReading limits a reading, including all preparations.
 const longestReading = 5 * time.Minute
 
 // readBeside reads the rows of a registry in the background, and requests a pass afterwards.

@@ -103,8 +103,8 @@ func (r *Controller) consult(p *pass) {
 	}
 }
 
-// noteConfirmation records the confirmation of a deletion before deleting: a server that ends in
-// the middle of it must know after a restart.
+// noteConfirmation records the confirmation of a deletion before anything is deleted, so that a
+// server that ends during the deletion continues it after a restart.
 func (r *Controller) noteConfirmation(ctx context.Context, p *pass) error {
 	h := p.decision.Held
 	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
@@ -120,7 +120,7 @@ const (
 	longestStale = 5 * time.Second
 )
 
-// retry is when to retry failed writes of tenants; the zero time if there are none.
+// retry is when to retry failed writes of tenants; the zero time without failed writes.
 func (p *pass) retry(now time.Time) time.Time {
 	if !p.stale {
 		p.account.stale = 0

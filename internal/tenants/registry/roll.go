@@ -132,7 +132,7 @@ func (r *Controller) tenantsOf(ctx context.Context, p *pass) ([]tenantv1.Tenant,
 	return all, nil
 }
 
-// lay replaces cached tenants by those that were written here later.
+// lay replaces cached tenants by the versions that were written here later.
 func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 	tenants := make(map[string]*tenantv1.Tenant, len(cached))
 	for i := range cached {
@@ -159,8 +159,8 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 // cacheLag is longer than the delay of a cache.
 const cacheLag = 5 * time.Second
 
-// vanish forgets tenants created here that the cache should have by now, because somebody deleted
-// them. It returns when to check the others.
+// vanish drops tenants created here that the cache should contain by now: they were deleted. It
+// returns when to check the others.
 func (r *Controller) vanish(ctx context.Context, p *pass) (next time.Time) {
 	asked := 0
 	for name, w := range p.account.overlay {
@@ -230,10 +230,10 @@ func (r *Controller) facts(p *pass) decide.RegistryFacts {
 	return f
 }
 
-// longestMoment is how far apart rows may vanish and still count as vanished at once.
+// longestMoment is the maximum time between rows that count as vanished at once.
 const longestMoment = 30 * time.Second
 
-// moment is that of a registry: rows that vanish within one interval are noticed at once.
+// moment is the same for one registry: rows that vanish within one interval are noticed at once.
 func (p *pass) moment() time.Duration {
 	if p.obj == nil {
 		return longestMoment

@@ -85,7 +85,7 @@ func inOwn(object map[string]any, change, program func(string) string) map[strin
 	return object
 }
 
-// valuesOf is the stack's spec.values; nil without.
+// valuesOf returns the stack's spec.values, or nil.
 func valuesOf(object map[string]any) any {
 	spec, _ := object["spec"].(map[string]any)
 	return spec[fieldValues]

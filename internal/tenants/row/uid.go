@@ -19,7 +19,7 @@ const (
 	// maxName is the limit of label values: the name of a tenant is one.
 	maxName = 63
 	// hashDigits distinguish cut or changed texts. Tenants may choose their uids, so there are
-	// many: nobody must find a uid with the same result as another one.
+	// many: it must be infeasible to find two uids with the same result.
 	hashDigits = 16
 	// hashMark precedes the digits. Few texts of people end like that.
 	hashMark = "-x"

@@ -97,11 +97,11 @@ func (c *Clusters) newCluster(ctx context.Context, name string, config *rest.Con
 	config.Timeout = 0
 	objects, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for metadata: %w", err)
+		return nil, fmt.Errorf("create a client for metadata: %w", err)
 	}
 	whole, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for objects: %w", err)
+		return nil, fmt.Errorf("create a client for objects: %w", err)
 	}
 	k := &Cluster{Cluster: engine.Cluster{Client: direct, Mapper: mapper}, Name: name, Now: c.api.Now, deaf: map[schema.GroupKind]pause{}}
 	k.Explain = k.Shown
@@ -136,7 +136,7 @@ func (c *Cluster) Follow(ctx context.Context, owner owned.Owner, list map[schema
 	return c.Watch.Follow(ctx, owner, list)
 }
 
-// SecretVersion identifies the present content of a Secret; empty if it does not exist.
+// SecretVersion identifies the current content of a Secret; empty if it does not exist.
 func SecretVersion(ctx context.Context, cached client.Reader, namespace, name string) (string, error) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

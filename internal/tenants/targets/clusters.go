@@ -44,8 +44,8 @@ type Hooks struct {
 	Defined func(group string)
 }
 
-// Clusters are home and the targets. Methods are safe for concurrent use, by one pass of each owner
-// at a time.
+// Clusters has the server's own API and the targets. Methods are safe for concurrent use, by one
+// pass of each owner at a time.
 type Clusters struct {
 	Home *Cluster
 	// Turns limit the passes that ask targets.
@@ -82,7 +82,7 @@ func New(ctx context.Context, mgr ctrl.Manager, api *passes.API, passesAtATime i
 	c.seal = string(origin.UID)
 	direct, err := client.New(api.Config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
-		return nil, fmt.Errorf("make the API's client: %w", err)
+		return nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	c.Home, err = c.newCluster(ctx, "", api.Config, direct, mgr.GetRESTMapper())
 	return c, err

@@ -29,7 +29,7 @@ const (
 	// workers is how many tenants are reconciled at a time. A pass waits for requests, never for
 	// readiness.
 	workers = 8
-	// maxAway is how many of these passes ask targets at a time.
+	// maxAway is how many of these passes send requests to targets at a time.
 	maxAway = workers / 2
 	// concurrency is how many requests of one tenant are in flight at a time.
 	concurrency = 8
@@ -48,8 +48,8 @@ type Controller struct {
 	engine   *engine.Engine
 	memories *memories
 	sights   *sights
-	// readers are the tenants that read an object of our API, their own or not; lacking those that
-	// need a kind of an API group.
+	// readers has the tenants that read an object of our API, their own or not; lacking has those
+	// that need a kind of an API group.
 	readers *interests[owned.ID]
 	lacking *interests[string]
 }
@@ -132,7 +132,7 @@ func (r *Controller) noticed(cluster string, owner owned.Owner, id owned.ID, now
 	r.queue.Add(owner, 0)
 }
 
-// moved forgets everything about a cluster name that may mean another cluster now.
+// moved drops everything about a cluster name that may now mean another cluster.
 func (r *Controller) moved(cluster string, owner owned.Owner) {
 	if m := r.memories.read(owner); m != nil {
 		m.leave(cluster)
@@ -146,7 +146,7 @@ func (r *Controller) defined(group string) {
 	r.KindsChanged()
 }
 
-// forget forgets a deleted tenant.
+// forget drops a deleted tenant.
 func (r *Controller) forget(owner owned.Owner) {
 	r.Clusters.Forget(owner)
 	r.Freed(r.Clusters.Turns.Yield(owner))

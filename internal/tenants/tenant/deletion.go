@@ -89,9 +89,9 @@ func whyItStays(ctx context.Context, c *targets.Cluster, e *tenantv1.AppliedReso
 		err = c.Client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
 	}
 	if err != nil {
-		return "", nil // it is gone by now, or cannot be asked
+		return "", nil // it is now deleted, or cannot be read
 	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // malformed conditions say nothing
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // malformed conditions count as none
 	for _, entry := range conditions {
 		condition, _ := entry.(map[string]any)      //nolint:errcheck // as above
 		message, _ := condition["message"].(string) //nolint:errcheck // as above
@@ -112,7 +112,7 @@ func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecisio
 	return passes.OneLine(d.Cause)
 }
 
-// stuck says why an object cannot be removed, and how to give it up.
+// stuck explains why an object cannot be removed, and how to abandon it.
 func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 	if e.KubeConfig == "" {
 		return passes.OneLine(why)
@@ -262,7 +262,7 @@ func (r *Controller) clear(ctx context.Context, p *pass) error {
 	return err
 }
 
-// leave records in the status why a stale object still exists.
+// leave records the reason why a stale object still exists in the status.
 func (p *pass) leave(id, message string) {
 	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: passes.OneLine(message)}
 	w.Since = p.waitingSince(w, nil)

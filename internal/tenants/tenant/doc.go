@@ -14,10 +14,11 @@
 // # Invariants
 //
 //   - An object is in its Tenant's inventory before it is created, and until it is known to be
-//     gone. Before there is an inventory, the Tenant's spec is the inventory, and does not change.
-//   - A pass without news sends no request: everything that it reads is watched.
+//     deleted. Until the first inventory is recorded, the Tenant's spec serves as the inventory and
+//     does not change.
+//   - A pass that finds nothing new sends no request: everything that it reads is watched.
 //   - An object that is created once is never written again; a retained one is never deleted.
-//   - No pass waits for readiness: another one follows when it changes or times out. An object that
-//     cannot be written delays only its dependants.
+//   - No pass waits for readiness: another pass follows when it changes or times out. An object
+//     that cannot be written delays only its dependants.
 //   - Contents of Secrets are neither kept nor shown.
 package tenant

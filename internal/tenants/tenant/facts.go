@@ -35,7 +35,8 @@ type item struct {
 	manifest *unstructured.Unstructured
 	digest   string
 	ref      owned.Ref
-	// broken is why there is no object. missing are ids of dependencies that do not exist.
+	// broken is why the object cannot be rendered. missing are ids of dependencies that do not
+	// exist.
 	broken  string
 	missing []string
 	// cluster is the object's cluster.
@@ -47,7 +48,7 @@ type item struct {
 	live      *metav1.PartialObjectMetadata
 	readiness ready.Readiness
 	refused   *passes.Refusal
-	// wrote: this pass has written it; changed: the write made a difference.
+	// wrote: this pass has written it; changed: the write changed it.
 	wrote, changed bool
 	// copies are the objects of our API that it needs at the target.
 	copies []owned.Ref
@@ -66,7 +67,7 @@ func (it *item) exists() bool {
 	return it.known != nil && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 }
 
-// asLeft reports whether the object has its current manifest and nobody has changed it.
+// asLeft reports whether the object has its current manifest and was not changed since.
 func (it *item) asLeft() bool {
 	if it.broken != "" {
 		return false
@@ -273,7 +274,7 @@ func (p *pass) follow(ctx context.Context) error {
 	return nil
 }
 
-// cannotFollow gives up unwatchable kinds for a while, or the target if it does not answer.
+// cannotFollow skips unwatchable kinds for a while, or the target if it does not answer.
 func (p *pass) cannotFollow(c *targets.Cluster, list map[schema.GroupKind]string, unwatched *owned.UnwatchedError) {
 	for kind, why := range unwatched.Kinds {
 		delete(list, kind)
@@ -434,7 +435,7 @@ func (r *Controller) result(p *pass, it *item, o outcome, now time.Time) {
 	r.sights.add(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
 }
 
-// sights are the objects as seen in this pass. Only later changes need another pass.
+// sights returns the objects as seen in this pass. Only later changes need another pass.
 func (p *pass) sights() map[place]sight {
 	seen := make(map[place]sight, len(p.items))
 	for _, it := range p.items {

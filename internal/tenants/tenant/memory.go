@@ -67,7 +67,7 @@ type duplicate struct {
 	print   *owned.Print
 }
 
-// memory is what passes remember of a tenant. Only its own passes change it.
+// memory is the data about a tenant that passes remember. Only its own passes change it.
 type memory struct {
 	uid types.UID
 	// objects are the written ones, refused the failed writes.

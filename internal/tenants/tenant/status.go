@@ -137,7 +137,7 @@ const (
 	// WaitBroken: it has no manifest. WaitRefused: the API refused it.
 	WaitBroken  = "Broken"
 	WaitRefused = "Refused"
-	// WaitWriting: a write is in progress. WaitLeaving: it is not in the template any more, and
+	// WaitWriting: a write is in progress. WaitLeaving: it is no longer in the template, and
 	// cannot be removed yet.
 	WaitWriting = "Writing"
 	WaitLeaving = "Leaving"
@@ -315,7 +315,7 @@ func (r *Controller) tellRefused(ctx context.Context, p *pass, err error) error 
 		passes.SetCondition(short, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,
 			"the status, which lists each object, cannot be written, so Yuba creates no more objects. Split the template: "+passes.OneLine(err.Error()))
 		if shortErr := r.PatchStatus(ctx, p.before, short); shortErr != nil {
-			r.Log.Error("reporting a refused status", "tenant", p.owner.String(), "error", shortErr)
+			r.Log.Error("cannot report a refused status", "tenant", p.owner.String(), "error", shortErr)
 		}
 	}
 	return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)

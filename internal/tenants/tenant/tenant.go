@@ -70,7 +70,7 @@ type reached struct {
 	err error
 }
 
-// marks are the tenant's marks in a cluster.
+// marks returns the tenant's marks for objects in a cluster.
 func (p *pass) marks(c *targets.Cluster) ownerlabels.Marks {
 	return ownerlabels.Marks{Tenant: p.obj, Away: c.Name != "", Seal: c.Seal, Lives: p.lives}
 }
