@@ -103,7 +103,7 @@ func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit 
 	return nil
 }
 
-// explain says that an archive is invalid, which the libraries' errors do not.
+// explain adds to an error of a library that the archive is invalid.
 func (a *reader) explain(action string, err error) error {
 	var entry *EntryError
 	var limit *LimitError

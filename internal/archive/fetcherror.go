@@ -11,7 +11,7 @@ type FetchError struct {
 	// Message says what was attempted, on what, why it failed and what to do. It contains no
 	// credentials, not even from URLs.
 	Message string
-	// Stalled says that retrying is useless until somebody changes the source or an object that it
+	// Stalled is true if retrying is useless until somebody changes the source or an object that it
 	// refers to.
 	Stalled bool
 	// Err is the cause, for errors.As. It is never shown.

@@ -32,7 +32,7 @@ func NeverPacked(name string) bool {
 }
 
 // alwaysPacked names the file that is packed even if git ignores it: without it every run would
-// choose its providers anew.
+// choose its providers again.
 func alwaysPacked(name string) bool { return path.Base(name) == ".terraform.lock.hcl" }
 
 // lister walks a tree and collects the files to pack.

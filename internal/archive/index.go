@@ -24,7 +24,7 @@ type Index struct {
 	Files []IndexedFile
 	// Kept is the content of the selected files.
 	Kept map[string][]byte
-	// Links says that the archive contains a link.
+	// Links is true if the archive contains a link.
 	Links bool
 }
 

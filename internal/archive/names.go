@@ -28,7 +28,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s exceeds the limit of %d", e.What, e.Limit)
 }
 
-// DigestError says that an archive has a different digest.
+// DigestError means that an archive has a different digest.
 type DigestError struct {
 	Want, Got string
 }

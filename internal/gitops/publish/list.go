@@ -116,7 +116,7 @@ func newestFirst(a, b string) int {
 func look(tag name.Tag, options []remote.Option) (Artifact, error) {
 	descriptor, err := remote.Get(tag, options...)
 	if err != nil {
-		return Artifact{}, explain("look at", tag, err)
+		return Artifact{}, explain("check", tag, err)
 	}
 	var annotations map[string]string
 	if manifest, err := v1.ParseManifest(bytes.NewReader(descriptor.Manifest)); err == nil {

@@ -107,7 +107,7 @@ func (o PushOptions) image(ctx context.Context, dir string) (v1.Image, built, er
 	}
 	layer, err := tarball.LayerFromFile(file, tarball.WithMediaType(oci.CanonicalContentMediaType))
 	if err != nil {
-		return nil, built{}, fmt.Errorf("make the layer: %w", err)
+		return nil, built{}, fmt.Errorf("create the layer: %w", err)
 	}
 	image, err := o.around(layer)
 	return image, made, err

@@ -15,7 +15,7 @@ const (
 	maxBytes = 64 << 20
 	// maxFileNodes limits a file's YAML values, repeated ones included, of about 200 bytes each.
 	maxFileNodes = 1_000_000
-	// maxNodes is the same for all files of a build.
+	// maxNodes limits the YAML values of all files of a build together.
 	maxNodes = 4_000_000
 	// maxDepth limits the nesting of YAML. The deepest schemas of well-known CRDs have about 60.
 	maxDepth = 200

@@ -24,9 +24,9 @@ type look struct {
 	t *tree
 	// files are those with objects, in kustomize's order.
 	files []string
-	// plain says that the kustomizations only list resources.
+	// plain is true if the kustomizations only list resources.
 	plain bool
-	// schemas says that one contains an OpenAPI schema, which kustomize stores globally.
+	// schemas is true if one contains an OpenAPI schema, which kustomize stores globally.
 	schemas bool
 	visits  int
 	// bytes is the size of all referenced files, once for each reference, as in kustomize's memory.

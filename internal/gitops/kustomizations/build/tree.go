@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
-// PathError says that spec.path does not lead to a directory of the artifact.
+// PathError means that spec.path does not lead to a directory of the artifact.
 type PathError struct {
 	Path   string
 	Reason string

@@ -39,7 +39,7 @@ const (
 type failure struct {
 	reason string
 	err    error
-	// lasting says that retrying is useless without a change.
+	// lasting is true if retrying is useless without a change.
 	lasting bool
 }
 

@@ -84,7 +84,7 @@ type pass struct {
 	facts         decide.Facts
 	artifact      artifact
 	memory        *memory
-	// asked says that the pass requested its turn to use a remote cluster.
+	// asked is true if the pass requested its turn to use a remote cluster.
 	asked bool
 }
 

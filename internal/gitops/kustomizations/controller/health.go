@@ -31,7 +31,8 @@ type health struct {
 	// targets are the checked objects.
 	targets []engine.Ref
 	looks   map[engine.ID]look
-	// waiting says that not all are healthy, since when; failed says that the check has failed.
+	// waiting is true if not all are healthy, since is when that began; failed is true after a
+	// failed check.
 	waiting, failed bool
 	since, looked   time.Time
 }
@@ -42,7 +43,7 @@ type look struct {
 	version string
 	status  status.Status
 	message string
-	// polled says that the object is not watched.
+	// polled is true if the object is not watched.
 	polled bool
 }
 

@@ -13,7 +13,7 @@ import (
 type Attempt struct {
 	Name     types.NamespacedName
 	Revision string
-	// Failed says that not everything was applied, or is healthy.
+	// Failed is true if not everything was applied, or is healthy.
 	Failed bool
 	Began  time.Time
 	Took   time.Duration

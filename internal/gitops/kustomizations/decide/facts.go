@@ -26,7 +26,7 @@ type Kustomization struct {
 	Timeout                 time.Duration
 	// Requested is the current request for a reconciliation, Handled the last handled one.
 	Requested, Handled string
-	// Watched says that the applied objects are watched. Those of remote clusters are not.
+	// Watched is true if the applied objects are watched. Those of remote clusters are not.
 	Watched bool
 }
 
@@ -34,7 +34,7 @@ type Kustomization struct {
 type Source struct {
 	// Name is its kind and name.
 	Name string
-	// Denied says that it must not be read, Missing that it does not exist; Reason is the message.
+	// Denied is true if it must not be read, Missing if it does not exist; Reason is the message.
 	Denied, Missing bool
 	Reason          string
 	// Revision is that of its artifact; empty if it has none.
@@ -59,17 +59,17 @@ type Applied struct {
 	Known bool
 	// Key is that of the last attempt, WantedKey the current one.
 	Key, WantedKey string
-	// Failed says that the last attempt failed, At when it ended.
+	// Failed is true if the last attempt failed, At when it ended.
 	Failed bool
 	At     time.Time
-	// Lasting says that retrying is useless until the key changes.
+	// Lasting is true if retrying is useless until the key changes.
 	Lasting bool
 	// Dirty is the number of dirty objects.
 	Dirty int
 	// Drifts is the number of consecutive corrections of drift, Drifted the time of the last one.
 	Drifts  int
 	Drifted time.Time
-	// Freed says that an object no longer belongs to another owner.
+	// Freed is true if an object no longer belongs to another owner.
 	Freed bool
 }
 
@@ -77,14 +77,15 @@ type Applied struct {
 type Health struct {
 	// Checked is false if nothing is checked.
 	Checked bool
-	// Waiting says that not all are healthy, Since when. Looked is the time of the last check.
+	// Waiting is true if not all are healthy, Since is when that began. Looked is the time of the
+	// last check.
 	Waiting bool
 	Since   time.Time
 	Looked  time.Time
-	// Changed says that a checked object has changed since.
+	// Changed is true if a checked object has changed since.
 	Changed bool
-	// Polled says that a checked object is not watched.
+	// Polled is true if a checked object is not watched.
 	Polled bool
-	// Failed says that the check failed, by its timeout or because an object has failed.
+	// Failed is true if the check failed, by its timeout or because an object has failed.
 	Failed bool
 }

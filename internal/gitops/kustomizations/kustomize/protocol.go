@@ -33,7 +33,7 @@ type answer struct {
 	Dir   string   `json:"dir,omitempty"`
 	File  string   `json:"file,omitempty"`
 	Error string   `json:"error,omitempty"`
-	// Missing says that the file does not exist.
+	// Missing is true if the file does not exist.
 	Missing bool `json:"missing,omitempty"`
 }
 

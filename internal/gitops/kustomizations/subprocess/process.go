@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ExceededError says that a process exceeded a limit.
+// ExceededError means that a process exceeded a limit.
 type ExceededError struct {
 	// Program is the name of the process.
 	Program string

@@ -42,7 +42,7 @@ type Receivers struct {
 	asker *asker
 	// reading limits bodies in memory, bodies those of a namespace, deciding its expressions.
 	reading, bodies, deciding *limiter.Turns
-	// ready says that the receivers that existed at the start are in the table.
+	// ready is true once the receivers that existed at the start are in the table.
 	ready atomic.Bool
 }
 

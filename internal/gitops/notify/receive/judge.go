@@ -26,7 +26,7 @@ import (
 // verdict is the result of a check: a receiver with its path, or a problem.
 type verdict struct {
 	reason, message string
-	// stalled says that the object must be changed.
+	// stalled is true if the object must be changed.
 	stalled bool
 	path    string
 	token   string

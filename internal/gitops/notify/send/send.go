@@ -63,7 +63,7 @@ type Message struct {
 // Error says why a service did not accept a message.
 type Error struct {
 	Message string
-	// Again says that a retry may succeed. After is the delay that the service asked for.
+	// Again is true if a retry may succeed. After is the delay that the service asked for.
 	Again bool
 	After time.Duration
 }

@@ -142,7 +142,7 @@ func (b *Bucket) open() (store, error) {
 	return nil, upstream.Stalled(reasonOperation, nil, "spec.provider %q is not known; use generic, aws, gcp or azure", b.Provider)
 }
 
-// scheme begins the URLs of an endpoint that is a host.
+// scheme is the scheme of an endpoint without one.
 func (b *Bucket) scheme() string {
 	if b.Insecure {
 		return "http://"

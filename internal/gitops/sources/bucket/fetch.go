@@ -38,7 +38,7 @@ func (t *Tree) Fetch(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("fetch the bucket '%s': %w", t.wanted.Name, err)
 	}
-	defer root.Close() //nolint:errcheck // nothing is written through it any more
+	defer root.Close() //nolint:errcheck // no more writes go through it
 	ctx, cancel := context.WithTimeout(ctx, t.wanted.Timeout)
 	defer cancel()
 	d := &download{store: s, root: root}

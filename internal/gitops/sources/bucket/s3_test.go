@@ -271,7 +271,7 @@ func TestAccessToS3(t *testing.T) {
 		"half a Secret":           {func(b *Bucket) { delete(b.Credentials, "accesskey") }, reasonAuthentication, false, "accesskey and secretkey"},
 		"a bucket that is not":    {func(b *Bucket) { b.Name = "missing" }, reasonOperation, false, "404 Not Found: the bucket does not exist"},
 		"a URL for an endpoint":   {func(b *Bucket) { b.Endpoint = "https://user:hunter2@example.com" }, reasonURLInvalid, true, "spec.endpoint must be a host"},
-		"TLS where there is none": {func(b *Bucket) { b.Insecure = false }, reasonOperation, false, "it speaks http, not https"},
+		"TLS where there is none": {func(b *Bucket) { b.Insecure = false }, reasonOperation, false, "it serves http, not https"},
 		"nobody who listens":      {func(b *Bucket) { b.Endpoint = "127.0.0.1:1" }, reasonOperation, false, "the connection was refused"},
 		"the metadata service":    {func(b *Bucket) { b.Endpoint = "169.254.169.254" }, reasonOperation, false, "metadata service"},
 		"an unknown provider":     {func(b *Bucket) { b.Provider = "x" }, reasonOperation, true, "use generic, aws, gcp or azure"},

@@ -132,12 +132,12 @@ func TestFailuresThatSayNothingAreToldAsTheKindDoes(t *testing.T) {
 		want archive.FetchError
 	}{
 		"one that is known stays": {late, known, *known},
-		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: it took longer than spec.timeout allows"}},
-		"any other":               {t.Context(), errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "look at https://git.test/x: x"}},
+		"one that took too long":  {late, errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "check https://git.test/x: it took longer than spec.timeout allows"}},
+		"any other":               {t.Context(), errors.New("x"), archive.FetchError{Reason: "GitOperationFailed", Message: "check https://git.test/x: x"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var got *archive.FetchError
-			if !errors.As(k.explain(test.ctx, v, "look at", test.err), &got) {
+			if !errors.As(k.explain(test.ctx, v, "check", test.err), &got) {
 				t.Fatal("no FetchError")
 			}
 			if got.Reason != test.want.Reason || got.Message != test.want.Message {

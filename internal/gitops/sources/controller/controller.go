@@ -31,7 +31,7 @@ type reconciler struct {
 	ended chan event.GenericEvent
 }
 
-// showProgressAfter is the duration of a look from which the status shows it.
+// showProgressAfter is the duration after which the status shows a look.
 const showProgressAfter = time.Second
 
 // Reconcile reconciles a source.
@@ -49,7 +49,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !o.GetDeletionTimestamp().IsZero() {
 		return ctrl.Result{}, reconciling.Release(ctx, r.Client, o, sourcev1.SourceFinalizer)
 	}
-	// 2. Record what was found since the last pass.
+	// 2. Record the results since the last pass.
 	if err := r.record(ctx, o); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
@@ -75,12 +75,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// lookAside looks without blocking a worker, and wakes one at the end.
+// lookAside runs a look without blocking a worker, and wakes one at the end.
 func (r *reconciler) lookAside(o Object, fresh bool) {
 	began := time.Now()
 	out := r.look(r.ctx, r.kind, o, fresh)
 	if r.ctx.Err() != nil {
-		return // the server stops: failures now say nothing about the upstream
+		return // the server is stopping: failures now say nothing about the upstream
 	}
 	if r.Observe != nil {
 		r.Observe(observed(r.kind, o, out, began))
@@ -93,7 +93,7 @@ func (r *reconciler) lookAside(o Object, fresh bool) {
 	r.wake(name)
 }
 
-// tell makes the other sources of an upstream look at once.
+// tell starts a look of the other sources of an upstream at once.
 func (r *reconciler) tell(upstream string, but types.NamespacedName) {
 	for _, name := range r.memories.tell(upstream, but) {
 		r.wake(name)
@@ -110,8 +110,8 @@ func (r *reconciler) wake(name types.NamespacedName) {
 	}
 }
 
-// record writes the result of a look that is not recorded yet. It ignores results for an older
-// generation: the decision will be to look again.
+// record writes the unrecorded result of a look. It ignores results for an older generation: the
+// decision will be another look.
 func (r *reconciler) record(ctx context.Context, o Object) error {
 	name := client.ObjectKeyFromObject(o)
 	var out *outcome

@@ -11,16 +11,16 @@
 //     cheap.
 //   - An artifact is the tree of a revision as an archive in the blob store, stored under its
 //     digest. Sources with equal trees share one.
-//   - The memory of a source is what this process knows of it besides the object: the last look,
+//   - The memory of a source is the knowledge of this process besides the object: the last look,
 //     the number of failures, and results that are not written yet.
 //
 // Invariants:
 //
 //   - A worker never waits for an upstream. Looks and fetches run beside the workers, a few at a
 //     time for each host, so an unresponsive host delays only its own sources.
-//   - A look without news makes no API request.
-//   - The last good artifact is served whatever happens to the upstream; Ready then says since when
-//     no newer one is available.
+//   - A look that finds nothing new makes no API request.
+//   - The last good artifact is served whatever happens to the upstream; Ready then shows since
+//     when no newer one is available.
 //   - A tree that several sources of an upstream share is fetched and packed once.
 //   - Nothing in a tree, an archive or an include leads out of its directory.
 //

@@ -54,7 +54,7 @@ func findIncludes(ctx context.Context, reader client.Reader, o Object, include [
 			return nil, err
 		}
 		if circle {
-			// Each would be updated for every new artifact of the other, for ever.
+			// Each would be updated for every new artifact of the other, forever.
 			return nil, &includeError{reason: "IncludeCycle", stalled: true,
 				message: fmt.Sprintf("include '%s' leads back to this GitRepository. Remove one of the includes", name.Name)}
 		}
@@ -158,7 +158,7 @@ func copyTree(ctx context.Context, tree, from, dir, to string) error {
 	if err != nil {
 		return err
 	}
-	defer out.Close() //nolint:errcheck // nothing is written through it any more
+	defer out.Close() //nolint:errcheck // no more writes go through it
 	from, to = inside(from), inside(to)
 	return fs.WalkDir(in.FS(), from, func(name string, d fs.DirEntry, err error) error {
 		if err := errors.Join(err, ctx.Err()); err != nil {

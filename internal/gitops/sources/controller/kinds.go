@@ -47,7 +47,7 @@ type kind struct {
 	sourceIgnore bool
 	// failed is the default reason of failures.
 	failed string
-	// spreads says that this package informs other sources of the upstream about news; git mirrors
+	// spreads is true if this package informs other sources of the upstream about news; git mirrors
 	// do that themselves.
 	spreads bool
 	// fixed reports whether the object names versions that are expected not to move.

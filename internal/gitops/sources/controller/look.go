@@ -31,17 +31,16 @@ type outcome struct {
 	// found is nil if the look failed. includes are the artifacts to include.
 	found    *Found
 	includes []*meta.Artifact
-	// made is the new archive; nil if the artifact is current. why says why it was, or should have
-	// been, made.
+	// made is the new archive; nil if the artifact is current. why is the reason for a new archive.
 	made *packed
 	why  string
-	// gone says that the archive of the current artifact is missing or damaged.
+	// gone is true if the archive of the current artifact is missing or damaged.
 	gone bool
 	// err is a *archive.FetchError, an *includeError or a *storeError.
 	err error
 }
 
-// storeError says that storing the content failed.
+// storeError means that storing the content failed.
 type storeError struct {
 	message string
 	err     error
@@ -50,8 +49,8 @@ type storeError struct {
 func (e *storeError) Error() string { return e.message }
 func (e *storeError) Unwrap() error { return e.err }
 
-// look queries the upstream of an object and fetches new content. Nobody else may modify the object
-// meanwhile.
+// look queries the upstream of an object and fetches new content. Do not modify the object during
+// the call.
 func (s *Sources) look(ctx context.Context, k *kind, o Object, fresh bool) *outcome {
 	v := k.view(o)
 	out := &outcome{generation: o.GetGeneration(), requested: requestOf(o)}
@@ -67,8 +66,8 @@ func (s *Sources) lookInto(ctx context.Context, k *kind, o Object, v view, fresh
 	}
 	defer leave()
 	if err = s.lookAndFetch(ctx, k, o, v, fresh, out); err != nil && *v.artifact != nil {
-		// If the stored artifact exists, it is still served. Failing to check that adds nothing to
-		// the failure.
+		// If the stored artifact exists, it is still served. An error of this check is ignored,
+		// because the look has already failed.
 		if present, unknown := s.packs.present(ctx, (*v.artifact).Digest, false); unknown == nil {
 			out.gone = !present
 		}
@@ -108,13 +107,13 @@ func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, f
 	return nil
 }
 
-// askUpstream looks, limited by the object's timeout.
+// askUpstream queries the upstream, limited by the object's timeout.
 func askUpstream(ctx context.Context, k *kind, o Object, v view, fresh bool) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.timeout)
 	defer cancel()
 	found, err := k.look(ctx, o, fresh)
 	if err != nil {
-		return nil, k.explain(ctx, v, "look at", err)
+		return nil, k.explain(ctx, v, "check", err)
 	}
 	return found, nil
 }
@@ -158,7 +157,7 @@ func (s *Sources) fetch(ctx context.Context, k *kind, v view, out *outcome) (pac
 		err = os.Mkdir(tree, 0o700)
 	}
 	if err != nil {
-		return packed{}, &storeError{message: fmt.Sprintf("make a directory for the tree of '%s': %s", out.found.Revision, err), err: err}
+		return packed{}, &storeError{message: fmt.Sprintf("create a directory for the tree of '%s': %s", out.found.Revision, err), err: err}
 	}
 	if err := fetchTree(ctx, k, v, out.found, tree); err != nil {
 		return packed{}, err

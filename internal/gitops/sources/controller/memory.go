@@ -13,16 +13,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
 )
 
-// memory is what this process knows of one source besides its object.
+// memory is the knowledge of this process about one source besides its object.
 type memory struct {
 	uid types.UID
-	// looking says that a look is running, began when it started.
+	// looking is true while a look runs, began is its start.
 	looking bool
 	began   time.Time
 	// looked and answered are the generation and the request of the last look.
 	looked   int64
 	answered string
-	// news says that a dependency of the source has changed.
+	// news is true if a dependency of the source has changed.
 	news bool
 	// lastLook is the end of the last look, failures the number of consecutive failures, stalled
 	// the kind of the last one.
@@ -86,7 +86,7 @@ func (m *memories) tell(upstream string, but types.NamespacedName) []types.Names
 	return told
 }
 
-// mark records that a source should look.
+// mark records that a source needs a look.
 func (m *memories) mark(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

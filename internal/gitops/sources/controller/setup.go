@@ -65,7 +65,8 @@ type Sources struct {
 }
 
 const (
-	// workers is the number of concurrent reconciliations of a kind. They never wait for an upstream.
+	// workers is the number of concurrent reconciliations of a kind. They never wait for an
+	// upstream.
 	workers = 4
 	// perHost is the number of concurrent looks and fetches for one host through one proxy.
 	perHost = 4
@@ -110,7 +111,7 @@ func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 // clearAway creates the directory and removes trees of an earlier process.
 func clearAway(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory for sources: %w", err)
+		return fmt.Errorf("create the directory for sources: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
 	if err != nil {

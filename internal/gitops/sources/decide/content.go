@@ -11,9 +11,9 @@ type Content struct {
 	Present bool
 	// Upstream is the revision of the upstream.
 	Upstream string
-	// ConfigurationChanged says that the object's spec now selects other content of a revision.
+	// ConfigurationChanged is true if the object's spec now selects other content of a revision.
 	ConfigurationChanged bool
-	// IncludesChanged says that included artifacts have changed.
+	// IncludesChanged is true if included artifacts have changed.
 	IncludesChanged bool
 }
 

@@ -25,18 +25,18 @@ type Facts struct {
 	Now time.Time
 	// Deleting and Suspended are the state of the object.
 	Deleting, Suspended bool
-	// Looking says that a look is running.
+	// Looking is true if a look is running.
 	Looking bool
 	// Generation is the object's, Looked that of the last look, 0 for none.
 	Generation, Looked int64
 	// Requested is the current request for a look, Answered the last handled one.
 	Requested, Answered string
-	// News says that a dependency of the source has changed.
+	// News is true if a dependency of the source has changed.
 	News bool
 	// LastLook is the end of the last look, Failures the number of consecutive failures until then.
 	LastLook time.Time
 	Failures int
-	// Stalled says that after the last look the source must be changed.
+	// Stalled is true if after the last look the source must be changed.
 	Stalled bool
 	// Interval is the object's. Jitter, from -1 to 1, spreads the looks of many objects.
 	Interval time.Duration
@@ -46,7 +46,7 @@ type Facts struct {
 // Decision is what to do and why.
 type Decision struct {
 	Verb Verb
-	// Fresh says that a shared look is not sufficient.
+	// Fresh is true if a shared look is not sufficient.
 	Fresh  bool
 	Reason string
 	// NextCheck is when to decide again; zero if only an event changes the decision.

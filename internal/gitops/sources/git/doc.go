@@ -16,8 +16,8 @@
 //   - One look and one fetch at a time go to an upstream. Concurrent callers share them, and a
 //     recent enough look is reused.
 //   - A fetch requests one commit without its history and names the commits it has, so only new
-//     objects are sent. If a server gives out only commits that references name, and another one is
-//     requested, a copy with the whole history is kept.
+//     objects are sent. If the server only serves commits that a reference points to, and another
+//     commit is requested, the mirror keeps the whole history.
 //   - A mirror is never trusted: every object is verified against its hash when it is read. Missing
 //     or damaged objects, after a crash or with a full disk, are fetched again.
 //   - Nothing is executed: no git, ssh, hook, filter or credential helper. Configuration in

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// flight is an operation of several callers. It is cancelled when none of them waits any more.
+// flight is an operation of several callers. It is cancelled when none of them still waits.
 type flight struct {
 	done    chan struct{}
 	started time.Time

@@ -24,7 +24,7 @@ func TestAPanicEndsOneOperation(t *testing.T) {
 	if !errors.As(err, &crash) {
 		t.Fatalf("the error is %v", err)
 	}
-	wantFailure(t, explain("look at", Upstream{URL: "https://h/x"}, err), ReasonOperation, "This is a bug in Yuba")
+	wantFailure(t, explain("check", Upstream{URL: "https://h/x"}, err), ReasonOperation, "This is a bug in Yuba")
 }
 
 func TestAFlightWithoutCallersIsCancelled(t *testing.T) {

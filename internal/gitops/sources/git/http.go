@@ -70,7 +70,7 @@ func (h *httpRemote) list(ctx context.Context) (*advert, error) {
 	}
 	defer response.Body.Close()
 	if kind := response.Header.Get("Content-Type"); kind != "application/x-git-upload-pack-advertisement" {
-		return nil, fmt.Errorf("%w (or one that does not speak the smart protocol)", errNotGit)
+		return nil, fmt.Errorf("%w (or one that does not support the smart protocol)", errNotGit)
 	}
 	base := *response.Request.URL
 	path, moved := strings.CutSuffix(base.Path, "/info/refs")

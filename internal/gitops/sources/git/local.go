@@ -35,7 +35,7 @@ func newLocal(e *endpoint, dirs []string) (*localRemote, error) {
 		return fail(wrongRef("it is not below the directories that --file-sources allows"))
 	}
 	for _, git := range []string{filepath.Join(path, ".git"), path} {
-		// Links are not followed any more.
+		// From here on links are not followed.
 		if info, err := os.Lstat(git); err != nil || !info.IsDir() {
 			continue
 		}

@@ -17,12 +17,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// Look returns the current content of an upstream. Failures are *archive.FetchError. It fetches only
-// to verify a signature, or to compare versions that differ only in build metadata.
+// Look returns the current content of an upstream. Failures are *archive.FetchError. It fetches
+// only to verify a signature, or to compare versions that differ only in build metadata.
 func (m *Mirrors) Look(ctx context.Context, up Upstream, want Want) (*Found, error) {
 	found, err := m.look(ctx, up, want)
 	if err != nil {
-		return nil, explain("look at", up, err)
+		return nil, explain("check", up, err)
 	}
 	return found, nil
 }
@@ -125,7 +125,8 @@ func cleanSparse(dirs []string) ([]string, error) {
 	return slices.Compact(clean), nil
 }
 
-// key identifies a tree. It includes the upstream: knowing a commit's hash does not allow reading it.
+// key identifies a tree. It includes the upstream: knowing a commit's hash does not allow reading
+// it.
 func (c checkout) key(upstream string, t target) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "git\n%s\n%s\n%t\n%s", upstream, t.commit, c.submodules, strings.Join(c.sparse, "\n")))
 	return "git:" + hex.EncodeToString(sum[:])

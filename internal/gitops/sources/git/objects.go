@@ -23,7 +23,7 @@ const (
 	maxListing = 16 << 20
 )
 
-// damageError says that an object is missing or does not match its hash.
+// damageError means that an object is missing or does not match its hash.
 type damageError struct {
 	hash plumbing.Hash
 	err  error

@@ -25,7 +25,7 @@ type target struct {
 	want, commit plumbing.Hash
 	// tag is the name of the tag that leads to the commit; empty if there is none.
 	tag string
-	// pinned says that the commit was named by its hash: no reference may lead to it.
+	// pinned is true if the commit was named by its hash: no reference may lead to it.
 	pinned bool
 }
 

@@ -27,7 +27,7 @@ import (
 // dialTimeout limits connecting and the handshake; contexts limit the rest.
 const dialTimeout = 30 * time.Second
 
-// saidError is the message of a server that ended the connection.
+// saidError is an error with the message of a server that ended the connection.
 type saidError struct{ text string }
 
 func (e *saidError) Error() string { return fmt.Sprintf("the server says %q", e.text) }

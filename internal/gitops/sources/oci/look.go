@@ -74,7 +74,7 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 	key := r.identity("look", append(r.reference(), fmt.Sprint(r.Timeout))...)
 	found, err := c.looks.Look(ctx, key, options, resolve)
 	if err != nil {
-		return nil, attempted(reasonPull, "look at "+shown(repository), err)
+		return nil, attempted(reasonPull, "check "+shown(repository), err)
 	}
 	artifact := &Artifact{Revision: found.digest.String(), Metadata: metadata(found.manifest.Annotations), Upstream: r.identity("look", r.reference()...),
 		seen: found, wanted: r, forget: func() { c.looks.Forget(key) }}

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxSignatures limits the signatures of a kind: anybody who may push can add any number. If
+	// maxSignatures limits the signatures of a kind: everyone who may push can add any number. If
 	// that hides the right one, the artifact is not verified.
 	maxSignatures = 64
 	maxSignature  = 1 << 20
@@ -40,7 +40,7 @@ func (c *Client) verify(ctx context.Context, r *Repository, found *seen) (string
 		search := &search{registry: found.registry, verification: r.Verify, digest: found.digest}
 		return search.run(ctx, name)
 	})
-	return signer, attempted(reasonVerification, "look for signatures of "+name, err)
+	return signer, attempted(reasonVerification, "find signatures of "+name, err)
 }
 
 // search is a search through the signatures of one digest.

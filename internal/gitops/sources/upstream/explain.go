@@ -19,7 +19,7 @@ type Problem struct {
 	Text string
 	// Reason overrides the reason of the attempt.
 	Reason string
-	// Stalled says that the source must be changed.
+	// Stalled is true if the source must be changed.
 	Stalled bool
 }
 

@@ -128,7 +128,7 @@ func (f *flight[T]) run(ctx context.Context, last *T) (value T, err error) {
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("look at an upstream: panic: %v. This is a bug in Yuba", p)
+			err = fmt.Errorf("check an upstream: panic: %v. This is a bug in Yuba", p)
 		}
 	}()
 	return f.ask(ctx, last)
