@@ -64,7 +64,7 @@ func confine(o options) (abi int, err error) {
 	rights, network, scopes := handled(abi)
 	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: rights, HandledAccessNet: network, Scoped: scopes}, 0)
 	if err != nil {
-		return 0, fmt.Errorf("confine: make the rules: %w", err)
+		return 0, fmt.Errorf("confine: create the rules: %w", err)
 	}
 	writable, readable, ofFiles := o.rw, o.ro, []string(nil)
 	if o.root {

@@ -186,5 +186,5 @@ func (w walls) print(to *os.File) {
 	if w.filter {
 		filter = 1
 	}
-	fmt.Fprintf(to, "landlock %d\nfilter %d\n", w.landlock, filter) //nolint:errcheck // nobody listens any more
+	fmt.Fprintf(to, "landlock %d\nfilter %d\n", w.landlock, filter) //nolint:errcheck // the reader has gone
 }

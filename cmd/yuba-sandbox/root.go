@@ -158,7 +158,7 @@ func (b *builder) attach(trees []tree) error {
 	for _, t := range trees {
 		dir, name, err := b.place(t)
 		if err != nil {
-			return fmt.Errorf("make a place for %s: %w", t.path, err)
+			return fmt.Errorf("create a place for %s: %w", t.path, err)
 		}
 		err = unix.MoveMount(t.fd, "", dir, name, unix.MOVE_MOUNT_F_EMPTY_PATH)
 		unix.Close(t.fd) //nolint:errcheck // it is attached or the process ends
@@ -267,10 +267,10 @@ func (b *builder) link(l *layout) error {
 			continue
 		}
 		if err := b.mkdirAll(path.Dir(name[1:])); err != nil {
-			return fmt.Errorf("make the link %s: %w", name, err)
+			return fmt.Errorf("create the link %s: %w", name, err)
 		}
 		if err := unix.Symlink(l.links[name], name[1:]); err != nil {
-			return fmt.Errorf("make the link %s: %w", name, err)
+			return fmt.Errorf("create the link %s: %w", name, err)
 		}
 	}
 	return nil
@@ -280,7 +280,7 @@ func (b *builder) link(l *layout) error {
 func (b *builder) accounts(user int) error {
 	id := strconv.Itoa(user)
 	if err := b.mkdirAll("etc"); err != nil {
-		return fmt.Errorf("make the list of users: %w", err)
+		return fmt.Errorf("create the list of users: %w", err)
 	}
 	passwd := accountName + ":x:" + id + ":" + id + ":" + accountName + ":" + accountHome + ":/bin/sh\n"
 	group := accountName + ":x:" + id + ":\n"
@@ -291,7 +291,7 @@ func (b *builder) accounts(user int) error {
 		}
 	}
 	if err := errors.Join(b.write(passwdFile[1:], passwd), b.write(groupFile[1:], group)); err != nil {
-		return fmt.Errorf("make the list of users: %w", err)
+		return fmt.Errorf("create the list of users: %w", err)
 	}
 	return nil
 }

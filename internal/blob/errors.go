@@ -8,10 +8,10 @@ import (
 	"fmt"
 )
 
-// ErrNotFound says that no blob has the key. Test with errors.Is.
+// ErrNotFound means that no blob has the key. Test with errors.Is.
 var ErrNotFound = errors.New("no such blob")
 
-// TooLargeError says that content exceeds the limit of its reader or writer.
+// TooLargeError means that content exceeds the limit of its reader or writer.
 type TooLargeError struct {
 	Key   string // the blob, or "artifact" before its key is known
 	Limit int64  // bytes
@@ -21,8 +21,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s is larger than the limit of %d bytes", e.Key, e.Limit)
 }
 
-// DigestError says that an artifact's content does not match its digest: it was damaged or replaced
-// in the store.
+// DigestError means that an artifact's content does not match its digest: it was damaged or
+// replaced in the store.
 type DigestError struct {
 	Want, Got string
 }
@@ -31,7 +31,7 @@ func (e *DigestError) Error() string {
 	return fmt.Sprintf("artifact %s has the content of %s: it was damaged in the blob store; push its source again", e.Want, e.Got)
 }
 
-// SealError says that the store's key cannot decrypt a blob, or that its encrypted bytes were
+// SealError means that the store's key cannot decrypt a blob, or that its encrypted bytes were
 // changed.
 type SealError struct {
 	Key string

@@ -183,7 +183,7 @@ func (t *tokenSecrets) Validate(ctx context.Context, request admission.Attribute
 		return err
 	}
 	if more != "" {
-		return admission.NewForbidden(request, fmt.Errorf("%s. Ask somebody who has these rights", more))
+		return admission.NewForbidden(request, fmt.Errorf("%s. Ask a person who has these rights", more))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o O
 	s := &apiServer{loopback: config.controlPlane.Generic.LoopbackClientConfig}
 	s.loopback.WarningHandler = rest.NoWarnings{}
 	if getter.client, err = kubernetes.NewForConfig(s.clientConfig()); err != nil {
-		return nil, fmt.Errorf("make the API server's client: %w", err)
+		return nil, fmt.Errorf("create the API server's client: %w", err)
 	}
 	if s.aggregator, err = config.newChain(); err != nil {
 		return nil, err
@@ -172,15 +172,15 @@ func (c *serverConfig) newChain() (*aggregatorapiserver.APIAggregator, error) {
 	notFound := notfoundhandler.New(c.controlPlane.Generic.Serializer, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
 	extensions, err := c.extensions.New(genericapiserver.NewEmptyDelegateWithCustomHandler(notFound))
 	if err != nil {
-		return nil, fmt.Errorf("make the server of installed kinds: %w", err)
+		return nil, fmt.Errorf("create the server of installed kinds: %w", err)
 	}
 	native, err := c.controlPlane.New("yuba", extensions.GenericAPIServer)
 	if err != nil {
-		return nil, fmt.Errorf("make the server of built-in kinds: %w", err)
+		return nil, fmt.Errorf("create the server of built-in kinds: %w", err)
 	}
 	client, err := kubernetes.NewForConfig(c.controlPlane.Generic.LoopbackClientConfig)
 	if err != nil {
-		return nil, fmt.Errorf("make the API server's client: %w", err)
+		return nil, fmt.Errorf("create the API server's client: %w", err)
 	}
 	providers, err := c.controlPlane.GenericStorageProviders(client.Discovery())
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *serverConfig) newChain() (*aggregatorapiserver.APIAggregator, error) {
 		extensions.Informers.Apiextensions().V1().CustomResourceDefinitions(), true,
 		controlplaneapiserver.DefaultGenericAPIServicePriorities())
 	if err != nil {
-		return nil, fmt.Errorf("make the API aggregator: %w", err)
+		return nil, fmt.Errorf("create the API aggregator: %w", err)
 	}
 	return aggregator, nil
 }

@@ -75,7 +75,7 @@ func (c *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 func openKeys(dir datadir.Dir, hosts []string, life lifetimes) (*keys, error) {
 	for _, path := range []string{dir.Keys(), filepath.Join(dir.Keys(), "etcd"), filepath.Join(dir.Keys(), "issued")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, fmt.Errorf("make the directory for keys: %w", err)
+			return nil, fmt.Errorf("create the directory for keys: %w", err)
 		}
 	}
 	now := time.Now()
@@ -189,7 +189,7 @@ func (k *keys) writeEncryption() error {
 	}
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
-		return fmt.Errorf("make the key that encrypts Secrets: %w", err)
+		return fmt.Errorf("create the key that encrypts Secrets: %w", err)
 	}
 	return datadir.WriteFile(k.encryption(), fmt.Appendf(nil, `apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration

@@ -24,7 +24,7 @@ type Options struct {
 	// Lock is the caller's lock on DataDir. If it is nil, Start takes the lock and Stop releases
 	// it.
 	Lock *datadir.Lock
-	// BlobsHere says that blobs are stored below DataDir.
+	// BlobsHere is true if blobs are stored below DataDir.
 	BlobsHere bool
 	// AcceptLoss lists the lost parts that Start may give up. Without it, Start refuses a damaged
 	// directory.
@@ -54,7 +54,7 @@ type Options struct {
 	// The handlers receive authenticated and authorised requests, without a time limit.
 	Mount func(*rest.Config) (map[string]http.Handler, error)
 
-	// anonymousByFile says that AuthenticationConfig decides about anonymous requests.
+	// anonymousByFile is true if AuthenticationConfig decides about anonymous requests.
 	anonymousByFile bool
 
 	// Tests set these to get short-lived certificates, short timeouts and a small store.

@@ -37,7 +37,7 @@ func until(ctx context.Context, what string, ask func(context.Context) error) er
 func answering(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	return until(ctx, "the API server answers", func(ctx context.Context) error {
 		return client.RESTClient().Get().AbsPath("/livez/ping").MaxRetries(0).Do(ctx).Error()
@@ -49,7 +49,7 @@ func answering(ctx context.Context, config *rest.Config) error {
 func complete(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if err := until(ctx, "the API server is ready", func(ctx context.Context) error {
 		return client.RESTClient().Get().AbsPath("/readyz").MaxRetries(0).Do(ctx).Error()

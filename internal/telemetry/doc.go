@@ -16,7 +16,7 @@
 // # Invariants
 //
 //   - Labels have few values. Names of stacks are not labels unless requested. Beyond a limit,
-//     namespaces, reasons and kinds share one value, so that nobody can fill Prometheus' memory.
+//     namespaces, reasons and kinds share one value, so that no user can fill Prometheus' memory.
 //   - An observation costs a few additions under a short lock. Nothing waits for a scrape or a
 //     collector of spans; a collector that is down costs a bounded queue and an occasional log
 //     line.

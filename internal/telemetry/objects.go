@@ -15,9 +15,9 @@ type Object struct {
 	// Ready and Reason are status and reason of its condition Ready; empty Ready counts as Unknown.
 	Ready, Reason string
 	Suspended     bool
-	// Paused says that a circuit breaker pauses the stack.
+	// Paused is true if a circuit breaker pauses the stack.
 	Paused bool
-	// Blocked says that the object waits for a dependency.
+	// Blocked is true if the object waits for a dependency.
 	Blocked bool
 	// Revision is its current revision, Source the name of its source.
 	Revision, Source string

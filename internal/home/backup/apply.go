@@ -55,7 +55,7 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
-	// The parts of a backup belong together. The next start records them anew.
+	// The parts of a backup belong together. The next start records them again.
 	if err := setAside(dir, old, filepath.Base(dir.Record())); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}

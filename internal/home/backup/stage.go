@@ -21,7 +21,7 @@ import (
 // maxDescription limits members that are read into memory: a manifest of a million blobs.
 const maxDescription = 256 << 20
 
-// ErrPending says that another staged archive waits for the next start.
+// ErrPending means that another staged archive waits for the next start.
 var ErrPending = errors.New("another restore waits for the next start")
 
 // Stage reads and verifies an archive and stages it in the data directory for ApplyPending. It

@@ -110,11 +110,11 @@ func (s *Set) Stop() {
 func newEnvironment(options Options) (*environment, error) {
 	client, err := kubernetes.NewForConfig(options.Config)
 	if err != nil {
-		return nil, fmt.Errorf("make the controllers' client: %w", err)
+		return nil, fmt.Errorf("create the controllers' client: %w", err)
 	}
 	metadataClient, err := metadata.NewForConfig(options.Config)
 	if err != nil {
-		return nil, fmt.Errorf("make the controllers' metadata client: %w", err)
+		return nil, fmt.Errorf("create the controllers' metadata client: %w", err)
 	}
 	only := func(selector string) informers.SharedInformerFactory {
 		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields),

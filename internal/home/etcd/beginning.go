@@ -14,7 +14,7 @@ import (
 )
 
 // If a member is killed during its first start, its log may lack its own membership; a restart
-// would wait for a leader for ever. Nobody can write before it answers, so such a start is
+// would wait for a leader forever. No client can write before it answers, so such a start is
 // discarded. A file beside the member's directory marks it.
 const (
 	beginningName = "beginning"

@@ -5,7 +5,7 @@ package etcd
 
 import "fmt"
 
-// DamageError says that the store must not be started: a part is missing or changed. Check has
+// DamageError means that the store must not be started: a part is missing or changed. Check has
 // changed nothing.
 type DamageError struct {
 	// Problem names the file, below the store's directory, and what is wrong with it.

@@ -58,7 +58,7 @@ type Options struct {
 	Quota int64
 	// UpkeepEvery is how often the size is checked; ten seconds if zero.
 	UpkeepEvery time.Duration
-	// SnapshotEvery is the number of changes after which the log starts anew; 5000 if zero.
+	// SnapshotEvery is the number of changes after which a new log begins; 5000 if zero.
 	SnapshotEvery uint64
 	// ProgressEvery is how often watchers of idle kinds get a progress notification; a minute if
 	// zero. It is global to the process: the last start wins.

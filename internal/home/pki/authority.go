@@ -83,11 +83,11 @@ func makeAuthority(base, commonName string, now time.Time) (*Authority, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate authority: %w", err)
+		return nil, fmt.Errorf("create the certificate authority: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate authority: %w", err)
+		return nil, fmt.Errorf("create the certificate authority: %w", err)
 	}
 	encoded, err := writeCertificate(base+".crt", der)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *Authority) Pool() *x509.CertPool {
 func newSerial() (*big.Int, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return nil, fmt.Errorf("make a serial number: %w", err)
+		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
 	return serial.Add(serial, big.NewInt(1)), nil
 }
@@ -120,7 +120,7 @@ func newSerial() (*big.Int, error) {
 func makeKey(path string) (crypto.Signer, error) {
 	encoded, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return nil, fmt.Errorf("make a private key: %w", err)
+		return nil, fmt.Errorf("create a private key: %w", err)
 	}
 	if err := datadir.WriteFile(path, encoded, 0o600); err != nil {
 		return nil, err

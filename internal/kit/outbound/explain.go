@@ -49,11 +49,11 @@ func Explain(err error) string {
 	case errors.As(err, &host):
 		return "its certificate is for another name"
 	case errors.As(err, &invalid):
-		return "its certificate is not valid (any more)"
+		return "its certificate is expired or not yet valid"
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return "it speaks http, not https"
+		return "it serves http, not https"
 	case errors.As(err, &notTLS):
-		return "it does not speak TLS"
+		return "it does not serve TLS"
 	case errors.As(err, &alert):
 		return "it ended the TLS handshake, perhaps because it requires a client certificate"
 	}

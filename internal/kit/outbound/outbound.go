@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// ForbiddenError says that connections to an address are refused.
+// ForbiddenError means that connections to an address are refused.
 type ForbiddenError struct{ Address string }
 
 func (e *ForbiddenError) Error() string {

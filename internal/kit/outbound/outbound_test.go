@@ -75,8 +75,8 @@ func TestWhatAServerSaysIsNotQuoted(t *testing.T) {
 		"a length that is none":     {"http", "HTTP/1.1 200 OK\r\nContent-Length: Secret\r\n\r\n", "the connection failed, or the response was invalid"},
 		"another scheme":            {"http", "HTTP/1.1 302 Found\r\nLocation: secret://x\r\n\r\n", "it redirects to a URL that is neither http:// nor https://"},
 		"nothing":                   {"http", "", "the connection was closed without a response"},
-		"HTTP where TLS was wanted": {"https", "HTTP/1.1 400 Secret\r\n\r\n", "it speaks http, not https"},
-		"no TLS":                    {"https", "SSH-2.0-Secret_9.9\r\n", "it does not speak TLS"},
+		"HTTP where TLS was wanted": {"https", "HTTP/1.1 400 Secret\r\n\r\n", "it serves http, not https"},
+		"no TLS":                    {"https", "SSH-2.0-Secret_9.9\r\n", "it does not serve TLS"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -41,7 +41,7 @@ func Find(ctx context.Context, cache client.Reader, log *slog.Logger, list clien
 		})
 	}
 	if err != nil {
-		log.Error("finding the objects that a change concerns", "changed", key, "index", index, "error", err)
+		log.Error("cannot find the objects that a change concerns", "changed", key, "index", index, "error", err)
 	}
 	return requests
 }
