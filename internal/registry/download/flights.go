@@ -11,7 +11,7 @@ import (
 
 // Flights does each piece of work once for all concurrent callers. The zero value is ready for use.
 //
-// Unlike golang.org/x/sync/singleflight, it cancels the work when no caller waits any more, not
+// Unlike golang.org/x/sync/singleflight, it cancels the work when no caller still waits, not
 // when the first caller leaves.
 type Flights struct {
 	mu  sync.Mutex
@@ -40,7 +40,7 @@ func (s *Flights) Do(ctx context.Context, key string, work func(context.Context)
 	defer s.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
 		f.cancel()
-		s.forget(key, f) // later callers start anew
+		s.forget(key, f) // later callers start again
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (s Staging) Clean() error {
 func removeAbandoned(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
-		return nil //nolint:nilerr // whoever made it has removed it
+		return nil //nolint:nilerr // its creator has removed it
 	}
 	defer dir.Close()                                                //nolint:errcheck // it was only read
 	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil { //nolint:gosec // descriptors are small

@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// ErrDamaged says that a package had changed. It has been removed.
+// ErrDamaged means that a package had changed. It has been removed.
 var ErrDamaged = errors.New("a package in the store of modules was changed after its download")
 
 var plainName = regexp.MustCompile(`^[0-9a-f]{40}$`)
@@ -187,7 +187,7 @@ func (c *Scope) readRecord(name string) (*record, error) {
 	return list, nil
 }
 
-// TooLargeError says that a package exceeds the limit of the caller.
+// TooLargeError means that a package exceeds the limit of the caller.
 type TooLargeError struct{ Bytes int64 }
 
 func (e *TooLargeError) Error() string {

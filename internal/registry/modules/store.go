@@ -44,7 +44,7 @@ const (
 	maxFailures = 1000
 )
 
-// ErrFailed says that the same fetch failed a moment ago.
+// ErrFailed means that the same fetch failed a moment ago.
 var ErrFailed = errors.New("fetching it failed a moment ago")
 
 // Store is a directory of modules. Many goroutines and processes may use it concurrently.
@@ -266,7 +266,7 @@ func (c *Scope) fetch(ctx context.Context, fetch Fetcher) error {
 	asked := c.store.Now()
 	s, err := c.store.staging().New()
 	if err != nil {
-		return fmt.Errorf("make a directory to fetch a module to: %w", err)
+		return fmt.Errorf("create a directory to fetch a module to: %w", err)
 	}
 	defer s.Remove()
 	var all []Found

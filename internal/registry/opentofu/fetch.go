@@ -30,7 +30,7 @@ const (
 	redirects = 5
 )
 
-// errAbsent says that the source does not have the file.
+// errAbsent means that the source does not have the file.
 var errAbsent = errors.New("the file does not exist")
 
 // open starts to read a release's file, and returns its size, or -1 if it is unknown.

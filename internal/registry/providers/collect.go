@@ -187,7 +187,7 @@ func (s *Store) sweep() error {
 	return errors.Join(problems...)
 }
 
-// sweepRests removes packages without a record.
+// sweepRests removes old packages without a record, such as those of an interrupted download.
 func (c *Scope) sweepRests() error {
 	var problems []error
 	paths, _ := filepath.Glob(filepath.Join(globQuoted(c.Mirror()), "*", "*", "*", "*", "*"))

@@ -246,10 +246,10 @@ const (
 	installedName = ".terraform/providers"
 )
 
-// ErrLinked says that the tool did not download a provider but linked to one on this machine.
+// ErrLinked means that the tool did not download a provider but linked to one on this machine.
 var ErrLinked = errors.New("the tool did not download it but linked to a copy on this machine")
 
-// errIncomplete says that the tool has linked to an incomplete package.
+// errIncomplete means that the tool has linked to an incomplete package.
 var errIncomplete = errors.New("the store's copy was incomplete and has been removed. Try again")
 
 // inspect finds out what the tool installed, and verifies that the tool accepted it.

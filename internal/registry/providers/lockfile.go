@@ -38,8 +38,8 @@ const (
 	maxLockDepth = 16
 )
 
-// errLockFile says that a lock file does not have the format that tools write. The tool explains it
-// better.
+// errLockFile means that a lock file does not have the format that tools write. The tool explains
+// it better.
 var errLockFile = errors.New("read the dependency lock file: it does not have the format that tools write")
 
 var plainHash = regexp.MustCompile(`^[a-z0-9]{1,8}:[A-Za-z0-9+/=]{16,128}$`)
@@ -253,7 +253,7 @@ func (p *Package) Compare(hashes []string) Verdict {
 	return Refused
 }
 
-// MismatchError says that a lock file does not allow the package.
+// MismatchError means that a lock file does not allow the package.
 type MismatchError struct {
 	Package  *Package
 	Expected []string

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// ErrNone says that the version is not in the store, ErrHeld that a run is using it.
+// ErrNone means that the version is not in the store, ErrHeld that a run is using it.
 var (
 	ErrNone = errors.New("the store of providers does not have that version")
 	ErrHeld = errors.New("a run is using it. Try again when the run has ended")

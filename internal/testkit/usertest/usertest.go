@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// User is the user that the test becomes, which nobody else uses.
+// User is the user that the test becomes. No other process uses it.
 const User = 65533
 
 // Become makes the test's goroutine, and no other one, access files as [User] until the test ends.

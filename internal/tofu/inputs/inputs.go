@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Inputs are what a stack passes to tofu besides its program.
+// Inputs are the data that a stack passes to tofu besides its program.
 type Inputs struct {
 	Variables map[string]Variable
 	// Env is sorted by name.

@@ -19,7 +19,7 @@ import (
 // OpenOutputs lists the keys of a Secret with outputs that are not declared as sensitive: masking
 // them would make errors and plans unreadable. It is stored in an annotation of the Secret.
 type OpenOutputs struct {
-	// Open are the keys whose values may be shown to everybody who may read the stack.
+	// Open are the keys whose values may be shown to everyone who may read the stack.
 	Open []string `json:"open"`
 	// Closed are the keys with values that the program does not declare as sensitive, but that
 	// contain a secret of the stack.

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// A broken file can produce an error on each line; nobody reads more than these.
+// A broken file can produce an error on each line; more than these are not useful.
 const (
 	maxDiagnostics  = 50
 	maxSnippetLines = 6

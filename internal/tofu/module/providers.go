@@ -265,7 +265,7 @@ func (r *providerReader) resource(m *moduleProviders, block *hcl.Block, kind str
 	m.use(name, "")
 }
 
-// check may contain one data source.
+// check reads a check block, which may contain a data source.
 func (r *providerReader) check(m *moduleProviders, block *hcl.Block) {
 	content, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}})
 	for _, inner := range content.Blocks {

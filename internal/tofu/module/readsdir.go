@@ -216,7 +216,7 @@ func (v *visitor) body(body *hclsyntax.Body) {
 			v.program(block)
 		case "variable", "locals", "output", "provider", "moved", "removed", "import", "check", "terraform":
 		default:
-			v.whole("%s: it is unknown what a block %q reads", v.at(block.TypeRange), block.Type)
+			v.whole("%s: Yuba does not know what a block %q reads", v.at(block.TypeRange), block.Type)
 		}
 		v.block(block, nil)
 	}

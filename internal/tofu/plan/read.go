@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Plan is a saved plan without sensitive values. Everybody who may see the stack may see it.
+// Plan is a saved plan without sensitive values. Everyone who may read the stack may read it.
 type Plan struct {
 	// Version is the version of this document's format.
 	Version int `json:"version"`

@@ -14,11 +14,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// ErrNoVersion says that a state does not have a version with the requested id. Test with
+// ErrNoVersion means that a state does not have a version with the requested id. Test with
 // errors.Is.
 var ErrNoVersion = errors.New("no such version")
 
-// CorruptError says that bytes are not a state. They are left unchanged.
+// CorruptError means that bytes are not a state. They are left unchanged.
 type CorruptError struct {
 	Key Key
 	// Where names the place of the bytes: the Secret, a version, or the state to write.
@@ -39,7 +39,7 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// VanishedError says that a state that existed is missing.
+// VanishedError means that a state that existed is missing.
 type VanishedError struct {
 	Key Key
 	// Newest is the newest stored version; nil if there is none: then the stack is known to have
@@ -83,8 +83,8 @@ func (e *VanishedError) Destroying(keep string) string {
 	return text + "\nTo delete the stack and keep its resources:\n    " + keep
 }
 
-// ConflictError says that another writer changed the state meanwhile. The new state is stored as a
-// version.
+// ConflictError means that another writer changed the state in between. The new state is stored as
+// a version.
 type ConflictError struct {
 	Key Key
 	// Expected is the state that the writer started from, Found the one in the Secret.
@@ -99,7 +99,7 @@ func (e *ConflictError) Error() string {
 		"    yuba state rollback %s %s", e.Key, e.Expected, e.Found, e.Stored.ID, e.Key, e.Stored.ID)
 }
 
-// OwnedError says that a state belongs to another tenant. It is neither read nor written.
+// OwnedError means that a state belongs to another tenant. It is neither read nor written.
 type OwnedError struct {
 	Key Key
 	// Where names the place: the Secret, or a version.
@@ -140,7 +140,7 @@ func Lasting(err error) bool {
 // want the state only as evidence continue without it.
 func Unreadable(err error) bool { return Lasting(err) || apierrors.IsForbidden(err) }
 
-// LockedError says that another holder has the lock.
+// LockedError means that another holder has the lock.
 type LockedError struct {
 	Key  Key
 	Info LockInfo

@@ -57,7 +57,7 @@ func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string)
 			return nil
 		}
 		if err = s.takeLease(ctx, key, lease, info); refusedByDying(err) {
-			return nil // nobody else can acquire it either
+			return nil // no other holder can acquire it, either
 		}
 		return err
 	})

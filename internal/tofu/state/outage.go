@@ -49,7 +49,7 @@ func markOutage(err error) error {
 func unreadable(key Key, where string, err error) error {
 	var outage *outageError
 	if errors.As(err, &outage) {
-		return fmt.Errorf("read the state of %s: %s: the blob store fails, and no damage is known: %w", key, where, err)
+		return fmt.Errorf("read the state of %s: %s: the blob store does not work; the state need not be damaged: %w", key, where, err)
 	}
 	return &CorruptError{Key: key, Where: where, Err: err}
 }

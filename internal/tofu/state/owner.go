@@ -133,7 +133,8 @@ func (s *Store) Claim(ctx context.Context, key Key) error {
 }
 
 // Leave records that the key's stack was deleted and left the state behind. Other owners keep it.
-// emptied says that the stack destroyed everything, which cannot be read from an encrypted state.
+// emptied reports that the stack destroyed everything, which cannot be read from an encrypted
+// state.
 func (s *Store) Leave(ctx context.Context, key Key, at time.Time, emptied bool) error {
 	return s.annotate(ctx, key, "leave", func(secret *corev1.Secret) bool {
 		now := OwnershipOf(secret)

@@ -19,7 +19,7 @@ import (
 type Keep struct {
 	// Versions is the maximum number; 0 means no limit.
 	Versions int
-	// Age is how long a replaced version is kept; 0 means for ever.
+	// Age is how long a replaced version is kept; 0 means unlimited.
 	Age time.Duration
 }
 

@@ -15,7 +15,7 @@ import (
 
 var errImmutable = errors.New("it is immutable; delete it and create it again without `immutable: true`, with the same content")
 
-// DeniedError says that the API refuses to store a state, for example because of an exhausted
+// DeniedError means that the API refuses to store a state, for example because of an exhausted
 // quota. Nothing was changed.
 type DeniedError struct {
 	Key Key

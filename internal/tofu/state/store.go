@@ -53,7 +53,7 @@ type Snapshot struct {
 	Data    []byte
 	Serial  uint64
 	Lineage string
-	// Encrypted says that OpenTofu encrypted the state.
+	// Encrypted is true if OpenTofu encrypted the state.
 	Encrypted bool
 	Digest    string
 	// ResourceVersion is that of the Secret; empty without one.
@@ -72,7 +72,7 @@ type ReadOption func(*readOptions)
 
 type readOptions struct{ expectExisting bool }
 
-// ExpectExisting says that the stack has been applied before, so a state must exist.
+// ExpectExisting makes a missing state an error, because the stack has been applied before.
 func ExpectExisting() ReadOption { return func(o *readOptions) { o.expectExisting = true } }
 
 // Read returns the current state. It returns a *CorruptError if the Secret contains something else,

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// printable drops control characters: anybody who may write the Lease chose the text.
+// printable drops control characters: the text comes from anyone who may write the Lease.
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {

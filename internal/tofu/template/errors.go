@@ -14,7 +14,7 @@ type Error struct {
 	// Where is a file with line and column, or a field of the object.
 	Where  string
 	Reason string
-	// Data says that the template may work with other data.
+	// Data is true if the template may work with other data.
 	Data  bool
 	place string
 }

@@ -13,11 +13,11 @@ import (
 type Field struct {
 	// Path are the keys from the root of the data.
 	Path []string
-	// Written says that a result of it is written. By is the function that produces the result;
+	// Written is true if a result of it is written. By is the function that produces the result;
 	// empty if it is written directly.
 	Written bool
 	By      string
-	// Needed says that it is always written directly, so it must exist.
+	// Needed is true if it is always written directly, so it must exist.
 	Needed bool
 }
 
