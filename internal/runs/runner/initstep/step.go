@@ -63,27 +63,34 @@ var errLostInit = errors.New("init has no next action. This is a bug in Yuba")
 
 // driveInit carries out actions until init has ended.
 func (s *Step) driveInit(ctx context.Context, event initflow.Event) error {
-	var problem error
+	last, err := drive(&s.initState, event, func(a initflow.Action) (initflow.Event, error) { return s.actInit(ctx, a) })
+	switch last {
+	case initflow.Reuse:
+		return s.reuseInit()
+	case initflow.Skip:
+		return s.skipPlan()
+	}
+	return err
+}
+
+// drive carries out actions until one ends init, and returns that one. An error counts as Broke, even
+// beside another event, unless a program failed.
+func drive(state *initflow.State, event initflow.Event, act func(initflow.Action) (initflow.Event, error)) (last initflow.Action, err error) {
 	for {
-		var action initflow.Action
-		s.initState, action = initflow.Next(s.initState, event)
-		switch action {
-		case initflow.Finish:
-			return nil
-		case initflow.Reuse:
-			return s.reuseInit()
-		case initflow.Skip:
-			return s.skipPlan()
+		*state, last = initflow.Next(*state, event)
+		switch last {
+		case initflow.Finish, initflow.Reuse, initflow.Skip:
+			return last, nil
 		case initflow.Fail:
-			return cmp.Or(problem, errLostInit)
+			return last, cmp.Or(err, errLostInit)
 		}
-		if event, problem = s.actInit(ctx, action); problem != nil && event.Kind == "" {
-			event.Kind = initflow.Broke
+		if event, err = act(last); err != nil && event.Kind != initflow.ToolFailed {
+			event = initflow.Event{Kind: initflow.Broke}
 		}
 	}
 }
 
-// actInit carries out one action. An error without an event did not come from a program.
+// actInit carries out one action.
 func (s *Step) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
 	done := initflow.Event{Kind: initflow.Done}
 	switch action {
