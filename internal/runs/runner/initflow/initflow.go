@@ -182,7 +182,8 @@ func (s State) replayed(e Event) (State, Action) {
 	return s.at(Running), Run
 }
 
-// ran follows a run of init. Providers are given up last: init then uses the stack's own method.
+// ran follows a run of init. Providers are given up last: init then uses the stack's own method. What
+// a retry leaves is not shareable, as its key covers what was given up.
 func (s State) ran(e Event) (State, Action) {
 	switch {
 	case e.Kind == Done && s.Stage == Running && e.Select:
@@ -192,13 +193,13 @@ func (s State) ran(e Event) (State, Action) {
 	case s.Stage == Selecting:
 		return s.at(Failed), Fail
 	case e.About.Backend && !s.BackendGiven:
-		s.BackendGiven = true
+		s.BackendGiven, s.Shareable = true, false
 		return s, ForgetBackend
 	case e.About.Modules && e.StoreModules && !s.ModulesGiven && !s.ProvidersGiven:
-		s.ModulesGiven, s.BackendGiven = true, false
+		s.ModulesGiven, s.BackendGiven, s.Shareable = true, false, false
 		return s, WithdrawModules
 	case e.About.Providers && e.StoreProviders && !s.ProvidersGiven:
-		s.ProvidersGiven, s.BackendGiven = true, false
+		s.ProvidersGiven, s.BackendGiven, s.Shareable = true, false, false
 		return s, WithdrawProviders
 	}
 	return s.at(Failed), Fail
