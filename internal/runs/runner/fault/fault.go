@@ -21,10 +21,20 @@ type Failure struct {
 	Err     error
 	// Said has the tool's diagnostics.
 	Said diagnostic.List
+	// Printed has the errors of a tool without -json, read from its text. They decide only.
+	Printed diagnostic.List
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Diagnostics are the tool's errors, however it reported them.
+func (f *Failure) Diagnostics() diagnostic.List {
+	if len(f.Said) > 0 {
+		return f.Said
+	}
+	return f.Printed
+}
 
 // InLog reports whether the log has exactly this error already, from the tool.
 func (f *Failure) InLog() bool { return len(f.Said) > 0 && f.Err.Error() == f.Said.Error() }

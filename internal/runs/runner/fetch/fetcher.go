@@ -26,6 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // Fetcher downloads for the stores. It uses no working directory, and may outlive its run.
@@ -139,19 +140,31 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 	return cmd, out, errs, nil
 }
 
-// problem is the tool's error, masked.
-func (f *Fetcher) problem(out, errs *Bounded, ended error) string {
+// problem is the tool's error, masked. It matches ENOSPC if the tool reported a full disk.
+func (f *Fetcher) problem(out, errs *Bounded, ended error) error {
 	var stream plan.Stream
 	for line := range bytes.Lines(out.Bytes()) {
 		stream.Feed(bytes.TrimRight(line, "\r\n"))
 	}
-	text := stream.Errors().Error()
+	said := stream.Errors()
+	text := said.Error()
 	if text == "" {
 		lines := strings.Split(strings.TrimSpace(string(errs.Bytes())), "\n")
 		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		said = summary.Printed(lines)
 	}
-	return f.Mask.Text(cmp.Or(text, ended.Error()))
+	err := errors.New(f.Mask.Text(cmp.Or(text, ended.Error())))
+	if summary.DiskFull(said) {
+		return fullDisk{err}
+	}
+	return err
 }
+
+// fullDisk is a tool's error about a full disk.
+type fullDisk struct{ error }
+
+// Is matches the kernel's error.
+func (fullDisk) Is(target error) bool { return target == unix.ENOSPC }
 
 // Authority is an environment variable that names certificates in the stack's own directories.
 type Authority struct {

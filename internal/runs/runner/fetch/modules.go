@@ -62,7 +62,7 @@ func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...
 		if program == f.Tool.Path {
 			name = f.Tool.Name
 		}
-		return nil, fmt.Errorf("%s %s: %s", name, call[0], f.problem(out, errs, err))
+		return nil, fmt.Errorf("%s %s: %w", name, call[0], f.problem(out, errs, err))
 	}
 	return out.Bytes(), nil
 }

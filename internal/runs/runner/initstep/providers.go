@@ -345,15 +345,11 @@ func (s *providerStep) providerFailure(ctx context.Context, want providers.Want,
 	if errors.As(err, &mismatch) {
 		return fault.New(run.FailureConfiguration, "%w", err)
 	}
-	class := fault.DiskClass(err)
-	if supervisor.SaysDiskFull(err) {
-		class = run.FailureDisk
-	}
 	what := want.Version
 	if what == "" {
 		what = string(want.Constraints)
 	}
-	return fault.New(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
+	return fault.New(fault.DiskClass(err), "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
 }
 
 // tellProviders reports in log and result where the providers came from.

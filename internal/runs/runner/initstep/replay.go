@@ -17,9 +17,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initcache"
-	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // planComes reports whether the run makes a plan, which would reveal an incomplete replay.
@@ -98,7 +98,7 @@ func (s *Step) keep(key string) {
 	}
 	var warnings []string
 	for _, d := range s.program.InitSaid {
-		if d.Summary != supervisor.LockFileSummary { // each stack must get other warnings from init itself
+		if d.Summary != summary.LockFile { // each stack must get other warnings from init itself
 			return
 		}
 		warnings = append(warnings, d.String())

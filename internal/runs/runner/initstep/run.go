@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // beforeInit prepares a run of init.
@@ -93,7 +94,7 @@ func (s *Step) endInit(err error) (initflow.Event, error) {
 		return initflow.Event{}, err
 	}
 	return initflow.Event{Kind: initflow.ToolFailed, StoreModules: s.modules.used.complete, StoreProviders: s.providers.providing.withdrawable(),
-		About: initflow.About{Backend: errors.Is(err, supervisor.ErrOtherBackend), Modules: supervisor.AboutModules(f), Providers: supervisor.AboutProviders(err)}}, err
+		About: initflow.About{Backend: errors.Is(err, supervisor.ErrOtherBackend), Modules: summary.OfModules(f.Diagnostics()), Providers: summary.OfProviders(f.Diagnostics())}}, err
 }
 
 func (s *Step) selectWorkspace(ctx context.Context) error {

@@ -24,6 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // Locks records and breaks the lock that a killed process left in a custom backend.
@@ -104,7 +105,7 @@ func lockInText(text string) *run.Lock {
 func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	said := stream.Errors()
 	switch {
-	case e.Signal != 0 || e.Killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
+	case e.Signal != 0 || e.Killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == summary.Release }):
 		return false
 	case !e.Known:
 		return len(said) > 0 || stream.ApplyDone

@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // Supervisor runs tofu in the working directory and reads its output.
@@ -69,7 +70,7 @@ func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...s
 	g.run.TakeWarnings(stream)
 	g.InitSaid = append(g.InitSaid, stream.Diagnostics.Warnings()...)
 	for _, d := range stream.Errors() {
-		if d.Summary == backendSummary {
+		if d.Summary == summary.Backend {
 			return &fault.Failure{Class: run.FailureConfiguration, Err: fmt.Errorf("%w: %w", ErrOtherBackend, stream.Errors())}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 // Verdict turns a process's end into an error; nil if its exit code is in good.
@@ -54,7 +55,7 @@ func (g *Supervisor) Verdict(c Command, stream *plan.Stream, e process.Exit, goo
 		g.run.Result.Lock = lockIn(stream)
 		return &fault.Failure{Class: run.FailureLocked, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	default:
-		return &fault.Failure{Class: run.FailureTool, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
+		return &fault.Failure{Class: run.FailureTool, Printed: summary.Printed(stream.Raw), Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	}
 }
 
@@ -74,9 +75,9 @@ func classify(stream *plan.Stream) run.Failure {
 	configuration := true
 	for _, d := range stream.Errors() {
 		switch d.Summary {
-		case staleSummary:
+		case summary.StalePlan:
 			return run.FailureStalePlan
-		case lockSummary: // locking failed without another holder, for example on a read-only directory
+		case summary.Lock: // locking failed without another holder, for example on a read-only directory
 			configuration = false
 		}
 		// Provider errors have a resource's address; language errors only a position.

@@ -10,6 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/summary"
 )
 
 func TestWhatKindOfFailureItIs(t *testing.T) {
@@ -18,12 +19,12 @@ func TestWhatKindOfFailureItIs(t *testing.T) {
 		err  diagnostic.Diagnostic
 		want run.Failure
 	}{
-		"a lock that somebody holds":        {diagnostic.Diagnostic{Summary: lockSummary, Detail: held}, run.FailureLocked},
-		"a lock that cannot be written":     {diagnostic.Diagnostic{Summary: lockSummary, Detail: "open /states/lock: permission denied"}, ""},
-		"a lock in a file of the program's": {diagnostic.Diagnostic{Summary: lockSummary, Detail: "permission denied", File: "main.tf"}, ""},
+		"a lock that somebody holds":        {diagnostic.Diagnostic{Summary: summary.Lock, Detail: held}, run.FailureLocked},
+		"a lock that cannot be written":     {diagnostic.Diagnostic{Summary: summary.Lock, Detail: "open /states/lock: permission denied"}, ""},
+		"a lock in a file of the program's": {diagnostic.Diagnostic{Summary: summary.Lock, Detail: "permission denied", File: "main.tf"}, ""},
 		"a lock in the way of init":         {diagnostic.Diagnostic{Summary: "Error loading state", Detail: "the state is already locked by another tofu client\nLock Info:\n  ID:        498a5e6e\n"}, run.FailureLocked},
 		"a provider that quotes a lock":     {diagnostic.Diagnostic{Summary: "busy", Detail: held, File: "main.tf", Address: "a.b"}, ""},
-		"a plan for another state":          {diagnostic.Diagnostic{Summary: staleSummary}, run.FailureStalePlan},
+		"a plan for another state":          {diagnostic.Diagnostic{Summary: summary.StalePlan}, run.FailureStalePlan},
 		"an error of the language":          {diagnostic.Diagnostic{Summary: "Unsupported argument", File: "main.tf"}, run.FailureConfiguration},
 		"an error of a provider":            {diagnostic.Diagnostic{Summary: "no quota", File: "main.tf", Address: "a.b"}, ""},
 	} {
