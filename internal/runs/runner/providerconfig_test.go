@@ -71,3 +71,39 @@ func registryProgram(name, version string, size int) map[string][]byte {
 	_, _ = rand.Read(content) // it never fails
 	return map[string][]byte{"terraform-provider-" + name + "_v" + version: content}
 }
+
+// If init does not accept what the store has, it installs providers in the stack's own way.
+func TestInitMayRefuseAProviderOfTheStore(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3")
+	b.start()
+	b.installed(b.wants("first", "~> 1.0"))
+	program := filepath.Join(b.link("first", "1.2.3"), "terraform-provider-thing_v1.2.3")
+	if err := os.Chmod(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, []byte("damaged"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	second := b.wants("second", "~> 1.0")
+	b.installed(second)
+	logged(t, second, "Init: again, without the provider store")
+	if link := b.link("second", "1.2.3"); link != "" {
+		t.Errorf("it uses %s", link)
+	}
+}
+
+// A failure of something else that is called a provider is final.
+func TestInitIsNotRepeatedForAnotherKindOfProvider(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3")
+	b.start()
+	files := b.program(b.registry.Source(thing), "~> 1.0")
+	files["main.tf"] += "module \"m\" {\n  source = \"./provider-x\"\n}\n"
+	r := b.trusting(b.stack("modular", run.OperationPlan, files))
+	result := b.do(r)
+	if result.FailedStep != run.StepInit || !strings.Contains(result.Error, "provider-x") {
+		t.Fatalf("%+v", result)
+	}
+	if strings.Contains(string(r.log), "Init: again") {
+		t.Errorf("init ran again:\n%s", r.log)
+	}
+}
