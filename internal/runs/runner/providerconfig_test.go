@@ -92,15 +92,28 @@ func TestInitMayRefuseAProviderOfTheStore(t *testing.T) {
 	}
 }
 
-// A failure of something else that is called a provider is final.
+// A failure of something else that is called a provider, here the state's key provider, is final.
 func TestInitIsNotRepeatedForAnotherKindOfProvider(t *testing.T) {
 	b := newStoreBench(t).publish("1.2.3")
 	b.start()
 	files := b.program(b.registry.Source(thing), "~> 1.0")
-	files["main.tf"] += "module \"m\" {\n  source = \"./provider-x\"\n}\n"
-	r := b.trusting(b.stack("modular", run.OperationPlan, files))
+	files["main.tf"] += `terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = "short"
+    }
+    method "aes_gcm" "m" {
+      keys = key_provider.pbkdf2.k
+    }
+    state {
+      method = method.aes_gcm.m
+    }
+  }
+}
+`
+	r := b.trusting(b.stack("encrypted", run.OperationPlan, files))
 	result := b.do(r)
-	if result.FailedStep != run.StepInit || !strings.Contains(result.Error, "provider-x") {
+	if result.FailedStep != run.StepInit || !strings.Contains(result.Error, "provider") {
 		t.Fatalf("%+v", result)
 	}
 	if strings.Contains(string(r.log), "Init: again") {
