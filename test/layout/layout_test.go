@@ -1,0 +1,153 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	here = "github.com/yuba-dev/yuba/"
+	// inner are the packages that most rows are about. Tests and tools are free in the rest.
+	inner = "internal cmd"
+)
+
+// owned are packages that only their owners may import: path prefixes, or whole paths before a "$",
+// separated by spaces. "!" excepts a part from an owner.
+var owned = []struct {
+	packages, owners, why string
+	// in are the packages that the row is about; empty for inner. tests is true if it is also about
+	// their tests.
+	in    string
+	tests bool
+}{
+	// Large dependencies.
+	{packages: "k8s.io/kubernetes go.etcd.io/etcd", owners: "internal/home internal/testkit",
+		why: "only internal/home assembles the API server, and runs etcd"},
+	{packages: "github.com/prometheus/client_golang go.opentelemetry.io", owners: "internal/telemetry internal/testkit",
+		why: "internal/telemetry makes metrics and spans from what it is told"},
+	{packages: "gocloud.dev", owners: "internal/blob", tests: true, why: "internal/blob keeps bytes"},
+	{packages: "github.com/go-git/go-git/v5$ github.com/go-git/go-git/v5/plumbing/object github.com/go-git/go-git/v5/plumbing/transport github.com/go-git/go-git/v5/storage",
+		owners: "internal/gitops/sources/git internal/testkit", why: "repositories are hostile; internal/gitops/sources/git reads them within limits"},
+	{packages: "github.com/aws/ github.com/Azure/ cloud.google.com/", owners: "internal/gitops/sources/bucket",
+		why: "only internal/gitops/sources/bucket asks object stores; our own is internal/blob's, by gocloud.dev"},
+	{packages: "github.com/sigstore", owners: "internal/gitops/sources/oci", why: "internal/gitops/sources/oci verifies the signatures of artifacts"},
+	{packages: "github.com/Masterminds/sprig text/template", owners: "internal/tofu/template", tests: true,
+		why: "templates are hostile; internal/tofu/template renders them within a budget"},
+	{packages: "sigs.k8s.io/kustomize/api/krusty", owners: "internal/gitops/kustomizations/build internal/gitops/kustomizations/kustomize",
+		why: "internal/gitops/kustomizations/build limits it, and internal/gitops/kustomizations/kustomize runs it"},
+	{packages: "github.com/fluxcd/pkg/kustomize", owners: "internal/gitops/kustomizations/build internal/gitops/kustomizations/kustomize",
+		why: "internal/gitops/kustomizations/build limits it, and calls it one at a time"},
+	{packages: "database/sql github.com/go-sql-driver/mysql github.com/jackc/pgx modernc.org/sqlite", owners: "internal/tenants/database internal/testkit",
+		why: "internal/tenants/database reads databases, within limits"},
+	{packages: "github.com/landlock-lsm", owners: "cmd/yuba-sandbox", in: "internal cmd/yuba/", tests: true, why: "only cmd/yuba-sandbox confines"},
+	{packages: "github.com/getsops", owners: "internal/gitops/kustomizations/decrypt internal/testkit cmd/yuba-sops",
+		why: "internal/gitops/kustomizations/decrypt owns it: it would look for keys on this machine"},
+	{packages: "github.com/getsops " + here + "internal/gitops/kustomizations/decrypt/sopsfile", in: " ",
+		owners: "internal/gitops/kustomizations/decrypt/sopsfile cmd/yuba-sops internal/testkit/sopstest",
+		why:    "sops links the libraries of four clouds; only yuba-sops does"},
+	// Capabilities meet in the API, and internal/app puts them together.
+	{packages: here + "internal/gitops/sources", owners: "internal/gitops/sources internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
+	{packages: here + "internal/gitops/kustomizations", owners: "internal/gitops/kustomizations internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
+	{packages: here + "internal/gitops/notify", owners: "internal/gitops/notify internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
+	{packages: here + "internal/gitops/sources/controller", owners: "internal/gitops/sources/controller internal/app", why: "imports point down"},
+	{packages: here + "internal/gitops/kustomizations/controller", owners: "internal/gitops/kustomizations/controller internal/app", why: "imports point down"},
+	{packages: here + "internal/gitops/notify/controller", owners: "internal/gitops/notify/controller internal/app", why: "imports point down"},
+	// Runs.
+	// "yuba shell" executes its run in the user's own process.
+	{packages: here + "internal/runs/runner", owners: "internal/runs/runner cmd/yuba-runner internal/app internal/cli/state",
+		why: "a runner and its server meet in the run protocol; backends start runners as programs"},
+	{packages: here + "internal/runs/executor", owners: "internal/runs/executor internal/telemetry internal/app",
+		why: "a backend starts runners and does not know what they execute"},
+	{packages: here + "internal/runs/backend", owners: "internal/runs/backend internal/app",
+		why: "the executor knows backends as its interface; internal/app chooses one"},
+}
+
+// pkg is a package as "go list" knows it.
+type pkg struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func TestOnlyOwnersImport(t *testing.T) {
+	all := list(t)
+	for _, row := range owned {
+		used := false
+		for _, p := range all {
+			path := strings.TrimPrefix(p.ImportPath, here)
+			imports := p.Imports
+			if row.tests {
+				imports = slices.Concat(imports, p.TestImports, p.XTestImports)
+			}
+			for _, imported := range imports {
+				if !matches(imported, row.packages) {
+					continue
+				}
+				used = true
+				if covers(row.in, path) && !matches(path, row.owners) {
+					t.Errorf("%s imports %s: %s", path, imported, row.why)
+				}
+			}
+		}
+		if !used {
+			t.Errorf("nothing imports %s any more: delete its row", row.packages)
+		}
+	}
+}
+
+// covers reports whether a row is about a package.
+func covers(in, path string) bool {
+	switch {
+	case in == "":
+		return matches(path, inner)
+	case in == " ":
+		return true
+	}
+	return matches(path+"/", in)
+}
+
+// matches reports whether a path has one of the prefixes, up to the end of a folder's name.
+func matches(path, prefixes string) bool {
+	return slices.ContainsFunc(strings.Fields(prefixes), func(prefix string) bool {
+		if whole, exact := strings.CutSuffix(prefix, "$"); exact {
+			return path == whole
+		}
+		rest, found := strings.CutPrefix(path, prefix)
+		return found && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/"))
+	})
+}
+
+// list returns all packages of the module.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = "../.."
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	var all []pkg
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 100 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	return all
+}
