@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller keeps CircuitBreaker objects in step with package book and notifies stacks.
+// Package controller keeps CircuitBreaker objects in step with package circuits and notifies stacks.
 //
 // The Keeper answers the stack controller from memory, so that reconciliations never wait. Its own
 // loop does timed work, writes objects, records events and wakes the concerned stacks.

@@ -9,7 +9,7 @@
 //
 //   - steps: the steps that runs consist of; initstep: the init step. initflow decides what init
 //     does next.
-//   - supervisor: runs tofu and follows its output. process: one process of tofu. meter: its
+//   - supervisor: runs tofu and follows its output. process: one process of tofu. usage: its
 //     resource usage.
 //   - statekeeper: the state during a run.
 //   - shell: the shell of "yuba shell".

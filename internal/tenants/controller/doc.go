@@ -9,5 +9,5 @@
 //   - package tenant: Tenants become objects
 //
 // They meet in the API, and through package passes. The clusters with objects of tenants are in
-// package targets, the marks by which objects name their tenants in package marks.
+// package targets, the marks by which objects name their tenants in package ownerlabels.
 package controller

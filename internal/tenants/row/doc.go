@@ -20,5 +20,5 @@
 //   - A rejected row means nothing for its tenant: do not conclude that the tenant's row is gone.
 //   - NULL is the empty text. A row with an empty address is valid.
 //
-// The package does not read rows; package rows does.
+// The package does not read rows; package database does.
 package row

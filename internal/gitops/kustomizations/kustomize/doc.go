@@ -13,7 +13,8 @@
 // Invariants:
 //
 //   - A separate process returns the same objects as this one, byte for byte and in the same order.
-//   - The results of a process are limited; package apart limits its resources.
+//   - The results of a process are limited; package subprocess limits its
+//     resources.
 //
 // Limits and encryption are up to the tree. The package imports little, because it starts often.
 package kustomize
