@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Turns are the places of all keys.
-type Turns struct {
+// Limiter has the places of all keys.
+type Limiter struct {
 	each int
 
 	mu sync.Mutex
@@ -24,24 +24,24 @@ type places struct {
 	users int
 }
 
-// New returns turns with a number of places for each key.
-func New(each int) *Turns { return &Turns{each: each, of: map[string]*places{}} }
+// New returns a limiter with a number of places for each key.
+func New(each int) *Limiter { return &Limiter{each: each, of: map[string]*places{}} }
 
 // Take waits for a place of the key until ctx ends. leave gives it back.
-func (t *Turns) Take(ctx context.Context, key string) (leave func(), err error) {
-	t.mu.Lock()
-	p := t.of[key]
+func (l *Limiter) Take(ctx context.Context, key string) (leave func(), err error) {
+	l.mu.Lock()
+	p := l.of[key]
 	if p == nil {
-		p = &places{taken: make(chan struct{}, t.each)}
-		t.of[key] = p
+		p = &places{taken: make(chan struct{}, l.each)}
+		l.of[key] = p
 	}
 	p.users++
-	t.mu.Unlock()
+	l.mu.Unlock()
 	forget := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if p.users--; p.users == 0 {
-			delete(t.of, key)
+			delete(l.of, key)
 		}
 	}
 	select {

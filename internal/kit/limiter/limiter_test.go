@@ -10,10 +10,10 @@ import (
 )
 
 func TestAKeyHasPlacesOfItsOwnAndIsForgotten(t *testing.T) {
-	turns := New(2)
+	limiter := New(2)
 	var leave []func()
 	for range 2 {
-		done, err := turns.Take(t.Context(), "slow")
+		done, err := limiter.Take(t.Context(), "slow")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,10 +22,10 @@ func TestAKeyHasPlacesOfItsOwnAndIsForgotten(t *testing.T) {
 	ended, end := context.WithCancelCause(t.Context())
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := turns.Take(ended, "slow")
+		_, err := limiter.Take(ended, "slow")
 		waiting <- err
 	}()
-	other, err := turns.Take(t.Context(), "fast")
+	other, err := limiter.Take(t.Context(), "fast")
 	if err != nil {
 		t.Fatalf("a full key blocks another one: %v", err)
 	}
@@ -36,13 +36,13 @@ func TestAKeyHasPlacesOfItsOwnAndIsForgotten(t *testing.T) {
 		t.Errorf("waiting for a third place ended with %v, want %v", err, gaveUp)
 	}
 	leave[0]()
-	again, err := turns.Take(t.Context(), "slow")
+	again, err := limiter.Take(t.Context(), "slow")
 	if err != nil {
 		t.Fatalf("a place that was given back is not free: %v", err)
 	}
 	again()
 	leave[1]()
-	if len(turns.of) != 0 {
-		t.Errorf("%d keys are remembered, want none", len(turns.of))
+	if len(limiter.of) != 0 {
+		t.Errorf("%d keys are remembered, want none", len(limiter.of))
 	}
 }

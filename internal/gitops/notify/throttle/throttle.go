@@ -1,7 +1,6 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package throttle limits how often the same problem is reported.
 package throttle
 
 import (

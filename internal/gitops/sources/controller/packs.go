@@ -36,7 +36,7 @@ type packs struct {
 	limits archive.Limits
 	// packing limits concurrent packing, which needs CPU and disk. making creates one tree at a time
 	// for each key.
-	packing, making *limiter.Turns
+	packing, making *limiter.Limiter
 
 	mu       sync.Mutex
 	known    map[string]packed

@@ -60,7 +60,7 @@ type Sources struct {
 	now   func() time.Time
 	ctx   context.Context
 	packs *packs
-	hosts *limiter.Turns
+	hosts *limiter.Limiter
 	kinds map[string]*reconciler
 }
 
