@@ -360,7 +360,7 @@ func (r *Controller) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 func (r *Controller) release(ctx context.Context, p *pass) (ctrl.Result, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
 	if err := r.SetFinalizers(ctx, p.obj, p.before, finalizers); err != nil && !apierrors.IsNotFound(err) {
-		return reconciling.Again(client.IgnoreNotFound(err))
+		return reconciling.Again(err)
 	}
 	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are deleted or released"})
 	r.tellNews(p)

@@ -28,7 +28,6 @@ func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 }
 
 // succeeded reports whether the entry's resource now makes another object.
-// about that one.
 func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
 	ref := refOf(e)
 	return slices.ContainsFunc(p.plan.objects, func(o render.Object) bool {

@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
@@ -62,7 +61,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == kustomizev1.KustomizationFinalizer })
 	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
-		return reconciling.Again(client.IgnoreNotFound(err))
+		return reconciling.Again(err)
 	}
 	r.forget(p.owner)
 	return ctrl.Result{}, nil
