@@ -36,7 +36,6 @@ const (
 	// Kept: it is not the owner's, or an annotation forbids pruning. Handed: another owner that
 	// waits for it takes it over.
 	Kept
-	Handed
 )
 
 // Remove deletes an object, unless it is being deleted or another one now has its name. With a
@@ -120,7 +119,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 		return Kept, nil
 	}
 	if len(e.claims.Heirs(c.Place(ref.ID), owner)) > 0 {
-		return Handed, nil
+		return Kept, nil
 	}
 	fate, err := e.Remove(ctx, c, ref, live, nil)
 	if client.IgnoreNotFound(err) != nil {

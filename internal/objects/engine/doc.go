@@ -48,5 +48,8 @@
 // batch recreates objects with immutable fields by force; a write never does. A batch deletes the
 // objects that carry the owner's labels; a write may also release an object and keep it.
 //
-// The package does not know inventories, health and statuses.
+// Claims, clusters and errors are shared. The writes themselves are not: a batch follows Flux in every
+// detail, a write follows the strategy of its resource.
+//
+// The package does not know health and statuses. It never writes an inventory.
 package engine

@@ -11,18 +11,23 @@ import (
 type Owners interface {
 	// Exists reports whether an owner still exists. If in doubt, it returns true.
 	Exists(owner Owner) bool
-	// Counts reports whether an object is in the inventory of an owner. Only [Engine.Apply] asks.
-	Counts(owner Owner, id ID) bool
 	// Freed wakes owners: an object that they wait for may be free.
 	Freed(owners []Owner)
+}
+
+// Inventory tells [Engine.Apply] what the owners of one kind have. Reconciles call it concurrently.
+type Inventory interface {
+	// Counts reports whether an object is in the inventory of an owner; in doubt, it is.
+	Counts(owner Owner, id ID) bool
 }
 
 // Engine writes and deletes the objects of all owners of one kind, and knows which owner has which
 // object. Its methods are safe for concurrent use by different owners.
 type Engine struct {
-	policy Policy
-	owners Owners
-	claims *claims.Book
+	policy    Policy
+	owners    Owners
+	inventory Inventory
+	claims    *claims.Book
 }
 
 // New returns an engine.

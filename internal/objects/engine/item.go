@@ -110,7 +110,7 @@ func (s *stage) scope(u *unstructured.Unstructured) error {
 		return nil
 	}
 	if u.GetNamespace() == "" {
-		return fmt.Errorf("%s namespace not specified: set its metadata.namespace or spec.targetNamespace of the Kustomization", Name(owned.IDOf(u)))
+		return fmt.Errorf("%s namespace not specified: set its metadata.namespace or %s of the %s", Name(owned.IDOf(u)), s.policy().Namespace, s.policy().Kind)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	var labelled *Owner
 	if it.live != nil {
 		// On a remote cluster the labelled owner may exist there; we cannot check.
-		if o, ok := s.policy().OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Key != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
+		if o, ok := s.policy().OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Key != "" || owners.Exists(o) && s.engine.inventory.Counts(o, it.id)) {
 			labelled = &o
 		}
 	}

@@ -19,6 +19,8 @@ import (
 type Policy struct {
 	// Kind is the kind of owners in messages: Kustomization.
 	Kind string
+	// Namespace is the field of an owner with the namespace of its batches, for messages.
+	Namespace string
 	// Manager is the field manager of everything that is written.
 	Manager string
 	// Group is the prefix of the labels name and namespace, which name the owner of an object that

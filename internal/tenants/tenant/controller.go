@@ -61,7 +61,7 @@ func New(ctx context.Context, mgr ctrl.Manager, api *passes.API, observe Observe
 	}
 	r := &Controller{API: api, KindsChanged: func() {}, observe: observe, memories: newMemories(), sights: newSights(),
 		readers: newInterests[owned.ID](), lacking: newInterests[string]()}
-	r.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, r)
+	r.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, r, nil)
 	var err error
 	r.Clusters, err = targets.New(ctx, mgr, api, maxAway, targets.Hooks{Owners: r.concerned, Changed: r.noticed, Moved: r.moved, Defined: r.defined})
 	return r, err
@@ -94,9 +94,6 @@ func (r *Controller) found(index, prefix string) handler.EventHandler {
 func (r *Controller) Exists(owner owned.Owner) bool {
 	return !apierrors.IsNotFound(r.Cached.Get(r.Base, owner, &tenantv1.Tenant{}))
 }
-
-// Counts implements engine.Owners. Only batches ask, and tenants write none.
-func (r *Controller) Counts(owned.Owner, owned.ID) bool { return true }
 
 // Freed implements engine.Owners: it requests passes over the waiting tenants.
 func (r *Controller) Freed(owners []owned.Owner) {

@@ -71,7 +71,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	r.book, r.cached = newBook(), mgr.GetCache()
 	r.fresh = fresh.New(r.cached, r.Reader)
-	r.engine = engine.New(policy, owners{r})
+	r.engine = engine.New(policy, owners{r}, owners{r})
 	objects, err := metadata.NewForConfig(r.Config)
 	if err != nil {
 		return fmt.Errorf("create a client for metadata: %w", err)
@@ -105,9 +105,11 @@ func (r *Reconciler) noticed(owner engine.Owner, id engine.ID, now *metav1.Parti
 }
 
 // policy has the names of Flux's kustomize-controller, so that each can replace the other.
-var policy = engine.Policy{Kind: kustomizev1.KustomizationKind, Manager: "kustomize-controller", Group: kustomizev1.GroupVersion.Group}
+var policy = engine.Policy{
+	Kind: kustomizev1.KustomizationKind, Namespace: "spec.targetNamespace", Manager: "kustomize-controller", Group: kustomizev1.GroupVersion.Group,
+}
 
-// owners implements engine.Owners for Kustomizations.
+// owners implements engine.Owners and engine.Inventory for Kustomizations.
 type owners struct{ r *Reconciler }
 
 // Exists implements engine.Owners.
@@ -117,7 +119,7 @@ func (o owners) Exists(owner engine.Owner) bool {
 	return obj != nil || err != nil
 }
 
-// Counts implements engine.Owners.
+// Counts implements engine.Inventory.
 func (o owners) Counts(owner engine.Owner, id engine.ID) bool {
 	obj, err := o.r.fromCache(context.Background(), owner)
 	if err != nil {
