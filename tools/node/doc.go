@@ -11,5 +11,8 @@
 // Parts listen on 127.0.0.1 and on an address of a bridge interface, 10.97.0.1, which Pods reach and other machines do
 // not. All of them demand certificates. A machine can run one node at a time.
 //
+// The packet filter's KUBE-* and CNI-* chains say nothing about their owner. So up refuses a machine that has some, and down
+// removes them only if up has run in DIR. It signals only processes that up started in this boot of the machine.
+//
 // It needs root, Linux with cgroups, and the packages that tools/ensure-node installs.
 package main

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,47 +26,51 @@ func down(dir string) error {
 	for _, p := range parts(dir) {
 		rest = append(rest, p.name)
 	}
-	all = append(all, stop(ctx, dir, rest...), unmount(dir), removeLinks(ctx), removeRules(ctx))
+	all = append(all, stop(ctx, dir, rest...), unmount(dir), removeLinks(ctx), removeRules(ctx, dir))
 	return errors.Join(all...)
 }
 
 // stop asks processes to end, and kills those that live on after some seconds.
 func stop(ctx context.Context, dir string, names ...string) error {
-	pids := map[string]int{}
+	var ours []*process
 	var all []error
 	for _, name := range names {
-		file := filepath.Join(dir, name+".pid")
-		content, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		pid, invalid := strconv.Atoi(string(content))
-		if err = errors.Join(err, invalid); err == nil {
-			pids[name], err = pid, os.Remove(file)
-		}
+		p, err := recorded(dir, name)
 		if err != nil {
 			all = append(all, fmt.Errorf("stop %s: %w", name, err))
 		}
-	}
-	signal := func(s syscall.Signal) (alive []string) {
-		for name, pid := range pids {
-			if syscall.Kill(pid, s) == nil {
-				alive = append(alive, name)
-			}
+		if err == nil && p != nil {
+			ours = append(ours, p)
 		}
-		return alive
+	}
+	signal := func(s syscall.Signal) {
+		for _, p := range ours {
+			p.signal(s)
+		}
 	}
 	signal(syscall.SIGTERM)
 	kindly, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	if retry(kindly, func() error { return living(signal(0)) }) != nil {
+	if retry(kindly, func() error { return ended(ours) }) != nil {
 		signal(syscall.SIGKILL)
 	}
-	all = append(all, retry(ctx, func() error { return living(signal(0)) }))
+	if err := retry(ctx, func() error { return ended(ours) }); err != nil {
+		return errors.Join(append(all, err)...)
+	}
+	for _, p := range ours {
+		all = append(all, os.Remove(p.file))
+	}
 	return errors.Join(all...)
 }
 
-func living(names []string) error {
+// ended fails if one of the processes is alive.
+func ended(all []*process) error {
+	var names []string
+	for _, p := range all {
+		if p.alive() {
+			names = append(names, p.name)
+		}
+	}
 	if len(names) > 0 {
 		return fmt.Errorf("%s did not end", strings.Join(names, ", "))
 	}
@@ -76,18 +79,56 @@ func living(names []string) error {
 
 // stopPods kills all containers of the node.
 func stopPods(ctx context.Context, dir string) error {
-	ctr := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(dir), "--namespace", "k8s.io"}, args...)...)
+	if p, err := recorded(dir, "containerd"); err != nil || p == nil || !p.alive() {
+		return errors.Join(err, noShims(dir))
 	}
-	list, err := ctr("tasks", "list", "--quiet").Output()
+	list, err := ctr(ctx, dir, "tasks", "list", "--quiet")
 	if err != nil {
-		// containerd does not run: neither do its containers.
-		return nil
+		return err
 	}
-	for _, id := range strings.Fields(string(list)) {
-		_ = ctr("tasks", "kill", "--signal", "KILL", id).Run()       //nolint:errcheck // it may have ended by now
-		_ = ctr("tasks", "delete", "--force", id).Run()              //nolint:errcheck // the same
-		_ = ctr("containers", "delete", "--keep-snapshot", id).Run() //nolint:errcheck // the same
+	var all []error
+	for _, id := range strings.Fields(list) {
+		for _, args := range [][]string{{"tasks", "kill", "--signal", "KILL", id}, {"tasks", "delete", "--force", id}, {"containers", "delete", "--keep-snapshot", id}} {
+			_, err := ctr(ctx, dir, args...)
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// ctr asks the node's containerd for something. What it does not find is not an error, as containers
+// may end at any time.
+func ctr(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(dir), "--namespace", "k8s.io"}, args...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	text := strings.TrimSpace(said.String())
+	if err == nil || ctx.Err() == nil && strings.HasSuffix(text, ": not found") { // ctr has no exit codes for errors
+		return string(out), nil
+	}
+	return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, text)
+}
+
+// noShims fails if containers of the node live on without containerd, which each has a shim for.
+func noShims(dir string) error {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return err
+	}
+	var pids []string
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		args := strings.Split(string(content), "\x00")
+		if strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") && slices.Contains(args, socket(dir)) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	if len(pids) > 0 {
+		return fmt.Errorf("containerd does not run, but containers do, below the processes %s. Kill them", strings.Join(pids, ", "))
 	}
 	return nil
 }
@@ -121,24 +162,4 @@ func removeLinks(ctx context.Context) error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// removeRules removes the packet filter rules of kubelet, kube-proxy and CNI plugins. The machine's other rules stay.
-func removeRules(ctx context.Context) error {
-	saved, err := exec.CommandContext(ctx, "iptables-save").Output()
-	if err != nil {
-		return fmt.Errorf("iptables-save: %w", err)
-	}
-	var others strings.Builder
-	for line := range strings.Lines(string(saved)) {
-		if !strings.Contains(line, "KUBE-") && !strings.Contains(line, "CNI-") {
-			others.WriteString(line)
-		}
-	}
-	restore := exec.CommandContext(ctx, "iptables-restore")
-	restore.Stdin = strings.NewReader(others.String())
-	if out, err := restore.CombinedOutput(); err != nil {
-		return fmt.Errorf("iptables-restore: %w: %s", err, out)
-	}
-	return nil
 }

@@ -5,12 +5,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +27,9 @@ func up(ctx context.Context, dir string) error {
 		return fmt.Errorf("the interface %s exists, so a node runs or was killed on this machine. Remove it:\n    kube-node down DIR", link)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := claimRules(ctx, dir); err != nil {
 		return err
 	}
 	// What an earlier node of this directory left, its certificates among it, does not fit a new one.
@@ -103,7 +106,7 @@ func (p part) start(dir string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, p.name+".pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)
+	return record(dir, p.name, cmd.Process.Pid)
 }
 
 // await waits until what the next parts need of this one is there.
@@ -170,12 +173,23 @@ func awaitNode(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-				return fmt.Errorf("the node is not Ready: %s", c.Message)
-			}
+		if err := isReady(node); err != nil {
+			return err
 		}
 		_, err = client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
+}
+
+// isReady fails unless the kubelet has said that the node is Ready.
+func isReady(node *corev1.Node) error {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return nil
+		}
+		if c.Type == corev1.NodeReady {
+			return fmt.Errorf("the node is not Ready: %s", c.Message)
+		}
+	}
+	return errors.New("the kubelet has not reported the node's condition Ready yet")
 }
