@@ -4,12 +4,13 @@
 package layout
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
-	"os/exec"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -71,23 +72,19 @@ var owned = []struct {
 		why: "the executor knows backends as its interface; internal/app chooses one"},
 }
 
-// pkg is a package as "go list" knows it.
-type pkg struct {
-	ImportPath                         string
-	Imports, TestImports, XTestImports []string
-}
+// imports are what the files of a package import, and what its tests do in addition.
+type imports struct{ files, tests []string }
 
 func TestOnlyOwnersImport(t *testing.T) {
-	all := list(t)
+	all := read(t)
 	for _, row := range owned {
 		used := false
-		for _, p := range all {
-			path := strings.TrimPrefix(p.ImportPath, here)
-			imports := p.Imports
+		for path, p := range all {
+			list := p.files
 			if row.tests {
-				imports = slices.Concat(imports, p.TestImports, p.XTestImports)
+				list = slices.Concat(list, p.tests)
 			}
-			for _, imported := range imports {
+			for _, imported := range list {
 				if !matches(imported, row.packages) {
 					continue
 				}
@@ -125,29 +122,58 @@ func matches(path, prefixes string) bool {
 	})
 }
 
-// list returns all packages of the module.
-func list(t *testing.T) []pkg {
+// read returns what the packages of the module import, by their folders. It reads the files itself, so
+// that go test knows what the result depends on.
+func read(t *testing.T) map[string]imports {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
-	cmd.Dir = "../.."
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said.String())
-	}
-	var all []pkg
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+	const root = "../.."
+	all := map[string]imports{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		all = append(all, p)
+		if entry.IsDir() {
+			_, module := os.Stat(filepath.Join(path, "go.mod"))
+			if path != root && (module == nil || entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		p := all[filepath.ToSlash(folder)]
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if strings.HasSuffix(path, "_test.go") {
+				p.tests = append(p.tests, imported)
+			} else {
+				p.files = append(p.files, imported)
+			}
+		}
+		all[filepath.ToSlash(folder)] = p
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(all) < 100 {
-		t.Fatalf("go list found %d packages", len(all))
+		t.Fatalf("there are only %d packages", len(all))
 	}
 	return all
 }
