@@ -22,24 +22,24 @@ type Removal struct {
 	Failed []Ref
 }
 
-// Fate is the result of the removal of one object.
+// Fate is what became of one object that was to go.
 type Fate int
 
 const (
 	// Gone: it does not exist.
 	Gone Fate = iota
-	// Deleted: it was deleted now. Going: it was deleted before, and its finalizers remain.
+	// Deleted: it was deleted now. Going: it had been deleted before, and has finalizers.
 	Deleted
 	Going
 	// Released: it stays, without an owner.
 	Released
-	// Kept: it is not the owner's, or an annotation forbids pruning. Handed: another owner that
-	// waits for it takes it over.
+	// Kept: it is not the owner's, says that it is not to be pruned, or is left to another owner that
+	// waits for it.
 	Kept
 )
 
-// Remove deletes an object, unless it is being deleted or another one now has its name. With a
-// release it keeps the object instead: that merge patch removes the owner's marks.
+// Remove deletes an object, unless it is being deleted or another one has its name by now. With a
+// release it lets the object go instead: the merge patch takes the owner's marks off.
 func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.PartialObjectMetadata, release map[string]any) (Fate, error) {
 	switch {
 	case release != nil:
@@ -106,7 +106,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	live, err := c.Metadata(ctx, ref)
 	if apierrors.IsForbidden(err) && c.Own != nil {
 		if own, lookErr := metadataFrom(ctx, c.Own, ref); apierrors.IsNotFound(lookErr) || lookErr == nil && !e.policy.ownedBy(own, owner) {
-			return Gone, nil // it was never applied, because writing requires the right to read it
+			return Gone, nil // it was never applied: without the right to read it nobody has written it
 		}
 	}
 	if isGone(err) {

@@ -18,27 +18,27 @@
 //
 // # A controller over the engine
 //
-// A controller's reconciliation makes the manifests, records them in the inventory, writes the
-// objects, removes stale ones, and records the inventory again.
+// A pass of a controller is: make the manifests, record them in the inventory, write, remove what
+// is left over, record again.
 //
-//   - To apply manifests as a whole, call [Policy.Prepare] and [Engine.Apply]. Labels name the
-//     owner, people may annotate objects, and the caller only implements [Owners].
+//   - To have manifests applied as a whole, call [Policy.Prepare] and [Engine.Apply]. Labels name
+//     the owner, people may annotate objects, and only [Owners] and [Inventory] are needed.
 //   - To write objects one by one, each in its own way, implement [Ownership] and call
 //     [Engine.Write].
 //
-// Follow the objects with a watch (package owned), and return early if [owned.Watch.AsLeft] reports
-// that they have not changed.
+// Follow the objects with a watch (package owned), and return early where [owned.Watch.AsLeft] says
+// that nobody has changed them.
 //
 // # Invariants
 //
 //   - A batch is tried (a dry run) before any existing object is changed, and new objects are
 //     created before that: if the API refuses an object of a stage, the existing ones stay as they
 //     are. Definitions and namespaces are a stage before all others.
-//   - An object that has not changed since the last write costs no request.
-//   - Without force, an object of another existing owner is neither changed nor deleted.
+//   - An object that is as it was left costs no request.
+//   - An object of another living owner is not changed and not deleted without force.
 //   - An approval of a plan survives the apply of its stack.
-//   - No wait takes more than some seconds, except until the API serves a kind that was just
-//     defined (30 seconds).
+//   - Each stage waits at most 30 seconds for the API to list its kinds (see [owned.Watch.Follow]),
+//     and 30 more to serve a kind that was just defined. Other waits take seconds.
 //   - Errors quote no values of Secrets.
 //
 // # Where the two ways differ

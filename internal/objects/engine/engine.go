@@ -7,9 +7,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
-// Owners is the engine's view of the owners of one kind. It is called concurrently.
+// Owners tells the engine about the owners of one kind. Reconciles call it concurrently.
 type Owners interface {
-	// Exists reports whether an owner still exists. If in doubt, it returns true.
+	// Exists reports whether an owner still exists; in doubt, it does.
 	Exists(owner Owner) bool
 	// Freed wakes owners: an object that they wait for may be free.
 	Freed(owners []Owner)
@@ -30,9 +30,9 @@ type Engine struct {
 	claims    *claims.Book
 }
 
-// New returns an engine.
-func New(policy Policy, owners Owners) *Engine {
-	return &Engine{policy: policy, owners: owners, claims: claims.New()}
+// New makes an engine. inventory is nil if the owners have no batches.
+func New(policy Policy, owners Owners, inventory Inventory) *Engine {
+	return &Engine{policy: policy, owners: owners, inventory: inventory, claims: claims.New()}
 }
 
 // Keep releases an owner's claims on all objects but the wanted ones, and wakes owners that wait.
@@ -43,7 +43,7 @@ func (e *Engine) Keep(owner Owner, wanted func(claims.Place) bool) {
 // Free reports whether no other owner has claimed an object.
 func (e *Engine) Free(at claims.Place, owner Owner) bool { return e.claims.Free(at, owner) }
 
-// Forget drops the claims of a deleted owner.
+// Forget drops the claims of an owner that is gone.
 func (e *Engine) Forget(owner Owner) {
 	e.owners.Freed(e.claims.Forget(owner))
 }

@@ -31,13 +31,13 @@ type item struct {
 	// tried is the answer to the dry run; existed whether the object existed then.
 	tried   *unstructured.Unstructured
 	existed bool
-	// absent is true if the object certainly does not exist, even without a dry run.
+	// absent is true if it is known not to exist, without a dry run.
 	absent bool
 	// thorough asks for Flux's library, which takes over kubectl's fields and honours ignored ones.
 	thorough bool
 	// installed is true when it was skipped because the server itself installed it.
 	installed bool
-	// action is the completed action; empty until then.
+	// action is what was done; empty until then.
 	action ssa.Action
 	// maybe is true if a write failed that the API may have carried out nevertheless.
 	maybe  bool
@@ -233,7 +233,7 @@ func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options 
 	return s.cluster.apply(ctx, u, options...)
 }
 
-// noChange reports whether an apply would change nothing. A dry run shows this only for kinds with
+// noChange reports whether an apply would change nothing, which a dry run shows only for kinds with
 // generations.
 func (s *stage) noChange(it *item) bool {
 	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
@@ -243,7 +243,7 @@ func (s *stage) noChange(it *item) bool {
 // kubectl begins the names of kubectl's field managers.
 const kubectl = "kubectl"
 
-// takenOver lists the field managers whose fields become ours, as with Flux: fields that only they
+// takenOver are the field managers whose fields become ours, as with Flux: fields that only they
 // set are removed.
 func (p *Policy) takenOver() []ssa.FieldManager {
 	return []ssa.FieldManager{

@@ -17,7 +17,7 @@ import (
 // Policy is how the owners of one kind mark and treat objects. Its texts are in the API, so they
 // never change.
 type Policy struct {
-	// Kind is the kind of owners in messages: Kustomization.
+	// Kind is what messages call an owner: Kustomization.
 	Kind string
 	// Namespace is the field of an owner with the namespace of its batches, for messages.
 	Namespace string
@@ -52,7 +52,7 @@ type (
 	Owner = owned.Owner
 	// Ref is an object of an inventory: its name and the version of its kind.
 	Ref = owned.Ref
-	// Print detects changes of an object.
+	// Print tells whether an object was changed.
 	Print = owned.Print
 	// Watch follows the metadata of owned objects.
 	Watch = owned.Watch

@@ -41,7 +41,7 @@ type Receivers struct {
 	table *table
 	asker *asker
 	// reading limits bodies in memory, bodies those of a namespace, deciding its expressions.
-	reading, bodies, deciding *limiter.Turns
+	reading, bodies, deciding *limiter.Limiter
 	// ready is true once the receivers that existed at the start are in the table.
 	ready atomic.Bool
 }
