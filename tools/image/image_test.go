@@ -233,7 +233,7 @@ func TestTheBillOfMaterials(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"pkg:deb/debian/git@1:2.0-3+deb13u1?arch=arm64&distro=debian-13", "pkg:golang/github.com/klauspost/compress@v1.19.2",
+		"pkg:deb/debian/git@1%3A2.0-3%2Bdeb13u1?arch=arm64&distro=debian-13", "pkg:golang/github.com/klauspost/compress@v1.19.2",
 	} {
 		if !slices.Contains(urls, want) {
 			t.Errorf("%s is missing in %q", want, urls)

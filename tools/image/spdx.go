@@ -82,7 +82,7 @@ func (b *builder) writeBill(of built, packages []debianPackage, dir string, prog
 	})
 	bill.relations = append(bill.relations, spdxRelationship{"SPDXRef-DOCUMENT", "DESCRIBES", root})
 	for _, p := range packages {
-		locator := "pkg:deb/debian/" + p.name + "@" + url.PathEscape(p.version) + "?arch=" + p.arch + "&distro=debian-" + debianVersion
+		locator := "pkg:deb/debian/" + p.name + "@" + url.QueryEscape(p.version) + "?arch=" + p.arch + "&distro=debian-" + debianVersion
 		bill.add(root, "CONTAINS", spdxPackage{ID: spdxID("deb", p.name, p.version), Name: p.name, Version: p.version, References: packageURL(locator)})
 	}
 	for _, name := range programs {
