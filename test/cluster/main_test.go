@@ -7,7 +7,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -244,24 +243,4 @@ func kill(t *testing.T, p *corev1.Pod) {
 	if err := api.Delete(t.Context(), p, client.GracePeriodSeconds(0)); !apierrors.IsNotFound(err) {
 		must(t, err)
 	}
-}
-
-// logs are those of a Pod.
-func logs(t *testing.T, p *corev1.Pod) string {
-	t.Helper()
-	stream, err := raw.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &corev1.PodLogOptions{}).Stream(t.Context())
-	must(t, err)
-	defer stream.Close() //nolint:errcheck // read only
-	text, err := io.ReadAll(stream)
-	must(t, err)
-	return string(text)
-}
-
-// unstable reconciles a stack again.
-func (tm *team) reconcile(name string) {
-	tm.t.Helper()
-	obj := tm.stack(name)
-	before := obj.DeepCopy()
-	metav1.SetMetaDataAnnotation(&obj.ObjectMeta, "reconcile.fluxcd.io/requestedAt", time.Now().Format(time.RFC3339Nano))
-	must(tm.t, api.Patch(tm.t.Context(), obj, client.MergeFrom(before)))
 }

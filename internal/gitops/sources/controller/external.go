@@ -30,7 +30,7 @@ type externals struct {
 // externalEvery is how often the archives of ExternalArtifacts are checked.
 const externalEvery = 10 * time.Minute
 
-// ReasonArchiveMissing: the archive of an ExternalArtifact is missing or damaged.
+// ReasonArchiveMissing says that the archive of an ExternalArtifact is missing or damaged.
 const ReasonArchiveMissing = "ArchiveMissing"
 
 func (s *Sources) setupExternal(mgr ctrl.Manager) error {
