@@ -143,7 +143,7 @@ test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as 
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
-test-cluster: build bin/kube-node bin/helm ## Test runs in Pods, on a real one-node Kubernetes (as root on Debian; CLUSTERFLAGS='-run X')
+test-cluster: build bin/kube-node bin/helm bin/versitygw ## Test runs in Pods, on a real one-node Kubernetes (as root on Debian; CLUSTERFLAGS='-run X')
 	@NODE='$(NODE)' tools/cluster-up
 	$(TEST) -count=1 -timeout 30m $(TESTFLAGS) ./test/cluster -kubeconfig $(NODE)/admin.kubeconfig $(CLUSTERFLAGS)
 
@@ -176,7 +176,7 @@ bench-fleet: build tofu ## Measure a fleet of stacks compared with plain tofu (S
 	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
 
 # Modules of their own, which golangci-lint does not visit.
-MODULES = test/standin tools/release tools/node
+MODULES = test/standin tools/release
 
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code against .golangci.yml
@@ -211,6 +211,7 @@ node-up: bin/kube-node ## Start a real one-node Kubernetes on this machine (as r
 
 .PHONY: node-down
 node-down: bin/kube-node ## Stop the node and remove its Pods and network
+	@NODE='$(NODE)' tools/cluster-up --down
 	@bin/kube-node down $(NODE)
 
 ##@ Tidy up
@@ -225,6 +226,9 @@ bin/controller-gen: tools/go.mod
 
 bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
 	$(BUILD) -C tools/node -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/kube-node .
+
+bin/versitygw: test/s3/go.mod
+	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
 
 bin/helm: test/chart/go.mod
 	$(BUILD) -C test/chart -ldflags '-s -w' -o ../../bin/ helm.sh/helm/v4/cmd/helm

@@ -4,16 +4,17 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,19 +45,25 @@ func registerContent(ctx context.Context, c client.Client, service types.Namespa
 	spec := apiregistrationv1.APIServiceSpec{Group: content.Group, Version: content.Version, CABundle: ca,
 		GroupPriorityMinimum: groupPriority, VersionPriority: versionPriority,
 		Service: &apiregistrationv1.ServiceReference{Namespace: service.Namespace, Name: service.Name, Port: ptr.To(int32(port))}}
-	var have apiregistrationv1.APIService
-	err = c.Get(ctx, client.ObjectKey{Name: contentAPI}, &have)
-	if apierrors.IsNotFound(err) {
-		have = apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: contentAPI}, Spec: spec}
-		err = c.Create(ctx, &have)
-	} else if err == nil && !(bytes.Equal(have.Spec.CABundle, ca) && have.Spec.Service != nil && *have.Spec.Service == *spec.Service) {
-		have.Spec = spec
-		err = c.Update(ctx, &have)
-	}
+	// The API server writes its status all the time.
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error { return keepAPIService(ctx, c, spec) })
 	if err != nil {
 		return fmt.Errorf("register content with the API server (APIService %s): %w", contentAPI, err)
 	}
 	return nil
+}
+
+func keepAPIService(ctx context.Context, c client.Client, spec apiregistrationv1.APIServiceSpec) error {
+	var have apiregistrationv1.APIService
+	err := c.Get(ctx, client.ObjectKey{Name: contentAPI}, &have)
+	if apierrors.IsNotFound(err) {
+		return c.Create(ctx, &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: contentAPI}, Spec: spec})
+	}
+	if err != nil || equality.Semantic.DeepEqual(have.Spec, spec) {
+		return err
+	}
+	have.Spec = spec
+	return c.Update(ctx, &have)
 }
 
 // servesContentItself reports whether the API server is that of an embedded home, which serves

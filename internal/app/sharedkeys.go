@@ -119,6 +119,9 @@ func removeKeys(dir datadir.Dir) {
 // writeKeys writes the keys of a Secret. A data directory with other keys has content that these
 // cannot read, so it is refused.
 func writeKeys(secret *corev1.Secret, dir datadir.Dir) error {
+	if err := os.MkdirAll(dir.Keys(), 0o700); err != nil {
+		return fmt.Errorf("write the keys of Yuba's replicas: %w", err)
+	}
 	for _, name := range sharedKeys {
 		data := secret.Data[name]
 		if len(data) == 0 {

@@ -16,10 +16,10 @@
 {{- range .Values.runner.imagePullSecrets }}
 - --runner-pull-secret={{ . }}
 {{- end }}
-{{- with .Values.runner.resources.requests }}
+{{- with (.Values.runner.resources).requests }}
 - --runner-requests={{ include "yuba.quantities" . }}
 {{- end }}
-{{- with .Values.runner.resources.limits }}
+{{- with (.Values.runner.resources).limits }}
 - --runner-limits={{ include "yuba.quantities" . }}
 {{- end }}
 - --concurrency={{ .Values.concurrency }}
