@@ -383,7 +383,7 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 		if err != nil {
 			return err
 		}
-		opts.Backend, opts.Credential = e.local, cmp.Or(credential, run.NewToken())
+		opts.Backend, opts.Credential, opts.Token = e.local, cmp.Or(credential, run.NewToken()), issueToken(direct)
 	}
 	type ask = func(context.Context, run.Record, *run.PlanResult) (bool, string, error)
 	permission := func(ask ask) func(context.Context, run.Record, *run.PlanResult) (executor.Permission, error) {

@@ -42,8 +42,9 @@ type UpOptions struct {
 	AcceptLoss []integrity.Loss
 	// AuditLog and AuditPolicy are as in home.Options.
 	AuditLog, AuditPolicy string
-	// AuthenticationConfig is as in home.Options.
+	// AuthenticationConfig and ServiceAccountIssuer are as in home.Options.
 	AuthenticationConfig string
+	ServiceAccountIssuer string
 	// TenantQuota limits a namespace that a Tenant created and that has no quota.
 	TenantQuota corev1.ResourceList
 	// Ready is called each time Yuba becomes ready; may be nil.
@@ -174,7 +175,7 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount, Connections: h.opts.Connections.Share(45),
 		BlobsHere: h.opts.BlobURL == "", AcceptLoss: h.opts.AcceptLoss,
 		AuditLog: h.opts.AuditLog, AuditPolicy: h.opts.AuditPolicy, TenantQuota: h.opts.TenantQuota,
-		AuthenticationConfig: h.opts.AuthenticationConfig, AdvertiseHosts: h.opts.APIHosts,
+		AuthenticationConfig: h.opts.AuthenticationConfig, ServiceAccountIssuer: h.opts.ServiceAccountIssuer, AdvertiseHosts: h.opts.APIHosts,
 	})
 	if err != nil {
 		return err

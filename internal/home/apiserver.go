@@ -54,6 +54,9 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o O
 	getter, guard := &tokenGetter{}, &actAs{}
 	chosen := serverOptions(k, etcdEndpoint, d.connections, getter)
 	chosen.Authentication.AuthenticationConfigFile = o.AuthenticationConfig
+	if o.ServiceAccountIssuer != "" { // the first one issues, and earlier tokens stay valid
+		chosen.Authentication.ServiceAccounts.Issuers = []string{o.ServiceAccountIssuer, issuer}
+	}
 	guard.register(chosen.Admission.GenericAdmission.Plugins)
 	chosen.Admission.GenericAdmission.RecommendedPluginOrder = append(slices.Clone(kubeoptions.AllOrderedPlugins), tokenSecretsPlugin)
 	if err := o.audit(k, chosen.Audit); err != nil {

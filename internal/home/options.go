@@ -35,6 +35,9 @@ type Options struct {
 	// AuthenticationConfig is a file with a Kubernetes AuthenticationConfiguration, which lists
 	// token issuers; empty for none. Changes are reloaded.
 	AuthenticationConfig string
+	// ServiceAccountIssuer is the URL at which others find the keys of service account tokens; empty
+	// for the name of the API in a cluster, at which nobody finds them.
+	ServiceAccountIssuer string
 	// TenantQuota limits the objects in a namespace that a Tenant created, if the namespace has no
 	// quota of its own. Empty means no limits.
 	TenantQuota corev1.ResourceList

@@ -225,6 +225,14 @@ type TerraformSpec struct {
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
+	// (Yuba) Short-lived tokens of serviceAccountName, by which runs log in to clouds and other
+	// services without stored credentials.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=audience
+	// +optional
+	IdentityTokens []IdentityToken `json:"identityTokens,omitempty"`
+
 	// (Yuba) The program to run and its accepted versions. Defaults to the tofu that the server was
 	// started with.
 	// +optional

@@ -61,7 +61,7 @@ var limits = []FieldSupport{
 
 	{Field: "spec.serviceAccountName", Support: SupportPods,
 		uses: func(s *TerraformSpec) bool {
-			return s.ServiceAccountName != "" && s.ServiceAccountName != DefaultServiceAccount
+			return s.ServiceAccountName != "" && s.ServiceAccountName != DefaultServiceAccount && len(s.IdentityTokens) == 0
 		}},
 	{Field: "spec.alwaysCleanupRunnerPod", Support: SupportPods,
 		uses: func(s *TerraformSpec) bool { return !boolOr(s.AlwaysCleanupRunnerPod, true) }},

@@ -57,6 +57,7 @@ the part and says how to recover.`,
 	flags.BoolVar(&dev, "dev", false, "for experiments: allow git repositories and SQLite files below the working directory, and references across namespaces")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "a file for the audit log of changes and of reads of secrets, or \"-\" for standard output (default none)")
 	flags.StringVar(&o.AuditPolicy, "audit-policy", "", "a file with an audit policy of Kubernetes (default Yuba's own)")
+	flags.StringVar(&o.ServiceAccountIssuer, "service-account-issuer", "", "the URL at which clouds find the keys of service account tokens (spec.identityTokens), such as https://bucket.example.com/yuba")
 	flags.StringVar(&o.AuthenticationConfig, "authentication-config", "", "a file with an AuthenticationConfiguration of Kubernetes, which names OIDC issuers whose tokens are accepted (default none)")
 	flags.StringSlice("accept-loss", nil, "a lost part of the data directory to start without: objects, last-changes, blobs or credentials (default none); can be repeated")
 	ui.Complete(cmd, "accept-loss", lossNames()...)

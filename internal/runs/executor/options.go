@@ -75,6 +75,9 @@ type Options struct {
 	// credential of its own, empty for strangers. It may block; an error means "try again".
 	Credential string
 	Identify   func(ctx context.Context, token string) (home string, err error)
+	// Token issues a token of the service account of a run's stack for an audience; nil where Pods
+	// have them. It may block.
+	Token func(ctx context.Context, rec run.Record, audience string) (run.IdentityToken, error)
 	// Holder names this server in locks, such as "yuba@host".
 	Holder  string
 	Version string

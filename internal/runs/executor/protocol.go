@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,7 @@ func (p *protocol) Handler() http.Handler {
 		"GET /artifact":  p.serveArtifact,
 		"GET /plan":      p.serveSavedPlan,
 		"GET /state":     p.serveState,
+		"GET /identity":  p.serveToken,
 		"PUT /state":     p.takeState,
 		"PUT /plan":      p.takePlan(run.BlobPlan),
 		"PUT /plan.json": p.takePlan(run.BlobPlanJSON),
@@ -224,6 +226,23 @@ func (p *protocol) serveState(en *entry, _ http.ResponseWriter, r *http.Request)
 		return nil, err
 	}
 	return snapshot.Data, nil
+}
+
+// serveToken issues a token for an audience that the run names.
+func (p *protocol) serveToken(en *entry, _ http.ResponseWriter, r *http.Request) (any, error) {
+	audience := r.URL.Query().Get("audience")
+	named := slices.ContainsFunc(en.spec.Identities, func(i run.Identity) bool { return i.Audience == audience })
+	if !named || p.opts.Token == nil {
+		return nil, refused(http.StatusNotFound, "the run has no token for the audience %s", audience)
+	}
+	token, err := p.opts.Token(r.Context(), en.record(), audience)
+	var no *run.RefusedError
+	if errors.As(err, &no) {
+		final := refused(http.StatusConflict, "%s", err)
+		final.problem.Class = run.FailureConfiguration
+		return nil, final
+	}
+	return token, err
 }
 
 func (p *protocol) takeState(en *entry, w http.ResponseWriter, r *http.Request) (any, error) {

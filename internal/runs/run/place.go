@@ -18,6 +18,8 @@ type Place struct {
 	// Template is the stack's spec.runnerPodTemplate without its environment, which belongs to the
 	// run; nil for none.
 	Template json.RawMessage `json:"template,omitempty"`
+	// Audiences are those of the tokens that the Pod has for its runs.
+	Audiences []string `json:"audiences,omitempty"`
 	// Grace is how long the Pod may take to end.
 	Grace Duration `json:"grace,omitempty"`
 	// Alone is the run that has the place for itself; empty for shared places.
@@ -34,6 +36,6 @@ func (p *Place) Key() string {
 		return ""
 	}
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %d %q", p.Namespace, p.ServiceAccount, p.Template, p.Grace, p.Alone)
+	fmt.Fprintf(sum, "%q %q %q %q %d %q", p.Namespace, p.ServiceAccount, p.Template, p.Audiences, p.Grace, p.Alone)
 	return hex.EncodeToString(sum.Sum(nil)[:placeKeyBytes])
 }

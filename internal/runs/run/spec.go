@@ -85,6 +85,9 @@ type Spec struct {
 	Variables map[string]Variable `json:"variables,omitempty"`
 	// Env is tofu's environment, apart from the few names that the runner sets.
 	Env []EnvVar `json:"env,omitempty"`
+	// Identities are tokens that the run gets as files, of the ServiceAccount of its namespace.
+	ServiceAccount string     `json:"serviceAccount,omitempty"`
+	Identities     []Identity `json:"identities,omitempty"`
 	// VarFiles are relative to the artifact's root. Later ones win, and all of them over Variables.
 	VarFiles []string `json:"varFiles,omitempty"`
 	// Files are written before the tool starts; they replace files of the artifact.

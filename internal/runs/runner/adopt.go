@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -249,6 +250,7 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	a.job.site.Space = space
 	a.job.site.Space.Tool, a.job.site.Space.Temp = found, a.job.run.Journal.TempDir
 	a.job.site.Space.Env = a.job.program.Environment()
+	a.job.tokens.Keep(ctx, time.Now())
 	if a.job.run.Walls.Users != (space.Record.User != 0) { // the files belong to another user
 		space.Tool.Path = ""
 	}

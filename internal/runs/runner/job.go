@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/identity"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/shell"
@@ -35,16 +36,18 @@ type job struct {
 	init    *initstep.Step
 	steps   *steps.Steps
 	shell   *shell.Step
+	// tokens are those by which the program logs in to clouds.
+	tokens *identity.Tokens
 }
 
 func (r *runner) newJob(id, token string) *job {
 	t := execution.New(r.Equipment, r.SpoolDir(id), id, token)
 	j := &job{run: t, turn: &turn{run: t, r: r}, site: execution.NewSite(t)}
-	j.keeper = statekeeper.New(t, j.site)
+	j.keeper, j.tokens = statekeeper.New(t, j.site), identity.New(t, j.site)
 	j.program = supervisor.New(t, j.site, j.keeper)
 	j.locks = supervisor.NewLocks(t, j.site, j.program)
 	j.init = initstep.New(t, j.site, j.keeper, j.program)
-	j.steps = steps.New(t, j.site, j.keeper, j.program, j.locks, j.init, j.turn.aside)
+	j.steps = steps.New(t, j.site, j.keeper, j.program, j.locks, j.init, j.tokens, j.turn.aside)
 	j.shell = shell.New(t, j.site, j.program, j.steps.MayApply)
 	return j
 }
@@ -61,7 +64,12 @@ func (j *job) execute(ctx context.Context) {
 		return
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.run.Fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
+		var f *fault.Failure
+		if !errors.As(err, &f) {
+			f = &fault.Failure{Class: run.FailureDisk, Err: err}
+		}
+		f.Step = run.StepPrepare
+		j.run.Fail(f)
 	} else {
 		j.runSteps(ctx)
 	}
@@ -95,7 +103,16 @@ func (j *job) accept(ctx, needed context.Context) error {
 
 // open starts logging and shipping.
 func (j *job) open(ctx context.Context, fresh bool) error {
-	j.run.Mask = j.run.Spec.KnownSecrets().Masker(mask.Mark)
+	secrets := j.run.Spec.KnownSecrets()
+	var noTokens error
+	if fresh {
+		var tokens []run.IdentityToken
+		tokens, noTokens = j.tokens.Fetch(ctx)
+		for _, t := range tokens {
+			secrets.Add(t.Token)
+		}
+	}
+	j.run.Mask = secrets.Masker(mask.Mark)
 	log, err := spool.OpenLog(j.run.Dir.Path(spool.LogFile), j.run.Spec.Limits.LogBytes, j.run.Mask)
 	if err != nil {
 		return err
@@ -104,13 +121,14 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 	j.run.Logs = spool.ShipLog(ctx, log, fresh, j.program.Begun.Load, j.run.Persist)
 	j.keeper.States = spool.KeepStates(ctx, j.run.Book, j.run.StateLimit(), j.sendState, j.run.Opts.Log.With("run", j.run.ID))
 	j.sayConfinement()
-	return nil
+	return noTokens
 }
 
 // conclude delivers states, log and result, in this order, then removes the spool directory. It
 // holds the workspace until then: the next run must find a state that the server did not take.
 func (j *job) conclude(ctx context.Context) {
 	j.turn.end()
+	j.tokens.Close()
 	if j.run.Logs != nil {
 		j.run.Logs.Hurry() // while the rest is tidied up
 	}

@@ -6,6 +6,7 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -18,6 +19,12 @@ func placeOf(rules reads.Rules, obj *infrav1.Terraform, id string) (*run.Place, 
 		return nil, nil
 	}
 	p := &run.Place{Namespace: obj.Namespace, ServiceAccount: obj.RunnerServiceAccount(), Grace: run.Duration(obj.GetGracePeriod())}
+	for _, i := range obj.Spec.IdentityTokens {
+		if !slices.Contains(p.Audiences, i.Audience) {
+			p.Audiences = append(p.Audiences, i.Audience)
+		}
+	}
+	slices.Sort(p.Audiences)
 	if obj.Spec.DedicatedRunnerPod {
 		p.Alone = id
 	}

@@ -46,6 +46,9 @@ type Configuration struct {
 	// open are variables, and "env NAME", from Secrets that are known not to be secret. The digest
 	// ignores that, so learning it causes no plan.
 	open map[string]bool
+	// identities are tokens of the stack's service account, serviceAccount.
+	identities     []run.Identity
+	serviceAccount string
 	// planLock and lockTimeout are for locks of a custom backend. They do not change plans.
 	planLock    bool
 	lockTimeout time.Duration
@@ -63,6 +66,7 @@ func (c *Configuration) Into(s *run.Spec) {
 	s.Artifact, s.Backend = c.program.artifact, c.backend
 	s.Variables, s.Env = c.opened()
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
+	s.Identities, s.ServiceAccount = c.identities, c.serviceAccount
 	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
 	// A lost working directory may be created again with modules that read more of the source.
 	if s.Part = nil; c.part.digest != "" && !c.part.loose {
@@ -116,6 +120,9 @@ func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Confi
 		if err := part(obj, in); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.setIdentities(obj); err != nil {
+		return nil, err
 	}
 	c.Digest = c.sum(obj)
 	if c.part.digest != "" {
@@ -224,6 +231,9 @@ func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	// Omit unset fields, so that digests and pending plans of earlier versions stay valid.
 	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
 		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
+	}
+	if len(c.identities) > 0 {
+		encode(enc, []any{"identities", c.serviceAccount, c.identities})
 	}
 	// Webhooks are asked about a new plan, and its readable form is kept when it is made.
 	if hooks, form := obj.ActiveWebhooks(), obj.ReadablePlanForm(); len(hooks) > 0 || form != "" {

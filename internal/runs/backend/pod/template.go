@@ -114,7 +114,7 @@ func (o *Options) pod(place *run.Place) (*corev1.Pod, error) {
 			HostAliases:                   t.Spec.HostAliases,
 			PriorityClassName:             t.Spec.PriorityClassName,
 			SecurityContext:               podSecurity(),
-			Volumes:                       append(volumes(), t.Spec.Volumes...),
+			Volumes:                       append(volumes(place), t.Spec.Volumes...),
 			Containers:                    []corev1.Container{o.container(&t.Spec, place)},
 		},
 	}
@@ -139,6 +139,10 @@ func (o *Options) container(t *infrav1.RunnerPodSpec, place *run.Place) corev1.C
 	}
 	if place.Alone != "" {
 		c.Args = append(c.Args, "--once")
+	}
+	if len(place.Audiences) > 0 {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "yuba-identity", MountPath: run.IdentityMount, ReadOnly: true})
+		c.Args = append(c.Args, "--show", run.IdentityMount)
 	}
 	for _, m := range t.VolumeMounts {
 		c.Args = append(c.Args, "--show", m.MountPath)
@@ -166,14 +170,29 @@ func security() *corev1.SecurityContext {
 		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 }
 
-func volumes() []corev1.Volume {
+func volumes(place *run.Place) []corev1.Volume {
 	empty := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
-	return []corev1.Volume{
+	list := []corev1.Volume{
 		{Name: "yuba", VolumeSource: empty},
 		{Name: "yuba-tmp", VolumeSource: empty},
-		{Name: "yuba-token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: Audience, ExpirationSeconds: ptr.To[int64](tokenSeconds), Path: "token"}}},
-		}}},
+		{Name: "yuba-token", VolumeSource: tokens(token(Audience, "token"))},
 	}
+	if len(place.Audiences) == 0 {
+		return list
+	}
+	var all []corev1.VolumeProjection
+	for _, audience := range place.Audiences {
+		all = append(all, token(audience, run.Identity{Audience: audience}.Name()+"/token"))
+	}
+	return append(list, corev1.Volume{Name: "yuba-identity", VolumeSource: tokens(all...)})
+}
+
+func tokens(sources ...corev1.VolumeProjection) corev1.VolumeSource {
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}
+}
+
+// token is a token of the Pod's service account, which the kubelet renews.
+func token(audience, path string) corev1.VolumeProjection {
+	return corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+		Audience: audience, ExpirationSeconds: ptr.To[int64](tokenSeconds), Path: path}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/identity"
 	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/usage"
@@ -28,6 +29,7 @@ type prepareStep struct {
 	site    *execution.Site
 	keeper  *statekeeper.Keeper
 	program *supervisor.Supervisor
+	tokens  *identity.Tokens
 }
 
 // checkReserve fails if a disk has less free space than is reserved for the server.
@@ -110,7 +112,7 @@ func (s *prepareStep) prepare(ctx context.Context) error {
 		return err
 	}
 	s.site.Space.Tool = found
-	for _, part := range []func(context.Context) error{s.keeper.KeepLeftState, s.placeSource, s.placeFiles, s.makeTemp} {
+	for _, part := range []func(context.Context) error{s.keeper.KeepLeftState, s.placeSource, s.placeFiles, s.tokens.Place, s.makeTemp} {
 		if err := part(ctx); err != nil {
 			return err
 		}

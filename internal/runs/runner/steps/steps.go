@@ -8,6 +8,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/identity"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
@@ -25,10 +26,10 @@ type Steps struct {
 }
 
 // New joins the steps of a run. aside runs a function while the run gives up its place.
-func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, aside func(context.Context, func(context.Context) error) error) *Steps {
+func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper, program *supervisor.Supervisor, locks *supervisor.Locks, init *initstep.Step, tokens *identity.Tokens, aside func(context.Context, func(context.Context) error) error) *Steps {
 	planning := &planStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, aside: aside}
 	return &Steps{
-		preparing: &prepareStep{run: t, site: at, keeper: keeper, program: program},
+		preparing: &prepareStep{run: t, site: at, keeper: keeper, program: program, tokens: tokens},
 		init:      init,
 		planning:  planning,
 		applying:  &applyStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, planning: planning},

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/identity"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
@@ -203,6 +204,12 @@ func (g *Supervisor) Environment() []string {
 	}
 	for _, e := range spec.Env {
 		if _, taken := own[e.Name]; !taken && e.Name != "" && e.Name != "TF_DATA_DIR" && e.Name != "TF_WORKSPACE" && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
+			env = append(env, e.Name+"="+e.Value)
+		}
+	}
+	for _, e := range identity.Environment(spec.Identities, w.Base, g.run.Opts.Pod) {
+		_, taken := own[e.Name]
+		if !taken && !slices.ContainsFunc(spec.Env, func(have run.EnvVar) bool { return have.Name == e.Name }) {
 			env = append(env, e.Name+"="+e.Value)
 		}
 	}
