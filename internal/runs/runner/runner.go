@@ -376,6 +376,7 @@ func (r *runner) begin(j *job, do func()) {
 		defer r.group.Done()
 		r.guard(j, do)
 		j.init.ReleaseProviders()
+		r.heal()
 		j.turn.leavePlace()
 		r.lock.Lock()
 		before := r.capacity()
@@ -389,10 +390,6 @@ func (r *runner) begin(j *job, do func()) {
 		}
 	}()
 }
-
-// once reports whether the runner exits after one run: it was told to, or something of a run might
-// outlive it in this Pod.
-func (r *runner) once() bool { return r.Opts.Pod && (r.Opts.Once || !r.Walls.LeaveNothing()) }
 
 // guard keeps a panic in one job from ending the others. It stops the job's tofu before others may
 // use the directory, and keeps the spool for examination.
