@@ -149,8 +149,8 @@ test-cluster: build bin/kube-node bin/helm bin/versitygw ## Test runs in Pods, o
 
 # $KUBECONFIG of the environment is ignored: the suite must not create stacks there unasked.
 .PHONY: conformance
-conformance: tofu ## Check compatibility with tofu-controller (KUBECONFIG=file: on that API)
-	$(TEST) -timeout 30m $(TESTFLAGS) ./test/conformance $(if $(filter command,$(origin KUBECONFIG)),-kubeconfig $(abspath $(KUBECONFIG)))
+conformance: tofu ## Check compatibility with tofu-controller (KUBECONFIG=file: on that API, SERVE=address that it reaches)
+	$(TEST) -timeout 30m $(TESTFLAGS) ./test/conformance $(if $(filter command,$(origin KUBECONFIG)),-kubeconfig $(abspath $(KUBECONFIG)) $(if $(SERVE),-serve $(SERVE)))
 
 # The short form is part of "make test".
 .PHONY: chaos

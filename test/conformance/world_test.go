@@ -61,6 +61,8 @@ func (w *world) newNamespace() string {
 	w.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "conformance-"}}
 	w.create(ns)
+	// Where runs are Pods, they need it, as tofu-controller's do.
+	w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: infrav1.DefaultServiceAccount}})
 	w.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), *patience)
 		defer cancel()
