@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -51,29 +52,32 @@ type candidate struct {
 
 // takeAPI acquires the API's Lease for this process. If another process holds it, it says which, or,
 // with waiting, waits for its end and calls waiting again and again. The returned context ends when
-// the Lease is lost: another Yuba may work on the objects from then on.
-func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candidate, waiting func(holder *coordinationv1.Lease)) (context.Context, error) {
+// the Lease is lost: another Yuba may work on the objects from then on. release ends the Lease, once
+// this process does not work on them any more.
+func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candidate, waiting func(holder *coordinationv1.Lease)) (held context.Context, release func(), err error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("create the API's client: %w", err)
+		return nil, nil, fmt.Errorf("create the API's client: %w", err)
 	}
 	if api.RESTClient().Get().AbsPath(content.PathPrefix+"/server").Do(ctx).Error() == nil {
 		itself, err := servesContentItself(ctx, c)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if itself {
-			return nil, fmt.Errorf("%s is the API of a running `yuba up`, which reconciles its stacks itself", config.Host)
+			return nil, nil, fmt.Errorf("%s is the API of a running `yuba up`, which reconciles its stacks itself", config.Host)
 		}
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("create the namespace %s: %w", ns.Name, err)
+		return nil, nil, fmt.Errorf("create the namespace %s: %w", ns.Name, err)
 	}
 	if err := awaitAPI(ctx, c, me, waiting); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	held, lost := context.WithCancelCause(ctx)
+	// A stopping process keeps the Lease until it has stopped.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: content.ConfigMapNamespace, Name: companyName},
 			Client: api.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: me.identity}},
@@ -86,10 +90,12 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, me candi
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare the Lease %s: %w", companyName, err)
+		stop()
+		return nil, nil, fmt.Errorf("prepare the Lease %s: %w", companyName, err)
 	}
-	go elector.Run(ctx)
-	return held, nil
+	var running sync.WaitGroup
+	running.Go(func() { elector.Run(electing) })
+	return held, func() { stop(); running.Wait() }, nil
 }
 
 // awaitAPI acquires the Lease, and waits for it if it may.

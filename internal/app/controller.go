@@ -147,14 +147,15 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return err
 	}
 	defer health.stop()
-	if ctx, err = opts.lead(ctx, direct, health, holder()+":"+string(dir)); err != nil {
+	ctx, release, err := opts.lead(ctx, direct, health, holder()+":"+string(dir))
+	if err != nil {
 		return err
 	}
+	defer release()
 	e, certs, err := opts.startEngine(ctx, dir, t)
 	if err != nil {
 		return err
 	}
-	health.leads(e.manager.GetCache().WaitForCacheSync)
 	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
 	url, stop, err := e.serveContent(ctx, *opts, certs)
 	if err != nil {
@@ -178,6 +179,7 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		}
 		defer web.Close() //nolint:errcheck // the process ends
 	}
+	health.leads(e.manager.GetCache().WaitForCacheSync)
 	go e.sayWorking(ctx, *opts, url)
 	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the controllers stopped: %w", err)
@@ -226,7 +228,9 @@ func (e *engine) release(ctx context.Context) error {
 // server.
 func (e *engine) stop(ctx context.Context, endControllers context.CancelFunc) error {
 	e.narrator.stopping(e.queue(ctx))
-	e.drain()
+	if e.pods == nil { // Pods stay for the next server
+		e.drain()
+	}
 	endControllers()
 	rest := context.WithoutCancel(ctx)
 	e.keepNotifications(rest)

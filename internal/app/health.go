@@ -56,6 +56,9 @@ func (h *health) stop() {
 // standsBy notes that another replica leads.
 func (h *health) standsBy() { h.state.Store("") }
 
+// takesOver notes that this process will lead, and does not listen yet.
+func (h *health) takesOver() { h.state.Store("taking over") }
+
 // leads notes that this process leads, and is ready when synced returns true.
 func (h *health) leads(synced func(context.Context) bool) {
 	h.synced.Store(&synced)

@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,10 +75,15 @@ func (o *Common) runnerAddress() string {
 func (e *engine) servePods(ctx context.Context, cert certificate, ca []byte) error {
 	o := &e.pods.Options
 	o.CA = string(ca)
+	key, err := os.ReadFile(filepath.Join(e.dir.Keys(), serverAuthority+".key"))
+	if err != nil {
+		return fmt.Errorf("read the key that signs runner Pods: %w", err)
+	}
+	secret := sha256.Sum256(append([]byte("yuba runner Pods "), key...))
+	o.Secret = secret[:]
 	if o.Build = e.podBuild(); o.Instance == "" {
 		o.Instance = "yuba"
 	}
-	var err error
 	if e.endpoint, err = serveEndpoint(e.opts.Pods.Address, e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
 		return err
 	}

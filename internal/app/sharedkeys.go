@@ -131,14 +131,18 @@ func writeKeys(secret *corev1.Secret, dir datadir.Dir) error {
 		have, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			if err := os.WriteFile(path, data, 0o600); err != nil {
+			err := os.WriteFile(path+".new", data, 0o600)
+			if err == nil {
+				err = os.Rename(path+".new", path)
+			}
+			if err != nil {
 				return fmt.Errorf("write the keys of Yuba's replicas: %w", err)
 			}
 		case err != nil:
 			return fmt.Errorf("read the keys of this replica: %w", err)
 		case string(have) != string(data):
 			return fmt.Errorf("the key %s is another one than that of the Secret %s/%s: the data directory belongs to another Yuba. "+
-				"Give this replica an empty one, or delete the Secret if it is the wrong one", path, secret.Namespace, secret.Name)
+				"Give this replica an empty one", path, secret.Namespace, secret.Name)
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func (s *standby) pass(client net.Conn, port string) {
 }
 
 // lead acquires the API's Lease. A replica passes connections on to the leader until then.
-func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *health, identity string) (context.Context, error) {
+func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *health, identity string) (held context.Context, release func(), err error) {
 	if !opts.LeaderElect {
 		return takeAPI(ctx, opts.Config, c, candidate{identity: identity, tenure: alone}, nil)
 	}
@@ -120,9 +120,10 @@ func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *hea
 	}
 	s, err := standBy(opts.Connections.Share(50), opts.Log, addresses...)
 	if err != nil {
-		return nil, fmt.Errorf("listen as a replica: %w", err)
+		return nil, nil, fmt.Errorf("listen as a replica: %w", err)
 	}
 	defer s.stop()
+	defer h.takesOver() // before nothing listens
 	last := ""
 	return takeAPI(ctx, opts.Config, c, me, func(held *coordinationv1.Lease) {
 		s.leader.Store(held.Annotations[annotationAddress])

@@ -113,10 +113,17 @@ runnerPodTemplate:
   spec:
     env: [{name: TF_VAR_subject, value: Pod}]
     envFrom: [{secretRef: {name: environment}}]
-    nodeSelector: {disk: fast}
+    nodeSelector: {kubernetes.io/os: linux}
 writeOutputsToSecret: {name: out}`)
 		s := w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Pod!"})
+		var pods corev1.PodList
+		if err := w.client.List(w.Context(), &pods, client.InNamespace(w.namespace)); err == nil && len(pods.Items) > 0 {
+			if got := pods.Items[0].Spec.NodeSelector; got["kubernetes.io/os"] != "linux" {
+				w.Errorf("the Pod's node selector is %v", got)
+			}
+			return
+		}
 		mentions(w, "the warnings", strings.Join(s.Status.Warnings, "\n"), "nodeSelector")
 	}},
 	// Upstream: objects of the old version of the kind continue to work.

@@ -12,8 +12,8 @@ package v1alpha2
 // +kubebuilder:validation:XValidation:rule="self.audience != 'yuba-runner'",message="the audience yuba-runner is for Yuba's own runners"
 type IdentityToken struct {
 	// The audience of the token, as its recipient expects it: "sts.amazonaws.com" for AWS,
-	// "api://AzureADTokenExchange" for Azure, the resource name of the workload identity provider
-	// for Google Cloud.
+	// "api://AzureADTokenExchange" for Azure, "https://iam.googleapis.com/" and the resource name of
+	// the workload identity provider for Google Cloud.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Audience string `json:"audience"`
@@ -50,8 +50,7 @@ type AWSIdentity struct {
 	SessionName string `json:"sessionName,omitempty"`
 }
 
-// GCPIdentity sets GOOGLE_APPLICATION_CREDENTIALS to a file of type external_account. The audience
-// is the provider's resource name, with or without "//iam.googleapis.com/".
+// GCPIdentity sets GOOGLE_APPLICATION_CREDENTIALS to a file of type external_account.
 type GCPIdentity struct {
 	// The service account of Google Cloud to act as. Defaults to the federated identity itself.
 	// +kubebuilder:validation:Pattern=`^[^@\s/]+@[^@\s/]+$`

@@ -123,6 +123,11 @@ func (d *dispatch) keepOwner(ctx context.Context, en *entry, home string) error 
 	if en.over || rec.Quiet { // a restarted server does not look for it
 		return nil
 	}
+	var owner lease.Owner
+	d.hand.locked(func() { owner = en.owner })
+	if owner.Home != home { // it was given up meanwhile
+		return nil
+	}
 	rec.Home = home
 	return en.keep(ctx, d.ending.records, rec)
 }

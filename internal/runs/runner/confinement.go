@@ -5,7 +5,9 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,10 +36,20 @@ func (r *runner) buildWalls(ctx context.Context) error {
 	if r.Walls, err = FindWalls(ctx, r.Opts.Sandbox, r.Opts.WorkRoot, r.Opts.RequireConfinement); err != nil {
 		return err
 	}
+	r.HomeLink = r.Opts.Pod && !r.Walls.Alone() && linksHome()
 	if r.Walls.Users {
 		unix.Umask(0o022) // shared files must be readable; private ones set their own mode
 	}
 	return nil
+}
+
+// linksHome reports whether the runner can make a link at confinement.HomePath: its Pod has a volume
+// there, and nothing else is in it.
+func linksHome() bool {
+	if err := os.Remove(confinement.HomePath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return os.Symlink("/nonexistent", confinement.HomePath) == nil
 }
 
 // UnconfinedError reports missing walls that were required.

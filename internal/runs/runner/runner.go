@@ -221,7 +221,7 @@ func (r *runner) poll(ctx context.Context) {
 			continue
 		case errors.Is(err, errAgain):
 			continue
-		case r.Server.Silence() > r.Opts.ServerGone && r.Processes.Load() == 0:
+		case r.Server.Silence() > r.Opts.ServerGone && r.Processes.Load() == 0 && !(r.Opts.Pod && len(request.Active) > 0): // no runner follows in a Pod
 			r.Opts.Log.Info("server unreachable and nothing running; the runner exits, and the next one delivers the spool", "spooled", len(request.Active))
 			return
 		}

@@ -92,6 +92,7 @@ func (b *Backend) Place(home string) (key string, ok bool) {
 	}
 	if !p.heard {
 		p.heard = true
+		delete(b.places, p.Place)
 		b.wake()
 	}
 	return p.Place, true
@@ -182,23 +183,42 @@ func (b *Backend) pass(ctx context.Context, runs executor.Demand, wanted executo
 	b.sweep(ctx, list.Items)
 	facts := b.facts(wanted)
 	actions := Scale(facts)
-	b.leave(actions.Leave)
-	b.deleteAll(ctx, append(actions.Delete, b.done(wanted)...))
-	for _, key := range actions.Create {
-		if b.create(ctx, places[key]) {
+	b.leave(append(actions.Leave, actions.Delete...))
+	b.deleteAll(ctx, runs)
+	b.createAll(ctx, actions.Create, places, runs)
+	return b.next(actions.Next)
+}
+
+// createAll creates Pods. After the first refusal, a place gets no other in this pass.
+func (b *Backend) createAll(ctx context.Context, keys []string, places map[string]*run.Place, runs executor.Demand) {
+	refused := map[string]bool{}
+	for _, key := range keys {
+		if refused[key] {
+			continue
+		}
+		created, changed := b.create(ctx, places[key])
+		refused[key] = !created
+		if changed {
 			runs.Hindered(key)
 		}
 	}
-	next := lookAgain
-	if !actions.Next.IsZero() {
-		next = min(next, max(actions.Next.Sub(facts.Now), calm))
+}
+
+// next is when the next pass is due if nothing happens: when an idle Pod has stayed long enough, or
+// a place may get a Pod again.
+func (b *Backend) next(idle time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, next := b.Now(), lookAgain
+	if !idle.IsZero() {
+		next = min(next, idle.Sub(now))
 	}
-	for _, w := range facts.Waiting {
-		if facts.Blocked[w.Place] {
-			next = min(next, time.Second)
+	for _, o := range b.places {
+		if o.until.After(now) {
+			next = min(next, o.until.Sub(now))
 		}
 	}
-	return next
+	return max(next, calm)
 }
 
 // unseen is how long a created Pod may be missing in the cache.
@@ -214,8 +234,8 @@ func (b *Backend) observe(pods []corev1.Pod, wanted executor.Wanted) (ended map[
 		p := &pods[i]
 		home := homeOf(p)
 		k := b.pods[home]
-		if k == nil && !over(p) {
-			k = found(p)
+		if k == nil && !over(p) && b.signed(p) {
+			k = found(p, now)
 			b.pods[home] = k
 		}
 		switch {
@@ -223,6 +243,7 @@ func (b *Backend) observe(pods []corev1.Pod, wanted executor.Wanted) (ended map[
 		case over(p):
 			delete(b.pods, home)
 			ended[home] = cause(p)
+			b.endedEarly(k, cause(p), now)
 		default:
 			living[home] = true
 			k.seen = true
@@ -232,6 +253,7 @@ func (b *Backend) observe(pods []corev1.Pod, wanted executor.Wanted) (ended map[
 	for home, k := range b.pods {
 		if !living[home] && (k.seen || now.Sub(k.Created) > unseen) {
 			delete(b.pods, home)
+			b.endedEarly(k, "", now)
 			ended[home] = fmt.Sprintf("is gone: Pod %s was deleted", home)
 		}
 	}
@@ -246,20 +268,48 @@ func (b *Backend) observe(pods []corev1.Pod, wanted executor.Wanted) (ended map[
 	return ended
 }
 
+// endedEarly notes that a Pod ended before its runner had polled: another one would most likely end
+// like it, so its place waits. b.mu is held.
+func (b *Backend) endedEarly(k *known, why string, now time.Time) {
+	if k.heard || k.leaving {
+		return
+	}
+	o := b.obstaclesOf(k.Place)
+	o.back(now)
+	if why != "" {
+		o.why = "its runner " + why
+	}
+}
+
+// obstaclesOf are those of a place, new ones if needed. b.mu is held.
+func (b *Backend) obstaclesOf(place string) *obstacles {
+	o := b.places[place]
+	if o == nil {
+		o = &obstacles{}
+		b.places[place] = o
+	}
+	return o
+}
+
+// back postpones the next Pod of a place, ever longer.
+func (o *obstacles) back(now time.Time) {
+	o.pause = min(max(2*o.pause, time.Second), maxPause)
+	o.until = now.Add(o.pause)
+}
+
 func homeOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// found is a Pod that an earlier server created. What its annotation says of the place does not
-// matter for runs: they name their places by key.
-func found(p *corev1.Pod) *known {
-	k := &known{uid: p.UID, place: &run.Place{Namespace: p.Namespace}, heard: true}
-	if err := json.Unmarshal([]byte(p.Annotations[annotationPlace]), k.place); err != nil || k.place.Namespace != p.Namespace {
-		k.place = &run.Place{Namespace: p.Namespace}
+// found is a Pod that an earlier server created: its annotation is signed.
+func found(p *corev1.Pod, now time.Time) *known {
+	k := &known{uid: p.UID, place: &run.Place{}, heard: p.Status.Phase == corev1.PodRunning}
+	if err := json.Unmarshal([]byte(p.Annotations[annotationPlace]), k.place); err != nil {
+		k.place = &run.Place{Namespace: p.Namespace} // nobody's
 	}
-	k.Pod = Pod{Home: homeOf(p), Place: k.place.Key(), State: Idle, Since: p.CreationTimestamp.Time, Created: p.CreationTimestamp.Time}
+	k.Pod = Pod{Home: homeOf(p), Place: k.place.Key(), State: Starting, Since: now, Created: p.CreationTimestamp.Time}
 	return k
 }
 
@@ -281,6 +331,7 @@ func (b *Backend) settle(k *known, p *corev1.Pod, working int, now time.Time) {
 	if state != k.State {
 		k.State, k.Since = state, now
 	}
+	k.Stuck = state == Starting && obstacle(p, now) != "" && now.Sub(k.Created) > turn
 }
 
 // facts are those of Scale.
@@ -326,15 +377,15 @@ func (b *Backend) judge(pods []corev1.Pod, waiting map[string]*run.Place) (chang
 		}
 	}
 	for key := range waiting {
-		o := b.places[key]
-		switch text := why[key]; {
-		case served[key]:
-			if o != nil {
-				delete(b.places, key)
+		o, text := b.places[key], why[key]
+		switch {
+		case served[key]: // the run waits for its turn, whatever keeps others away
+			if o != nil && o.why != "" {
+				o.why = ""
 				changed = append(changed, key)
 			}
 		case text != "" && (o == nil || o.why != text):
-			b.places[key] = &obstacles{why: text}
+			b.obstaclesOf(key).why = text
 			changed = append(changed, key)
 		}
 	}
@@ -352,31 +403,19 @@ func (b *Backend) leave(homes []string) {
 	}
 }
 
-// done are the Pods that were to leave and have no run any more.
-func (b *Backend) done(wanted executor.Wanted) (homes []string) {
+// deleteAll deletes leaving Pods without runs. They get no run any more, so what is wanted now, after
+// they began to leave, is final.
+func (b *Backend) deleteAll(ctx context.Context, runs executor.Demand) {
+	wanted, _ := runs.Wanted()
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	gone := map[string]*known{}
 	for home, k := range b.pods {
 		if k.leaving && !k.deleted && wanted.Working[home] == 0 {
-			homes = append(homes, home)
+			k.State, gone[home] = Ending, k
 		}
 	}
-	return homes
-}
-
-// deleteAll deletes Pods without runs. They get no run from here on.
-func (b *Backend) deleteAll(ctx context.Context, homes []string) {
-	for _, home := range homes {
-		b.mu.Lock()
-		k := b.pods[home]
-		if k != nil {
-			k.leaving = true
-			k.State = Ending
-		}
-		b.mu.Unlock()
-		if k == nil {
-			continue
-		}
+	b.mu.Unlock()
+	for home, k := range gone {
 		namespace, name := split(home)
 		p := &corev1.Pod{}
 		p.Namespace, p.Name = namespace, name
@@ -401,15 +440,23 @@ func (b *Backend) delete(ctx context.Context, p *corev1.Pod, uid types.UID) bool
 // sweep deletes Pods whose runner has ended: failed ones stay for a while, so that people can look
 // at them.
 func (b *Backend) sweep(ctx context.Context, pods []corev1.Pod) {
-	now := b.Now()
+	now, failed := b.Now(), map[string]int{}
 	for i := range pods {
 		p := &pods[i]
-		if !over(p) || !p.DeletionTimestamp.IsZero() || p.Status.Phase == corev1.PodFailed && now.Sub(endOf(p)) < b.IdleFor {
+		if !over(p) || !p.DeletionTimestamp.IsZero() || !b.signed(p) {
 			continue
+		}
+		if p.Status.Phase == corev1.PodFailed && now.Sub(endOf(p)) < b.IdleFor {
+			if failed[p.Labels[LabelPlace]]++; failed[p.Labels[LabelPlace]] <= maxFailed {
+				continue
+			}
 		}
 		b.delete(ctx, p, p.UID)
 	}
 }
+
+// maxFailed is how many failed Pods of a place stay.
+const maxFailed = 2
 
 // endOf is when the Pod's runner ended, or when the Pod began if nobody knows.
 func endOf(p *corev1.Pod) time.Time {
@@ -425,7 +472,7 @@ func endOf(p *corev1.Pod) time.Time {
 const maxPause = 30 * time.Second
 
 // create creates a Pod of a place, and reports whether another obstacle is known now.
-func (b *Backend) create(ctx context.Context, place *run.Place) (changed bool) {
+func (b *Backend) create(ctx context.Context, place *run.Place) (created, changed bool) {
 	p, err := b.pod(place)
 	if err == nil {
 		err = b.Client.Create(ctx, p)
@@ -437,23 +484,29 @@ func (b *Backend) create(ctx context.Context, place *run.Place) (changed bool) {
 		home := homeOf(p)
 		b.pods[home] = &known{Pod: Pod{Home: home, Place: key, State: Starting, Since: now, Created: now}, uid: p.UID, place: place}
 		b.Log.Debug("created a runner Pod", "pod", home)
-		if o := b.places[key]; o != nil && !o.until.IsZero() { // that was a refusal of the API
-			delete(b.places, key)
-			return true
+		o := b.places[key]
+		changed = o != nil && o.why != ""
+		if changed {
+			o.why = ""
 		}
-		return false
+		return true, changed
 	}
-	why, o := refusal(place, err), b.places[key]
-	if o == nil {
-		o = &obstacles{}
-		b.places[key] = o
-	}
-	o.pause = min(max(2*o.pause, time.Second), maxPause)
-	o.until = now.Add(o.pause)
-	if o.why == why {
-		return false
+	why, o := refusal(place, err), b.obstaclesOf(key)
+	o.back(now)
+	if o.why == why || b.serves(key) {
+		return false, false
 	}
 	o.why = why
 	b.Log.Warn("no runner Pod can be created", "namespace", place.Namespace, "why", why)
-	return true
+	return false, true
+}
+
+// serves reports whether a Pod of the place takes runs. b.mu is held.
+func (b *Backend) serves(place string) bool {
+	for _, k := range b.pods {
+		if k.Place == place && k.heard && k.State != Ending {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,8 @@ package pod
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +47,9 @@ var errNotSynced = errors.New("the server does not know its runner Pods yet")
 
 // Identify finds the home of a runner by the token of its Pod; empty for strangers.
 func (b *Backend) Identify(ctx context.Context, token string) (home string, err error) {
+	if ours, err := b.claimsPod(token); !ours { // costs the API nothing
+		return "", err
+	}
 	sum, now := sha256.Sum256([]byte(token)), b.Now()
 	i, ok := b.identities.find(sum, now)
 	if !ok {
@@ -63,6 +68,37 @@ func (b *Backend) Identify(ctx context.Context, token string) (home string, err 
 		return "", nil
 	}
 	return i.home, nil
+}
+
+// claimsPod reports whether a token says, truly or not, that it belongs to a Pod of this backend.
+func (b *Backend) claimsPod(token string) (bool, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false, nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return false, nil //nolint:nilerr // a stranger's
+	}
+	var claims struct {
+		Kubernetes struct {
+			Namespace string
+			Pod       struct {
+				Name string
+				UID  types.UID
+			}
+		} `json:"kubernetes.io"`
+	}
+	if json.Unmarshal(payload, &claims) != nil {
+		return false, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.synced {
+		return false, errNotSynced
+	}
+	k := b.pods[claims.Kubernetes.Namespace+"/"+claims.Kubernetes.Pod.Name]
+	return k != nil && k.uid == claims.Kubernetes.Pod.UID, nil
 }
 
 func (s *identities) find(sum [sha256.Size]byte, now time.Time) (identity, bool) {

@@ -29,6 +29,8 @@ type Pod struct {
 	State       State
 	// Since is when the Pod came into this state, Created when it was created.
 	Since, Created time.Time
+	// Stuck is true for a Pod that cannot start until somebody acts.
+	Stuck bool
 }
 
 // Waiting is a run without a Pod.
@@ -78,9 +80,15 @@ const unknownCost = time.Second
 // the one that has been idle longest first. Where none is idle, a Pod that has had its turn leaves
 // after its run, from the place that has most.
 func Scale(f Facts) Actions {
-	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, work: map[string]time.Duration{}, asked: map[string]bool{}}
+	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, work: map[string]time.Duration{}, asked: map[string]bool{}, stuck: map[string]bool{}, has: map[string]bool{}}
 	for _, p := range f.Pods {
 		if p.State == Ending {
+			continue
+		}
+		s.has[p.Place] = true
+		if p.Stuck && p.State == Starting { // it takes nobody's room, and its place gets no other
+			s.stuck[p.Place] = true
+			s.free[p.Place] = append(s.free[p.Place], p)
 			continue
 		}
 		s.count++
@@ -93,8 +101,13 @@ func Scale(f Facts) Actions {
 			s.leaving++
 		}
 	}
-	for _, w := range f.Waiting {
-		s.serve(w)
+	// Places without a Pod come first: the others have one that will be free.
+	for _, served := range []bool{false, true} {
+		for _, w := range f.Waiting {
+			if s.has[w.Place] == served {
+				s.serve(w)
+			}
+		}
 	}
 	s.retire()
 	return s.actions
@@ -110,8 +123,9 @@ type scaling struct {
 	free, busy     map[string][]Pod
 	// work is the expected work of the place's last Pod that was claimed or created.
 	work map[string]time.Duration
-	// asked are places for which a Pod leaves.
-	asked map[string]bool
+	// asked are places for which a Pod leaves, stuck those with a Pod that cannot start, and has
+	// those with any Pod.
+	asked, stuck, has map[string]bool
 }
 
 // serve finds a Pod for a waiting run.
@@ -128,7 +142,7 @@ func (s *scaling) serve(w Waiting) {
 	switch free := s.free[w.Place]; {
 	case len(free) > 0:
 		s.free[w.Place] = free[1:]
-	case s.Blocked[w.Place] || has && s.count >= s.Max || !has && !s.makeRoom(w.Place):
+	case s.Blocked[w.Place] || s.stuck[w.Place] || has && s.count >= s.Max || !has && !s.makeRoom(w.Place):
 		return
 	default:
 		s.actions.Create = append(s.actions.Create, w.Place)
@@ -201,19 +215,28 @@ func (s *scaling) wanted(place string) bool {
 // remove deletes a free Pod.
 func (s *scaling) remove(p Pod) {
 	s.actions.Delete = append(s.actions.Delete, p.Home)
+	if !p.Stuck || p.State != Starting {
+		s.count--
+	}
 	s.free[p.Place] = slices.DeleteFunc(slices.Clone(s.free[p.Place]), func(o Pod) bool { return o.Home == p.Home })
-	s.count--
 }
 
-// retire deletes Pods that have been idle long enough, and finds when the next one will be.
+// retire deletes Pods that nobody waits for and that have not started or have been idle long enough, and finds when the next one will be.
 func (s *scaling) retire() {
-	var idle []Pod
-	for _, pods := range s.free {
+	var idle, unwanted []Pod
+	for place, pods := range s.free {
 		for _, p := range pods {
-			if p.State == Idle {
+			switch {
+			case p.State == Idle:
 				idle = append(idle, p)
+			case !s.wanted(place):
+				unwanted = append(unwanted, p)
 			}
 		}
+	}
+	slices.SortFunc(unwanted, older)
+	for _, p := range unwanted {
+		s.remove(p)
 	}
 	slices.SortFunc(idle, older)
 	for _, p := range idle {

@@ -21,6 +21,12 @@ func at(home, place string, state pod.State, ago time.Duration) pod.Pod {
 	return pod.Pod{Home: home, Place: place, State: state, Since: noon.Add(-ago), Created: noon.Add(-ago)}
 }
 
+func stuck(home, place string) pod.Pod {
+	p := at(home, place, pod.Starting, time.Minute)
+	p.Stuck = true
+	return p
+}
+
 // runs are waiting runs of places, each of unknown cost.
 func runs(places ...string) (list []pod.Waiting) {
 	for _, p := range places {
@@ -109,8 +115,15 @@ func TestScale(t *testing.T) {
 		"but not if a run waits for it": {
 			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Idle, time.Hour)}}, pod.Actions{},
 		},
-		"a Pod that starts is not deleted": {
-			pod.Facts{Pods: []pod.Pod{at("p", "a", pod.Starting, time.Hour)}}, pod.Actions{},
+		"a Pod that starts for nobody is deleted": {
+			pod.Facts{Pods: []pod.Pod{at("p", "a", pod.Starting, time.Second)}}, pod.Actions{Delete: []string{"p"}},
+		},
+		"a Pod that cannot start takes nobody's room, and its place gets no other": {
+			pod.Facts{Max: 1, Waiting: append(long("a", 3), runs("b")...), Pods: []pod.Pod{stuck("p", "a")}}, pod.Actions{Create: []string{"b"}},
+		},
+		"a place without a Pod comes before one that has many": {
+			pod.Facts{Max: 3, Waiting: append(long("a", 3), runs("b")...), Pods: []pod.Pod{at("p", "a", pod.Working, time.Second), at("q", "a", pod.Working, time.Second)}},
+			pod.Actions{Create: []string{"b"}},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -145,7 +158,9 @@ func TestScaleKeepsItsLaws(t *testing.T) {
 		}
 		got := pod.Scale(f)
 		for _, home := range got.Delete {
-			if p := states[home]; p.State != pod.Idle {
+			p := states[home]
+			wanted := slices.ContainsFunc(f.Waiting, func(w pod.Waiting) bool { return w.Place == p.Place })
+			if p.State != pod.Idle && !(p.State == pod.Starting && !wanted) {
 				t.Fatalf("%+v: deletes %+v", f, p)
 			}
 		}

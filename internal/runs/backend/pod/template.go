@@ -4,9 +4,13 @@
 package pod
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -33,6 +38,10 @@ const (
 
 // annotationPlace has the Place as JSON, for a server that starts anew.
 const annotationPlace = "yuba.dev/place"
+
+// annotationSignature proves that this installation created the Pod: labels and annotations are
+// everybody's who may create Pods in a namespace.
+const annotationSignature = "yuba.dev/signature"
 
 // Container is the name of the container that executes runs.
 const Container = "runner"
@@ -69,6 +78,8 @@ type Options struct {
 	// Server is the URL of the run endpoints, and CA the certificates in PEM that it is verified by.
 	Server string
 	CA     string
+	// Secret signs Pods. All replicas of an installation have the same.
+	Secret []byte
 	// Instance labels the Pods of this installation.
 	Instance string
 	// Build is the mark that the Pods' runners report. Those with another one leave.
@@ -118,10 +129,23 @@ func (o *Options) pod(place *run.Place) (*corev1.Pod, error) {
 			Containers:                    []corev1.Container{o.container(&t.Spec, place)},
 		},
 	}
+	p.Annotations[annotationSignature] = o.signature(p)
 	for _, name := range o.PullSecrets {
 		p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
 	return p, nil
+}
+
+// signature is that of a Pod's name, service account and place.
+func (o *Options) signature(p *corev1.Pod) string {
+	mac := hmac.New(sha256.New, o.Secret)
+	fmt.Fprintf(mac, "%q %q %q %q", p.Namespace, p.Name, p.Spec.ServiceAccountName, p.Annotations[annotationPlace])
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// signed reports whether this installation created the Pod.
+func (o *Options) signed(p *corev1.Pod) bool {
+	return hmac.Equal([]byte(p.Annotations[annotationSignature]), []byte(o.signature(p)))
 }
 
 func (o *Options) container(t *infrav1.RunnerPodSpec, place *run.Place) corev1.Container {
@@ -133,7 +157,7 @@ func (o *Options) container(t *infrav1.RunnerPodSpec, place *run.Place) corev1.C
 			"--token-file", tokenDir + "/token", "--pod", "--build", o.Build}, o.Args...),
 		Env: []corev1.EnvVar{{Name: "YUBA_SERVER_CA", Value: o.CA}, {Name: "HOME", Value: homeDir}, {Name: "GOMEMLIMIT", Value: "256MiB"}},
 		VolumeMounts: append([]corev1.VolumeMount{
-			{Name: "yuba", MountPath: homeDir}, {Name: "yuba-tmp", MountPath: "/tmp"}, {Name: "yuba-token", MountPath: tokenDir, ReadOnly: true},
+			{Name: "yuba", MountPath: homeDir}, {Name: "yuba-tmp", MountPath: "/tmp"}, {Name: "yuba-home", MountPath: path.Dir(confinement.HomePath)}, {Name: "yuba-token", MountPath: tokenDir, ReadOnly: true},
 		}, t.VolumeMounts...),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
@@ -175,6 +199,7 @@ func volumes(place *run.Place) []corev1.Volume {
 	list := []corev1.Volume{
 		{Name: "yuba", VolumeSource: empty},
 		{Name: "yuba-tmp", VolumeSource: empty},
+		{Name: "yuba-home", VolumeSource: empty},
 		{Name: "yuba-token", VolumeSource: tokens(token(Audience, "token"))},
 	}
 	if len(place.Audiences) == 0 {
@@ -192,7 +217,7 @@ func tokens(sources ...corev1.VolumeProjection) corev1.VolumeSource {
 }
 
 // token is a token of the Pod's service account, which the kubelet renews.
-func token(audience, path string) corev1.VolumeProjection {
+func token(audience, file string) corev1.VolumeProjection {
 	return corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-		Audience: audience, ExpirationSeconds: ptr.To[int64](tokenSeconds), Path: path}}
+		Audience: audience, ExpirationSeconds: ptr.To[int64](tokenSeconds), Path: file}}
 }

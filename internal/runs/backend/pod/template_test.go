@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-var options = Options{Image: "yuba-runner:1", Server: "https://yuba.yuba-system.svc:7445", CA: "pem", Instance: "yuba", Build: "b1",
+var options = Options{Image: "yuba-runner:1", Server: "https://yuba.yuba-system.svc:7445", CA: "pem", Instance: "yuba", Build: "b1", Secret: []byte("secret"),
 	PullSecrets: []string{"pull"}, Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}}
 
 func podOf(t *testing.T, place *run.Place) *corev1.Pod {
@@ -54,7 +54,7 @@ func TestAPodOfAPlainPlace(t *testing.T) {
 	if other := podOf(t, place); other.Name == p.Name {
 		t.Errorf("two Pods are named %s", p.Name)
 	}
-	if got := found(p); got.Place != place.Key() {
+	if got := found(p, time.Now()); got.Place != place.Key() || !options.signed(p) {
 		t.Errorf("the next server takes it for place %s, want %s", got.Place, place.Key())
 	}
 }
@@ -100,12 +100,19 @@ func TestADamagedTemplateIsNamed(t *testing.T) {
 	}
 }
 
-// Nobody gets runs of a place by an annotation that names it: the Pod's namespace decides.
-func TestAForgedAnnotationIsNotBelieved(t *testing.T) {
-	p := podOf(t, &run.Place{Namespace: "other", ServiceAccount: "tf-runner"})
-	p.Namespace = "team"
-	if got := found(p); got.Place != (&run.Place{Namespace: "team"}).Key() {
-		t.Errorf("a Pod of team is taken for place %+v", got.place)
+// Nobody gets runs of a place by labels and annotations that name it.
+func TestAForgedPodIsNotBelieved(t *testing.T) {
+	for sentence, forge := range map[string]func(*corev1.Pod){
+		"another namespace": func(p *corev1.Pod) { p.Namespace = "team" },
+		"another name":      func(p *corev1.Pod) { p.Name = "mine" },
+		"another account":   func(p *corev1.Pod) { p.Spec.ServiceAccountName = "admin" },
+		"another place":     func(p *corev1.Pod) { p.Annotations[annotationPlace] = `{"namespace":"other","serviceAccount":"admin"}` },
+		"no signature":      func(p *corev1.Pod) { delete(p.Annotations, annotationSignature) },
+	} {
+		p := podOf(t, &run.Place{Namespace: "other", ServiceAccount: "tf-runner"})
+		if forge(p); options.signed(p) {
+			t.Errorf("%s: the Pod is believed", sentence)
+		}
 	}
 }
 

@@ -38,6 +38,9 @@ type Equipment struct {
 	// Walls confine programs on this machine. Users are the programs' user ids.
 	Walls confinement.Walls
 	Users *confinement.Users
+	// HomeLink says that confinement.HomePath is a link to the home of the run: in a Pod without
+	// namespaces, where only one run works at a time.
+	HomeLink bool
 	// Meter measures the resource usage of runs.
 	Meter *usage.Meter
 	// Processes counts the tofu processes that are running.

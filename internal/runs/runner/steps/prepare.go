@@ -6,12 +6,15 @@ package steps
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
@@ -154,6 +157,21 @@ func (s *prepareStep) placeSource(ctx context.Context) error {
 		if err := w.Root.MkdirAll(name, 0o700); err != nil {
 			return fault.New(fault.DiskClass(err), "make %s: %w", name, err)
 		}
+	}
+	return s.linkHome()
+}
+
+// linkHome makes the run's home the one at the usual path.
+func (s *prepareStep) linkHome() error {
+	if !s.run.HomeLink {
+		return nil
+	}
+	err := os.Remove(confinement.HomePath)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.Symlink(filepath.Join(s.site.Space.Base, workspace.HomeDir), confinement.HomePath)
+	}
+	if err != nil {
+		return fault.New("", "make the home directory: %w", err)
 	}
 	return nil
 }

@@ -195,6 +195,9 @@ func (g *Supervisor) Environment() []string {
 	if !w.Own || w.Named != "default" {
 		own["TF_WORKSPACE"] = w.Named
 	}
+	if g.run.HomeLink {
+		own["HOME"] = confinement.HomePath
+	}
 	if g.run.Opts.Pod {
 		addCluster(own)
 	}
