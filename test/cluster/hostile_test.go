@@ -32,7 +32,7 @@ resource "terraform_data" "attack" {
       try environ cat /proc/1/environ
       try processes ls /proc/1
       try providers touch /yuba/providers/mine
-      try home touch /home/runner/mine
+      try home touch /home/mine
       try temporary touch /tmp/mine
       try memory touch /dev/shm/mine
       try kill kill -9 1

@@ -6,7 +6,9 @@ package conformance
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Upstream tests its scheduling by calling it with invented times. Here a second stack, which
