@@ -68,7 +68,7 @@ var owned = []struct {
 		why: "a runner and its server meet in the run protocol; backends start runners as programs"},
 	{packages: here + "internal/runs/executor", owners: "internal/runs/executor internal/telemetry internal/app",
 		why: "a backend starts runners and does not know what they execute"},
-	{packages: here + "internal/runs/backend", owners: "internal/runs/backend internal/app",
+	{packages: here + "internal/runs/backend/", owners: "internal/runs/backend internal/app",
 		why: "the executor knows backends as its interface; internal/app chooses one"},
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -16,15 +17,15 @@ type demand struct {
 	ctx context.Context //nolint:containedctx // of Backend.Run, which has the demand for as long
 }
 
-// Wanted implements Demand.
-func (m demand) Wanted() (Wanted, <-chan struct{}) {
+// Wanted implements backend.Demand.
+func (m demand) Wanted() (backend.Wanted, <-chan struct{}) {
 	h := m.d.hand
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := Wanted{Working: map[string]int{}}
+	w := backend.Wanted{Working: map[string]int{}}
 	for _, p := range h.queue.Positions(time.Now()) {
 		if en := h.runs[p.ID]; en != nil && !p.Full {
-			w.Waiting = append(w.Waiting, Want{Place: en.place, Cost: p.Cost})
+			w.Waiting = append(w.Waiting, backend.Want{Place: en.place, Cost: p.Cost})
 		}
 	}
 	for _, en := range h.runs {
@@ -35,10 +36,10 @@ func (m demand) Wanted() (Wanted, <-chan struct{}) {
 	return w, h.changed
 }
 
-// Ended implements Demand.
+// Ended implements backend.Demand.
 func (m demand) Ended(home, why string) { m.d.runnerEnded(m.ctx, home, why) }
 
-// Hindered implements Demand: the conditions of waiting stacks say what hinders their runs.
+// Hindered implements backend.Demand: the conditions of waiting stacks say what hinders their runs.
 func (m demand) Hindered(place string) {
 	var waiting []run.Stack
 	m.d.hand.locked(func() {

@@ -44,7 +44,7 @@
 //
 // # Backends
 //
-// A [Backend] starts runners and detects their end; package lease decides what that means for
+// A [backend.Backend] starts runners and detects their end; package lease decides what that means for
 // their runs. There is one backend, local: one home whose runner is always followed by another, so
 // its lease never ends. A backend that starts a Pod for each run would name a home for each Pod
 // and write it into the Pod's [run.Connection]; it would keep a home for as long as the API has

@@ -10,58 +10,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/lease"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Backend starts runners. Its methods other than Run must not block.
-type Backend interface {
-	// Run has runners execute runs until ctx ends.
-	Run(ctx context.Context, runs Demand) error
-	// Keeps says whether a runner works in the home, or another will follow and say what became of
-	// the runs: then its lease does not end.
-	Keeps(home string) bool
-	// Starts says whether the backend would start a runner with this mark; others finish their runs
-	// and leave.
-	Starts(build string) bool
-	// Place is the key of the place whose runs the home's runner may have; false for a home that is
-	// not the backend's.
-	Place(home string) (key string, ok bool)
-	// Hinders says why the place has no runner; empty if it has one or soon will.
-	Hinders(place string) string
-}
-
-// Demand is what a Backend needs to know of the runs in hand.
-type Demand interface {
-	// Wanted returns what runs need of runners now, and a channel that is closed when that changes.
-	Wanted() (Wanted, <-chan struct{})
-	// Ended says that the home's runner has ended, and why if that is known. If the backend does
-	// not keep the home, its runs are lost or begin elsewhere.
-	Ended(home, why string)
-	// Hindered says that the answer of Backend.Hinders has changed for a place.
-	Hindered(place string)
-}
-
-// Wanted is what runs need of runners.
-type Wanted struct {
-	// Waiting runs are in the order in which they would begin. Those of namespaces that have their
-	// maximum at work are not included.
-	Waiting []Want
-	// Working counts the runs of each home.
-	Working map[string]int
-}
-
-// Want is a waiting run.
-type Want struct {
-	Place *run.Place
-	// Cost is how long the run is expected to take; 0 if unknown.
-	Cost time.Duration
-}
-
 // noBackend is for servers that do not start runners: any runner may poll.
 type noBackend struct{}
 
-func (noBackend) Run(ctx context.Context, _ Demand) error { <-ctx.Done(); return nil }
+func (noBackend) Run(ctx context.Context, _ backend.Demand) error { <-ctx.Done(); return nil }
 func (noBackend) Keeps(string) bool                       { return false }
 func (noBackend) Starts(string) bool                      { return true }
 func (noBackend) Place(string) (string, bool)             { return "", true }
@@ -69,7 +26,7 @@ func (noBackend) Hinders(string) string                   { return "" }
 
 // homes are the places where runners work or recently worked, all in memory. hand.mu guards it.
 type homes struct {
-	backend Backend
+	backend backend.Backend
 	// length is the length of a lease without polls.
 	length time.Duration
 	byName map[string]*home

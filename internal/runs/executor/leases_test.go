@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -27,7 +27,7 @@ type fakeBackend struct {
 	build string
 }
 
-func (b *fakeBackend) Run(ctx context.Context, runs executor.Demand) error {
+func (b *fakeBackend) Run(ctx context.Context, runs backend.Demand) error {
 	for {
 		select {
 		case home := <-b.end:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -47,7 +48,7 @@ type Options struct {
 	States States
 	// Backend starts the runners; without one, any runner may poll. Lease is how long a runner that
 	// does not poll keeps its runs, unless the backend knows that it works; 0 means lease.Default.
-	Backend Backend
+	Backend backend.Backend
 	Lease   time.Duration
 	// LiveDir holds the logs of runs in hand.
 	LiveDir string

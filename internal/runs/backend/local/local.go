@@ -22,7 +22,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -112,7 +112,7 @@ func (l *Local) ReadCredential() (string, error) {
 }
 
 // Run keeps a runner alive until ctx ends. It restarts one that keeps dying ever more slowly.
-func (l *Local) Run(ctx context.Context, runs executor.Demand) error {
+func (l *Local) Run(ctx context.Context, runs backend.Demand) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
 		began := time.Now()

@@ -19,7 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -144,7 +144,7 @@ func (k *keeper) keep() (stop func()) {
 
 // ends counts the ends of runners.
 type ends struct {
-	executor.Demand
+	backend.Demand
 	k *keeper
 }
 

@@ -14,13 +14,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -119,7 +118,7 @@ func (b *Backend) wake() {
 const calm = 20 * time.Millisecond
 
 // Run creates and deletes Pods until ctx ends. Pods outlive it.
-func (b *Backend) Run(ctx context.Context, runs executor.Demand) error {
+func (b *Backend) Run(ctx context.Context, runs backend.Demand) error {
 	informer, err := b.Cache.GetInformer(ctx, &corev1.Pod{})
 	if err != nil {
 		return fmt.Errorf("watch runner Pods: %w", err)
@@ -163,7 +162,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 const lookAgain = 10 * time.Second
 
 // pass compares the Pods with what runs need, and acts. It returns when the next pass is due.
-func (b *Backend) pass(ctx context.Context, runs executor.Demand, wanted executor.Wanted) time.Duration {
+func (b *Backend) pass(ctx context.Context, runs backend.Demand, wanted backend.Wanted) time.Duration {
 	var list corev1.PodList
 	if err := b.Cache.List(ctx, &list, client.MatchingLabels{LabelManagedBy: ManagedBy, LabelName: Name, LabelInstance: b.Instance}); err != nil {
 		b.Log.Error("list runner Pods", "error", err)
@@ -190,7 +189,7 @@ func (b *Backend) pass(ctx context.Context, runs executor.Demand, wanted executo
 }
 
 // createAll creates Pods. After the first refusal, a place gets no other in this pass.
-func (b *Backend) createAll(ctx context.Context, keys []string, places map[string]*run.Place, runs executor.Demand) {
+func (b *Backend) createAll(ctx context.Context, keys []string, places map[string]*run.Place, runs backend.Demand) {
 	refused := map[string]bool{}
 	for _, key := range keys {
 		if refused[key] {
@@ -225,7 +224,7 @@ func (b *Backend) next(idle time.Time) time.Duration {
 const unseen = 30 * time.Second
 
 // observe takes over what the cache has, and returns the homes that ended and why.
-func (b *Backend) observe(pods []corev1.Pod, wanted executor.Wanted) (ended map[string]string) {
+func (b *Backend) observe(pods []corev1.Pod, wanted backend.Wanted) (ended map[string]string) {
 	now := b.Now()
 	ended, living := map[string]string{}, map[string]bool{}
 	b.mu.Lock()
@@ -335,7 +334,7 @@ func (b *Backend) settle(k *known, p *corev1.Pod, working int, now time.Time) {
 }
 
 // facts are those of Scale.
-func (b *Backend) facts(wanted executor.Wanted) Facts {
+func (b *Backend) facts(wanted backend.Wanted) Facts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := Facts{Now: b.Now(), Max: b.Max, IdleFor: b.IdleFor, Blocked: map[string]bool{}}
@@ -401,112 +400,4 @@ func (b *Backend) leave(homes []string) {
 			k.leaving = true
 		}
 	}
-}
-
-// deleteAll deletes leaving Pods without runs. They get no run any more, so what is wanted now, after
-// they began to leave, is final.
-func (b *Backend) deleteAll(ctx context.Context, runs executor.Demand) {
-	wanted, _ := runs.Wanted()
-	b.mu.Lock()
-	gone := map[string]*known{}
-	for home, k := range b.pods {
-		if k.leaving && !k.deleted && wanted.Working[home] == 0 {
-			k.State, gone[home] = Ending, k
-		}
-	}
-	b.mu.Unlock()
-	for home, k := range gone {
-		namespace, name := split(home)
-		p := &corev1.Pod{}
-		p.Namespace, p.Name = namespace, name
-		if b.delete(ctx, p, k.uid) {
-			b.mu.Lock()
-			k.deleted = true
-			b.mu.Unlock()
-		}
-	}
-}
-
-// delete deletes a Pod. The next pass repeats what fails.
-func (b *Backend) delete(ctx context.Context, p *corev1.Pod, uid types.UID) bool {
-	err := b.Client.Delete(ctx, p, client.Preconditions{UID: &uid})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return true
-	}
-	b.Log.Error("delete a runner Pod", "pod", homeOf(p), "error", err)
-	return false
-}
-
-// sweep deletes Pods whose runner has ended: failed ones stay for a while, so that people can look
-// at them.
-func (b *Backend) sweep(ctx context.Context, pods []corev1.Pod) {
-	now, failed := b.Now(), map[string]int{}
-	for i := range pods {
-		p := &pods[i]
-		if !over(p) || !p.DeletionTimestamp.IsZero() || !b.signed(p) {
-			continue
-		}
-		if p.Status.Phase == corev1.PodFailed && now.Sub(endOf(p)) < b.IdleFor {
-			if failed[p.Labels[LabelPlace]]++; failed[p.Labels[LabelPlace]] <= maxFailed {
-				continue
-			}
-		}
-		b.delete(ctx, p, p.UID)
-	}
-}
-
-// maxFailed is how many failed Pods of a place stay.
-const maxFailed = 2
-
-// endOf is when the Pod's runner ended, or when the Pod began if nobody knows.
-func endOf(p *corev1.Pod) time.Time {
-	for _, s := range p.Status.ContainerStatuses {
-		if t := s.State.Terminated; t != nil && s.Name == Container {
-			return t.FinishedAt.Time
-		}
-	}
-	return p.CreationTimestamp.Time
-}
-
-// maxPause is the longest time between two attempts to create a Pod of a place.
-const maxPause = 30 * time.Second
-
-// create creates a Pod of a place, and reports whether another obstacle is known now.
-func (b *Backend) create(ctx context.Context, place *run.Place) (created, changed bool) {
-	p, err := b.pod(place)
-	if err == nil {
-		err = b.Client.Create(ctx, p)
-	}
-	key, now := place.Key(), b.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil {
-		home := homeOf(p)
-		b.pods[home] = &known{Pod: Pod{Home: home, Place: key, State: Starting, Since: now, Created: now}, uid: p.UID, place: place}
-		b.Log.Debug("created a runner Pod", "pod", home)
-		o := b.places[key]
-		changed = o != nil && o.why != ""
-		if changed {
-			o.why = ""
-		}
-		return true, changed
-	}
-	why, o := refusal(place, err), b.obstaclesOf(key)
-	o.back(now)
-	if o.why == why || b.serves(key) {
-		return false, false
-	}
-	o.why = why
-	b.Log.Warn("no runner Pod can be created", "namespace", place.Namespace, "why", why)
-	return false, true
-}
-
-// serves reports whether a Pod of the place takes runs. b.mu is held.
-func (b *Backend) serves(place string) bool {
-	for _, k := range b.pods {
-		if k.Place == place && k.heard && k.State != Ending {
-			return true
-		}
-	}
-	return false
 }

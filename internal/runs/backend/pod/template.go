@@ -151,7 +151,9 @@ func (o *Options) signed(p *corev1.Pod) bool {
 func (o *Options) container(t *infrav1.RunnerPodSpec, place *run.Place) corev1.Container {
 	c := corev1.Container{
 		Name: Container, Image: o.Image, ImagePullPolicy: o.PullPolicy, Resources: o.Resources, SecurityContext: security(),
-		Command: []string{bin + "yuba-runner"},
+		// An image may name a directory that the volume of homes hides.
+		WorkingDir: homeDir,
+		Command:    []string{bin + "yuba-runner"},
 		Args: append([]string{"--dir", homeDir + "/runner", "--work", homeDir + "/work", "--provider-store", homeDir + "/providers",
 			"--tools", homeDir + "/tools", "--tofu", bin + "tofu", "--sandbox", bin + "yuba-sandbox", "--server", o.Server,
 			"--token-file", tokenDir + "/token", "--pod", "--build", o.Build}, o.Args...),
