@@ -19,10 +19,10 @@ import (
 type noBackend struct{}
 
 func (noBackend) Run(ctx context.Context, _ backend.Demand) error { <-ctx.Done(); return nil }
-func (noBackend) Keeps(string) bool                       { return false }
-func (noBackend) Starts(string) bool                      { return true }
-func (noBackend) Place(string) (string, bool)             { return "", true }
-func (noBackend) Hinders(string) string                   { return "" }
+func (noBackend) Keeps(string) bool                               { return false }
+func (noBackend) Starts(string) bool                              { return true }
+func (noBackend) Place(string) (string, bool)                     { return "", true }
+func (noBackend) Hinders(string) string                           { return "" }
 
 // homes are the places where runners work or recently worked, all in memory. hand.mu guards it.
 type homes struct {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/backend"
+	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
