@@ -120,7 +120,7 @@ test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLA
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
-	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) ./...)
+	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
 	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes

@@ -44,6 +44,14 @@ func TestIdentitiesHaveTheVariablesOfTheirCloud(t *testing.T) {
 	}
 }
 
+func TestARunNeverGetsTheTokenOfItsRunner(t *testing.T) {
+	var c Configuration
+	obj := &infrav1.Terraform{Spec: infrav1.TerraformSpec{IdentityTokens: []infrav1.IdentityToken{{Audience: "yuba-runner", PathEnv: "A"}}}}
+	if err := c.setIdentities(obj); err == nil {
+		t.Error("it would")
+	}
+}
+
 func TestGoogleCloudsFileIsAnExternalAccount(t *testing.T) {
 	for _, audience := range []string{"projects/1/p", "//iam.googleapis.com/projects/1/p", "https://iam.googleapis.com/projects/1/p"} {
 		text, err := gcpIdentity(audience, &infrav1.GCPIdentity{ServiceAccount: "d@p.iam.gserviceaccount.com"})
