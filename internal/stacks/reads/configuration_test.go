@@ -26,7 +26,7 @@ var honoured = []string{
 	"approvePlan", "destroy", "backendConfig", "workspace", "vars", "varsFrom", "values", "interval", "retryInterval",
 	"retryStrategy", "maxRetryInterval", "path", "sourceRef", "inline", "suspend", "force", "writeOutputsToSecret",
 	"disableDriftDetection", "driftDetectionInterval", "destroyResourcesOnDeletion", "runnerTerminationGracePeriodSeconds",
-	"upgradeOnInit", "refreshBeforeApply", "env", "envFrom", "tool", "targets", "parallelism", "planOnly",
+	"upgradeOnInit", "refreshBeforeApply", "env", "envFrom", "identityTokens", "tool", "targets", "parallelism", "planOnly",
 	"dependsOn", "remediation", "tfstate", "breakTheGlass", "cloud", "backendConfigsFrom", "tfVarsFiles", "fileMappings",
 	"readInputsFromSecrets", "cliConfigSecretRef", "plan", "webhooks", "healthChecks", "enableInventory", "storeReadablePlan",
 }
