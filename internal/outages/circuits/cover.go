@@ -17,7 +17,7 @@ type Cover struct {
 	ResumeAt time.Time
 	// ClosedAt is zero while the circuit is open.
 	ClosedAt time.Time
-	// What is a description of the common failure, see [Circuit.What].
+	// What describes the failure that the stacks share, see [Circuit.What].
 	What string
 }
 
@@ -60,7 +60,7 @@ func (c *Circuit) before(other *Circuit, s Stack) bool {
 	return c.ClosedAt.After(other.ClosedAt)
 }
 
-// What returns a description of the common failure, to be used as part of a sentence.
+// What describes the failure that the stacks share, as part of a sentence.
 func (c *Circuit) What() string {
 	switch k := c.Kind; {
 	case k.Provider != "" && k.Cause == "" && k.Summary == "":

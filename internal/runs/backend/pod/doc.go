@@ -20,7 +20,7 @@
 //   - A Pod with a run is never deleted. Whoever else deletes it gives its runner the grace period
 //     to end the run.
 //   - The runs of a home are lost only when the API has no such Pod any more or its container has
-//     ended. An unreachable node is no proof of that.
+//     ended. An unreachable node does not prove that.
 //   - No credential is in a Pod's environment or arguments: a runner identifies itself with a token
 //     that the kubelet renews and that only this server accepts.
 package pod
