@@ -241,7 +241,11 @@ func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url str
 	if !e.manager.GetCache().WaitForCacheSync(ctx) {
 		return
 	}
-	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n  Tool:    %s (%s)\n%s", opts.Config.Host, url, e.tool.path, e.tool.version, e.tool.wallLines("  %-8s %s\n"))
+	runs := fmt.Sprintf("  Tool:    %s (%s)\n%s", e.tool.path, e.tool.version, e.tool.wallLines("  %-8s %s\n"))
+	if e.pods != nil {
+		runs = fmt.Sprintf("  Runs:    in Pods of %s, at most %d\n", e.pods.Image, e.pods.Max)
+	}
+	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n%s", opts.Config.Host, url, runs)
 	if opts.Ready != nil {
 		opts.Ready(url)
 	}

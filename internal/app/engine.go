@@ -451,6 +451,9 @@ func (e *engine) announce(s run.Stack) {
 
 func (e *engine) info(ctx context.Context) content.ServerInfo {
 	inHand, waiting := e.executor.Busy()
+	if e.pods != nil {
+		return content.ServerInfo{Version: e.opts.Version, RunnerImage: e.pods.Image, Started: e.started, Waiting: waiting, Running: inHand - waiting}
+	}
 	installed := e.tools.List(ctx)
 	for i := range installed {
 		installed[i].Runner = hostname()

@@ -47,7 +47,7 @@ func cachedPods() cache.ByObject {
 // podBackend creates the backend that executes runs in Pods.
 func (e *engine) podBackend(direct client.Client) *pod.Backend {
 	o := e.opts.Pods
-	return pod.New(&pod.Backend{Options: o.Options, Client: direct, Cache: e.manager.GetCache(), Max: cmp.Or(e.opts.Concurrency, podConcurrency),
+	return pod.New(&pod.Backend{Options: o.Options, Client: direct, Cache: e.manager.GetCache(), Max: e.concurrency(),
 		IdleFor: cmp.Or(o.IdleFor, DefaultRunnerIdle), Log: e.opts.Log, Now: time.Now})
 }
 

@@ -153,6 +153,9 @@ func (e *engine) concurrency() int {
 	if e.opts.Concurrency > 0 {
 		return e.opts.Concurrency
 	}
+	if e.opts.Pods != nil {
+		return podConcurrency
+	}
 	return max(2, runtime.NumCPU())
 }
 

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,8 @@ func NewControllerCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run Yuba's controllers on the API of a cluster",
-		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API of the kubeconfig.
-That API must serve the kinds (see config/crd). The command refuses to start while a tofu-controller is active there: two
+		Long: `Run Yuba's controllers on this machine, with the objects in the API of the kubeconfig. Runs of stacks execute beside
+them, or in Pods with --runner-image. The API must serve the kinds: "yuba crds install" adds them. The command refuses to start while a tofu-controller is active there: two
 controllers must not work on the same objects. It leaves the tenants of an active Tenant Operator alone.`,
 		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
@@ -31,7 +32,7 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "allow administrators to open shells in working directories (yuba shell)")
 	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "run as one of several replicas: one leads, and the others wait and pass connections on to it")
-	flags.StringVar(&o.AdvertiseAddress, "advertise-address", os.Getenv("POD_IP"), "the address at which other replicas reach this one (default $POD_IP)")
+	flags.StringVar(&o.AdvertiseAddress, "advertise-address", "", "the address at which other replicas reach this one (default $POD_IP)")
 	flags.String("service", "", "the Service NAMESPACE/NAME of this process, by which the cluster's API server and runner Pods reach it")
 	flags.StringVar(&o.KeysSecret, "keys-secret", "", "the Secret NAMESPACE/NAME with the keys that replicas share; created if it is missing")
 	flags.StringSliceVar(&o.Namespaces, "namespaces", nil, "work only on the objects of these namespaces (default all); can be repeated")
@@ -48,6 +49,7 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 		if err := server.CheckEventsAddr(o.EventsAddr); err != nil {
 			return ui.UsageErrorf(cmd, "%v", err)
 		}
+		o.AdvertiseAddress = cmp.Or(o.AdvertiseAddress, os.Getenv("POD_IP"))
 		if err := completeService(cmd, &o); err != nil {
 			return err
 		}

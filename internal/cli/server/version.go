@@ -59,7 +59,12 @@ func NewVersionCommand(a *session.App) *cobra.Command {
 		}
 		fmt.Fprintf(a.Out, "Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
 		if s := v.Server; s != nil {
-			fmt.Fprintf(a.Out, "Server: %s\nTool:   %s (%s)\n", s.Version, s.ToolVersion, s.Tool)
+			fmt.Fprintf(a.Out, "Server: %s\n", s.Version)
+			if s.RunnerImage != "" {
+				fmt.Fprintf(a.Out, "Runs:   in Pods of %s\n", s.RunnerImage)
+			} else {
+				fmt.Fprintf(a.Out, "Tool:   %s (%s)\n", s.ToolVersion, s.Tool)
+			}
 			if s.Trouble != "" {
 				a.News("The server reports a problem: %s.", s.Trouble)
 			}

@@ -19,6 +19,9 @@ type ServerInfo struct {
 	// Tool is the default program of runs and its version.
 	Tool        string `json:"tool"`
 	ToolVersion string `json:"toolVersion"`
+	// RunnerImage is the image of runner Pods, which have their own tools and walls; empty where runs
+	// execute beside the server.
+	RunnerImage string `json:"runnerImage,omitempty"`
 	// Confined is true if all walls of confinement are active. Walls lists the active ones,
 	// MissingWalls for each other one the reason and its consequence.
 	Confined     bool     `json:"confined"`
