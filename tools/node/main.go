@@ -33,7 +33,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want up DIR, down DIR, or a part and its arguments")
+		return errors.New("want up DIR, down DIR, kill DIR PART, start DIR PART, or a part and its arguments")
 	}
 	verb, rest := args[0], args[1:]
 	switch verb {
@@ -51,6 +51,15 @@ func run(args []string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		return up(ctx, dir)
+	case "kill", "start":
+		if len(rest) != 2 {
+			return fmt.Errorf("%s wants a directory and a part", verb)
+		}
+		dir, err := filepath.Abs(rest[0])
+		if err != nil {
+			return err
+		}
+		return onPart(dir, verb, rest[1])
 	case "etcd":
 		return serveEtcd(rest)
 	case "dns":

@@ -27,6 +27,8 @@ type Backend interface {
 	Place(home string) (key string, ok bool)
 	// Hinders says why the place has no runner; empty if it has one or soon will.
 	Hinders(place string) string
+	// Misses says what is known about the home's runner when it does not report; empty if it does.
+	Misses(home string) string
 }
 
 // Demand is what a Backend needs to know of the runs in hand.
@@ -36,8 +38,10 @@ type Demand interface {
 	// Ended says that the home's runner has ended, and why if that is known. If the backend does
 	// not keep the home, its runs are lost or begin elsewhere.
 	Ended(home, why string)
-	// Hindered says that the answer of Backend.Hinders has changed for a place.
+	// Hindered says that the answer of Backend.Hinders has changed for a place, and Missed that of
+	// Backend.Misses for a home.
 	Hindered(place string)
+	Missed(home string)
 }
 
 // Wanted is what runs need of runners.
@@ -45,8 +49,17 @@ type Wanted struct {
 	// Waiting runs are in the order in which they would begin. Those of namespaces that have their
 	// maximum at work are not included.
 	Waiting []Want
-	// Working counts the runs of each home.
-	Working map[string]int
+	// Homes are those that have runs or whose runner has polled this server.
+	Homes map[string]Home
+}
+
+// Home is the use of a home.
+type Home struct {
+	// Runs is how many runs it has, and Left how much longer they are expected to take.
+	Runs int
+	Left time.Duration
+	// Heard is when its runner last polled; zero if it never has.
+	Heard time.Time
 }
 
 // Want is a waiting run.

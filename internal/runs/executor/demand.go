@@ -22,15 +22,26 @@ func (m demand) Wanted() (backend.Wanted, <-chan struct{}) {
 	h := m.d.hand
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := backend.Wanted{Working: map[string]int{}}
-	for _, p := range h.queue.Positions(time.Now()) {
+	now := time.Now()
+	w := backend.Wanted{Homes: map[string]backend.Home{}}
+	for name, known := range m.d.homes.byName {
+		heard := known.seen
+		if known.polls > 0 {
+			heard = now
+		}
+		w.Homes[name] = backend.Home{Heard: heard}
+	}
+	for _, p := range h.queue.Positions(now) {
 		if en := h.runs[p.ID]; en != nil && !p.Full {
 			w.Waiting = append(w.Waiting, backend.Want{Place: en.place, Cost: p.Cost})
 		}
 	}
 	for _, en := range h.runs {
 		if en.owner.Home != "" && !en.held {
-			w.Working[en.owner.Home]++
+			home := w.Homes[en.owner.Home]
+			home.Runs++
+			home.Left = max(home.Left, h.left(en, now))
+			w.Homes[en.owner.Home] = home
 		}
 	}
 	return w, h.changed
@@ -41,15 +52,25 @@ func (m demand) Ended(home, why string) { m.d.runnerEnded(m.ctx, home, why) }
 
 // Hindered implements backend.Demand: the conditions of waiting stacks say what hinders their runs.
 func (m demand) Hindered(place string) {
-	var waiting []run.Stack
+	m.tell(func(en *entry) bool { return m.d.hand.waits(en) && en.place.Key() == place })
+}
+
+// Missed implements backend.Demand: the conditions of the home's stacks say that nobody reports.
+func (m demand) Missed(home string) {
+	m.tell(func(en *entry) bool { return en.owner.Home == home })
+}
+
+// tell has the conditions of stacks say what their runs wait for now.
+func (m demand) tell(concerns func(*entry) bool) {
+	var stacks []run.Stack
 	m.d.hand.locked(func() {
 		for _, en := range m.d.hand.runs {
-			if m.d.hand.waits(en) && en.place.Key() == place {
-				waiting = append(waiting, en.stack)
+			if concerns(en) {
+				stacks = append(stacks, en.stack)
 			}
 		}
 	})
-	for _, s := range waiting {
+	for _, s := range stacks {
 		m.d.opts.Ended(s)
 	}
 }

@@ -65,7 +65,7 @@ func (d *dispatch) runnerEnded(ctx context.Context, home, why string) {
 	}
 	d.hand.locked(func() {
 		h := d.homes.of(home)
-		h.gone, h.why = true, why
+		h.gone, h.why = true, cmp.Or(h.why, why) // the first report knows most
 	})
 	d.settle(ctx, nil)
 	d.forgetHomes()

@@ -172,6 +172,9 @@ func (h *hand) waitsFor(en *entry) string {
 		return run.WaitsForState + en.hindered
 	}
 	if !h.waits(en) {
+		if why := h.opts.Backend.Misses(en.owner.Home); why != "" {
+			return run.WaitsForReport + why
+		}
 		return ""
 	}
 	if why := h.opts.Backend.Hinders(en.place.Key()); why != "" {

@@ -23,6 +23,7 @@ func (noBackend) Keeps(string) bool                               { return false
 func (noBackend) Starts(string) bool                              { return true }
 func (noBackend) Place(string) (string, bool)                     { return "", true }
 func (noBackend) Hinders(string) string                           { return "" }
+func (noBackend) Misses(string) string                            { return "" }
 
 // homes are the places where runners work or recently worked, all in memory. hand.mu guards it.
 type homes struct {

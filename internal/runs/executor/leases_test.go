@@ -53,6 +53,7 @@ func (b *fakeBackend) Starts(build string) bool {
 func (b *fakeBackend) Place(string) (string, bool) { return "", true }
 
 func (b *fakeBackend) Hinders(string) string { return "" }
+func (b *fakeBackend) Misses(string) string  { return "" }
 
 func (b *fakeBackend) starts(build string) {
 	b.mu.Lock()

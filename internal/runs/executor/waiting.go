@@ -34,6 +34,22 @@ func (h *hand) learn(rec run.Record) {
 	h.costs[rec.Spec.Stack] = took
 }
 
+// left is how much longer a run that a runner has is expected to take. One that takes longer than
+// the runs before it is expected to take as long again. h.mu is held.
+func (h *hand) left(en *entry, now time.Time) time.Duration {
+	var taken time.Duration
+	if started := en.record().Started; started != nil {
+		taken = now.Sub(*started)
+	}
+	if expected := cmp.Or(h.costs[en.stack], unknownCost); taken < expected {
+		return expected - taken
+	}
+	return taken
+}
+
+// unknownCost is the expected duration of a stack's first run.
+const unknownCost = time.Second
+
 // Place is a run that waits for its turn.
 type Place struct {
 	Run   run.Record

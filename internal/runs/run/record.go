@@ -129,6 +129,9 @@ const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
 // WaitsForPod begins Record.Waits while there is no Pod for the run; the reason follows.
 const WaitsForPod = "Waiting for a runner Pod: "
 
+// WaitsForReport begins Record.Waits while the run's runner does not report; what is known follows.
+const WaitsForReport = "Waiting for the run's Pod to report: "
+
 // WaitsForState begins Record.Waits while the API refuses the state; the reason follows.
 const WaitsForState = "The run's state cannot be stored, so it keeps its lock and tries again. Nothing is lost: the state is kept as a version. "
 

@@ -237,8 +237,8 @@ func describeAwaited(p *gathered) {
 		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
 		return
 	}
-	if ready := conditions.Of(p.obj, infrav1.ConditionReady); p.inHand != nil && strings.HasPrefix(ready.Message, run.WaitsForPod) {
-		setReady(p.obj, ready.Status, ready.Reason, infrav1.MessagePlanning)
+	if ready := conditions.Of(p.obj, infrav1.ConditionReady); p.inHand != nil && waitsForPerson(ready.Message) {
+		setReady(p.obj, ready.Status, ready.Reason, progressOf(*p.inHand))
 	}
 	now := conditions.Of(p.obj, infrav1.ConditionReconciling)
 	if p.inHand == nil || now.Status != metav1.ConditionTrue {
@@ -252,9 +252,25 @@ func describeAwaited(p *gathered) {
 	}
 }
 
+// progressOf is the message of Ready while a run works.
+func progressOf(rec run.Record) string {
+	switch {
+	case rec.Spec.Purpose == run.PurposeDelete:
+		return infrav1.MessageDeleting
+	case rec.Changing():
+		return infrav1.MessageApplying
+	}
+	return infrav1.MessagePlanning
+}
+
 // waitsForPerson reports whether a run waits for something that a person may have to change.
 func waitsForPerson(waits string) bool {
-	return strings.HasPrefix(waits, run.WaitsForState) || strings.HasPrefix(waits, run.WaitsForPod)
+	for _, prefix := range []string{run.WaitsForState, run.WaitsForPod, run.WaitsForReport} {
+		if strings.HasPrefix(waits, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // describeApproval updates how to approve: the id may change without a run.

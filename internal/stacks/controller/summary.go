@@ -106,6 +106,8 @@ func summaryOfProgress(s situation) string {
 		return "State cannot be stored"
 	case strings.HasPrefix(message, run.WaitsForPod):
 		return "Waiting for a Pod"
+	case strings.HasPrefix(message, run.WaitsForReport):
+		return "Pod does not report"
 	}
 	return "In progress"
 }

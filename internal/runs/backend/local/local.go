@@ -71,6 +71,9 @@ func (l *Local) Place(home string) (key string, ok bool) { return "", home == ru
 // Hinders is always empty: a runner that ended is started again.
 func (l *Local) Hinders(string) string { return "" }
 
+// Misses is always empty, for the same reason.
+func (l *Local) Misses(string) string { return "" }
+
 // RunnerLock is the file that a living runner holds locked.
 const RunnerLock = "lock"
 

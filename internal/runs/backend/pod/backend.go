@@ -55,6 +55,10 @@ type known struct {
 	heard, seen bool
 	// leaving Pods get no more runs; deleted ones were deleted by this backend.
 	leaving, deleted bool
+	// since is when this server came to know the Pod. missed says that its runner, which has a run,
+	// does not report.
+	since  time.Time
+	missed string
 }
 
 // obstacles are what keeps a place from having a Pod.
@@ -103,6 +107,16 @@ func (b *Backend) Hinders(place string) string {
 	defer b.mu.Unlock()
 	if o := b.places[place]; o != nil {
 		return o.why
+	}
+	return ""
+}
+
+// Misses says that the home's runner has not reported for long.
+func (b *Backend) Misses(home string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k := b.pods[home]; k != nil {
+		return k.missed
 	}
 	return ""
 }
@@ -172,9 +186,12 @@ func (b *Backend) pass(ctx context.Context, runs backend.Demand, wanted backend.
 	for _, w := range wanted.Waiting {
 		places[w.Place.Key()] = w.Place
 	}
-	ended := b.observe(list.Items, wanted)
+	ended, missed := b.observe(list.Items, wanted)
 	for home, why := range ended {
 		runs.Ended(home, why)
+	}
+	for _, home := range missed {
+		runs.Missed(home)
 	}
 	for _, place := range b.judge(list.Items, places) {
 		runs.Hindered(place)
@@ -223,10 +240,12 @@ func (b *Backend) next(idle time.Time) time.Duration {
 // unseen is how long a created Pod may be missing in the cache.
 const unseen = 30 * time.Second
 
-// observe takes over what the cache has, and returns the homes that ended and why.
-func (b *Backend) observe(pods []corev1.Pod, wanted backend.Wanted) (ended map[string]string) {
+// observe takes over what the cache has. It returns the homes that ended and why, and those of which
+// Misses says something else now.
+func (b *Backend) observe(pods []corev1.Pod, wanted backend.Wanted) (ended map[string]string, missed []string) {
 	now := b.Now()
-	ended, living := map[string]string{}, map[string]bool{}
+	living := map[string]bool{}
+	ended = map[string]string{}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range pods {
@@ -246,7 +265,10 @@ func (b *Backend) observe(pods []corev1.Pod, wanted backend.Wanted) (ended map[s
 		default:
 			living[home] = true
 			k.seen = true
-			b.settle(k, p, wanted.Working[home], now)
+			if b.miss(k, p, wanted.Homes[home], now) {
+				missed = append(missed, home)
+			}
+			b.settle(k, p, wanted.Homes[home], now)
 		}
 	}
 	for home, k := range b.pods {
@@ -256,15 +278,15 @@ func (b *Backend) observe(pods []corev1.Pod, wanted backend.Wanted) (ended map[s
 			ended[home] = fmt.Sprintf("is gone: Pod %s was deleted", home)
 		}
 	}
-	for home := range wanted.Working {
-		if b.pods[home] == nil && home != run.HomeLocal {
+	for home, use := range wanted.Homes {
+		if use.Runs > 0 && b.pods[home] == nil && home != run.HomeLocal {
 			if _, told := ended[home]; !told {
 				ended[home] = fmt.Sprintf("is gone: Pod %s does not exist any more", home)
 			}
 		}
 	}
 	b.synced = true
-	return ended
+	return ended, missed
 }
 
 // endedEarly notes that a Pod ended before its runner had polled: another one would most likely end
@@ -304,7 +326,7 @@ func over(p *corev1.Pod) bool {
 
 // found is a Pod that an earlier server created: its annotation is signed.
 func found(p *corev1.Pod, now time.Time) *known {
-	k := &known{uid: p.UID, place: &run.Place{}, heard: p.Status.Phase == corev1.PodRunning}
+	k := &known{uid: p.UID, place: &run.Place{}, heard: p.Status.Phase == corev1.PodRunning, since: now}
 	if err := json.Unmarshal([]byte(p.Annotations[annotationPlace]), k.place); err != nil {
 		k.place = &run.Place{Namespace: p.Namespace} // nobody's
 	}
@@ -313,14 +335,15 @@ func found(p *corev1.Pod, now time.Time) *known {
 }
 
 // settle finds the state of a Pod. b.mu is held.
-func (b *Backend) settle(k *known, p *corev1.Pod, working int, now time.Time) {
+func (b *Backend) settle(k *known, p *corev1.Pod, use backend.Home, now time.Time) {
+	k.Left = use.Left
 	state := Idle
 	switch {
 	case !p.DeletionTimestamp.IsZero():
 		state = Ending
-	case working > 0 && k.leaving:
+	case use.Runs > 0 && k.leaving:
 		state = Leaving
-	case working > 0:
+	case use.Runs > 0:
 		state = Working
 	case k.leaving:
 		state = Ending
@@ -330,7 +353,7 @@ func (b *Backend) settle(k *known, p *corev1.Pod, working int, now time.Time) {
 	if state != k.State {
 		k.State, k.Since = state, now
 	}
-	k.Stuck = state == Starting && obstacle(p, now) != "" && now.Sub(k.Created) > turn
+	k.Stuck = state == Starting && b.obstacleOf(k, p, now) != "" && now.Sub(k.Created) > turn
 }
 
 // facts are those of Scale.
@@ -364,7 +387,7 @@ func (b *Backend) judge(pods []corev1.Pod, waiting map[string]*run.Place) (chang
 		if k == nil || k.State == Ending {
 			continue
 		}
-		if text := obstacle(&pods[i], now); text != "" {
+		if text := b.obstacleOf(k, &pods[i], now); text != "" {
 			why[k.Place] = text
 		} else if k.heard {
 			served[k.Place] = true

@@ -23,7 +23,7 @@ func (b *Backend) deleteAll(ctx context.Context, runs backend.Demand) {
 	b.mu.Lock()
 	gone := map[string]*known{}
 	for home, k := range b.pods {
-		if k.leaving && !k.deleted && wanted.Working[home] == 0 {
+		if k.leaving && !k.deleted && wanted.Homes[home].Runs == 0 {
 			k.State, gone[home] = Ending, k
 		}
 	}
@@ -95,7 +95,7 @@ func (b *Backend) create(ctx context.Context, place *run.Place) (created, change
 	defer b.mu.Unlock()
 	if err == nil {
 		home := homeOf(p)
-		b.pods[home] = &known{Pod: Pod{Home: home, Place: key, State: Starting, Since: now, Created: now}, uid: p.UID, place: place}
+		b.pods[home] = &known{Pod: Pod{Home: home, Place: key, State: Starting, Since: now, Created: now}, uid: p.UID, place: place, since: now}
 		b.Log.Debug("created a runner Pod", "pod", home)
 		o := b.places[key]
 		changed = o != nil && o.why != ""

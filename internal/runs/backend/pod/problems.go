@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/yuba-dev/yuba/internal/runs/backend"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -73,6 +74,50 @@ func obstacle(p *corev1.Pod, now time.Time) string {
 		return fmt.Sprintf("Pod %s does not start. Its events say why: kubectl describe pod -n %s %s", p.Name, p.Namespace, p.Name)
 	}
 	return ""
+}
+
+// silence is how long a runner may not poll. A poll is held for run.PollWait, and the next one
+// follows at once.
+const silence = 30 * time.Second
+
+// miss notes whether a Pod's runner polls, and reports whether Misses says something else now. A
+// silent Pod without a run makes room for another one; one with a run may still work on it.
+// b.mu is held.
+func (b *Backend) miss(k *known, p *corev1.Pod, use backend.Home, now time.Time) (changed bool) {
+	last := k.since
+	if use.Heard.After(last) {
+		last = use.Heard
+	}
+	missed := ""
+	switch silent := k.heard && now.Sub(last) > silence; {
+	case silent && use.Runs > 0:
+		missed = silentWith(p, last)
+	case silent && !k.leaving:
+		k.leaving = true
+		o := b.obstaclesOf(k.Place)
+		o.back(now)
+		o.why = fmt.Sprintf("Pod %s on node %s stopped reporting, and another one takes its place", p.Name, p.Spec.NodeName)
+	}
+	changed = missed != k.missed
+	k.missed = missed
+	return changed
+}
+
+// silentWith explains what to do about a silent Pod with a run.
+func silentWith(p *corev1.Pod, last time.Time) string {
+	return fmt.Sprintf("Pod %s on node %s was last heard at %s. Its run may still be at work and keeps its lock. If the node is gone for good, delete the Node, or: kubectl delete pod -n %s %s --force",
+		p.Name, p.Spec.NodeName, last.UTC().Format(time.RFC3339), p.Namespace, p.Name)
+}
+
+// obstacleOf explains what keeps a Pod from taking runs; empty if nothing does.
+func (b *Backend) obstacleOf(k *known, p *corev1.Pod, now time.Time) string {
+	if k.heard {
+		return ""
+	}
+	if now.Sub(k.since) > slowStart && p.Status.Phase == corev1.PodRunning {
+		return fmt.Sprintf("Pod %s runs, but its runner has not reached %s yet. Its log says why: kubectl logs -n %s %s", p.Name, b.Server, p.Namespace, p.Name)
+	}
+	return obstacle(p, now)
 }
 
 // cause explains the end of a Pod's runner, as the predicate of "the runner"; empty if unknown.

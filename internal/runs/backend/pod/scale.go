@@ -31,6 +31,8 @@ type Pod struct {
 	Since, Created time.Time
 	// Stuck is true for a Pod that cannot start until somebody acts.
 	Stuck bool
+	// Left is how much longer the run of a working Pod is expected to take.
+	Left time.Duration
 }
 
 // Waiting is a run without a Pod.
@@ -59,13 +61,17 @@ type Actions struct {
 	// Create are places of new Pods, one for each entry. Delete are homes of idle Pods, and Leave
 	// those of working Pods that get no other run.
 	Create, Delete, Leave []string
-	// Next is when an idle Pod has stayed long enough; zero if there is none.
+	// Next is when the answer may change though the facts do not; zero if never.
 	Next time.Time
 }
 
-// backlog is how much expected work justifies another Pod of a place: about what the start of a Pod
-// costs.
-const backlog = 2 * time.Second
+// backlog is how long a run may wait for a Pod of its place before it gets another one: not much
+// longer than that one needs to start. Pods that share few cores make each other's runs, and with
+// them this wait, longer, so a smaller value costs more than it saves.
+const backlog = 3 * time.Second
+
+// soon is when a backlog is looked at again: runs may take longer than expected.
+const soon = time.Second
 
 // turn is how long a Pod serves its place before it makes room for a place that has none.
 const turn = 10 * time.Second
@@ -75,31 +81,18 @@ const unknownCost = time.Second
 
 // Scale decides which Pods to create and delete.
 //
-// The first waiting run of a place gets a Pod at once, and another Pod follows for each backlog of
-// work. If there are as many Pods as allowed, idle ones of places without waiting runs make room,
-// the one that has been idle longest first. Where none is idle, a Pod that has had its turn leaves
-// after its run, from the place that has most.
+// The first waiting run of a place gets a Pod at once, and others share it until one would wait for
+// the backlog. If there are as many Pods as allowed, idle ones of places without waiting runs make
+// room, the one that has been idle longest first. Where none is idle, a Pod that has had its turn
+// leaves after its run, from the place that has most.
 func Scale(f Facts) Actions {
-	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, work: map[string]time.Duration{}, asked: map[string]bool{}, stuck: map[string]bool{}, has: map[string]bool{}}
+	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, loads: map[string][]time.Duration{},
+		asked: map[string]bool{}, stuck: map[string]bool{}, has: map[string]bool{}, wanted: map[string]bool{}}
+	for _, w := range f.Waiting {
+		s.wanted[w.Place] = true
+	}
 	for _, p := range f.Pods {
-		if p.State == Ending {
-			continue
-		}
-		s.has[p.Place] = true
-		if p.Stuck && p.State == Starting { // it takes nobody's room, and its place gets no other
-			s.stuck[p.Place] = true
-			s.free[p.Place] = append(s.free[p.Place], p)
-			continue
-		}
-		s.count++
-		switch p.State {
-		case Starting, Idle:
-			s.free[p.Place] = append(s.free[p.Place], p)
-		case Working:
-			s.busy[p.Place] = append(s.busy[p.Place], p)
-		case Leaving:
-			s.leaving++
-		}
+		s.add(p)
 	}
 	// Places without a Pod come first: the others have one that will be free.
 	for _, served := range []bool{false, true} {
@@ -121,11 +114,35 @@ type scaling struct {
 	// place that was not served yet. By place, free are those without a run, and busy those with one.
 	count, leaving int
 	free, busy     map[string][]Pod
-	// work is the expected work of the place's last Pod that was claimed or created.
-	work map[string]time.Duration
-	// asked are places for which a Pod leaves, stuck those with a Pod that cannot start, and has
-	// those with any Pod.
-	asked, stuck, has map[string]bool
+	// loads are how long the next run would wait for each Pod of a place that takes runs, those to be
+	// created included.
+	loads map[string][]time.Duration
+	// wanted are places with waiting runs, asked those for which a Pod leaves, stuck those with a Pod
+	// that cannot start, and has those with any Pod.
+	wanted, asked, stuck, has map[string]bool
+}
+
+func (s *scaling) add(p Pod) {
+	if p.State == Ending {
+		return
+	}
+	s.has[p.Place] = true
+	if p.Stuck && p.State == Starting { // it takes nobody's room, and its place gets no other
+		s.stuck[p.Place] = true
+		s.free[p.Place] = append(s.free[p.Place], p)
+		return
+	}
+	s.count++
+	switch p.State {
+	case Leaving:
+		s.leaving++
+		return
+	case Working:
+		s.busy[p.Place] = append(s.busy[p.Place], p)
+	case Starting, Idle, Ending:
+		s.free[p.Place] = append(s.free[p.Place], p)
+	}
+	s.loads[p.Place] = append(s.loads[p.Place], p.Left)
 }
 
 // serve finds a Pod for a waiting run.
@@ -134,21 +151,29 @@ func (s *scaling) serve(w Waiting) {
 	if cost == 0 {
 		cost = unknownCost
 	}
-	work, has := s.work[w.Place]
-	if has && work+cost <= backlog {
-		s.work[w.Place] = work + cost
+	loads := s.loads[w.Place]
+	if len(loads) > 0 {
+		if least := slices.Index(loads, slices.Min(loads)); loads[least] <= backlog {
+			if loads[least] > 0 {
+				s.lookAt(s.Now.Add(soon))
+			}
+			loads[least] += cost
+			return
+		}
+	}
+	if s.Blocked[w.Place] || s.stuck[w.Place] || len(loads) > 0 && s.count >= s.Max || len(loads) == 0 && !s.makeRoom(w.Place) {
 		return
 	}
-	switch free := s.free[w.Place]; {
-	case len(free) > 0:
-		s.free[w.Place] = free[1:]
-	case s.Blocked[w.Place] || s.stuck[w.Place] || has && s.count >= s.Max || !has && !s.makeRoom(w.Place):
-		return
-	default:
-		s.actions.Create = append(s.actions.Create, w.Place)
-		s.count++
+	s.actions.Create = append(s.actions.Create, w.Place)
+	s.count++
+	s.loads[w.Place] = append(loads, cost)
+}
+
+// lookAt has the next decision at that time, if none is due before.
+func (s *scaling) lookAt(t time.Time) {
+	if s.actions.Next.IsZero() || t.Before(s.actions.Next) {
+		s.actions.Next = t
 	}
-	s.work[w.Place] = cost
 }
 
 // makeRoom reports whether a Pod of the place may be created. It deletes an idle one for it if need
@@ -159,7 +184,7 @@ func (s *scaling) makeRoom(place string) bool {
 	}
 	var victim *Pod
 	for other := range s.free {
-		if s.wanted(other) {
+		if s.wanted[other] {
 			continue
 		}
 		for i := range s.free[other] {
@@ -177,10 +202,9 @@ func (s *scaling) makeRoom(place string) bool {
 	return true
 }
 
-// askToLeave has a Pod make room for a place, unless that place has one that works: its next run is
-// served by that.
+// askToLeave has a Pod make room for a place that has none.
 func (s *scaling) askToLeave(place string) {
-	if len(s.busy[place]) > 0 || s.asked[place] {
+	if s.asked[place] {
 		return
 	}
 	s.asked[place] = true
@@ -208,10 +232,6 @@ func (s *scaling) askToLeave(place string) {
 	s.busy[victim.Place] = slices.DeleteFunc(slices.Clone(s.busy[victim.Place]), func(p Pod) bool { return p.Home == home })
 }
 
-func (s *scaling) wanted(place string) bool {
-	return slices.ContainsFunc(s.Waiting, func(w Waiting) bool { return w.Place == place })
-}
-
 // remove deletes a free Pod.
 func (s *scaling) remove(p Pod) {
 	s.actions.Delete = append(s.actions.Delete, p.Home)
@@ -221,15 +241,17 @@ func (s *scaling) remove(p Pod) {
 	s.free[p.Place] = slices.DeleteFunc(slices.Clone(s.free[p.Place]), func(o Pod) bool { return o.Home == p.Home })
 }
 
-// retire deletes Pods that nobody waits for and that have not started or have been idle long enough, and finds when the next one will be.
+// retire deletes Pods that nobody waits for and that have not started or have been idle long enough.
 func (s *scaling) retire() {
 	var idle, unwanted []Pod
 	for place, pods := range s.free {
+		if s.wanted[place] {
+			continue
+		}
 		for _, p := range pods {
-			switch {
-			case p.State == Idle:
+			if p.State == Idle {
 				idle = append(idle, p)
-			case !s.wanted(place):
+			} else {
 				unwanted = append(unwanted, p)
 			}
 		}
@@ -242,7 +264,7 @@ func (s *scaling) retire() {
 	for _, p := range idle {
 		until := p.Since.Add(s.IdleFor)
 		if s.Now.Before(until) {
-			s.actions.Next = until
+			s.lookAt(until)
 			return
 		}
 		s.remove(p)

@@ -21,6 +21,12 @@ func at(home, place string, state pod.State, ago time.Duration) pod.Pod {
 	return pod.Pod{Home: home, Place: place, State: state, Since: noon.Add(-ago), Created: noon.Add(-ago)}
 }
 
+func busy(home, place string, left time.Duration) pod.Pod {
+	p := at(home, place, pod.Working, time.Minute)
+	p.Left = left
+	return p
+}
+
 func stuck(home, place string) pod.Pod {
 	p := at(home, place, pod.Starting, time.Minute)
 	p.Stuck = true
@@ -51,14 +57,17 @@ func TestScale(t *testing.T) {
 		"the first run of a place gets a Pod": {
 			pod.Facts{Waiting: runs("a")}, pod.Actions{Create: []string{"a"}},
 		},
-		"two short runs share a Pod": {
-			pod.Facts{Waiting: runs("a", "a")}, pod.Actions{Create: []string{"a"}},
+		"short runs share a Pod until one would wait for long": {
+			pod.Facts{Waiting: runs("a", "a", "a", "a")}, pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
+		},
+		"then it gets another": {
+			pod.Facts{Waiting: runs("a", "a", "a", "a", "a", "a")}, pod.Actions{Create: []string{"a", "a"}, Next: noon.Add(time.Second)},
 		},
 		"each long run gets a Pod of its own": {
 			pod.Facts{Waiting: long("a", 3)}, pod.Actions{Create: []string{"a", "a", "a"}},
 		},
 		"places do not share": {
-			pod.Facts{Waiting: runs("a", "b", "a")}, pod.Actions{Create: []string{"a", "b"}},
+			pod.Facts{Waiting: runs("a", "b", "a")}, pod.Actions{Create: []string{"a", "b"}, Next: noon.Add(time.Second)},
 		},
 		"a Pod that starts is for a run that waits": {
 			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Starting, time.Second)}}, pod.Actions{},
@@ -66,8 +75,15 @@ func TestScale(t *testing.T) {
 		"an idle Pod takes the run": {
 			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Idle, time.Second)}}, pod.Actions{},
 		},
-		"a Pod that works is not there for the next run": {
-			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Working, time.Second)}}, pod.Actions{Create: []string{"a"}},
+		"a run waits for a Pod that will be free soon": {
+			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{busy("p", "a", 2*time.Second)}}, pod.Actions{Next: noon.Add(time.Second)},
+		},
+		"and not for one with a long run": {
+			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{busy("p", "a", time.Minute)}}, pod.Actions{Create: []string{"a"}},
+		},
+		"the Pod that is free first takes the run": {
+			pod.Facts{Waiting: runs("a", "a"), Pods: []pod.Pod{busy("p", "a", time.Minute), at("q", "a", pod.Idle, time.Second)}},
+			pod.Actions{Next: noon.Add(time.Second)},
 		},
 		"a Pod that ends does not count": {
 			pod.Facts{Max: 1, Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Ending, time.Second)}}, pod.Actions{Create: []string{"a"}},
@@ -148,6 +164,9 @@ func TestScaleKeepsItsLaws(t *testing.T) {
 		living, states := 0, map[string]pod.Pod{}
 		for i := range rng.IntN(f.Max + 1) {
 			p := at(string(rune('0'+i)), places[rng.IntN(4)], pod.State(rng.IntN(5)), time.Duration(rng.IntN(120))*time.Second)
+			if p.State == pod.Working {
+				p.Left = time.Duration(rng.IntN(10)) * time.Second
+			}
 			f.Pods, states[p.Home] = append(f.Pods, p), p
 			if p.State != pod.Ending {
 				living++
@@ -175,7 +194,8 @@ func TestScaleKeepsItsLaws(t *testing.T) {
 		}
 		for _, w := range f.Waiting {
 			free := slices.ContainsFunc(f.Pods, func(p pod.Pod) bool {
-				return p.Place == w.Place && (p.State == pod.Idle || p.State == pod.Starting) && !slices.Contains(got.Delete, p.Home)
+				takes := p.State == pod.Idle || p.State == pod.Starting || p.State == pod.Working && p.Left <= 3*time.Second
+				return p.Place == w.Place && takes && !slices.Contains(got.Delete, p.Home)
 			})
 			if !free && !f.Blocked[w.Place] && !slices.Contains(got.Create, w.Place) && living+len(got.Create) < f.Max {
 				t.Fatalf("%+v: %+v leaves %s without a Pod, and there is room", f, got, w.Place)
