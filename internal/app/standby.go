@@ -16,8 +16,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/telemetry"
 )
 
 // standby serves the endpoints of a replica that does not lead: it passes connections on to the
@@ -123,6 +125,11 @@ func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *hea
 		return nil, nil, fmt.Errorf("listen as a replica: %w", err)
 	}
 	defer s.stop()
+	stopMetrics, err := opts.serveMetrics(telemetry.Standby(opts.Version, ctrlmetrics.Registry, opts.Log), opts.AllowNonLoopback)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer stopMetrics()
 	defer h.takesOver() // before nothing listens
 	last := ""
 	return takeAPI(ctx, opts.Config, c, me, func(held *coordinationv1.Lease) {

@@ -125,33 +125,41 @@ func (e *engine) observeAttempt(a kustomizations.Attempt) {
 // stopMetrics is how long a scrape may continue when the server stops.
 const stopMetrics = time.Second
 
-// serveMetrics serves metrics without authentication, at their own address, until ctx ends.
-func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error {
-	address := e.opts.MetricsAddress
+// serveMetrics serves metrics without authentication, at their own address, until stop is called.
+func (opts *Common) serveMetrics(metrics http.Handler, allowNonLoopback bool) (stop func(), err error) {
+	address := opts.MetricsAddress
 	if address == "" {
-		return nil
+		return func() {}, nil
 	}
-	if err := checkAddress("--metrics-address", address, allowNonLoopback, e.opts.Log); err != nil {
-		return err
+	if err := checkAddress("--metrics-address", address, allowNonLoopback, opts.Log); err != nil {
+		return nil, err
 	}
 	inner, err := listen("--metrics-address", address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", e.metrics.Handler())
-	connections := listener.New(inner, e.opts.Connections.Share(5))
-	server := listener.NewServer(mux, listener.ShortBody, nil, e.opts.Log)
+	mux.Handle("GET /metrics", metrics)
+	connections := listener.New(inner, opts.Connections.Share(5))
+	server := listener.NewServer(mux, listener.ShortBody, nil, opts.Log)
 	server.WriteTimeout = answerTime
-	go serve("metrics", e.opts.Log, func() error { return server.Serve(connections) })
-	context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMetrics)
+	go serve("metrics", opts.Log, func() error { return server.Serve(connections) })
+	opts.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopMetrics)
 		defer cancel()
 		server.Shutdown(ctx) //nolint:errcheck // slow readers are disconnected
 		server.Close()       //nolint:errcheck // slow readers are disconnected
-	})
-	e.opts.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
-	return nil
+	}, nil
+}
+
+// serveMetrics serves the engine's metrics until ctx ends.
+func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error {
+	stop, err := e.opts.serveMetrics(e.metrics.Handler(), allowNonLoopback)
+	if err == nil {
+		context.AfterFunc(ctx, stop)
+	}
+	return err
 }
 
 // eachObject yields the status of each object, from memory.

@@ -80,6 +80,7 @@ var (
 // Metrics that are determined at each scrape.
 var (
 	buildInfo     = family{"yuba_build_info", gauge, "1, with the version of this server and of the default tool of runs.", []string{"version", "tool_version", "goversion"}}
+	leads         = family{"yuba_leader", gauge, "1 if this process works, 0 if it is a replica that waits to take over. Then it has no metrics of objects and runs.", nil}
 	queueRuns     = family{"yuba_queue_runs", gauge, "Runs that wait for a runner. class is urgent, changed or drift.", []string{"class", "namespace"}}
 	queueOldest   = family{"yuba_queue_oldest_seconds", gauge, "How long the oldest waiting run has waited; 0 if none waits.", []string{"class"}}
 	atWork        = family{"yuba_runs_at_work", gauge, "Runs that are executing now.", []string{"namespace", "operation", "purpose"}}
@@ -129,7 +130,7 @@ var chapters = []chapter{
 		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"Tenants", "The number of tenants and their status is in `yuba_objects` and `yuba_objects_failing` with the kinds `Tenant`, `TenantTemplate` and `TenantRegistry`.",
 		[]*family{&tenantSeconds, &applyAttempts, &tenantsHeld}},
-	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
+	{"The server", "", []*family{&buildInfo, &leads, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, optional", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are about twenty series for each object. " +
 		"Enable them with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},
 	{"For each tenant, optional", "These have the names that dashboards of Tenant Operator use. Enable them with `--metrics-per-object`.",

@@ -17,7 +17,7 @@ import (
 // live holds the metrics that are determined at each scrape.
 type live struct{ opts Options }
 
-var descs = descsOf(&buildInfo, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
+var descs = descsOf(&buildInfo, &leads, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
 	&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize)
 
 // sample sends one value.
@@ -44,6 +44,7 @@ func (l *live) Describe(ch chan<- *prometheus.Desc) {
 func (l *live) Collect(ch chan<- prometheus.Metric) {
 	send := sender(ch, descs)
 	send(&buildInfo, 1, l.opts.Version, l.opts.ToolVersion, runtime.Version())
+	send(&leads, 1)
 	send(&places, float64(l.opts.Places))
 	now := time.Now()
 	if l.opts.Figures != nil {

@@ -95,13 +95,15 @@ func (m *Metrics) observe(f *family, took time.Duration, labels ...string) {
 const maxScrapes = 4
 
 // Handler serves the metrics.
-func (m *Metrics) Handler() http.Handler {
-	from := prometheus.Gatherers{m.registry}
-	if m.opts.Also != nil {
-		from = append(from, m.opts.Also)
+func (m *Metrics) Handler() http.Handler { return handler(m.registry, m.opts.Also, m.opts.Log) }
+
+func handler(ours *prometheus.Registry, also prometheus.Gatherer, log *slog.Logger) http.Handler {
+	from := prometheus.Gatherers{ours}
+	if also != nil {
+		from = append(from, also)
 	}
 	return promhttp.HandlerFor(from, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError,
-		EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(m.opts.Log.Handler(), slog.LevelWarn)})
+		EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})
 }
 
 // Accepted label values. A runner sends them, so unknown ones are counted as one.

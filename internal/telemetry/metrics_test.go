@@ -29,8 +29,13 @@ import (
 // scrape asks for all metrics, as Prometheus does.
 func scrape(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
+	return scrapeFrom(t, m.Handler())
+}
+
+func scrapeFrom(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
+	t.Helper()
 	w := httptest.NewRecorder()
-	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("answered %d: %s", w.Code, w.Body)
 	}
@@ -269,6 +274,18 @@ func TestAlsoIsServed(t *testing.T) {
 	if got := scrape(t, m); got["workqueue_adds_total"] == nil || got["yuba_build_info"] == nil {
 		t.Errorf("%d families", len(got))
 	}
+}
+
+// A replica that waits has the metrics of its process, and says that it waits.
+func TestAReplicaThatWaitsIsScraped(t *testing.T) {
+	also := prometheus.NewRegistry()
+	also.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "process_x_total", Help: "x"}))
+	got := scrapeFrom(t, Standby("v1", also, slog.New(slog.DiscardHandler)))
+	wantValues(t, got, map[string]map[string]float64{"yuba_leader": {"": 0}})
+	if len(got) != 3 || got["process_x_total"] == nil {
+		t.Errorf("%v", got)
+	}
+	wantValues(t, scrape(t, newMetrics(t, func(*Options) {})), map[string]map[string]float64{"yuba_leader": {"": 1}})
 }
 
 func TestTheReferenceIsUpToDateAndComplete(t *testing.T) {

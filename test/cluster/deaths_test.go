@@ -4,6 +4,8 @@
 package cluster
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,6 +119,28 @@ func TestANewLeaderStartsNothing(t *testing.T) {
 			t.Errorf("%s was run again: %s, then %s", name, id, now)
 		}
 	}
+}
+
+// Prometheus scrapes every replica; the one that leads says so.
+func TestEveryReplicaHasMetrics(t *testing.T) {
+	eventually(t, "one replica of two leads", func() string {
+		values := map[string]int{}
+		for _, p := range leaders(t) {
+			out, err := raw.CoreV1().Pods(system).ProxyGet("http", p.Name, "metrics", "/metrics", nil).DoRaw(t.Context())
+			if err != nil {
+				return err.Error()
+			}
+			for line := range strings.Lines(string(out)) {
+				if strings.HasPrefix(line, "yuba_leader ") {
+					values[strings.TrimSpace(line)]++
+				}
+			}
+		}
+		if values["yuba_leader 1"] != 1 || values["yuba_leader 0"] != 1 {
+			return fmt.Sprint(values)
+		}
+		return ""
+	})
 }
 
 func ready(p *corev1.Pod) bool {
