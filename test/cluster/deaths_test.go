@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,19 +123,15 @@ func TestANewLeaderStartsNothing(t *testing.T) {
 // Prometheus scrapes every replica; the one that leads says so.
 func TestEveryReplicaHasMetrics(t *testing.T) {
 	eventually(t, "one replica of two leads", func() string {
-		values := map[string]int{}
+		values := map[float64]int{}
 		for _, p := range leaders(t) {
-			out, err := raw.CoreV1().Pods(system).ProxyGet("http", p.Name, "metrics", "/metrics", nil).DoRaw(t.Context())
+			families, err := metricsOf(t, &p)
 			if err != nil {
 				return err.Error()
 			}
-			for line := range strings.Lines(string(out)) {
-				if strings.HasPrefix(line, "yuba_leader ") {
-					values[strings.TrimSpace(line)]++
-				}
-			}
+			values[sum(families["yuba_leader"])]++
 		}
-		if values["yuba_leader 1"] != 1 || values["yuba_leader 0"] != 1 {
+		if values[1] != 1 || values[0] != 1 {
 			return fmt.Sprint(values)
 		}
 		return ""

@@ -149,6 +149,11 @@ func (tm *team) await(name, sentence string, until func(*infrav1.Terraform) stri
 // eventually waits until nothing is missing.
 func eventually(t *testing.T, sentence string, missing func() string) {
 	t.Helper()
+	within(t, patience, sentence, missing)
+}
+
+func within(t *testing.T, patience time.Duration, sentence string, missing func() string) {
+	t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
 		text := missing()

@@ -55,8 +55,12 @@ func (m demand) Hindered(place string) {
 	m.tell(func(en *entry) bool { return m.d.hand.waits(en) && en.place.Key() == place })
 }
 
-// Missed implements backend.Demand: the conditions of the home's stacks say that nobody reports.
+// Missed implements backend.Demand: runs that the home's runner has not begun go to others, and the
+// conditions of the other ones say that nobody reports.
 func (m demand) Missed(home string) {
+	if m.d.opts.Backend.Misses(home) != "" {
+		m.d.takeBack(m.ctx, home)
+	}
 	m.tell(func(en *entry) bool { return en.owner.Home == home })
 }
 

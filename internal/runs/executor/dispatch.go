@@ -134,6 +134,23 @@ func (d *dispatch) requeue(runs []*entry) {
 	}
 }
 
+// takeBack queues the runs that a silent home was given and has not begun. Their tokens are void: if
+// its runner wakes, the server knows it not.
+func (d *dispatch) takeBack(ctx context.Context, home string) {
+	var again []*entry
+	d.hand.locked(func() {
+		for _, en := range d.hand.runs {
+			if en.owner.Home == home && !en.started && !en.claimed && !en.held {
+				en.token = run.NewToken()
+				en.change(func(rec *run.Record) { rec.Token = en.token })
+				again = append(again, en)
+			}
+		}
+		d.requeue(again)
+	})
+	d.disown(ctx, again)
+}
+
 // disown has the records of queued runs name no home: a server that starts anew would believe them.
 func (d *dispatch) disown(ctx context.Context, runs []*entry) {
 	for _, en := range runs {

@@ -22,7 +22,6 @@ import (
 type entry struct {
 	id    string
 	stack run.Stack
-	token string
 	// spec is the record's, which never changes.
 	spec  *run.Spec
 	class queue.Class
@@ -30,10 +29,12 @@ type entry struct {
 	// place is where the run may execute; nil for beside the server.
 	place *run.Place
 
-	// Guarded by hand.mu. permitted: its apply may begin, so only a person can stop it. stopped
-	// says who stopped it.
-	owner                        lease.Owner
-	started, canceled, permitted bool
+	// Guarded by hand.mu. token is what its runner shows, another one once the run is taken back.
+	// claimed: that token was shown, so nobody takes it back. permitted: its apply may begin, so only
+	// a person can stop it. stopped says who stopped it.
+	token                                 string
+	owner                                 lease.Owner
+	claimed, started, canceled, permitted bool
 	stopped                      string
 	// hindered says why a state of the run cannot be stored, when retrying does not help.
 	hindered string

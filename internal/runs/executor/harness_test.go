@@ -209,7 +209,7 @@ func newHome(t *testing.T) *home {
 	h := &home{t: t, dir: dir, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(), shells: t.TempDir(),
 		stack: run.Stack{Namespace: apitest.Namespace(t), Name: "vpc", UID: "uid-1"}, ended: make(chan run.Stack, 100),
 		permit:  func(run.Record) (executor.Permission, error) { return executor.Permission{Go: true}, nil },
-		backend: &fakeBackend{end: make(chan string)}}
+		backend: &fakeBackend{end: make(chan string), missed: make(chan string)}}
 	h.start()
 	return h
 }

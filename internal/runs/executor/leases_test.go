@@ -20,11 +20,12 @@ import (
 // fakeBackend starts nothing. It tells of the ends that a test sends, and answers for the homes
 // that a test names.
 type fakeBackend struct {
-	end chan string
+	end, missed chan string
 
-	mu    sync.Mutex
-	kept  map[string]bool
-	build string
+	mu      sync.Mutex
+	kept    map[string]bool
+	build   string
+	missing string
 }
 
 func (b *fakeBackend) Run(ctx context.Context, runs backend.Demand) error {
@@ -32,6 +33,8 @@ func (b *fakeBackend) Run(ctx context.Context, runs backend.Demand) error {
 		select {
 		case home := <-b.end:
 			runs.Ended(home, "")
+		case home := <-b.missed:
+			runs.Missed(home)
 		case <-ctx.Done():
 			return nil
 		}
@@ -53,7 +56,23 @@ func (b *fakeBackend) Starts(build string) bool {
 func (b *fakeBackend) Place(string) (string, bool) { return "", true }
 
 func (b *fakeBackend) Hinders(string) string { return "" }
-func (b *fakeBackend) Misses(string) string  { return "" }
+
+func (b *fakeBackend) Misses(home string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if home != "" && b.missing == home {
+		return "it hangs"
+	}
+	return ""
+}
+
+// misses says that a home does not report, and waits until the server knows.
+func (b *fakeBackend) misses(home string) {
+	b.mu.Lock()
+	b.missing = home
+	b.mu.Unlock()
+	b.missed <- home
+}
 
 func (b *fakeBackend) starts(build string) {
 	b.mu.Lock()
@@ -134,6 +153,48 @@ func (h *home) working(stack run.Stack, id string) {
 	if rec, _, ok := h.exec.InHand(stack); !ok || rec.Spec.ID != id {
 		h.t.Errorf("run %s of %s is not in hand: %+v", id, stack, rec.Result)
 	}
+}
+
+// A home that hangs keeps what it has begun, and what it has not begun goes to another home. If it
+// wakes, its token for that is void.
+func TestWhatASilentHomeHasNotBegunGoesElsewhere(t *testing.T) {
+	h := newHome(t)
+	h.watched(time.Hour)
+	first, second := inPods(h)
+	h.backend.keeps("pod-1", "pod-2")
+	third := first
+	third.Name = "third"
+	h.stack = third
+	h.begin(h.record("r3"))
+	given := h.ask("pod-1", 1, "r1").Runs
+	if len(given) != 1 || given[0].ID != "r3" {
+		t.Fatalf("pod-1 was given %+v", given)
+	}
+	h.backend.misses("pod-1")
+	h.stack = first
+	if rec, _, _ := h.exec.InHand(first); rec.Waits != run.WaitsForReport+"it hangs" {
+		t.Errorf("r1 waits for %q", rec.Waits)
+	}
+	var again []run.Assignment
+	deadline := time.Now().Add(20 * time.Second)
+	for len(again) == 0 && time.Now().Before(deadline) {
+		again = h.ask("pod-2", 1, "r2").Runs
+	}
+	if len(again) != 1 || again[0].ID != "r3" || again[0].Token == given[0].Token {
+		t.Fatalf("pod-2 was given %+v after pod-1 was given %+v", again, given)
+	}
+	get := func(token string) int {
+		r := h.of("r3", "GET", "")
+		r.token = token
+		status, _ := h.do(r)
+		return status
+	}
+	if old, now := get(given[0].Token), get(again[0].Token); old != http.StatusUnauthorized || now != http.StatusOK {
+		t.Errorf("the tokens are answered by %d and %d", old, now)
+	}
+	h.working(first, "r1")
+	h.working(second, "r2")
+	h.working(third, "r3")
 }
 
 func TestAPollOfOneHomeTouchesNoRunOfAnother(t *testing.T) {

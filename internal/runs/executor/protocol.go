@@ -127,6 +127,7 @@ func (p *protocol) forRun(serve serve) http.Handler {
 		en := p.hand.runs[r.PathValue("id")]
 		begun, ours := en != nil && en.started, en != nil && same(bearer(r), en.token)
 		if ours {
+			en.claimed = true
 			p.hand.homes.renew(en.owner.Home)
 		}
 		p.hand.mu.Unlock()
