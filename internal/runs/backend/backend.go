@@ -67,4 +67,6 @@ type Want struct {
 	Place *run.Place
 	// Cost is how long the run is expected to take; 0 if unknown.
 	Cost time.Duration
+	// Awaited is true if a person waits for it.
+	Awaited bool
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/backend"
+	"github.com/yuba-dev/yuba/internal/runs/queue"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -33,7 +34,7 @@ func (m demand) Wanted() (backend.Wanted, <-chan struct{}) {
 	}
 	for _, p := range h.queue.Positions(now) {
 		if en := h.runs[p.ID]; en != nil && !p.Full {
-			w.Waiting = append(w.Waiting, backend.Want{Place: en.place, Cost: p.Cost})
+			w.Waiting = append(w.Waiting, backend.Want{Place: en.place, Cost: p.Cost, Awaited: p.Class == queue.Urgent})
 		}
 	}
 	for _, en := range h.runs {

@@ -363,7 +363,7 @@ func (b *Backend) facts(wanted backend.Wanted) Facts {
 	f := Facts{Now: b.Now(), Max: b.Max, IdleFor: b.IdleFor, Blocked: map[string]bool{}}
 	for _, w := range wanted.Waiting {
 		if w.Place != nil {
-			f.Waiting = append(f.Waiting, Waiting{Place: w.Place.Key(), Cost: w.Cost})
+			f.Waiting = append(f.Waiting, Waiting{Place: w.Place.Key(), Cost: w.Cost, Awaited: w.Awaited})
 		}
 	}
 	for _, home := range slices.Sorted(maps.Keys(b.pods)) {

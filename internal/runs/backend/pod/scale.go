@@ -40,6 +40,8 @@ type Waiting struct {
 	Place string
 	// Cost is how long it is expected to take.
 	Cost time.Duration
+	// Awaited is true if a person waits for it.
+	Awaited bool
 }
 
 // Facts are everything that Scale decides by.
@@ -65,10 +67,13 @@ type Actions struct {
 	Next time.Time
 }
 
-// backlog is how long a run may wait for a Pod of its place before it gets another one: not much
-// longer than that one needs to start. Pods that share few cores make each other's runs, and with
-// them this wait, longer, so a smaller value costs more than it saves.
-const backlog = 3 * time.Second
+// backlog is how long a run may wait for a Pod of its place before it gets another one, and
+// awaitedBacklog that of a run that a person waits for: about what the start of a Pod takes. Pods
+// that share few cores make each other's runs, and with them these waits, longer.
+const (
+	backlog        = 10 * time.Second
+	awaitedBacklog = 3 * time.Second
+)
 
 // soon is when a backlog is looked at again: runs may take longer than expected.
 const soon = time.Second
@@ -82,7 +87,7 @@ const unknownCost = time.Second
 // Scale decides which Pods to create and delete.
 //
 // The first waiting run of a place gets a Pod at once, and others share it until one would wait for
-// the backlog. If there are as many Pods as allowed, idle ones of places without waiting runs make
+// long. If there are as many Pods as allowed, idle ones of places without waiting runs make
 // room, the one that has been idle longest first. Where none is idle, a Pod that has had its turn
 // leaves after its run, from the place that has most.
 func Scale(f Facts) Actions {
@@ -151,9 +156,13 @@ func (s *scaling) serve(w Waiting) {
 	if cost == 0 {
 		cost = unknownCost
 	}
+	patience := backlog
+	if w.Awaited {
+		patience = awaitedBacklog
+	}
 	loads := s.loads[w.Place]
 	if len(loads) > 0 {
-		if least := slices.Index(loads, slices.Min(loads)); loads[least] <= backlog {
+		if least := slices.Index(loads, slices.Min(loads)); loads[least] <= patience {
 			if loads[least] > 0 {
 				s.lookAt(s.Now.Add(soon))
 			}

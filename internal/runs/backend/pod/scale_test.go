@@ -41,6 +41,13 @@ func runs(places ...string) (list []pod.Waiting) {
 	return list
 }
 
+func awaited(list []pod.Waiting) []pod.Waiting {
+	for i := range list {
+		list[i].Awaited = true
+	}
+	return list
+}
+
 func long(place string, n int) (list []pod.Waiting) {
 	for range n {
 		list = append(list, pod.Waiting{Place: place, Cost: time.Minute})
@@ -61,7 +68,10 @@ func TestScale(t *testing.T) {
 			pod.Facts{Waiting: runs("a", "a", "a", "a")}, pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
 		},
 		"then it gets another": {
-			pod.Facts{Waiting: runs("a", "a", "a", "a", "a", "a")}, pod.Actions{Create: []string{"a", "a"}, Next: noon.Add(time.Second)},
+			pod.Facts{Waiting: awaited(runs("a", "a", "a", "a", "a", "a"))}, pod.Actions{Create: []string{"a", "a"}, Next: noon.Add(time.Second)},
+		},
+		"a run that nobody waits for is more patient": {
+			pod.Facts{Waiting: runs("a", "a", "a", "a", "a", "a")}, pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
 		},
 		"each long run gets a Pod of its own": {
 			pod.Facts{Waiting: long("a", 3)}, pod.Actions{Create: []string{"a", "a", "a"}},
@@ -76,7 +86,7 @@ func TestScale(t *testing.T) {
 			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Idle, time.Second)}}, pod.Actions{},
 		},
 		"a run waits for a Pod that will be free soon": {
-			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{busy("p", "a", 2*time.Second)}}, pod.Actions{Next: noon.Add(time.Second)},
+			pod.Facts{Waiting: awaited(runs("a")), Pods: []pod.Pod{busy("p", "a", 2*time.Second)}}, pod.Actions{Next: noon.Add(time.Second)},
 		},
 		"and not for one with a long run": {
 			pod.Facts{Waiting: runs("a"), Pods: []pod.Pod{busy("p", "a", time.Minute)}}, pod.Actions{Create: []string{"a"}},
@@ -194,7 +204,7 @@ func TestScaleKeepsItsLaws(t *testing.T) {
 		}
 		for _, w := range f.Waiting {
 			free := slices.ContainsFunc(f.Pods, func(p pod.Pod) bool {
-				takes := p.State == pod.Idle || p.State == pod.Starting || p.State == pod.Working && p.Left <= 3*time.Second
+				takes := p.State == pod.Idle || p.State == pod.Starting || p.State == pod.Working && p.Left <= 10*time.Second
 				return p.Place == w.Place && takes && !slices.Contains(got.Delete, p.Home)
 			})
 			if !free && !f.Blocked[w.Place] && !slices.Contains(got.Create, w.Place) && living+len(got.Create) < f.Max {
