@@ -87,11 +87,11 @@ const unknownCost = time.Second
 // Scale decides which Pods to create and delete.
 //
 // The first waiting run of a place gets a Pod at once, and others share it until one would wait for
-// long. If there are as many Pods as allowed, idle ones of places without waiting runs make
+// long; then the place's Pods double. If there are as many Pods as allowed, idle ones of places without waiting runs make
 // room, the one that has been idle longest first. Where none is idle, a Pod that has had its turn
 // leaves after its run, from the place that has most.
 func Scale(f Facts) Actions {
-	s := scaling{Facts: f, free: map[string][]Pod{}, busy: map[string][]Pod{}, loads: map[string][]time.Duration{},
+	s := scaling{Facts: f, free: map[string][]Pod{}, starting: map[string]int{}, busy: map[string][]Pod{}, loads: map[string][]time.Duration{},
 		asked: map[string]bool{}, stuck: map[string]bool{}, has: map[string]bool{}, wanted: map[string]bool{}}
 	for _, w := range f.Waiting {
 		s.wanted[w.Place] = true
@@ -119,6 +119,8 @@ type scaling struct {
 	// place that was not served yet. By place, free are those without a run, and busy those with one.
 	count, leaving int
 	free, busy     map[string][]Pod
+	// starting counts the Pods of a place that do not work yet, those to be created included.
+	starting map[string]int
 	// loads are how long the next run would wait for each Pod of a place that takes runs, those to be
 	// created included.
 	loads map[string][]time.Duration
@@ -146,6 +148,7 @@ func (s *scaling) add(p Pod) {
 		s.busy[p.Place] = append(s.busy[p.Place], p)
 	case Starting, Idle, Ending:
 		s.free[p.Place] = append(s.free[p.Place], p)
+		s.starting[p.Place]++
 	}
 	s.loads[p.Place] = append(s.loads[p.Place], p.Left)
 }
@@ -170,12 +173,19 @@ func (s *scaling) serve(w Waiting) {
 			return
 		}
 	}
-	if s.Blocked[w.Place] || s.stuck[w.Place] || len(loads) > 0 && s.count >= s.Max || len(loads) == 0 && !s.makeRoom(w.Place) {
+	if s.Blocked[w.Place] || s.stuck[w.Place] || len(loads) > 0 && !s.mayGrow(w.Place) || len(loads) == 0 && !s.makeRoom(w.Place) {
 		return
 	}
 	s.actions.Create = append(s.actions.Create, w.Place)
 	s.count++
+	s.starting[w.Place]++
 	s.loads[w.Place] = append(loads, cost)
+}
+
+// mayGrow reports whether a place with Pods may have another one. It doubles them at most before it
+// sees what that brings: where cores are few, more Pods only make all runs longer.
+func (s *scaling) mayGrow(place string) bool {
+	return s.count < s.Max && s.starting[place] < max(1, len(s.busy[place]))
 }
 
 // lookAt has the next decision at that time, if none is due before.

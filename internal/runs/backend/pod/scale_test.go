@@ -68,13 +68,17 @@ func TestScale(t *testing.T) {
 			pod.Facts{Waiting: runs("a", "a", "a", "a")}, pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
 		},
 		"then it gets another": {
-			pod.Facts{Waiting: awaited(runs("a", "a", "a", "a", "a", "a"))}, pod.Actions{Create: []string{"a", "a"}, Next: noon.Add(time.Second)},
+			pod.Facts{Waiting: awaited(runs("a", "a", "a")), Pods: []pod.Pod{busy("p", "a", 2*time.Second)}},
+			pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
 		},
 		"a run that nobody waits for is more patient": {
 			pod.Facts{Waiting: runs("a", "a", "a", "a", "a", "a")}, pod.Actions{Create: []string{"a"}, Next: noon.Add(time.Second)},
 		},
-		"each long run gets a Pod of its own": {
-			pod.Facts{Waiting: long("a", 3)}, pod.Actions{Create: []string{"a", "a", "a"}},
+		"long runs get one Pod at first": {
+			pod.Facts{Waiting: long("a", 3)}, pod.Actions{Create: []string{"a"}},
+		},
+		"and as many more as there are": {
+			pod.Facts{Waiting: long("a", 9), Pods: []pod.Pod{busy("p", "a", time.Minute), busy("q", "a", time.Minute)}}, pod.Actions{Create: []string{"a", "a"}},
 		},
 		"places do not share": {
 			pod.Facts{Waiting: runs("a", "b", "a")}, pod.Actions{Create: []string{"a", "b"}, Next: noon.Add(time.Second)},
@@ -99,7 +103,8 @@ func TestScale(t *testing.T) {
 			pod.Facts{Max: 1, Waiting: runs("a"), Pods: []pod.Pod{at("p", "a", pod.Ending, time.Second)}}, pod.Actions{Create: []string{"a"}},
 		},
 		"no more than the maximum": {
-			pod.Facts{Max: 2, Waiting: long("a", 5)}, pod.Actions{Create: []string{"a", "a"}},
+			pod.Facts{Max: 3, Waiting: long("a", 5), Pods: []pod.Pod{busy("p", "a", time.Minute), busy("q", "a", time.Minute)}},
+			pod.Actions{Create: []string{"a"}},
 		},
 		"an idle Pod of another place makes room, the oldest first": {
 			pod.Facts{Max: 2, Waiting: runs("a"), Pods: []pod.Pod{at("young", "b", pod.Idle, time.Second), at("old", "c", pod.Idle, time.Minute)}},
