@@ -108,6 +108,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupState, state.NewStateCommand(a), state.NewForceUnlockCommand(a), state.NewShellCommand(a))
 	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
+	root.AddCommand(newHomesTopic(root))
 	root.SetHelpCommand(newHelpCommand())
 	return root
 }
@@ -117,7 +118,7 @@ func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]...",
 		Short:   "Show help for a command or a topic",
-		Long:    "Show help for a command, or for a topic: exit-codes, tfctl, flux.",
+		Long:    "Show help for a command, or for a topic: homes, exit-codes, tfctl, flux.",
 		Example: "  yuba help deploy\n  yuba help reconcile source\n  yuba help flux",
 		Args:    ui.Arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
