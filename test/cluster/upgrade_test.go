@@ -6,6 +6,9 @@ package cluster
 import (
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -16,12 +19,8 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 	tm.deploy("slow", slow, nil)
 	began := tm.await("slow", "it applies", applying).Status.CurrentRun.ID
 	before := tm.onlyPod()
-	upgrade := func(memory string) {
-		command(t, "../../bin/helm", "upgrade", "yuba", "../../charts/yuba", "--namespace", system, "--kubeconfig", *kubeconfig,
-			"--reuse-values", "--wait", "--timeout", "2m", "--set", "runner.resources.requests.memory="+memory)
-	}
-	upgrade("33Mi")
-	t.Cleanup(func() { upgrade("32Mi") })
+	upgrade(t, "runner.resources.requests.memory=33Mi")
+	t.Cleanup(func() { upgrade(t, "runner.resources.requests.memory=32Mi") })
 	obj := tm.await("slow", "it is applied", applied)
 	if obj.Status.LastRun.ID != began || obj.Status.LastRun.Status != string(run.OutcomeSucceeded) {
 		t.Errorf("run %s began, and the last run is %+v", began, obj.Status.LastRun)
@@ -38,4 +37,41 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// upgrade changes a value of the release.
+func upgrade(t *testing.T, value string) {
+	t.Helper()
+	command(t, "../../bin/helm", "upgrade", "yuba", "../../charts/yuba", "--namespace", system, "--kubeconfig", *kubeconfig,
+		"--reuse-values", "--wait", "--timeout", "2m", "--set", value)
+}
+
+// Where Yuba works in some namespaces only, it has no rights in others, and leaves their stacks alone.
+func TestSomeNamespacesOnly(t *testing.T) {
+	watched, other := newTeam(t, false), newTeam(t, false)
+	upgrade(t, "watchNamespaces={"+watched.name+"}")
+	t.Cleanup(func() { upgrade(t, "watchNamespaces=null") })
+	other.deploy("one", small, nil)
+	watched.deploy("one", small, nil)
+	watched.await("one", "it is applied", applied)
+	if obj := other.stack("one"); len(obj.Finalizers) != 0 || len(obj.Status.Conditions) != 0 {
+		t.Errorf("a stack of another namespace was touched: %+v", obj)
+	}
+	account := "system:serviceaccount:" + system + ":yuba"
+	for namespace, want := range map[string]bool{watched.name: true, other.name: false} {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: account,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "get", Resource: "secrets"}}}
+		review, err := raw.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		must(t, err)
+		if review.Status.Allowed != want {
+			t.Errorf("Yuba may read Secrets of %s: %v, want %v", namespace, review.Status.Allowed, want)
+		}
+	}
+	upgrade(t, "watchNamespaces=null")
+	other.await("one", "it is applied once all namespaces are watched", applied)
+}
+
+// The chart's own test passes.
+func TestHelmTest(t *testing.T) {
+	command(t, "../../bin/helm", "test", "yuba", "--namespace", system, "--kubeconfig", *kubeconfig, "--timeout", "1m")
 }
