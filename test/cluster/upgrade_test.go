@@ -19,8 +19,8 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 	tm.deploy("slow", slow, nil)
 	began := tm.await("slow", "it applies", applying).Status.CurrentRun.ID
 	before := tm.onlyPod()
-	upgrade(t, "runner.resources.requests.memory=33Mi")
-	t.Cleanup(func() { upgrade(t, "runner.resources.requests.memory=32Mi") })
+	upgrade(t, "runner.resources.requests.memory=\"33Mi\"")
+	t.Cleanup(func() { upgrade(t, "runner.resources.requests.memory=\"32Mi\"") })
 	obj := tm.await("slow", "it is applied", applied)
 	if obj.Status.LastRun.ID != began || obj.Status.LastRun.Status != string(run.OutcomeSucceeded) {
 		t.Errorf("run %s began, and the last run is %+v", began, obj.Status.LastRun)
@@ -43,14 +43,14 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 func upgrade(t *testing.T, value string) {
 	t.Helper()
 	command(t, "../../bin/helm", "upgrade", "yuba", "../../charts/yuba", "--namespace", system, "--kubeconfig", *kubeconfig,
-		"--reuse-values", "--wait", "--timeout", "2m", "--set", value)
+		"--reuse-values", "--wait", "--timeout", "2m", "--set-json", value)
 }
 
 // Where Yuba works in some namespaces only, it has no rights in others, and leaves their stacks alone.
 func TestSomeNamespacesOnly(t *testing.T) {
 	watched, other := newTeam(t, false), newTeam(t, false)
-	upgrade(t, "watchNamespaces={"+watched.name+"}")
-	t.Cleanup(func() { upgrade(t, "watchNamespaces=null") })
+	upgrade(t, `watchNamespaces=["`+watched.name+`"]`)
+	t.Cleanup(func() { upgrade(t, "watchNamespaces=[]") })
 	other.deploy("one", small, nil)
 	watched.deploy("one", small, nil)
 	watched.await("one", "it is applied", applied)
@@ -67,7 +67,7 @@ func TestSomeNamespacesOnly(t *testing.T) {
 			t.Errorf("Yuba may read Secrets of %s: %v, want %v", namespace, review.Status.Allowed, want)
 		}
 	}
-	upgrade(t, "watchNamespaces=null")
+	upgrade(t, "watchNamespaces=[]")
 	other.await("one", "it is applied once all namespaces are watched", applied)
 }
 
