@@ -73,6 +73,11 @@ func (t *tool) findWalls(ctx context.Context, work string, o *Common) error {
 	if o.RunNetwork == run.NoNetwork && !t.walls.Alone() {
 		return fmt.Errorf("start runs without a network: that requires namespaces, which this machine does not support: %s", t.walls.Missing[0].Why)
 	}
+	if o.RunNetwork == run.IsolatedNetwork {
+		if err := t.walls.ProbeTunnel(ctx); err != nil {
+			return fmt.Errorf("start runs with an isolated network: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -108,6 +108,7 @@ func (f *follower) look() {
 		select {
 		case <-ticker.C:
 			f.read(false)
+			f.of.run.LookForRefusals()
 		case <-f.ended:
 			f.read(true)
 			return
