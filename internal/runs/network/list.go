@@ -6,6 +6,7 @@ package network
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
@@ -102,9 +103,9 @@ func Special(address netip.Addr, own bool) string {
 // Connect returns why a connection is not allowed; nil if it is.
 func (l List) Connect(d Destination) *Refusal {
 	d.Address = d.Address.Unmap()
-	special := Special(d.Address, d.Own)
+	why := Special(d.Address, d.Own)
 	for i := range l {
-		if e := &l[i]; e.matchesPort(d.Protocol, d.Port) && e.allows(d, special != "") {
+		if e := &l[i]; e.matchesPort(d.Protocol, d.Port) && e.allows(d, why != "") {
 			return nil
 		}
 	}
@@ -112,11 +113,11 @@ func (l List) Connect(d Destination) *Refusal {
 	what := host
 	if len(d.Names) > 0 {
 		what = d.Names[0]
-		if special == "" {
+		if why == "" {
 			host = what
 		}
 	}
-	r := &Refusal{What: join(what, d.Port, d.Protocol), Why: special, Entry: join(host, d.Port, d.Protocol)}
+	r := &Refusal{What: join(what, d.Port, d.Protocol), Why: why, Entry: join(host, d.Port, d.Protocol)}
 	if what != d.Address.String() {
 		r.What += " (" + d.Address.String() + ")"
 	}
@@ -153,19 +154,14 @@ func (e *Entry) allows(d Destination, special bool) bool {
 	return false
 }
 
+// special are networks of which all addresses are special, so that an entry can name a part of one.
+var special = []netip.Prefix{netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::/32")}
+
 // namesSpecial reports whether the entry is an address, or a network that has only special ones.
 func (e *Entry) namesSpecial() bool {
-	return e.Prefix.IsSingleIP() || Special(e.Prefix.Addr(), false) != "" && Special(last(e.Prefix), false) != ""
-}
-
-// last is the last address of a network.
-func last(p netip.Prefix) netip.Addr {
-	bytes := p.Addr().AsSlice()
-	for bit := p.Bits(); bit < 8*len(bytes); bit++ {
-		bytes[bit/8] |= 0x80 >> (bit % 8)
-	}
-	address, _ := netip.AddrFromSlice(bytes)
-	return address
+	return e.Prefix.IsSingleIP() || slices.ContainsFunc(special, func(all netip.Prefix) bool {
+		return all.Bits() <= e.Prefix.Bits() && all.Contains(e.Prefix.Addr())
+	})
 }
 
 // Resolve returns why a name must not be resolved; nil if it may.
@@ -181,8 +177,8 @@ func (l List) Resolve(name string) *Refusal {
 // Answer returns why an address must not be given as the answer for a name; nil if it may. It is a
 // special one that no entry names: a program that gets it would reach another service than it meant.
 func (l List) Answer(name string, address netip.Addr, own bool) *Refusal {
-	special := Special(address, own)
-	if special == "" {
+	why := Special(address, own)
+	if why == "" {
 		return nil
 	}
 	for i := range l {
@@ -190,7 +186,7 @@ func (l List) Answer(name string, address netip.Addr, own bool) *Refusal {
 			return nil
 		}
 	}
-	r := &Refusal{What: name + " (" + address.String() + ")", Why: special, Entry: address.Unmap().String()}
+	r := &Refusal{What: name + " (" + address.String() + ")", Why: why, Entry: address.Unmap().String()}
 	if address.IsLoopback() { // such entries need a port
 		r.Entry = netip.AddrPortFrom(address, 0).String()
 		r.Entry = strings.TrimSuffix(r.Entry, "0") + "PORT"

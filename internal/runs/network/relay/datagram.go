@@ -27,7 +27,7 @@ const maxDatagram = 64 << 10
 func (r *relay) datagrams(ctx context.Context, request *udp.ForwarderRequest) bool {
 	to := local(request.ID())
 	if to.Addr() == resolver {
-		return to.Port() == resolverPort && r.queryDatagrams(ctx, request)
+		return false // its port has an endpoint of its own
 	}
 	if r.refuses(network.UDP, to) {
 		return false

@@ -4,6 +4,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
@@ -14,7 +15,6 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
-	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 	"gvisor.dev/gvisor/pkg/waiter"
 
 	"github.com/yuba-dev/yuba/internal/runs/network"
@@ -33,33 +33,26 @@ const (
 	typeHTTPS = dnsmessage.Type(65)
 )
 
-// queryDatagrams answers queries over UDP.
-func (r *relay) queryDatagrams(ctx context.Context, request *udp.ForwarderRequest) bool {
-	if !take(r.queries) {
-		return true // the client asks again
-	}
-	var queue waiter.Queue
-	endpoint, problem := request.CreateEndpoint(&queue)
-	if problem != nil {
-		<-r.queries
-		return false
-	}
-	conn := gonet.NewUDPConn(&queue, endpoint)
-	go func() {
-		defer func() { <-r.queries }()
-		defer conn.Close()
-		piece := make([]byte, maxDatagram)
-		for conn.SetReadDeadline(time.Now().Add(queryIdle)) == nil {
-			n, err := conn.Read(piece)
-			if err != nil {
-				return
-			}
-			if reply := r.reply(ctx, "udp", piece[:n]); reply != nil {
-				_, _ = conn.Write(reply) // the client asks again
-			}
+// queryDatagrams answers queries over UDP. Programs use a new port for each, so they all come to one
+// endpoint.
+func (r *relay) queryDatagrams(ctx context.Context, conn *gonet.UDPConn) {
+	piece := make([]byte, maxDatagram)
+	for {
+		n, from, err := conn.ReadFrom(piece)
+		if err != nil {
+			return
 		}
-	}()
-	return true
+		if !take(r.queries) {
+			continue // the client asks again
+		}
+		query := bytes.Clone(piece[:n])
+		go func() {
+			defer func() { <-r.queries }()
+			if reply := r.reply(ctx, "udp", query); reply != nil {
+				_, _ = conn.WriteTo(reply, from) // the client asks again
+			}
+		}()
+	}
 }
 
 // queryStream answers queries over TCP.

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/link/fdbased"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
@@ -135,11 +136,26 @@ func (r *relay) serve(ctx context.Context, tunnel int) error {
 	if err := s.SetSpoofing(nic, true); err != nil {
 		return fmt.Errorf("use the tunnel: %s", err)
 	}
+	queries, err := listenForQueries(s)
+	if err != nil {
+		return fmt.Errorf("use the tunnel: %w", err)
+	}
+	go r.queryDatagrams(ctx, queries)
 	streams := tcp.NewForwarder(s, buffer, maxConnecting, func(request *tcp.ForwarderRequest) { r.stream(ctx, request) })
 	s.SetTransportProtocolHandler(tcp.ProtocolNumber, streams.HandlePacket)
 	datagrams := udp.NewForwarder(s, func(request *udp.ForwarderRequest) bool { return r.datagrams(ctx, request) })
 	s.SetTransportProtocolHandler(udp.ProtocolNumber, datagrams.HandlePacket)
 	return nil
+}
+
+// listenForQueries opens the resolver's port.
+func listenForQueries(s *stack.Stack) (*gonet.UDPConn, error) {
+	address := tcpip.AddrFrom4(resolver.As4())
+	own := tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber, AddressWithPrefix: address.WithPrefix()}
+	if err := s.AddProtocolAddress(nic, own, stack.AddressProperties{}); err != nil {
+		return nil, fmt.Errorf("add the address of the resolver: %s", err)
+	}
+	return gonet.DialUDP(s, &tcpip.FullAddress{NIC: nic, Addr: address, Port: resolverPort}, nil, ipv4.ProtocolNumber)
 }
 
 // withoutICMP drops ICMP packets of the program: the stack would answer every ping itself. With them
