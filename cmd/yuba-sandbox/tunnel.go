@@ -90,8 +90,14 @@ func (o *options) handOver() error {
 	return nil
 }
 
+// relayPatience is how many seconds the relay may take to start, on a machine that is very busy.
+const relayPatience = 60
+
 // awaitRelay waits until the relay serves the tunnel.
 func awaitRelay() error {
+	if err := unix.SetsockoptTimeval(relayFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: relayPatience}); err != nil {
+		return fmt.Errorf("wait for the relay: %w", err)
+	}
 	var answer [1]byte
 	for {
 		n, err := unix.Read(relayFD, answer[:])
@@ -229,9 +235,10 @@ func control(fd int, request uint, argument unsafe.Pointer) error {
 
 // listen opens a listening socket in the new namespace.
 func listen(to netip.AddrPort) (int, error) {
-	family, address := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port()), Addr: [4]byte{127, 0, 0, 1}})
+	var family int
+	var address unix.Sockaddr
 	if to.Addr().Is4() {
-		address = &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+		family, address = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
 	} else {
 		family, address = unix.AF_INET6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 	}

@@ -74,7 +74,7 @@ func (w Walls) StartRelay(c Cell, program *exec.Cmd) (done func(), err error) {
 		return func() {}, nil
 	}
 	if !w.Alone() || !c.NoNetwork {
-		return nil, errors.New("start the relay of the network: the program would have the machine's network. This is a bug in Yuba")
+		return nil, errors.New("start the relay of the network: the program has no network of its own, because this machine has no namespaces")
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -83,7 +83,10 @@ func (w Walls) StartRelay(c Cell, program *exec.Cmd) (done func(), err error) {
 	ours, theirs := os.NewFile(uintptr(pair[0]), "relay"), os.NewFile(uintptr(pair[1]), "relay") //nolint:gosec // descriptors are not negative
 	defer theirs.Close()                                                                         //nolint:errcheck // the relay has its own
 	relay := w.Command(context.Background(), w.relayCell(c), w.relay(), c.Relay.arguments()...)
-	relay.Stdin, relay.Stdout, relay.Stderr = theirs, c.Relay.Report, c.Relay.Report
+	relay.Stdin = theirs
+	if c.Relay.Report != nil {
+		relay.Stdout, relay.Stderr = c.Relay.Report, c.Relay.Report
+	}
 	if err := relay.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the relay of the network: %w", err), ours.Close())
 	}

@@ -51,7 +51,7 @@ func playRelay(args []string) int {
 	return 0
 }
 
-type resolverOfTests struct{ asked int }
+type resolverOfTests struct{}
 
 // lookup knows a name that leads to loopback, one that first leads elsewhere, and names that are
 // addresses with hyphens.
@@ -100,16 +100,20 @@ type targets struct {
 	Loopback, Allowed    int
 	Own, OwnAllowed      int
 	OwnAddress, Abstract string
+	// OwnAllowed6 is on an address of IPv6, Echo returns datagrams; both are named.
+	OwnAllowed6, Echo string
 }
 
 // ownAddress is an address of this machine that is not special in itself.
-func ownAddress() string {
+func ownAddress() string { return ownAddressOf(netip.Addr.Is4) }
+
+func ownAddressOf(version func(netip.Addr) bool) string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return ""
 	}
 	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && network.Special(p.Addr(), false) == "" {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && version(p.Addr()) && network.Special(p.Addr(), false) == "" {
 			return p.Addr().String()
 		}
 	}
@@ -156,6 +160,10 @@ func isolate(s scene) error {
 		go greet(l, name)
 		ports[name] = l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert,errcheck // of a TCP listener
 	}
+	more, err := furtherTargets(own)
+	if err != nil {
+		return err
+	}
 	abstract := fmt.Sprintf("@yuba-tunnel-test-%d", os.Getpid())
 	if _, err := net.Listen("unix", abstract); err != nil {
 		return err
@@ -164,10 +172,13 @@ func isolate(s scene) error {
 	if err != nil {
 		return err
 	}
-	s.Targets = targets{Loopback: ports["loopback"], Allowed: ports["allowed"], Own: ports["own"], OwnAllowed: ports["ownAllowed"], OwnAddress: own, Abstract: abstract}
+	s.Targets = targets{Loopback: ports["loopback"], Allowed: ports["allowed"], Own: ports["own"], OwnAllowed: ports["ownAllowed"], OwnAddress: own, Abstract: abstract, OwnAllowed6: more.OwnAllowed6, Echo: more.Echo}
 	allowed := fmt.Sprintf("127.0.0.1:%d", ports["allowed"])
 	cell.NoNetwork = true
-	cell.Relay = &Relay{Report: report, Forwards: []string{allowed}, Allow: append(s.Allow, allowed, fmt.Sprintf("%s:%d", own, ports["ownAllowed"]))}
+	cell.Relay = &Relay{Report: report, Forwards: []string{allowed}, Allow: append(s.Allow, allowed, fmt.Sprintf("%s:%d", own, ports["ownAllowed"]), more.Echo+"/udp")}
+	if more.OwnAllowed6 != "" {
+		cell.Relay.Allow = append(cell.Relay.Allow, more.OwnAllowed6)
+	}
 	cell.Readable = append(cell.Readable, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/run/systemd/resolve")
 	cmd := walls.Command(ctx, cell, s.Self)
 	cmd.Env = append(s.environment("reach"), "HOME="+walls.HomeOf(cell), "TMPDIR="+walls.TempOf(cell))
@@ -202,6 +213,34 @@ func isolate(s scene) error {
 	text, err := os.ReadFile(report.Name())
 	result.Report = string(text)
 	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(result))
+}
+
+// furtherTargets are a server of IPv6, if the machine has an address, and one that returns datagrams.
+func furtherTargets(own string) (all targets, err error) {
+	if six := ownAddressOf(netip.Addr.Is6); six != "" {
+		l, err := net.Listen("tcp", net.JoinHostPort(six, "0"))
+		if err != nil {
+			return all, err
+		}
+		go greet(l, "six")
+		all.OwnAllowed6 = l.Addr().String()
+	}
+	echo, err := net.ListenPacket("udp", net.JoinHostPort(own, "0"))
+	if err != nil {
+		return all, err
+	}
+	go func() {
+		piece := make([]byte, 2048)
+		for {
+			n, from, err := echo.ReadFrom(piece)
+			if err != nil {
+				return
+			}
+			_, _ = echo.WriteTo(piece[:n], from)
+		}
+	}()
+	all.Echo = echo.LocalAddr().String()
+	return all, nil
 }
 
 // relayRuns reports whether a relay is among the children of this process.
@@ -260,6 +299,31 @@ var tries = []try{
 	{"the same, by its name", true, func(s scene) error {
 		return hear(fmt.Sprintf("%s.at.test:%d", strings.ReplaceAll(s.Targets.OwnAddress, ".", "-"), s.Targets.OwnAllowed))
 	}},
+	{"an address of IPv6 that an entry names", true, func(s scene) error {
+		if s.Targets.OwnAllowed6 == "" { // this machine has none
+			return nil
+		}
+		return hear(s.Targets.OwnAllowed6)
+	}},
+	{"datagrams that an entry names", true, func(s scene) error {
+		conn, err := net.Dial("udp", s.Targets.Echo)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("word")); err != nil {
+			return err
+		}
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		return ok(conn.Read(make([]byte, 16)))
+	}},
+	{"the resolver, over TCP", true, func(s scene) error {
+		resolver := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		}}
+		return ok(resolver.LookupHost(context.Background(), strings.ReplaceAll(s.Targets.OwnAddress, ".", "-")+".at.test"))
+	}},
+	{"another port of the resolver", false, func(scene) error { return hear("198.18.0.1:80") }},
 	{"a server on loopback", false, func(s scene) error { return hear(fmt.Sprintf("127.0.0.1:%d", s.Targets.Loopback)) }},
 	{"a server on loopback, by another address of it", false, func(s scene) error { return hear(fmt.Sprintf("127.1.2.3:%d", s.Targets.Allowed)) }},
 	{"a server on loopback, by IPv6", false, func(s scene) error { return hear(fmt.Sprintf("[::1]:%d", s.Targets.Loopback)) }},

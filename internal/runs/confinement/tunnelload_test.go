@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -113,7 +114,8 @@ func burden(s scene) error {
 			return err
 		}
 		ended := make(chan struct{})
-		go func() { // the most memory that the relay has
+		var watch sync.WaitGroup
+		watch.Go(func() { // the most memory that the relay has
 			for {
 				select {
 				case <-ended:
@@ -122,18 +124,20 @@ func burden(s scene) error {
 					result.Memory = max(result.Memory, relayMemoryOf(filepath.Dir(s.Sandbox)+"/"+relayName))
 				}
 			}
-		}()
+		})
 		err = running.Wait(10 * time.Second)
 		close(ended)
+		watch.Wait()
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", part, err, problem.String())
 		}
 		return json.Unmarshal(out.Bytes(), into)
 	}
-	var host, tunnel load
-	if err := errors.Join(run("flood", true, &result), run("download", false, &host), run("download", true, &tunnel)); err != nil {
+	var flooded, host, tunnel load
+	if err := errors.Join(run("flood", true, &flooded), run("download", false, &host), run("download", true, &tunnel)); err != nil {
 		return err
 	}
+	result.Accepted, result.Refused, result.Again = flooded.Accepted, flooded.Refused, flooded.Again
 	result.Host, result.Isolated, result.Upload = host.Host, tunnel.Host, tunnel.Upload
 	text, err := os.ReadFile(report.Name())
 	result.Report = string(text)

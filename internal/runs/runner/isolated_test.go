@@ -6,6 +6,7 @@ package runner
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -220,6 +221,58 @@ func relaysOf(t *testing.T, b *bench) (pids []string) {
 		}
 	}
 	return pids
+}
+
+// A provider is installed from a registry that an entry names. It is a script that says so.
+func TestIsolatedProviders(t *testing.T) {
+	t.Parallel()
+	b := newStoreBench(t).publish("1.0.0")
+	b.needsTunnels()
+	b.start()
+	refused := b.do(isolated(b.wants("refused", "1.0.0"), "registry.opentofu.org:443"))
+	if refused.Outcome != run.OutcomeFailed || refused.FailedStep != run.StepInit {
+		t.Errorf("%+v", refused)
+	}
+	if allowed := b.do(isolated(b.wants("allowed", "1.0.0"), b.registry.Host())); allowed.FailedStep != run.StepPlan || !strings.Contains(allowed.Error, "this is no provider, but version 1.0.0") {
+		t.Errorf("%+v", allowed)
+	}
+}
+
+// git clones over https and over ssh.
+func TestIsolatedGit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.needsTunnels()
+	b.start()
+	git := gittest.New(t, gittest.TLS(), gittest.SSH())
+	repository := git.Repository(t, "code")
+	repository.Commit(t, "first", gittest.Files{"README": "hello"})
+	repository.Push(t)
+	var entries []string
+	for _, address := range []string{repository.URL(), git.SSHURL("code")} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, u.Host)
+	}
+	clone := program(fmt.Sprintf(`resource "terraform_data" "clones" {
+  provisioner "local-exec" {
+    command = <<-EOT
+      set -e
+      git -c http.sslCAInfo=$HOME/ca.pem clone -q %s https && cat https/README
+      chmod 600 $HOME/key && GIT_SSH_COMMAND="ssh -i $HOME/key -o UserKnownHostsFile=$HOME/known" git clone -q %s ssh && cat ssh/README
+    EOT
+  }
+}`, repository.URL(), git.SSHURL("code")))
+	r := isolated(b.stack("clones", run.OperationPlanAndApply, clone), entries...)
+	for name, content := range map[string][]byte{"ca.pem": git.CA(), "key": git.Authorize(t), "known": git.KnownHosts()} {
+		r.spec.Files = append(r.spec.Files, run.File{Location: run.FileInHome, Path: name, Content: content})
+	}
+	b.succeed(r)
+	if n := strings.Count(string(r.log), "hello"); n < 2 {
+		t.Errorf("%d clones:\n%s", n, r.log)
+	}
 }
 
 // Modules come over git, by the store's download and by init, and only from where entries allow.

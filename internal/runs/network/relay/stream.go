@@ -29,7 +29,7 @@ func (r *relay) stream(ctx context.Context, request *tcp.ForwarderRequest) {
 		r.queryStream(ctx, request)
 		return
 	}
-	if r.refuses(network.TCP, to) {
+	if to.Addr() == resolver || r.refuses(network.TCP, to) { // the resolver has no other port
 		request.Complete(true)
 		return
 	}
@@ -93,7 +93,7 @@ func connect(program half, out *net.TCPConn, abort func()) {
 }
 
 // pieces are buffers for copying, larger than those of package io.
-var pieces = sync.Pool{New: func() any { p := make([]byte, 128<<10); return &p }}
+var pieces = sync.Pool{New: func() any { p := make([]byte, 64<<10); return &p }}
 
 // pass copies to the end of a direction, and closes it. It reports whether the end was orderly.
 func pass(to, from half) bool {
