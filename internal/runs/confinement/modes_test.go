@@ -73,8 +73,8 @@ type scene struct {
 	Next string
 	// Self is the test binary at a place where all may start it.
 	Self string
-	// Tunnels lets every user create tunnels, as most distributions do.
-	Tunnels bool
+	// Device is the mode of the device for tunnels; 0 for the machine's own.
+	Device uint32
 	// ModeUser is the user to become first, with the machine's devices changed before.
 	ModeUser int
 	// Allow is the list of the relay, which is the test binary by another name.
@@ -210,7 +210,7 @@ func inMode(t *testing.T, m mode, part string, s scene) string {
 	cmd := exec.CommandContext(t.Context(), theStage.self)
 	cmd.Env, cmd.Dir = s.environment("become"), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if s.Tunnels && os.Geteuid() == 0 {
+	if s.Device != 0 && os.Geteuid() == 0 {
 		s.ModeUser = m.user
 		cmd.Env, cmd.SysProcAttr.Cloneflags = s.environment("admit"), unix.CLONE_NEWNS
 	} else if m.user != 0 && os.Geteuid() == 0 {

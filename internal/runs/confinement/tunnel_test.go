@@ -68,18 +68,15 @@ func (r *resolverOfTests) lookup(_ context.Context, _, name string) ([]netip.Add
 	return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// admit replaces the device for tunnels by one that every user may open, in its own view of the
-// files, and becomes the user.
+// admit replaces the device for tunnels by one of another mode, in its own view of the files, and
+// becomes the user.
 func admit(s scene) error {
 	runtime.LockOSThread()
-	node := filepath.Join(theStage.dir, "tun")
-	if theStage.dir == "" {
-		node = filepath.Join(s.Dir, "tun")
-	}
+	node := filepath.Join(s.Dir, "tun")
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("leave the machine's mounts: %w", err)
 	}
-	if err := errors.Join(unix.Mknod(node, unix.S_IFCHR|0o666, int(unix.Mkdev(10, 200))), unix.Chmod(node, 0o666)); err != nil {
+	if err := errors.Join(unix.Mknod(node, unix.S_IFCHR|s.Device, int(unix.Mkdev(10, 200))), unix.Chmod(node, s.Device)); err != nil {
 		return fmt.Errorf("create a device: %w", err)
 	}
 	if err := unix.Mount(node, "/dev/net/tun", "", unix.MS_BIND, ""); err != nil {
@@ -406,7 +403,7 @@ func reach(s scene) error {
 func TestIsolatedNetworks(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		var got isolation
-		if err := json.Unmarshal([]byte(inMode(t, m, "isolate", scene{Dir: sceneDir(t, m), Tunnels: true, Allow: []string{"*"}})), &got); err != nil {
+		if err := json.Unmarshal([]byte(inMode(t, m, "isolate", scene{Dir: sceneDir(t, m), Device: everybodys, Allow: []string{"*"}})), &got); err != nil {
 			t.Fatal(err)
 		}
 		if !m.want.Alone() {
@@ -414,6 +411,9 @@ func TestIsolatedNetworks(t *testing.T) {
 				t.Errorf("a tunnel without namespaces: %+v", got)
 			}
 			return
+		}
+		if os.Geteuid() != 0 && strings.Contains(got.NoTunnel, noDevice) {
+			t.Skip("this user cannot have tunnels: " + got.NoTunnel)
 		}
 		if got.NoTunnel != "" || len(got.Outcomes) != len(tries) {
 			t.Fatalf("%+v", got)
@@ -441,4 +441,32 @@ func TestIsolatedNetworks(t *testing.T) {
 			t.Error(got.Problem)
 		}
 	})
+}
+
+// Modes of the device for tunnels: that of most distributions, and one for root only.
+const (
+	everybodys = 0o666
+	roots      = 0o600
+)
+
+// noDevice begins the reason where a user may not open the device.
+const noDevice = "open /dev/net/tun: "
+
+// Without the device, there is no program rather than one with the machine's network.
+func TestAUserWithoutTunnels(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can change the device")
+	}
+	for _, m := range modes {
+		if m.name != "a user" {
+			continue
+		}
+		var got isolation
+		if err := json.Unmarshal([]byte(inMode(t, m, "isolate", scene{Dir: sceneDir(t, m), Device: roots})), &got); err != nil {
+			t.Fatal(err)
+		}
+		if want := noDevice + "permission denied. Yuba's user must be able to open /dev/net/tun"; !strings.HasPrefix(got.NoTunnel, want) {
+			t.Errorf("%q, want %q", got.NoTunnel, want)
+		}
+	}
 }

@@ -237,8 +237,11 @@ func TestALoadOnTheRelay(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			var got load
-			if err := json.Unmarshal([]byte(inMode(t, m, "burden", scene{Dir: sceneDir(t, m), Tunnels: true})), &got); err != nil {
+			if err := json.Unmarshal([]byte(inMode(t, m, "burden", scene{Dir: sceneDir(t, m), Device: everybodys})), &got); err != nil {
 				t.Fatal(err)
+			}
+			if os.Geteuid() != 0 && strings.Contains(got.NoTunnel, noDevice) {
+				t.Skip("this user cannot have tunnels: " + got.NoTunnel)
 			}
 			if got.NoTunnel != "" {
 				t.Fatal(got.NoTunnel)

@@ -46,6 +46,9 @@ func Parse(text string) (Entry, error) {
 }
 
 func parse(text string) (Entry, error) {
+	if strings.Contains(text, "://") {
+		return Entry{}, errors.New("want HOST:PORT, without a scheme")
+	}
 	e := Entry{Last: 65535, Protocol: TCP}
 	host := text
 	for _, protocol := range []string{TCP, UDP} {

@@ -14,7 +14,7 @@ import (
 func TestEntriesThatAreNotUnderstood(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "want a name",
-		"https://example.com":     "the port \"//example.com\"",
+		"https://example.com":     "want HOST:PORT, without a scheme",
 		"example.com:":            "want a port after the colon",
 		"example.com:0":           `the port "0"`,
 		"example.com:https":       `the port "https"`,
