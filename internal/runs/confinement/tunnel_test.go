@@ -117,6 +117,9 @@ func ownAddressOf(version func(netip.Addr) bool) string {
 	return ""
 }
 
+// unserved is a port that only root may listen on.
+const unserved = "127.0.0.1:4"
+
 // isolation is what came of a program with a network of its own.
 type isolation struct {
 	Walls    Walls
@@ -172,7 +175,7 @@ func isolate(s scene) error {
 	s.Targets = targets{Loopback: ports["loopback"], Allowed: ports["allowed"], Own: ports["own"], OwnAllowed: ports["ownAllowed"], OwnAddress: own, Abstract: abstract, OwnAllowed6: more.OwnAllowed6, Echo: more.Echo}
 	allowed := fmt.Sprintf("127.0.0.1:%d", ports["allowed"])
 	cell.NoNetwork = true
-	cell.Relay = &Relay{Report: report, Forwards: []string{allowed}, Allow: append(s.Allow, allowed, fmt.Sprintf("%s:%d", own, ports["ownAllowed"]), more.Echo+"/udp")}
+	cell.Relay = &Relay{Report: report, Forwards: []string{allowed, unserved}, Allow: append(s.Allow, allowed, unserved, fmt.Sprintf("%s:%d", own, ports["ownAllowed"]), more.Echo+"/udp")}
 	if more.OwnAllowed6 != "" {
 		cell.Relay.Allow = append(cell.Relay.Allow, more.OwnAllowed6)
 	}
@@ -322,6 +325,7 @@ var tries = []try{
 	}},
 	{"another port of the resolver", false, func(scene) error { return hear("198.18.0.1:80") }},
 	{"a server on loopback", false, func(s scene) error { return hear(fmt.Sprintf("127.0.0.1:%d", s.Targets.Loopback)) }},
+	{"a privileged port of loopback that an entry names, and nobody serves", false, func(scene) error { return hear(unserved) }},
 	{"a server on loopback, by another address of it", false, func(s scene) error { return hear(fmt.Sprintf("127.1.2.3:%d", s.Targets.Allowed)) }},
 	{"a server on loopback, by IPv6", false, func(s scene) error { return hear(fmt.Sprintf("[::1]:%d", s.Targets.Loopback)) }},
 	{"a server on loopback, by an address of IPv6 that embeds it", false, func(s scene) error { return hear(fmt.Sprintf("[64:ff9b::127.0.0.1]:%d", s.Targets.Loopback)) }},
