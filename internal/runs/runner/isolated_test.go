@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -198,9 +199,47 @@ func TestAnIsolatedApplySurvivesItsRunner(t *testing.T) {
 	}
 }
 
+// Without its relay, a program has no network at all.
+func TestARelayThatIsKilledTakesTheNetworkAlong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.needsTunnels()
+	b.start()
+	open := listenAndCount(t)
+	r := isolated(b.stack("cut", run.OperationPlanAndApply, program(fmt.Sprintf(`resource "terraform_data" "call" {
+  provisioner "local-exec" {
+    interpreter = ["bash", "-c"]
+    command     = "mkfifo gate && cat gate; for a in 127.0.0.1/%[1]s 198.51.100.1/80; do (exec 3<>/dev/tcp/$a) 2>/dev/null && echo $a is open || echo $a is closed; done"
+  }
+}`, open.port))), "*", "127.0.0.1:"+open.port, "198.51.100.77")
+	b.server.submit(r)
+	let := b.atGate("cut", "gate")
+	for _, relay := range relaysOf(t, b) {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(relay)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the end of the relay", func() bool { return len(relaysOf(t, b)) == 0 })
+	began := time.Now()
+	let()
+	b.server.finished(r)
+	if !strings.Contains(string(r.log), "127.0.0.1/"+open.port+" is closed") || !strings.Contains(string(r.log), "198.51.100.1/80 is closed") || open.calls.Load() != 0 {
+		t.Errorf("%s", r.log)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // relaysOf are the relays that serve this test: those beside its sandbox with an entry of its own.
 func relaysOf(t *testing.T, b *bench) (pids []string) {
 	t.Helper()
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +254,7 @@ func relaysOf(t *testing.T, b *bench) (pids []string) {
 			continue
 		}
 		for _, r := range b.server.runs {
-			if strings.Contains(string(text), r.spec.Limits.Isolated[0]) {
+			if entries := r.spec.Limits.Isolated; strings.Contains(string(text), entries[len(entries)-1]) {
 				pids = append(pids, name)
 			}
 		}
