@@ -18,7 +18,7 @@ const printing = `
 resource "terraform_data" "long" {
   provisioner "local-exec" {
     interpreter = ["bash", "-c"]
-    command     = "mkfifo gate && while read -r word < gate && [ $word != end ]; do echo $word: $(cat $CLOUD_TOKEN_FILE) && cp $CLOUD_TOKEN_FILE seen-$word; done"
+    command     = "mkfifo gate; while true; do read -r word < gate || continue; [ $word = end ] && break; echo $word: $(cat $CLOUD_TOKEN_FILE); cp $CLOUD_TOKEN_FILE seen-$word; done"
   }
 }
 `
