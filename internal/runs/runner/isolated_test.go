@@ -236,7 +236,7 @@ func TestARelayThatIsKilledTakesTheNetworkAlong(t *testing.T) {
 }
 
 // relaysOf are the relays that serve this test: those beside its sandbox with an entry of its own.
-func relaysOf(t *testing.T, b *bench) (pids []string) {
+func relaysOf(t testing.TB, b *bench) (pids []string) {
 	t.Helper()
 	b.server.mu.Lock()
 	defer b.server.mu.Unlock()
@@ -254,6 +254,9 @@ func relaysOf(t *testing.T, b *bench) (pids []string) {
 			continue
 		}
 		for _, r := range b.server.runs {
+			if len(r.spec.Limits.Isolated) == 0 {
+				continue
+			}
 			if entries := r.spec.Limits.Isolated; strings.Contains(string(text), entries[len(entries)-1]) {
 				pids = append(pids, name)
 			}
