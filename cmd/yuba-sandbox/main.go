@@ -26,6 +26,9 @@
 //	-mapped              in a new user namespace, by root: map only that user; needs -user and -root
 //	-group N             keep this group, which grants access to directories on the way; needs -user
 //	-loopback            in a new network namespace: enable the loopback interface
+//	-tunnel              in a new network namespace: create a way out, and hand it to the relay on descriptor 3; needs -loopback and -root
+//	-forward ADDR:PORT   also hand over a socket that listens at this loopback address; needs -tunnel
+//	-relay WORD          a word of the relay's command line, for -tunnel with -spawn
 //	-listen PORT         allow listening on this port; others are refused, unless the kernel chooses them
 //	-limit NAME=N        set a limit of a process: nproc, nofile, fsize, data
 //	-mark N              mark the processes of the run with this number
@@ -87,6 +90,11 @@ func run(args []string) (int, error) {
 	case missing != nil:
 		fmt.Fprintln(os.Stderr, "yuba-sandbox: not confined: "+missing.Error())
 	}
+	if o.tunnel {
+		if err := awaitRelay(); err != nil {
+			return 1, err
+		}
+	}
 	err = syscall.Exec(o.program[0], o.program, programEnvironment(os.Environ()))
 	return exitNoProgram, fmt.Errorf("start %s: %w", o.program[0], err)
 }
@@ -114,6 +122,9 @@ func (o *options) build() (walls, error) {
 		if err := startLoopback(); err != nil {
 			return w, err
 		}
+	}
+	if err := o.startTunnel(); err != nil {
+		return w, err
 	}
 	if o.root {
 		if err := o.makeRoot(w.user); err != nil {

@@ -296,6 +296,10 @@ func TestBadUseIsAnError(t *testing.T) {
 		"a place without a root":    {[]string{"-at", "/a", "/b", "--", "/bin/true"}, exitUsage, "-at needs -root"},
 		"a user who is root":        {[]string{"-user", "0", "--", "/bin/true"}, exitUsage, "want a number above 0"},
 		"a limit that nobody knows": {[]string{"-limit", "patience=1", "--", "/bin/true"}, exitUsage, "want NAME=N"},
+		"a tunnel without a root":   {[]string{"-loopback", "-tunnel", "--", "/bin/true"}, exitUsage, "-tunnel needs -loopback and -root"},
+		"a forward to a name":       {[]string{"-forward", "localhost:80", "--", "/bin/true"}, exitUsage, `-forward "localhost:80"`},
+		"a forward and no tunnel":   {[]string{"-root", "-loopback", "-forward", "127.0.0.1:80", "--", "/bin/true"}, exitUsage, "-forward needs -tunnel"},
+		"a shell without a relay":   {[]string{"-spawn", "user", "-root", "-loopback", "-tunnel", "--", "/bin/true"}, exitUsage, "-tunnel and -spawn need -relay"},
 		"the program is not there":  {append(append([]string{}, system...), "--", "/bin/nowhere"), exitNoProgram, "start /bin/nowhere"},
 	}
 	for name, c := range cases {

@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -13,9 +14,14 @@ import (
 
 // options are the command line.
 type options struct {
-	rw, ro, rx        []string
-	placed            []shown
-	root, loopback    bool
+	rw, ro, rx     []string
+	placed         []shown
+	root, loopback bool
+	// tunnel adds a way out of the network namespace. forwards are loopback addresses that lead to
+	// those of the machine, and relay is the command line of the relay, for -spawn.
+	tunnel            bool
+	forwards          []netip.AddrPort
+	relay             []string
 	mapped            bool
 	mapUser, mapGroup int
 	user, group       int
@@ -60,6 +66,8 @@ func (o *options) toggle(name string) *bool {
 		return &o.root
 	case "-loopback":
 		return &o.loopback
+	case "-tunnel":
+		return &o.tunnel
 	case "-require":
 		return &o.require
 	case "-background":
@@ -104,6 +112,12 @@ func (o *options) value(name string, rest []string) (used int, err error) {
 		var port uint64
 		port, err = strconv.ParseUint(text, 10, 16)
 		o.listen = append(o.listen, uint16(port)) //nolint:gosec // it was read as one
+	case "-forward":
+		var to netip.AddrPort
+		to, err = netip.ParseAddrPort(text)
+		o.forwards = append(o.forwards, to)
+	case "-relay":
+		o.relay = append(o.relay, text)
 	case "-limit":
 		var l limit
 		l, err = parseLimit(text)
@@ -136,6 +150,10 @@ func (o *options) check() error {
 	switch {
 	case len(o.placed) > 0 && !o.root:
 		return errors.New("-at needs -root")
+	case (o.tunnel || len(o.forwards) > 0) && (!o.loopback || !o.root || !o.tunnel):
+		return errors.New("-tunnel needs -loopback and -root, and -forward needs -tunnel")
+	case o.tunnel && o.spawn != "" && len(o.relay) == 0:
+		return errors.New("-tunnel and -spawn need -relay")
 	case o.group != 0 && o.user == 0:
 		return errors.New("-group needs -user")
 	case o.userMapped && (o.user == 0 || !o.root || o.mapped):

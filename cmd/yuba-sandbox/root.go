@@ -68,7 +68,7 @@ func (o *options) makeRoot(user int) error {
 	for name, target := range streams {
 		l.links[name] = target
 	}
-	if err := errors.Join(b.accounts(user), b.attach(trees), b.link(l), b.processes()); err != nil {
+	if err := errors.Join(b.accounts(user), b.names(o.tunnel), b.attach(trees), b.link(l), b.processes()); err != nil {
 		return err
 	}
 	if err := swapRoots(); err != nil {
@@ -87,7 +87,7 @@ func (o *options) layout() (*layout, error) {
 		rank  rank
 	}{{o.rw, writable}, {o.rx, executable}, {o.ro, readable}} {
 		for _, name := range list.paths {
-			if name == passwdFile || name == groupFile {
+			if name == passwdFile || name == groupFile || o.tunnel && (name == resolverFile || name == resolverDir || name == hostsFile) {
 				continue
 			}
 			if err := l.add(name, list.rank); err != nil {
@@ -292,6 +292,17 @@ func (b *builder) accounts(user int) error {
 	}
 	if err := errors.Join(b.write(passwdFile[1:], passwd), b.write(groupFile[1:], group)); err != nil {
 		return fmt.Errorf("create the list of users: %w", err)
+	}
+	return nil
+}
+
+// names writes the files by which a program with a tunnel resolves names.
+func (b *builder) names(tunnel bool) error {
+	if !tunnel {
+		return nil
+	}
+	if err := errors.Join(b.write(resolverFile[1:], resolverText), b.write(hostsFile[1:], hostsText)); err != nil {
+		return fmt.Errorf("create the resolver's configuration: %w", err)
 	}
 	return nil
 }

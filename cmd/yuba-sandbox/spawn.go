@@ -41,8 +41,16 @@ func spawn(o options, args []string) (int, error) {
 	if o.loopback {
 		attr.Sys.Cloneflags |= unix.CLONE_NEWNET
 		if o.spawn == kindUser {
-			attr.Sys.AmbientCaps = append(attr.Sys.AmbientCaps, unix.CAP_NET_ADMIN)
+			attr.Sys.AmbientCaps = append(attr.Sys.AmbientCaps, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE)
 		}
+	}
+	if o.tunnel {
+		relay, err := startRelay(o.relay)
+		if err != nil {
+			return 1, err
+		}
+		attr.Files = append(attr.Files, uintptr(relay)) //nolint:gosec // descriptors are not negative
+		defer unix.Close(relay)                         //nolint:errcheck // it has no content
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGTSTP)
@@ -96,7 +104,7 @@ func withoutSpawn(args []string) []string {
 		if args[i] == "--" {
 			return append(rest, args[i:]...)
 		}
-		if args[i] == "-spawn" {
+		if args[i] == "-spawn" || args[i] == "-relay" {
 			i++
 			continue
 		}

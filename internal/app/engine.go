@@ -107,10 +107,11 @@ type Common struct {
 	SQLiteSources []string
 	// RequireConfinement refuses to start if a wall around programs is missing.
 	RequireConfinement bool
-	// RunNetwork is run.NoNetwork for runs without network; empty means the machine's network.
-	// RunListen are ports that programs may listen on, besides those that the kernel chooses.
-	RunNetwork string
-	RunListen  []uint16
+	// RunNetwork is run.NoNetwork for runs without network, run.IsolatedNetwork for runs that reach
+	// only what RunNetworkAllow names; empty means the machine's network. RunListen are ports that programs may listen on, besides those that the kernel chooses.
+	RunNetwork      string
+	RunNetworkAllow []string
+	RunListen       []uint16
 	// RunResources limits a run with all its processes, NamespaceResources all runs of a namespace
 	// together, and RunOpenFiles the files and connections of each process. Nil means the defaults
 	// of package run.
@@ -308,8 +309,11 @@ func (o Common) limits() run.Limits {
 		l.OpenFiles = *o.RunOpenFiles
 	}
 	l.Listen = o.RunListen
-	if o.RunNetwork == run.NoNetwork {
+	switch o.RunNetwork {
+	case run.NoNetwork:
 		l.Network = run.NoNetwork
+	case run.IsolatedNetwork: // an older runner gives them none
+		l.Network, l.Isolated = run.NoNetwork, o.RunNetworkAllow
 	}
 	return l
 }

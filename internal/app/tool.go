@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/home/datadir"
@@ -29,6 +30,8 @@ type tool struct {
 	sandbox, runner string
 	// walls are the walls of confinement on this machine.
 	walls confinement.Walls
+	// network is that of runs, for people; empty for the machine's.
+	network string
 }
 
 // confinedTool finds tofu and how this machine can confine it.
@@ -73,12 +76,25 @@ func (t *tool) findWalls(ctx context.Context, work string, o *Common) error {
 	if o.RunNetwork == run.NoNetwork && !t.walls.Alone() {
 		return fmt.Errorf("start runs without a network: that requires namespaces, which this machine does not support: %s", t.walls.Missing[0].Why)
 	}
+	switch o.RunNetwork {
+	case run.NoNetwork:
+		t.network = run.NoNetwork
+	case run.IsolatedNetwork:
+		t.network = run.IsolatedNetwork + ", reaches " + strings.Join(o.RunNetworkAllow, ", ")
+		if err := t.walls.ProbeTunnel(ctx); err != nil {
+			return fmt.Errorf("start runs with an isolated network: %w", err)
+		}
+	}
 	return nil
 }
 
-// wallLines describes the confinement: a line for the active walls, and one for each missing wall.
+// wallLines describes the confinement: a line for the active walls, one for the network of runs if it
+// is not the machine's, and one for each missing wall.
 func (t *tool) wallLines(format string) string {
 	lines := fmt.Sprintf(format, "Walls:", t.walls.Summary())
+	if t.network != "" {
+		lines += fmt.Sprintf(format, "Network:", t.network)
+	}
 	for _, m := range t.walls.Missing {
 		lines += fmt.Sprintf(format, "Missing:", m)
 	}
@@ -119,7 +135,7 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; install yuba, yuba-runner, yuba-sandbox, yuba-kustomize and yuba-sops together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; install yuba, yuba-runner, yuba-sandbox, yuba-network, yuba-kustomize and yuba-sops together", name, self)
 	}
 	return path, nil
 }

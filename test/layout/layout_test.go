@@ -49,6 +49,8 @@ var owned = []struct {
 		why: "internal/gitops/kustomizations/build limits it, and calls it one at a time"},
 	{packages: "database/sql github.com/go-sql-driver/mysql github.com/jackc/pgx modernc.org/sqlite", owners: "internal/tenants/database internal/testkit",
 		why: "internal/tenants/database reads databases, within limits"},
+	{packages: "gvisor.dev/gvisor", owners: "internal/runs/network/relay", in: " ", tests: true, why: "only yuba-network has a TCP/IP stack, for the packets of hostile programs"},
+	{packages: here + "internal/runs/network/relay", owners: "internal/runs/network/relay cmd/yuba-network", why: "the stack would be linked into other programs"},
 	{packages: "github.com/landlock-lsm", owners: "cmd/yuba-sandbox", in: "internal cmd/yuba/", tests: true, why: "only cmd/yuba-sandbox confines"},
 	{packages: "github.com/getsops", owners: "internal/gitops/kustomizations/decrypt internal/testkit cmd/yuba-sops",
 		why: "internal/gitops/kustomizations/decrypt owns it: it would look for keys on this machine"},

@@ -39,7 +39,7 @@ func main() {
 }
 
 // programs are the programs of an installation: yuba finds the others beside itself.
-var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-kustomize", "yuba-sops"}
+var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-network", "yuba-kustomize", "yuba-sops"}
 
 // release is the release to make.
 type release struct {

@@ -15,6 +15,7 @@ import (
 
 	server "github.com/yuba-dev/yuba/internal/app"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 func addPodFlags(cmd *cobra.Command) {
@@ -54,6 +55,9 @@ func completePods(cmd *cobra.Command, o *server.ControllerOptions) error {
 			}
 		}
 		return nil
+	}
+	if o.RunNetwork == run.IsolatedNetwork {
+		return ui.UsageErrorf(cmd, "--run-network %s is for runs beside the server, and --runner-image executes them in Pods: restrict those by NetworkPolicies, such as networkPolicy.runners.allowedCIDRs of the chart", run.IsolatedNetwork)
 	}
 	pods := &server.RunnerPods{Address: text("runner-address")}
 	pods.Image, pods.Server = text("runner-image"), strings.TrimSuffix(text("runner-url"), "/")

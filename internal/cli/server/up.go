@@ -26,6 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	providerstore "github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/network"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
@@ -174,7 +175,8 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "the share of stacks with the same provider that must fail, from 0 to 1")
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "maximum duration of one tofu process, after which it is interrupted")
 	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start if a wall of the confinement is missing; \"yuba version\" lists them")
-	flags.StringVar(&o.RunNetwork, "run-network", run.HostNetwork, "the network of runs: host, or none to block connections")
+	flags.StringVar(&o.RunNetwork, "run-network", run.HostNetwork, "the network of runs: host, isolated to reach only what --run-network-allow names, or none to block connections")
+	flags.StringSliceVar(&o.RunNetworkAllow, "run-network-allow", nil, "a destination that isolated runs may reach, such as registry.opentofu.org:443, *.amazonaws.com:443, 10.0.0.0/8 or 127.0.0.1:5432; * for all but this machine and metadata services (default *); can be repeated")
 	flags.UintSlice("run-listen", nil, "a port that programs of runs may listen on, beside those that the kernel chooses; can be repeated")
 	addLimitFlags(cmd)
 	flags.String("max-archive", "1Gi", "maximum size of a source archive")
@@ -192,7 +194,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only that the server is ready, and its endpoints; the log continues")
 	ui.Complete(cmd, "log-format", "text", "json")
-	ui.Complete(cmd, "run-network", run.HostNetwork, run.NoNetwork)
+	ui.Complete(cmd, "run-network", run.HostNetwork, run.IsolatedNetwork, run.NoNetwork)
 }
 
 // completeServer checks the flags and sets the other options.
@@ -241,8 +243,20 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 }
 
 func completeNetwork(cmd *cobra.Command, o *server.Common) error {
-	if o.RunNetwork != run.HostNetwork && o.RunNetwork != run.NoNetwork {
-		return ui.UsageErrorf(cmd, "--run-network %s: want %s or %s", o.RunNetwork, run.HostNetwork, run.NoNetwork)
+	switch o.RunNetwork {
+	case run.HostNetwork, run.NoNetwork:
+		if len(o.RunNetworkAllow) > 0 {
+			return ui.UsageErrorf(cmd, "--run-network-allow needs --run-network %s", run.IsolatedNetwork)
+		}
+	case run.IsolatedNetwork:
+		if len(o.RunNetworkAllow) == 0 {
+			o.RunNetworkAllow = []string{network.Everything}
+		}
+		if _, err := network.ParseList(o.RunNetworkAllow); err != nil {
+			return ui.UsageErrorf(cmd, "--run-network-allow %s", err)
+		}
+	default:
+		return ui.UsageErrorf(cmd, "--run-network %s: want %s, %s or %s", o.RunNetwork, run.HostNetwork, run.IsolatedNetwork, run.NoNetwork)
 	}
 	ports, err := cmd.Flags().GetUintSlice("run-listen")
 	if err != nil {

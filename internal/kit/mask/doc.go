@@ -24,7 +24,7 @@
 //     encrypted, reversed or split secrets.
 //   - A line that is JSON stays JSON, and field names of tofu's documents are unchanged.
 //   - The cost is linear in the text, whatever text and secrets are.
-//   - A Masker is safe for concurrent use.
+//   - A Masker is safe for concurrent use, and can get more secrets while it is in use.
 //
 // The package does not know where secrets come from, and reads nothing.
 package mask

@@ -11,16 +11,17 @@ import (
 // Line masks the secrets in a line of a log or a document. A JSON line stays JSON: its strings and
 // numbers are masked individually.
 func (m *Masker) Line(line []byte) []byte {
-	if m.idle() || !m.suspects(line) {
+	r := m.current()
+	if r.idle() || !r.suspects(line) {
 		return line
 	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
 	var value any
 	if !json.Valid(line) || decoder.Decode(&value) != nil { // the decoder stops after a value, whatever follows
-		return []byte(m.Text(string(line)))
+		return []byte(r.text(string(line), prose))
 	}
-	masked, changed := m.outermost(value)
+	masked, changed := r.outermost(value)
 	if !changed {
 		return line
 	}
@@ -28,7 +29,7 @@ func (m *Masker) Line(line []byte) []byte {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(masked) != nil {
-		return []byte(m.Text(string(line)))
+		return []byte(r.text(string(line), prose))
 	}
 	return bytes.TrimRight(out.Bytes(), "\n")
 }
@@ -67,10 +68,10 @@ func (k kind) of(field string) kind {
 
 // outermost masks a decoded line. Some top-level fields are the format itself: a secret with the
 // value "diagnostic" must not make the line unparseable.
-func (m *Masker) outermost(value any) (any, bool) {
+func (r *rules) outermost(value any) (any, bool) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return m.value(value, prose)
+		return r.value(value, prose)
 	}
 	changed := false
 	for field, item := range object {
@@ -78,32 +79,32 @@ func (m *Masker) outermost(value any) (any, bool) {
 		case "type", "@level", "@module", "@timestamp":
 			continue
 		}
-		masked, did := m.value(item, prose.of(field))
+		masked, did := r.value(item, prose.of(field))
 		object[field], changed = masked, changed || did
 	}
 	return object, changed
 }
 
-func (m *Masker) value(value any, k kind) (any, bool) {
+func (r *rules) value(value any, k kind) (any, bool) {
 	changed := false
 	switch v := value.(type) {
 	case string:
-		masked := m.text(v, k)
+		masked := r.text(v, k)
 		return masked, masked != v
 	case json.Number:
-		if masked := m.text(v.String(), k); masked != v.String() {
+		if masked := r.text(v.String(), k); masked != v.String() {
 			return masked, true
 		}
 	case []any:
 		for i, item := range v {
-			masked, did := m.value(item, k)
+			masked, did := r.value(item, k)
 			v[i], changed = masked, changed || did
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for field, item := range v {
-			masked, did := m.value(item, k.of(field))
-			shown := m.text(field, naming)
+			masked, did := r.value(item, k.of(field))
+			shown := r.text(field, naming)
 			out[shown], changed = masked, changed || did || shown != field
 		}
 		return out, changed

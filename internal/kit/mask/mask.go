@@ -5,8 +5,11 @@ package mask
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -23,6 +26,18 @@ const (
 
 // Masker hides secrets. The nil Masker hides nothing.
 type Masker struct {
+	mark  string
+	rules atomic.Pointer[rules]
+	// Before is called before each use, to add secrets that became known meanwhile; it may be nil.
+	// It is set before the first use.
+	Before func()
+
+	mu      sync.Mutex
+	secrets *Secrets
+}
+
+// rules find the secrets of a Masker at one time.
+type rules struct {
 	finder   *finder
 	decoders []decoder
 	mark     string
@@ -30,18 +45,43 @@ type Masker struct {
 
 // Masker returns a Masker for the current secrets that replaces them by the mark.
 func (s *Secrets) Masker(mark string) *Masker {
-	patterns := s.patterns()
-	return &Masker{finder: newFinder(patterns), decoders: decodersFor(patterns), mark: mark}
+	m := &Masker{mark: mark, secrets: &Secrets{public: s.public, found: maps.Clone(s.found), whole: maps.Clone(s.whole)}}
+	m.compile()
+	return m
+}
+
+// Add adds a secret like [Secrets.Add]. A use that began before may not hide it.
+func (m *Masker) Add(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.secrets.Add(text)
+	m.compile()
+}
+
+func (m *Masker) compile() {
+	patterns := m.secrets.patterns()
+	m.rules.Store(&rules{finder: newFinder(patterns), decoders: decodersFor(patterns), mark: m.mark})
+}
+
+// current are the rules for one use; nil for nothing to hide.
+func (m *Masker) current() *rules {
+	if m == nil {
+		return nil
+	}
+	if m.Before != nil {
+		m.Before()
+	}
+	return m.rules.Load()
 }
 
 // Text returns the text with the mark in place of each secret.
-func (m *Masker) Text(text string) string { return m.text(text, prose) }
+func (m *Masker) Text(text string) string { return m.current().text(text, prose) }
 
-func (m *Masker) text(text string, k kind) string {
-	if m.idle() {
+func (r *rules) text(text string, k kind) string {
+	if r.idle() {
 		return text
 	}
-	parts := m.secret([]byte(text), k)
+	parts := r.secret([]byte(text), k)
 	if len(parts) == 0 {
 		return text
 	}
@@ -49,7 +89,7 @@ func (m *Masker) text(text string, k kind) string {
 	at := 0
 	for _, p := range parts {
 		out.WriteString(text[at:p.begin])
-		out.WriteString(m.mark)
+		out.WriteString(r.mark)
 		at = p.end
 	}
 	out.WriteString(text[at:])
@@ -58,15 +98,17 @@ func (m *Masker) text(text string, k kind) string {
 
 // Hides reports whether the text contains a secret.
 func (m *Masker) Hides(text string) bool {
-	return !m.idle() && len(m.secret([]byte(text), prose)) > 0
+	r := m.current()
+	return !r.idle() && len(r.secret([]byte(text), prose)) > 0
 }
 
 // HidesName is Hides for a name, such as that of an attribute; common words do not count.
 func (m *Masker) HidesName(name string) bool {
-	return !m.idle() && len(m.secret([]byte(name), naming)) > 0
+	r := m.current()
+	return !r.idle() && len(r.secret([]byte(name), naming)) > 0
 }
 
-func (m *Masker) idle() bool { return m == nil || len(m.finder.patterns) == 0 }
+func (r *rules) idle() bool { return r == nil || len(r.finder.patterns) == 0 }
 
 // pieces calls look for each piece of a text with its offset, until it returns false.
 func pieces(text []byte, look func(piece []byte, begin int) bool) {
@@ -79,11 +121,11 @@ func pieces(text []byte, look func(piece []byte, begin int) bool) {
 }
 
 // secret returns the parts of a text to mask, in order, without overlaps.
-func (m *Masker) secret(text []byte, k kind) []span {
+func (r *rules) secret(text []byte, k kind) []span {
 	var parts []span
 	pieces(text, func(piece []byte, begin int) bool {
-		m.views(piece, func(v *view) bool {
-			m.finder.each(v.text, func(p *pattern, at span) bool {
+		r.views(piece, func(v *view) bool {
+			r.finder.each(v.text, func(p *pattern, at span) bool {
 				if p.standsIn(v.text, at, k) {
 					hidden := v.origin(p.rim(v.text, at))
 					parts = append(parts, span{begin + hidden.begin, begin + hidden.end})
@@ -107,11 +149,11 @@ func (m *Masker) secret(text []byte, k kind) []span {
 }
 
 // suspects reports whether the text may contain any secret, in any context.
-func (m *Masker) suspects(text []byte) bool {
+func (r *rules) suspects(text []byte) bool {
 	found := false
 	pieces(text, func(piece []byte, _ int) bool {
-		m.views(piece, func(v *view) bool {
-			m.finder.each(v.text, func(*pattern, span) bool {
+		r.views(piece, func(v *view) bool {
+			r.finder.each(v.text, func(*pattern, span) bool {
 				found = true
 				return false
 			})
@@ -123,14 +165,14 @@ func (m *Masker) suspects(text []byte) bool {
 }
 
 // views calls look for a text and everything that it decodes to, by depth, until it returns false.
-func (m *Masker) views(text []byte, look func(v *view) bool) {
+func (r *rules) views(text []byte, look func(v *view) bool) {
 	known := make([]*view, 1, 4)
 	known[0] = &view{text: text}
 	for i := 0; i < len(known); i++ {
 		if !look(known[i]) {
 			return
 		}
-		for _, decode := range m.decoders {
+		for _, decode := range r.decoders {
 			if known[i].depth == MaxDepth || len(known) == maxViews {
 				break
 			}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -243,4 +244,32 @@ func remains(masked, secret string, encode func(string) string) string {
 		}
 	}
 	return ""
+}
+
+// Other goroutines use the mask meanwhile.
+func TestAMaskHidesWhatIsAddedWhileItIsUsed(t *testing.T) {
+	secrets := New()
+	secrets.Add("first-secret-of-them")
+	m := secrets.Masker(Mark)
+	var users sync.WaitGroup
+	for range 4 {
+		users.Go(func() {
+			for range 200 {
+				if shown := m.Text("a first-secret-of-them"); shown != "a (sensitive)" {
+					t.Error(shown)
+				}
+			}
+		})
+	}
+	for n := range 50 {
+		added := fmt.Sprintf("another-secret-%d-of-them", n)
+		m.Add(added)
+		if shown := string(m.Line([]byte(`{"@message":"` + added + `"}`))); shown != `{"@message":"(sensitive)"}` {
+			t.Error(shown)
+		}
+	}
+	users.Wait()
+	if other := secrets.Masker(Mark); other.Hides("another-secret-1-of-them") {
+		t.Error("what was added to a mask is in others, too")
+	}
 }

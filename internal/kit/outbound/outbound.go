@@ -62,14 +62,20 @@ func in(networks []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
-// Forbidden reports whether connections to an address are refused.
-func Forbidden(address netip.Addr) bool {
+// Embedded returns the IPv4 address that an IPv6 address leads to, and otherwise the address.
+func Embedded(address netip.Addr) netip.Addr {
 	address = address.Unmap().WithZone("")
 	local := address.IsLoopback() || address.IsUnspecified() // ::1 and :: do not embed IPv4 addresses
 	if in(embedding, address) && !local || isISATAP(address) {
 		last := address.As16()
-		address = netip.AddrFrom4([4]byte(last[12:]))
+		return netip.AddrFrom4([4]byte(last[12:]))
 	}
+	return address
+}
+
+// Forbidden reports whether connections to an address are refused.
+func Forbidden(address netip.Addr) bool {
+	address = Embedded(address)
 	return address.IsLinkLocalUnicast() || address.IsMulticast() || in(metadata, address) || in(opaque, address)
 }
 

@@ -26,8 +26,10 @@ type Cell struct {
 	Writable, Executable, Readable []string
 	// Home and Temp are writable. In a file tree of its own they are at HomePath and TempPath.
 	Home, Temp string
-	// NoNetwork leaves it a loopback interface, if it has namespaces of its own.
+	// NoNetwork leaves it a loopback interface, if it has namespaces of its own. With a Relay, it has
+	// a tunnel, too.
 	NoNetwork bool
+	Relay     *Relay
 	// Listen are further ports to listen on, beside those that the kernel chooses.
 	Listen []uint16
 	// Limits limit the program.
@@ -110,12 +112,17 @@ func startEnvironment(env []string) []string {
 }
 
 // Line is a command line that a shell can use in place of a program.
-func (w Walls) Line(c Cell, program string) []string {
+func (w Walls) Line(c Cell, program string, args ...string) []string {
 	line := []string{w.Sandbox}
 	if w.Alone() {
 		line = append(line, "-spawn", string(w.Namespaces))
 	}
-	return append(append(append(line, w.args(c)...), w.required()...), "--", program)
+	if c.Relay != nil {
+		for _, word := range w.Line(w.relayCell(c), w.relay(), c.Relay.arguments()...) {
+			line = append(line, "-relay", word)
+		}
+	}
+	return append(append(append(append(line, w.args(c)...), w.required()...), "--", program), args...)
 }
 
 // required makes sure that a program starts no less confined than Probe reported.
@@ -142,7 +149,7 @@ func (w Walls) attributes(c Cell) *syscall.SysProcAttr {
 	attr.Cloneflags |= unix.CLONE_NEWUSER
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 	if c.NoNetwork {
-		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_NET_ADMIN)
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE)
 	}
 	if w.Users {
 		own := []syscall.SysProcIDMap{{ContainerID: c.User, HostID: c.User, Size: 1}}
@@ -175,6 +182,7 @@ func (w Walls) args(c Cell) []string {
 		if c.NoNetwork {
 			args = append(args, "-loopback")
 		}
+		args = append(args, c.Relay.args()...)
 	} else {
 		for _, dir := range []string{c.Home, c.Temp} {
 			if dir != "" {

@@ -15,6 +15,10 @@
 //     the program in its own place, so the program is a direct child of the process that started
 //     the sandbox.
 //
+//   - A tunnel is the way out of a program's own network namespace. The relay, the program
+//     yuba-network, connects it to the machine's network, as far as a list allows. It is confined,
+//     too, and ends with the program.
+//
 //   - A user of its own is a numeric user ID that belongs to one working directory and to no
 //     account of the machine. Only root can assign them.
 //

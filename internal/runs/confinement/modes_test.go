@@ -73,9 +73,16 @@ type scene struct {
 	Next string
 	// Self is the test binary at a place where all may start it.
 	Self string
+	// Device is the mode of the device for tunnels; 0 for the machine's own.
+	Device uint32
+	// ModeUser is the user to become first, with the machine's devices changed before.
+	ModeUser int
+	// Allow is the list of the relay, which is the test binary by another name.
+	Allow []string
 	// User is that of the cell, Server and Others what is to be attacked.
-	User   int
-	Victim victim
+	User    int
+	Victim  victim
+	Targets targets
 }
 
 func play(part string) int {
@@ -159,11 +166,14 @@ func install(filter []unix.SockFilter) error {
 }
 
 // stage is a directory that everybody may enter, with the programs that tests start.
-type stage struct{ dir, sandbox, self string }
+type stage struct{ dir, sandbox, self, relay string }
 
 var theStage stage
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == relayName {
+		os.Exit(playRelay(os.Args[1:]))
+	}
 	if part := os.Getenv(envPlay); part != "" {
 		os.Exit(play(part))
 	}
@@ -177,7 +187,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	theStage = stage{dir: dir, sandbox: filepath.Join(dir, "yuba-sandbox"), self: filepath.Join(dir, "self")}
+	theStage = stage{dir: dir, sandbox: filepath.Join(dir, "yuba-sandbox"), self: filepath.Join(dir, "self"), relay: filepath.Join(dir, relayName)}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", theStage.sandbox, "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -185,7 +195,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	text, err := os.ReadFile(os.Args[0])
-	if err := errors.Join(err, os.WriteFile(theStage.self, text, 0o755), os.Chmod(dir, 0o755)); err != nil {
+	if err := errors.Join(err, os.WriteFile(theStage.self, text, 0o755), os.Link(theStage.self, theStage.relay), os.Chmod(dir, 0o755)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -200,7 +210,10 @@ func inMode(t *testing.T, m mode, part string, s scene) string {
 	cmd := exec.CommandContext(t.Context(), theStage.self)
 	cmd.Env, cmd.Dir = s.environment("become"), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if m.user != 0 && os.Geteuid() == 0 {
+	if s.Device != 0 && os.Geteuid() == 0 {
+		s.ModeUser = m.user
+		cmd.Env, cmd.SysProcAttr.Cloneflags = s.environment("admit"), unix.CLONE_NEWNS
+	} else if m.user != 0 && os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(m.user), Gid: uint32(m.user)}
 	}
 	var problems strings.Builder

@@ -46,3 +46,26 @@ func TestTheServiceAllowsTheNamespacesOfRuns(t *testing.T) {
 		t.Errorf("the unit allows %v, and runs need %v", allowed, needed)
 	}
 }
+
+// Isolated networks need the device for tunnels, the families of sockets that a relay uses, and no
+// view of /dev that lacks the device.
+func TestTheServiceAllowsIsolatedNetworks(t *testing.T) {
+	unit, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "systemd", "yuba.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(string(unit)) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found && !strings.HasPrefix(name, "#") {
+			settings[name] = value
+		}
+	}
+	if settings["DeviceAllow"] != "/dev/net/tun rw" || settings["DevicePolicy"] != "closed" || settings["PrivateDevices"] == "yes" {
+		t.Errorf("the unit's devices: %q, %q, %q", settings["DeviceAllow"], settings["DevicePolicy"], settings["PrivateDevices"])
+	}
+	for _, family := range []string{"AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK"} {
+		if !slices.Contains(strings.Fields(settings["RestrictAddressFamilies"]), family) {
+			t.Errorf("the unit refuses %s", family)
+		}
+	}
+}

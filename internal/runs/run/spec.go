@@ -283,6 +283,9 @@ type Limits struct {
 	// lists ports that its programs may listen on, in addition to those that the kernel chooses.
 	Network string   `json:"network,omitempty"`
 	Listen  []uint16 `json:"listen,omitempty"`
+	// Isolated gives a run with NoNetwork a network of its own, which reaches what these entries
+	// name; see package network. An older runner gives it none.
+	Isolated []string `json:"isolated,omitempty"`
 }
 
 // Unlimited is a limit that is never reached.
@@ -303,6 +306,8 @@ type Resources struct {
 const (
 	HostNetwork = "host"
 	NoNetwork   = "none"
+	// IsolatedNetwork is one that reaches only what a list allows.
+	IsolatedNetwork = "isolated"
 )
 
 // DefaultLimits are generous for ordinary stacks.

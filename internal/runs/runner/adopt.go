@@ -372,6 +372,7 @@ func (a *adoption) awaitApply(p *process.Process) error {
 	if err != nil {
 		return err
 	}
+	a.job.run.TakeRefusals()
 	a.job.run.TakeWarnings(stream)
 	return a.job.steps.JudgeLeft(stream, e)
 }

@@ -71,6 +71,8 @@ type fakeRun struct {
 	plans     map[string]string    // the plan's digest by the shipped part
 	changing  bool                 // once the runner reported it
 	result    *run.Result
+	tokens    int           // of identities, so far
+	tokenLife time.Duration // of each
 	changed   chan struct{} // closed and replaced with every change
 }
 
@@ -301,6 +303,9 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		r.planText = body
 	case "PUT show.json":
 		r.planShow = body
+	case "GET identity":
+		r.tokens++
+		answer(w, run.IdentityToken{Token: tokenNumber(r.tokens), Expires: time.Now().Add(r.tokenLife)})
 	case "GET log":
 		answer(w, run.LogPosition{Offset: int64(len(r.log))})
 	case "PUT log":
@@ -365,5 +370,8 @@ func (r *fakeRun) permit(w http.ResponseWriter, body []byte) {
 	}
 	answer(w, r.answer)
 }
+
+// tokenNumber is a token of a cloud.
+func tokenNumber(n int) string { return fmt.Sprintf("eyJhbGciOiJSUzI1NiJ9.token-%06d-of-a-cloud", n) }
 
 func answer(w http.ResponseWriter, value any) { json.NewEncoder(w).Encode(value) }

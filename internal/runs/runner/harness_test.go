@@ -64,10 +64,10 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	sandboxPath = filepath.Join(dir, "yuba-sandbox")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", sandboxPath, "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", "github.com/yuba-dev/yuba/cmd/yuba-sandbox", "github.com/yuba-dev/yuba/cmd/yuba-network")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build yuba-sandbox: %v\n%s", err, out)
+		fmt.Fprintf(os.Stderr, "build yuba-sandbox and yuba-network: %v\n%s", err, out)
 		return 1
 	}
 	return m.Run()

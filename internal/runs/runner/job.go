@@ -103,16 +103,8 @@ func (j *job) accept(ctx, needed context.Context) error {
 
 // open starts logging and shipping.
 func (j *job) open(ctx context.Context, fresh bool) error {
-	secrets := j.run.Spec.KnownSecrets()
-	var noTokens error
-	if fresh {
-		var tokens []run.IdentityToken
-		tokens, noTokens = j.tokens.Fetch(ctx)
-		for _, t := range tokens {
-			secrets.Add(t.Token)
-		}
-	}
-	j.run.Mask = secrets.Masker(mask.Mark)
+	j.run.Mask = j.run.Spec.KnownSecrets().Masker(mask.Mark)
+	noTokens := j.tokens.Open(ctx, fresh)
 	log, err := spool.OpenLog(j.run.Dir.Path(spool.LogFile), j.run.Spec.Limits.LogBytes, j.run.Mask)
 	if err != nil {
 		return err
@@ -209,6 +201,7 @@ func (j *job) deliver(ctx context.Context) {
 
 // orphan keeps the states that the server did not take.
 func (j *job) orphan() {
+	j.run.Dir.ForgetIdentityTokens()
 	target := j.run.OrphanDir(j.run.ID)
 	if err := os.Rename(j.run.Dir.Root, target); err != nil {
 		j.run.Opts.Log.Error("states that the server did not accept stay in the spool", "run", j.run.ID, "error", err)

@@ -17,7 +17,7 @@ func BuildBeside(dir string) error {
 		return fmt.Errorf("build the programs beside yuba: %w", err)
 	}
 	const module = "github.com/yuba-dev/yuba/cmd/"
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", module+"yuba-runner", module+"yuba-sandbox")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", module+"yuba-runner", module+"yuba-sandbox", module+"yuba-network")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the programs beside yuba: %w\n%s", err, out)

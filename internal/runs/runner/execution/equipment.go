@@ -45,6 +45,19 @@ type Equipment struct {
 	Meter *usage.Meter
 	// Processes counts the tofu processes that are running.
 	Processes atomic.Int32
+	// tunnels is true once this machine was found to support isolated networks.
+	tunnels atomic.Bool
+}
+
+// probeTunnel reports why runs cannot have isolated networks. It tries again after a failure, which
+// may be momentary.
+func (q *Equipment) probeTunnel() error {
+	if q.tunnels.Load() {
+		return nil
+	}
+	err := q.Walls.ProbeTunnel(context.Background())
+	q.tunnels.Store(err == nil)
+	return err
 }
 
 // Disks returns a directory on each disk that runs write to.

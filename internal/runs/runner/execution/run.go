@@ -38,6 +38,8 @@ type Run struct {
 	Logs   *spool.LogShipper
 	Result run.Result
 	Stop   Stopper
+
+	refusals refusals
 }
 
 // New makes a run with this spool directory.
@@ -145,8 +147,15 @@ func (t *Run) InterruptedStep() run.Step {
 	return t.Journal.Process.Step
 }
 
-// CheckNetwork fails if the run must not have a network, and the machine cannot take it away.
+// CheckNetwork fails if the run must not have the machine's network, and the machine cannot take it
+// away.
 func (t *Run) CheckNetwork() error {
+	if len(t.Spec.Limits.Isolated) > 0 {
+		if err := t.probeTunnel(); err != nil {
+			return fault.New(run.FailureConfiguration, "start a program with an isolated network (--run-network isolated): %w", err)
+		}
+		return nil
+	}
 	if t.Spec.Limits.Network == run.NoNetwork && !t.Walls.Alone() {
 		return fault.New(run.FailureConfiguration, "start a program without a network: this machine does not support namespaces. Start Yuba without --run-network none, or where `yuba version` lists namespaces")
 	}

@@ -39,6 +39,8 @@ type Fetcher struct {
 	Limits          confinement.Limits
 	Config          []byte
 	Env             []run.EnvVar
+	// Relay is for the network of the download, if it is isolated; its report is not set.
+	Relay *confinement.Relay
 	// Authorities are the stack's certificates.
 	Authorities []Authority
 	Mask        *mask.Masker
@@ -73,8 +75,13 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 const downloadPatience = 10 * time.Second
 
 // runToEnd runs a download, and ends the processes that it leaves.
-func (f *Fetcher) runToEnd(cmd *exec.Cmd, dir string) error {
+func (f *Fetcher) runToEnd(cmd *exec.Cmd, cell confinement.Cell, dir string) error {
+	started, err := f.Walls.StartRelay(cell, cmd)
+	if err != nil {
+		return err
+	}
 	running, err := confinement.Start(cmd)
+	started()
 	if err != nil {
 		return err
 	}
@@ -104,14 +111,14 @@ func (f *Fetcher) placeAuthorities(dir string) error {
 }
 
 // command returns a sandboxed call of the tool or another program.
-func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call ...string) (cmd *exec.Cmd, out, errs *Bounded, err error) {
+func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call ...string) (cmd *exec.Cmd, cell confinement.Cell, out, errs *Bounded, err error) {
 	user := 0
 	if f.Walls.Users {
 		if user, err = f.Users.Next(); err != nil {
-			return nil, nil, nil, err
+			return nil, cell, nil, nil, err
 		}
 		if err := workspace.GiveTree(dir, user); err != nil {
-			return nil, nil, nil, fmt.Errorf("give %s to its user: %w", dir, err)
+			return nil, cell, nil, nil, fmt.Errorf("give %s to its user: %w", dir, err)
 		}
 	}
 	out, errs = &Bounded{Limit: maxFetchOutput}, &Bounded{Limit: maxFetchOutput}
@@ -121,9 +128,12 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 			executable = append(executable, path)
 		}
 	}
-	cell := confinement.Cell{
+	cell = confinement.Cell{
 		User: user, Dir: dir, Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"), Background: true,
 		Writable: append([]string{dir}, SystemWritable...), Executable: executable, Readable: SystemReadable, Limits: f.Limits, Mark: confinement.Mark(dir),
+	}
+	if f.Relay != nil {
+		cell.NoNetwork, cell.Relay = true, f.Relay
 	}
 	cell.Environment = []string{"PATH=" + tools.SystemPath, "HOME=" + f.Walls.HomeOf(cell), "TMPDIR=" + f.Walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
 		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, workspace.CLIConfigName)}
@@ -137,11 +147,11 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.WaitDelay = downloadPatience
-	return cmd, out, errs, nil
+	return cmd, cell, out, errs, nil
 }
 
 // problem is the tool's error, masked. It matches ENOSPC if the tool reported a full disk.
-func (f *Fetcher) problem(out, errs *Bounded, ended error) error {
+func (f *Fetcher) problem(out, errs *Bounded, refused string, ended error) error {
 	var stream plan.Stream
 	for line := range bytes.Lines(out.Bytes()) {
 		stream.Feed(bytes.TrimRight(line, "\r\n"))
@@ -153,7 +163,11 @@ func (f *Fetcher) problem(out, errs *Bounded, ended error) error {
 		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
 		said = summary.Printed(lines)
 	}
-	err := errors.New(f.Mask.Text(cmp.Or(text, ended.Error())))
+	text = cmp.Or(text, ended.Error())
+	if refused != "" {
+		text += "\n" + refused
+	}
+	err := errors.New(f.Mask.Text(text))
 	if summary.DiskFull(said) {
 		return fullDisk{err}
 	}

@@ -45,11 +45,17 @@ func (f *Fetcher) Run(ctx context.Context, dir, program string, call ...string) 
 }
 
 func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...string) ([]byte, error) {
-	cmd, out, errs, err := f.command(ctx, dir, mirror, program, call...)
+	cmd, cell, out, errs, err := f.command(ctx, dir, mirror, program, call...)
 	if err != nil {
 		return nil, err
 	}
-	err = f.runToEnd(cmd, dir)
+	report, err := openReport(cell.Relay)
+	if err != nil {
+		return nil, err
+	}
+	cell.Relay = report.relay()
+	err = f.runToEnd(cmd, cell, dir)
+	refused := report.close()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -62,7 +68,7 @@ func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...
 		if program == f.Tool.Path {
 			name = f.Tool.Name
 		}
-		return nil, fmt.Errorf("%s %s: %w", name, call[0], f.problem(out, errs, err))
+		return nil, fmt.Errorf("%s %s: %w", name, call[0], f.problem(out, errs, refused, err))
 	}
 	return out.Bytes(), nil
 }

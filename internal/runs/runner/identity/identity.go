@@ -6,10 +6,14 @@
 // A token is a file beside the working directory, which the program can read and not change. In a
 // Pod, the kubelet mounts and renews it. Otherwise the server issues it, and [Tokens] asks for
 // another one when most of its life is over. Tokens are removed with the run's other secrets.
+//
+// The run's log masks each token before the program can read it, or, in a Pod, before what the
+// program printed is masked. The spool keeps them all, so that a later runner masks them, too.
 package identity
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -60,35 +64,59 @@ type Tokens struct {
 	run  *execution.Run
 	site *execution.Site
 
-	first []run.IdentityToken
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	first   []run.IdentityToken
+	mounted *mounted
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
 }
 
 // New makes the tokens of a run, which does not need to have any.
 func New(t *execution.Run, at *execution.Site) *Tokens { return &Tokens{run: t, site: at} }
 
-// Fetch gets the run's tokens, so that its log can mask them.
-func (k *Tokens) Fetch(ctx context.Context) ([]run.IdentityToken, error) {
+// Open makes the run's mask hide its tokens: those of earlier runners, and, for a new run, the first
+// ones, which it gets.
+func (k *Tokens) Open(ctx context.Context, fresh bool) error {
 	k.first = nil
+	if len(k.run.Spec.Identities) == 0 {
+		return nil
+	}
+	for _, token := range k.run.Dir.IdentityTokens() {
+		k.run.Mask.Add(token)
+	}
+	if k.run.Opts.Pod {
+		k.mounted = watch(k.run.Mask, k.run.Spec.Identities, run.Identity.MountedToken)
+	}
+	if !fresh {
+		return nil
+	}
 	for _, i := range k.run.Spec.Identities {
 		token, err := k.get(ctx, i)
+		var disk *fault.Failure
+		if errors.As(err, &disk) {
+			return err
+		}
 		if err != nil {
-			return nil, fault.New(run.FailureConfiguration, "get a token for the audience %s: %w", i.Audience, err)
+			return fault.New(run.FailureConfiguration, "get a token for the audience %s: %w", i.Audience, err)
 		}
 		k.first = append(k.first, token)
 	}
-	return k.first, nil
+	return nil
 }
 
-// get reads a token of the Pod, or asks the server for one.
+// get asks the server for a token and masks it. In a Pod, it only checks that there is one.
 func (k *Tokens) get(ctx context.Context, i run.Identity) (token run.IdentityToken, err error) {
 	if k.run.Opts.Pod {
-		text, err := os.ReadFile(i.MountedToken())
-		return run.IdentityToken{Token: strings.TrimSpace(string(text))}, err
+		_, err := os.Stat(i.MountedToken())
+		return token, err
 	}
-	_, err = k.run.Persist(ctx, link.Request{Method: http.MethodGet, Path: "/identity?audience=" + url.QueryEscape(i.Audience), Into: &token})
-	return token, err
+	if _, err = k.run.Persist(ctx, link.Request{Method: http.MethodGet, Path: "/identity?audience=" + url.QueryEscape(i.Audience), Into: &token}); err != nil {
+		return token, err
+	}
+	k.run.Mask.Add(token.Token)
+	if err := k.run.Dir.KeepIdentityToken(token.Token); err != nil {
+		return token, fault.New(fault.DiskClass(err), "%w", err)
+	}
+	return token, nil
 }
 
 // Place writes the files, and renews tokens until Close.
@@ -124,6 +152,9 @@ func (k *Tokens) Keep(ctx context.Context, next time.Time) {
 
 // Close ends the renewal. Files are removed with the run's other secrets.
 func (k *Tokens) Close() {
+	if k.mounted != nil {
+		k.mounted.close()
+	}
 	if k.stop != nil {
 		k.stop()
 		k.ended.Wait()

@@ -77,7 +77,7 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, m.run.Opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
-	f = &fetch.Fetcher{Tool: m.site.Space.Tool, Sandbox: m.run.Opts.Sandbox, Mirror: m.run.Opts.ProviderMirror, Walls: m.run.Walls, Users: m.run.Users, Limits: usage.ProcessLimits(m.run.Spec.Limits, m.run.Walls, m.run.Opts.Pod), Config: m.run.Spec.CLIConfig, Env: env, Authorities: authorities, Mask: m.run.Mask}
+	f = &fetch.Fetcher{Tool: m.site.Space.Tool, Sandbox: m.run.Opts.Sandbox, Mirror: m.run.Opts.ProviderMirror, Walls: m.run.Walls, Users: m.run.Users, Limits: usage.ProcessLimits(m.run.Spec.Limits, m.run.Walls, m.run.Opts.Pod), Config: m.run.Spec.CLIConfig, Env: env, Authorities: authorities, Mask: m.run.Mask, Relay: m.run.Relay(nil)}
 	if len(m.run.Spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
 		return m.run.Modules.Scope(""), f, ""
 	}

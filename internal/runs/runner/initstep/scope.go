@@ -94,7 +94,7 @@ func (d *downloads) installsElsewhere() string {
 }
 
 func (d *downloads) fetcher() *fetch.Fetcher {
-	return &fetch.Fetcher{Tool: d.site.Space.Tool, Sandbox: d.run.Opts.Sandbox, Mirror: d.run.Opts.ProviderMirror, Walls: d.run.Walls, Users: d.run.Users, Limits: usage.ProcessLimits(d.run.Spec.Limits, d.run.Walls, d.run.Opts.Pod), Config: d.run.Spec.CLIConfig, Env: d.scoped.env, Authorities: d.scoped.authorities, Mask: d.run.Mask}
+	return &fetch.Fetcher{Tool: d.site.Space.Tool, Sandbox: d.run.Opts.Sandbox, Mirror: d.run.Opts.ProviderMirror, Walls: d.run.Walls, Users: d.run.Users, Limits: usage.ProcessLimits(d.run.Spec.Limits, d.run.Walls, d.run.Opts.Pod), Config: d.run.Spec.CLIConfig, Env: d.scoped.env, Authorities: d.scoped.authorities, Mask: d.run.Mask, Relay: d.run.Relay(nil)}
 }
 
 // A stack may bring the certificates of a registry or mirror in fileMappings or its source.

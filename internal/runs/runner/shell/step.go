@@ -216,7 +216,9 @@ func (s *Step) wrapper() string {
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range s.run.Walls.Line(s.program.Cell(), s.site.Space.Tool.Path) {
+	cell := s.program.Cell()
+	cell.Relay = s.run.Relay(nil)
+	for _, word := range s.run.Walls.Line(cell, s.site.Space.Tool.Path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")

@@ -201,6 +201,7 @@ func (f *follower) doubts(why string) { f.doubt = cmp.Or(f.doubt, why) }
 func (f *follower) read(last bool) {
 	f.out.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStdout, known) })
 	f.errs.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStderr, known) })
+	f.of.run.LookForRefusals()
 	f.secure(last)
 	f.out.release(f.of.run.Spec.Limits.LogBytes)
 	f.errs.release(f.of.run.Spec.Limits.LogBytes)

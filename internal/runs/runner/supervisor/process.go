@@ -71,6 +71,7 @@ func (g *Supervisor) Tofu(ctx context.Context, c Command) (*plan.Stream, process
 		e.Exceeded = g.Measured().OverDisk(g.site.MeasuredDirs())
 	}
 	stream := f.end()
+	g.run.TakeRefusals()
 	g.Orderly[c.Step] = gaveBack(c.Step, stream, e)
 	g.addCPU(c.Step, e.CPU)
 	return stream, e, nil
@@ -101,7 +102,15 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	if err := g.run.CheckNetwork(); err != nil {
 		return nil, err
 	}
+	report, err := g.run.OpenReport()
+	if err != nil {
+		return nil, err
+	}
+	if report != nil {
+		defer report.Close()
+	}
 	cell := g.Cell()
+	cell.Relay = g.run.Relay(report)
 	cell.Environment = usage.Economic(slices.Clone(g.site.Space.Env), len(g.run.Places), g.run.Opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
@@ -111,6 +120,11 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	if c.Capture != nil {
 		cmd.Stdout = io.Writer(c.Capture)
 	}
+	started, err := g.run.Walls.StartRelay(cell, cmd)
+	if err != nil {
+		return nil, fault.New(run.FailureTool, "%w", err)
+	}
+	defer started()
 	running, err := confinement.Start(cmd)
 	if err != nil {
 		return nil, fault.New(run.FailureTool, "start %s: %w", g.run.Opts.Sandbox, err)

@@ -1,0 +1,78 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package relay
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
+	"gvisor.dev/gvisor/pkg/waiter"
+
+	"github.com/yuba-dev/yuba/internal/runs/network"
+)
+
+// datagramIdle is how long a flow of datagrams lasts without one.
+const datagramIdle = time.Minute
+
+// maxDatagram is the largest one.
+const maxDatagram = 64 << 10
+
+// datagrams connects UDP datagrams of the program to their destination. It reports false to have the
+// stack answer that nobody listens there.
+func (r *relay) datagrams(ctx context.Context, request *udp.ForwarderRequest) bool {
+	to := local(request.ID())
+	if to.Addr() == resolver {
+		return false // its port has an endpoint of its own
+	}
+	if r.refuses(network.UDP, to) {
+		return false
+	}
+	if !take(r.connections) {
+		r.report.overflow()
+		return true // and drop it
+	}
+	var queue waiter.Queue
+	endpoint, problem := request.CreateEndpoint(&queue)
+	if problem != nil {
+		<-r.connections
+		return false
+	}
+	program := gonet.NewUDPConn(&queue, endpoint)
+	go func() {
+		defer func() { <-r.connections }()
+		defer program.Close()
+		dialer := net.Dialer{Timeout: dialPatience}
+		out, err := dialer.DialContext(ctx, "udp", to.String())
+		if err != nil {
+			return
+		}
+		defer out.Close()
+		var both sync.WaitGroup
+		both.Go(func() { passDatagrams(out, program) })
+		both.Go(func() { passDatagrams(program, out) })
+		both.Wait()
+	}()
+	return true
+}
+
+// passDatagrams copies until there is none for a while.
+func passDatagrams(to, from net.Conn) {
+	piece := make([]byte, maxDatagram)
+	for {
+		if err := from.SetReadDeadline(time.Now().Add(datagramIdle)); err != nil {
+			return
+		}
+		n, err := from.Read(piece)
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(piece[:n]); err != nil {
+			return
+		}
+	}
+}
