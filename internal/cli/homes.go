@@ -25,7 +25,7 @@ var differences = []difference{
 	{"runs", "processes of one runner, behind walls", "Pods in the stack's namespace"},
 	{"identity of runs", "none", "ServiceAccount of spec.serviceAccountName"},
 	{"spec.runnerPodTemplate", "only its env", "all fields"},
-	{"network of runs", "the machine's", "NetworkPolicies"},
+	{"network of runs", "the machine's, or --run-network isolated", "NetworkPolicies"},
 	{"providers and tools", "one store for all stacks", "each Pod downloads them"},
 	{"cloud tokens", "issued by Yuba's API", "issued by the cluster's API"},
 	{"sources, Kustomizations", "Yuba", "Flux, or Yuba with sources.enabled"},
