@@ -141,7 +141,7 @@ type Common struct {
 	// none; empty means all rights.
 	DefaultServiceAccount string
 	// GitOps enables the controllers that replace Flux: sources, Kustomizations, notifications. The
-	// embedded home always enables them.
+	// embedded home always enables them. Beside a running Flux they are off.
 	GitOps bool
 	// EventsAddr is the URL to which every event is posted in the format of Flux's
 	// notification-controller; empty disables it.

@@ -6,6 +6,8 @@
 //
 //	kube-node up DIR      starts the node and waits until it is Ready; DIR/admin.kubeconfig is the way in
 //	kube-node down DIR    stops the node and its Pods and removes its network; DIR keeps the logs
+//	kube-node image DIR NAME PROGRAM
+//	                      gives the node an image NAME of a static program, which is its entry point
 //
 // Each part is a process of its own, "kube-node PART ARG…" with a log DIR/PART.log, so that tests can kill one alone.
 // Parts listen on 127.0.0.1 and on an address of a bridge interface, 10.97.0.1, which Pods reach and other machines do
