@@ -184,11 +184,9 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		}
 		defer web.Close() //nolint:errcheck // the process ends
 	}
-	if opts.GitOps {
-		err := e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return watchForFlux(ctx, direct, fluxCheck) }))
-		if err != nil {
-			return err
-		}
+	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return opts.watchLatecomers(ctx, direct, latecomerCheck) }))
+	if err != nil {
+		return err
 	}
 	health.leads(e.manager.GetCache().WaitForCacheSync)
 	go e.sayWorking(ctx, *opts, url)
@@ -268,15 +266,24 @@ const tofuControllerLease = "1953de50.contrib.fluxcd.io"
 // refuseCompany fails if a tofu-controller is alive on this API. Two controllers would plan and
 // apply the same objects against each other.
 func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
+	why, err := runningTofuController(ctx, c, now)
+	if err == nil && why != "" {
+		err = errors.New(why)
+	}
+	return err
+}
+
+// runningTofuController says that a tofu-controller is alive on this API; empty if none is.
+func runningTofuController(ctx context.Context, c client.Client, now time.Time) (string, error) {
 	l, err := livingLeader(ctx, c, endsWith(tofuControllerLease), now)
 	if err != nil {
-		return fmt.Errorf("check for a running tofu-controller: %w", err)
+		return "", fmt.Errorf("check for a running tofu-controller: %w", err)
 	}
 	if l == nil {
-		return nil
+		return "", nil
 	}
-	return fmt.Errorf("a tofu-controller is running on this API (%s). Both would work on the same stacks. Stop it first:\n"+
-		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace)
+	return fmt.Sprintf("a tofu-controller is running on this API (%s). Both would work on the same stacks. Stop it first:\n"+
+		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace), nil
 }
 
 func endsWith(suffix string) func(string) bool {

@@ -19,9 +19,6 @@ var fluxControllers = []string{"source-controller", "kustomize-controller", "not
 
 const fluxLease = "-leader-election"
 
-// fluxCheck is how often Yuba checks whether Flux was started later.
-const fluxCheck = 30 * time.Second
-
 // runningFlux says which controller of Flux is running on this API; empty if none is.
 func runningFlux(ctx context.Context, c client.Client, now time.Time) (string, error) {
 	l, err := livingLeader(ctx, c, func(name string) bool {
@@ -51,19 +48,4 @@ func (opts *ControllerOptions) yieldToFlux(ctx context.Context, c client.Client)
 	opts.Log.Warn(why + ", so Yuba leaves sources, Kustomizations, Alerts and Receivers to Flux. Start Yuba without --gitops (in the chart: " +
 		"sources.enabled=false). To let Yuba work on them instead, stop Flux and restart Yuba")
 	return nil
-}
-
-// watchForFlux ends this process if Flux starts; the next one leaves the objects to Flux.
-func watchForFlux(ctx context.Context, c client.Client, every time.Duration) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(every):
-		}
-		// A failed check says nothing about Flux.
-		if why, err := runningFlux(ctx, c, time.Now()); err == nil && why != "" {
-			return fmt.Errorf("%s. Yuba restarts, to leave sources and Kustomizations to Flux", why)
-		}
-	}
 }

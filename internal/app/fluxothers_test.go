@@ -77,27 +77,3 @@ func TestBesideFluxTheControllersLeaveItsObjectsAlone(t *testing.T) {
 		t.Errorf("the log does not say why: %s", text)
 	}
 }
-
-func TestTheControllersRestartWhenFluxStarts(t *testing.T) {
-	c := apitest.Client(t)
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- watchForFlux(ctx, c, 50*time.Millisecond) }()
-	l := lease(apitest.Namespace(t), "kustomize-controller-leader-election", "pod-1", time.Now(), ptr.To(int32(600)))
-	select {
-	case err := <-ended:
-		t.Fatalf("without Flux: %v", err)
-	case <-time.After(300 * time.Millisecond):
-	}
-	if err := c.Create(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Delete(context.Background(), l) }) //nolint:errcheck // goes with the API
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "kustomize-controller is running") {
-		t.Errorf("got %v", err)
-	}
-	cancel()
-	if err := watchForFlux(ctx, c, time.Hour); err != nil {
-		t.Errorf("at the end: %v", err)
-	}
-}

@@ -15,6 +15,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 		config.QPS, config.Burst = 100, 200
 		scheme := runtime.NewScheme()
 		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-		for _, add := range []func(*runtime.Scheme) error{infrav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme} {
+		for _, add := range []func(*runtime.Scheme) error{infrav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, apiextensionsv1.AddToScheme} {
 			utilruntime.Must(add(scheme))
 		}
 		if api, err = client.New(config, client.Options{Scheme: scheme}); err == nil {
