@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/backend/pod"
 )
@@ -51,7 +52,8 @@ func TestMain(m *testing.M) {
 		config.QPS, config.Burst = 100, 200
 		scheme := runtime.NewScheme()
 		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-		for _, add := range []func(*runtime.Scheme) error{infrav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, apiextensionsv1.AddToScheme} {
+		for _, add := range []func(*runtime.Scheme) error{infrav1.AddToScheme, tenantv1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme,
+			apiextensionsv1.AddToScheme} {
 			utilruntime.Must(add(scheme))
 		}
 		if api, err = client.New(config, client.Options{Scheme: scheme}); err == nil {
