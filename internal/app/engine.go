@@ -131,6 +131,9 @@ type Common struct {
 	// FileSources are the directories in which file:// URLs may name git repositories; none by
 	// default.
 	FileSources []string
+	// SourceIdentities are the clouds (aws, gcp, azure) whose identity of this server sources without
+	// credentials may use; none by default.
+	SourceIdentities []string
 	// Retention limits the stored runs and states.
 	Retention Retention
 	// Namespaces are those whose objects this server works on; empty for all.
