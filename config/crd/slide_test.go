@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// printed is an OCIRepository as talks and repositories of Flux 2.0 to 2.6 have it.
+// printed is an OCIRepository as talks and repositories of older versions of Flux have it.
 const printed = `
 apiVersion: source.toolkit.fluxcd.io/v1beta2
 kind: OCIRepository
