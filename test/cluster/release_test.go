@@ -43,7 +43,8 @@ func do(t *testing.T, input string, args ...string) string {
 	return out
 }
 
-// setValues upgrades the release.
+// setValues upgrades the release. Among its values is "resources: null", which removes a default:
+// with --reuse-values, the schema sees the null.
 func setValues(t *testing.T, values string) {
 	t.Helper()
 	do(t, "", "helm", "upgrade", "yuba", "charts/yuba", "--namespace", system, "--reuse-values", "--set", values, "--wait", "--timeout", "3m")
