@@ -184,7 +184,9 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		}
 		defer web.Close() //nolint:errcheck // the process ends
 	}
-	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return opts.watchLatecomers(ctx, direct, latecomerCheck) }))
+	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return opts.watchLatecomers(ctx, direct, e.sourceKinds, latecomerCheck)
+	}))
 	if err != nil {
 		return err
 	}

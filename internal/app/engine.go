@@ -25,6 +25,7 @@ import (
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -191,6 +192,8 @@ type engine struct {
 	circuits *breakers.Keeper
 	// tenants is true if this server reconciles tenants: the API serves their kinds.
 	tenants atomic.Bool
+	// sourceKinds are the watched kinds of sources.
+	sourceKinds []string
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -329,10 +332,11 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return err
 	}
 	r.Runs, r.Observe = e.executor, e.observeDecision
-	kinds, err := servedSources(e.manager)
+	kinds, err := servedSources(e.manager.GetRESTMapper())
 	if err != nil {
 		return err
 	}
+	e.sourceKinds = kinds
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}
@@ -466,7 +470,7 @@ func (e *engine) info(ctx context.Context) content.ServerInfo {
 }
 
 // servedSources returns the kinds of sources that this API serves.
-func servedSources(m ctrl.Manager) ([]string, error) {
+func servedSources(m apimeta.RESTMapper) ([]string, error) {
 	var kinds []string
 	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
 		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))

@@ -13,7 +13,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -33,8 +32,8 @@ const install = "Install Yuba's version, which has all its fields:\n    yuba crd
 const installMissing = "Install it:\n    yuba crds install"
 
 // serves reports whether the API serves a kind.
-func serves(m ctrl.Manager, kind schema.GroupVersionKind) (bool, error) {
-	_, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+func serves(m apimeta.RESTMapper, kind schema.GroupVersionKind) (bool, error) {
+	_, err := m.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil && !apimeta.IsNoMatchError(err) {
 		return false, fmt.Errorf("ask the API for the kind %s: %w", kind.Kind, err)
 	}

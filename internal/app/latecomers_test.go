@@ -17,6 +17,10 @@ import (
 
 func TestTheControllersEndWhenSomebodyElseStarts(t *testing.T) {
 	c := apitest.Client(t)
+	kinds, err := servedSources(c.RESTMapper())
+	if err != nil {
+		t.Fatal(err)
+	}
 	living := func(name string) *coordinationv1.Lease {
 		return lease("", name, "pod-1", time.Now(), ptr.To(int32(600)))
 	}
@@ -34,7 +38,7 @@ func TestTheControllersEndWhenSomebodyElseStarts(t *testing.T) {
 			opts := ControllerOptions{Common: Common{GitOps: test.gitops}}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- opts.watchLatecomers(ctx, c, 50*time.Millisecond) }()
+			go func() { ended <- opts.watchLatecomers(ctx, c, kinds, 50*time.Millisecond) }()
 			quietly := func() {
 				t.Helper()
 				select {
@@ -62,5 +66,13 @@ func TestTheControllersEndWhenSomebodyElseStarts(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// Flux may be installed after Yuba.
+func TestTheControllersEndWhenTheAPIServesMoreKindsOfSources(t *testing.T) {
+	c := apitest.Client(t)
+	if why := new(ControllerOptions).latecomer(t.Context(), c, nil); !strings.Contains(why, "the API now serves the kind ExternalArtifact. Yuba restarts") {
+		t.Errorf("got %q", why)
 	}
 }

@@ -9,11 +9,14 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/fluxtest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
 // The value sources.enabled makes Yuba fetch sources, but never beside Flux. Stacks go on when the
@@ -30,6 +33,7 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 	tm.says("vpc", "first")
 
 	t.Cleanup(func() {
+		installFluxsKind(t)
 		scaleFlux(t, 1)
 		setValues(t, "sources.enabled=false")
 	})
@@ -44,7 +48,11 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 	tm.says("vpc", "second")
 	foreign(tm, repository)
 
+	do(t, "", "yuba", "kubectl", "delete", "ocirepositories", "--all-namespaces", "--all")
 	scaleFlux(t, 0)
+	// A cluster without Flux has Yuba's definitions, which serve the older version, too.
+	do(t, "", "yuba", "kubectl", "delete", "crd", "ocirepositories.source.toolkit.fluxcd.io")
+	do(t, "", "yuba", "crds", "install", "--flux")
 	restart(t)
 	central.Commit(t, "third", program("third"))
 	tm.says("vpc", "third")
@@ -53,7 +61,9 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 		t.Errorf("without Flux, the archive is at %s", url)
 	}
 	tm.kustomizationOfYuba(central)
+	tm.slide()
 
+	installFluxsKind(t)
 	scaleFlux(t, 1)
 	eventually(t, "the controllers end because of Flux", func() string {
 		if log := controllersLog(t); !strings.Contains(log, "Yuba restarts, to leave sources and Kustomizations to Flux") {
@@ -70,6 +80,14 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// installFluxsKind installs Flux's definition of OCIRepositories as "flux install" does.
+func installFluxsKind(t *testing.T) {
+	t.Helper()
+	kind := fluxtest.Definitions(t)["source.toolkit.fluxcd.io_ocirepositories.yaml"]
+	do(t, string(kind), "yuba", "kubectl", "apply", "--server-side", "--force-conflicts", "--field-manager=flux", "-f", "-")
+	do(t, "", "yuba", "kubectl", "label", "--overwrite", "crd", "ocirepositories.source.toolkit.fluxcd.io", "app.kubernetes.io/part-of=flux")
 }
 
 // kustomizationOfYuba applies a stack by a Kustomization that Yuba reconciles.
@@ -89,3 +107,54 @@ func (tm *team) kustomizationOfYuba(central *gittest.Repository) {
 		return applied(&obj)
 	})
 }
+
+// slide applies the OCIRepository and the Terraform of the talk "Terraform at reasonable scale" as
+// printed, with their versions from a ConfigMap. Only the registry, its provider and the backend,
+// which is at AWS, are the test's.
+func (tm *team) slide() {
+	tm.t.Helper()
+	registry := ocitest.New(tm.t, ocitest.Listen(nodeAddress(tm.t)))
+	registry.Push(tm.t, "iac/foo", "0.1.0", ocitest.Files{"main.tf": saying("foo")})
+	central := gittest.New(tm.t, gittest.Listen(nodeAddress(tm.t))).Repository(tm.t, "slides")
+	central.Commit(tm.t, "the slide", gittest.Files{"foo.yaml": strings.ReplaceAll(slide, "oci://xxx.dkr.ecr.eu-central-1.amazonaws.com/iac/foo", registry.URL("iac/foo"))})
+	tm.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "service-versions"}, Data: map[string]string{"version_foo": "2.5.0", "version_foo_tf": "~ 0.1.0-0"}})
+	tm.create(&sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Name: "slides"},
+		Spec: sourcev1.GitRepositorySpec{URL: central.URL(), Interval: every, Reference: &sourcev1.GitRepositoryRef{Branch: "main"}}})
+	tm.create(&kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Name: "slides"}, Spec: kustomizev1.KustomizationSpec{
+		Path: ".", Prune: true, Interval: every, TargetNamespace: tm.name, SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: sourcev1.GitRepositoryKind, Name: "slides"},
+		PostBuild: &kustomizev1.PostBuild{SubstituteFrom: []kustomizev1.SubstituteReference{{Kind: "ConfigMap", Name: "service-versions"}}}}})
+	eventually(tm.t, "the stack of the slide is planned", func() string {
+		var obj infrav1.Terraform
+		if err := api.Get(tm.t.Context(), client.ObjectKey{Namespace: tm.name, Name: "foo"}, &obj); err != nil {
+			return err.Error()
+		}
+		if !strings.HasPrefix(obj.Status.LastPlannedRevision, "0.1.0@sha256:") || obj.Status.Plan.Pending == "" {
+			return describe(&obj)
+		}
+		return ""
+	})
+}
+
+const slide = `
+apiVersion: source.toolkit.fluxcd.io/v1beta2
+kind: OCIRepository
+metadata:
+  name: foo-iac
+spec:
+  interval: 5m
+  provider: generic
+  ref:
+    semver: "${version_foo_tf}"
+  url: oci://xxx.dkr.ecr.eu-central-1.amazonaws.com/iac/foo
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata:
+  name: foo
+spec:
+  interval: 1h # the slide has none, and the field is required
+  sourceRef:
+    kind: OCIRepository
+    name: foo-iac
+  vars: []
+`

@@ -147,7 +147,8 @@ func TestABucketOfFlux(t *testing.T) {
 	must(t, store.CreateBucket("programs"))
 	put := func(text string) {
 		program := saying(text)
-		_, err := store.PutObject("programs", "stack/main.tf", nil, strings.NewReader(program), int64(len(program)), nil)
+		modified := map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)}
+		_, err := store.PutObject("programs", "stack/main.tf", modified, strings.NewReader(program), int64(len(program)), nil)
 		must(t, err)
 	}
 	put("first")

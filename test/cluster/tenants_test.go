@@ -44,7 +44,7 @@ type tenantExample struct {
 
 var tenantExamples = []tenantExample{
 	{file: "s3.yaml", template: "tenant-with-s3", secrets: []string{"acme-s3-outputs"}, deployments: map[string]int32{"acme-s3-app": 1}},
-	{file: "rds.yaml", template: "tenant-with-rds", secrets: []string{"acme-db-credentials"}, deployments: map[string]int32{"acme-rds-app": 1}, kept: []string{"acme-rds"}},
+	{file: "rds.yaml", template: "tenant-with-rds", secrets: []string{"acme-db-credentials"}, deployments: map[string]int32{"acme-rds-app": 2}, kept: []string{"acme-rds"}},
 	{file: "cdn.yaml", template: "tenant-with-cdn", secrets: []string{"acme-cdn-outputs"}},
 	{file: "git.yaml", template: "tenant-with-git-modules", secrets: []string{"acme-infra-outputs"}},
 	{file: "kafka.yaml", template: "tenant-with-kafka", secrets: []string{"acme-kafka-outputs"}, vars: func(host string, port int64) map[string]any {
