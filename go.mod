@@ -11,7 +11,9 @@ require (
 	github.com/Masterminds/sprig/v3 v3.3.0
 	github.com/ProtonMail/go-crypto v1.5.2
 	github.com/aws/aws-sdk-go-v2 v1.46.0
+	github.com/aws/aws-sdk-go-v2/config v1.33.3
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.3
+	github.com/aws/aws-sdk-go-v2/service/ecr v1.57.2
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.111.0
 	github.com/aws/smithy-go v1.28.1
 	github.com/creack/pty v1.1.24
@@ -22,6 +24,7 @@ require (
 	github.com/fluxcd/pkg/apis/event v0.30.0
 	github.com/fluxcd/pkg/apis/kustomize v1.21.0
 	github.com/fluxcd/pkg/apis/meta v1.31.0
+	github.com/fluxcd/pkg/auth v0.54.3
 	github.com/fluxcd/pkg/envsubst v1.8.0
 	github.com/fluxcd/pkg/git v0.52.0
 	github.com/fluxcd/pkg/kustomize v1.41.0
@@ -106,11 +109,6 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require (
-	github.com/aws/aws-sdk-go-v2/config v1.33.3
-	github.com/aws/aws-sdk-go-v2/service/ecr v1.57.2
-	github.com/fluxcd/pkg/auth v0.54.3
-)
 
 require (
 	cel.dev/expr v0.25.3 // indirect

@@ -13,8 +13,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/fluxtest"
 )
 
-// Manifests that Flux takes, and only those, are taken here: the kinds are Flux's own to the letter. Two things are added: a
-// GitRepository may be a directory of the machine, and OCIRepositories are also served in the version of older manifests.
+// Manifests that Flux takes, and only those, are taken here: the kinds are Flux's own to the letter. Two
+// things are added: a GitRepository may be a directory of the machine, and OCIRepositories are also
+// served in the version of older manifests.
 func TestKindsOfFluxAreAsFluxPublishesThem(t *testing.T) {
 	published := fluxtest.Definitions(t)
 	const theirs, ours = "pattern: ^(http|https|ssh)://.*$", "pattern: ^(http|https|ssh|file)://.*$"

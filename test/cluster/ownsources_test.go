@@ -4,12 +4,14 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,8 +34,9 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 	tm.from(sourcev1.GitRepositoryKind, "central", "vpc")
 	tm.says("vpc", "first")
 
+	theirs := string(fluxtest.Definitions(t)["source.toolkit.fluxcd.io_ocirepositories.yaml"])
 	t.Cleanup(func() {
-		installFluxsKind(t)
+		installFluxsKind(t, theirs)
 		scaleFlux(t, 1)
 		setValues(t, "sources.enabled=false")
 	})
@@ -63,7 +66,7 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 	tm.kustomizationOfYuba(central)
 	tm.slide()
 
-	installFluxsKind(t)
+	installFluxsKind(t, theirs)
 	scaleFlux(t, 1)
 	eventually(t, "the controllers end because of Flux", func() string {
 		if log := controllersLog(t); !strings.Contains(log, "Yuba restarts, to leave sources and Kustomizations to Flux") {
@@ -83,10 +86,9 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 }
 
 // installFluxsKind installs Flux's definition of OCIRepositories as "flux install" does.
-func installFluxsKind(t *testing.T) {
+func installFluxsKind(t *testing.T, theirs string) {
 	t.Helper()
-	kind := fluxtest.Definitions(t)["source.toolkit.fluxcd.io_ocirepositories.yaml"]
-	do(t, string(kind), "yuba", "kubectl", "apply", "--server-side", "--force-conflicts", "--field-manager=flux", "-f", "-")
+	do(t, theirs, "yuba", "kubectl", "apply", "--server-side", "--force-conflicts", "--field-manager=flux", "-f", "-")
 	do(t, "", "yuba", "kubectl", "label", "--overwrite", "crd", "ocirepositories.source.toolkit.fluxcd.io", "app.kubernetes.io/part-of=flux")
 }
 
@@ -120,13 +122,19 @@ func (tm *team) slide() {
 	tm.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "service-versions"}, Data: map[string]string{"version_foo": "2.5.0", "version_foo_tf": "~ 0.1.0-0"}})
 	tm.create(&sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Name: "slides"},
 		Spec: sourcev1.GitRepositorySpec{URL: central.URL(), Interval: every, Reference: &sourcev1.GitRepositoryRef{Branch: "main"}}})
-	tm.create(&kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Name: "slides"}, Spec: kustomizev1.KustomizationSpec{
-		Path: ".", Prune: true, Interval: every, TargetNamespace: tm.name, SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: sourcev1.GitRepositoryKind, Name: "slides"},
-		PostBuild: &kustomizev1.PostBuild{SubstituteFrom: []kustomizev1.SubstituteReference{{Kind: "ConfigMap", Name: "service-versions"}}}}})
+	// Yuba's own permissions do not include the creation of sources.
+	tm.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "deployer"}})
+	tm.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "deployer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "deployer", Namespace: tm.name}}})
+	slides := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Name: "slides"}, Spec: kustomizev1.KustomizationSpec{
+		ServiceAccountName: "deployer", Path: ".", Prune: true, Interval: every, TargetNamespace: tm.name, SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: sourcev1.GitRepositoryKind, Name: "slides"},
+		PostBuild: &kustomizev1.PostBuild{SubstituteFrom: []kustomizev1.SubstituteReference{{Kind: "ConfigMap", Name: "service-versions"}}}}}
+	tm.create(slides)
 	eventually(tm.t, "the stack of the slide is planned", func() string {
 		var obj infrav1.Terraform
 		if err := api.Get(tm.t.Context(), client.ObjectKey{Namespace: tm.name, Name: "foo"}, &obj); err != nil {
-			return err.Error()
+			must(tm.t, api.Get(tm.t.Context(), client.ObjectKeyFromObject(slides), slides))
+			return fmt.Sprintf("%v; its Kustomization: %+v", err, slides.Status.Conditions)
 		}
 		if !strings.HasPrefix(obj.Status.LastPlannedRevision, "0.1.0@sha256:") || obj.Status.Plan.Pending == "" {
 			return describe(&obj)

@@ -33,7 +33,15 @@ func jsonValue(v any) *apiextensionsv1.JSON {
 func TestTheChartTakesOverTheObjectsOfATofuController(t *testing.T) {
 	values := uninstall(t)
 	do(t, string(fluxtest.TofuController(t)), "yuba", "kubectl", "apply", "--server-side", "--field-manager=tofu-controller", "-f", "-")
-	do(t, "", "yuba", "kubectl", "wait", "--for=condition=Established", "crd/"+stacksDefinition)
+	eventually(t, "the definition is established", func() string {
+		d := definition(t)
+		for _, c := range d.Status.Conditions {
+			if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+				return ""
+			}
+		}
+		return fmt.Sprint(d.Status.Conditions)
+	})
 	l := newLegacy(t)
 
 	t.Run("a definition that is newer than Yuba's", l.refusesANewerDefinition(values))

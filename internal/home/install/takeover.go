@@ -99,8 +99,8 @@ var rules = []struct {
 // ofYuba reports whether Yuba installed the kind.
 func (f facts) ofYuba() bool { return f.installed.Annotations[digestAnnotation] != "" }
 
-// ofFlux reports whether Flux installed the kind, perhaps in place of Yuba's: then the annotation of
-// Yuba stays, and all installations of Flux add their label.
+// ofFlux reports whether Flux installed the kind, perhaps in place of Yuba's: then the annotation
+// of Yuba stays, and all installations of Flux add their label.
 func (f facts) ofFlux() bool {
 	return strings.HasSuffix(f.ours.Spec.Group, fluxGroups) && (!f.ofYuba() || f.installed.Labels[partOf] == "flux")
 }

@@ -44,7 +44,7 @@ func Definitions(t testing.TB) map[string][]byte {
 	return found
 }
 
-// TofuController returns the CustomResourceDefinition of stacks that tofu-controller 0.16.5 publishes.
+// TofuController returns the CustomResourceDefinition of stacks of tofu-controller 0.16.5.
 func TofuController(t testing.TB) []byte {
 	t.Helper()
 	dir := Module(t, "github.com/flux-iac/tofu-controller@v0.16.5")

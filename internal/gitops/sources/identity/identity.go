@@ -1,14 +1,14 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package identity gets credentials for sources from the cloud identity of the server: spec.provider
-// aws, gcp or azure without a Secret. Authors of sources use the server's permissions then, so an
-// administrator allows it for each provider.
+// Package identity gets credentials for sources from the cloud identity of the server:
+// spec.provider aws, gcp or azure without a Secret. Authors of sources use the server's permissions
+// then, so an administrator allows it for each provider.
 //
 // Invariants:
 //
-//   - Credentials are only for hosts of the provider. Nobody but the provider can read a token that is
-//     sent to them: the caller refuses proxies, certificates and plain HTTP of a source.
+//   - Credentials are only for hosts of the provider. Nobody but the provider can read a token that
+//     is sent to them: the caller refuses proxies, certificates and plain HTTP of a source.
 //   - Credentials are shared until shortly before they expire.
 package identity
 
