@@ -143,7 +143,7 @@ test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as 
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
-test-cluster: build bin/kube-node bin/helm bin/versitygw ## Test runs in Pods, on a real one-node Kubernetes (as root on Debian; CLUSTERFLAGS='-run X')
+test-cluster: build bin/kube-node bin/helm bin/versitygw bin/source-controller ## Test runs in Pods, on a real one-node Kubernetes (as root on Debian; CLUSTERFLAGS='-run X')
 	@NODE='$(NODE)' tools/cluster-up
 	$(TEST) -count=1 -timeout 30m $(TESTFLAGS) ./test/cluster -kubeconfig $(NODE)/admin.kubeconfig $(CLUSTERFLAGS)
 
@@ -229,6 +229,10 @@ bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
+
+# Flux: kustomize-controller, too.
+bin/source-controller: test/flux/go.mod
+	$(BUILD) -C test/flux -ldflags '-s -w' -o ../../bin/ github.com/fluxcd/source-controller github.com/fluxcd/kustomize-controller
 
 bin/helm: test/chart/go.mod
 	$(BUILD) -C test/chart -ldflags '-s -w' -o ../../bin/ helm.sh/helm/v4/cmd/helm

@@ -20,7 +20,7 @@ import (
 // addCircuits adds circuit breakers. Call it before adding the stack controller, whose first
 // reconciliations must know which are open.
 func (e *engine) addCircuits(ctx context.Context, direct client.Reader, r *stacks.Reconciler) error {
-	served, err := serves(e.manager, yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind))
+	served, err := serves(e.manager.GetRESTMapper(), yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind))
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 	"github.com/yuba-dev/yuba/internal/home/integrity"
@@ -152,6 +153,10 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return err
 	}
 	defer release()
+	// Only now: a replica may have waited for long.
+	if err := opts.yieldToFlux(ctx, direct); err != nil {
+		return err
+	}
 	e, certs, err := opts.startEngine(ctx, dir, t)
 	if err != nil {
 		return err
@@ -178,6 +183,12 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 			return err
 		}
 		defer web.Close() //nolint:errcheck // the process ends
+	}
+	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return opts.watchLatecomers(ctx, direct, e.sourceKinds, latecomerCheck)
+	}))
+	if err != nil {
+		return err
 	}
 	health.leads(e.manager.GetCache().WaitForCacheSync)
 	go e.sayWorking(ctx, *opts, url)
@@ -257,27 +268,39 @@ const tofuControllerLease = "1953de50.contrib.fluxcd.io"
 // refuseCompany fails if a tofu-controller is alive on this API. Two controllers would plan and
 // apply the same objects against each other.
 func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
-	l, err := livingLeader(ctx, c, tofuControllerLease, now)
-	if err != nil {
-		return fmt.Errorf("check for a running tofu-controller: %w", err)
+	why, err := runningTofuController(ctx, c, now)
+	if err == nil && why != "" {
+		err = errors.New(why)
 	}
-	if l == nil {
-		return nil
-	}
-	return fmt.Errorf("a tofu-controller is running on this API (%s). Both would work on the same stacks. Stop it first:\n"+
-		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace)
+	return err
 }
 
-// livingLeader finds the renewed Lease of a controller by the suffix of its name; nil if there is
-// none.
-func livingLeader(ctx context.Context, c client.Client, suffix string, now time.Time) (*coordinationv1.Lease, error) {
+// runningTofuController says that a tofu-controller is alive on this API; empty if none is.
+func runningTofuController(ctx context.Context, c client.Client, now time.Time) (string, error) {
+	l, err := livingLeader(ctx, c, endsWith(tofuControllerLease), now)
+	if err != nil {
+		return "", fmt.Errorf("check for a running tofu-controller: %w", err)
+	}
+	if l == nil {
+		return "", nil
+	}
+	return fmt.Sprintf("a tofu-controller is running on this API (%s). Both would work on the same stacks. Stop it first:\n"+
+		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace), nil
+}
+
+func endsWith(suffix string) func(string) bool {
+	return func(name string) bool { return strings.HasSuffix(name, suffix) }
+}
+
+// livingLeader finds the renewed Lease of a controller by its name; nil if there is none.
+func livingLeader(ctx context.Context, c client.Client, named func(string) bool, now time.Time) (*coordinationv1.Lease, error) {
 	var leases coordinationv1.LeaseList
 	if err := c.List(ctx, &leases); err != nil {
 		return nil, err
 	}
 	for i := range leases.Items {
 		l := &leases.Items[i]
-		if !strings.HasSuffix(l.Name, suffix) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+		if !named(l.Name) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
 			continue
 		}
 		life := 35 * time.Second

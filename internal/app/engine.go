@@ -25,6 +25,7 @@ import (
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -132,6 +133,9 @@ type Common struct {
 	// FileSources are the directories in which file:// URLs may name git repositories; none by
 	// default.
 	FileSources []string
+	// SourceIdentities are the clouds (aws, gcp, azure) whose identity of this server sources without
+	// credentials may use; none by default.
+	SourceIdentities []string
 	// Retention limits the stored runs and states.
 	Retention Retention
 	// Namespaces are those whose objects this server works on; empty for all.
@@ -142,7 +146,7 @@ type Common struct {
 	// none; empty means all rights.
 	DefaultServiceAccount string
 	// GitOps enables the controllers that replace Flux: sources, Kustomizations, notifications. The
-	// embedded home always enables them.
+	// embedded home always enables them. Beside a running Flux they are off.
 	GitOps bool
 	// EventsAddr is the URL to which every event is posted in the format of Flux's
 	// notification-controller; empty disables it.
@@ -189,6 +193,8 @@ type engine struct {
 	circuits *breakers.Keeper
 	// tenants is true if this server reconciles tenants: the API serves their kinds.
 	tenants atomic.Bool
+	// sourceKinds are the watched kinds of sources.
+	sourceKinds []string
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -330,10 +336,11 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return err
 	}
 	r.Runs, r.Observe = e.executor, e.observeDecision
-	kinds, err := servedSources(e.manager)
+	kinds, err := servedSources(e.manager.GetRESTMapper())
 	if err != nil {
 		return err
 	}
+	e.sourceKinds = kinds
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}
@@ -467,7 +474,7 @@ func (e *engine) info(ctx context.Context) content.ServerInfo {
 }
 
 // servedSources returns the kinds of sources that this API serves.
-func servedSources(m ctrl.Manager) ([]string, error) {
+func servedSources(m apimeta.RESTMapper) ([]string, error) {
 	var kinds []string
 	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
 		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))

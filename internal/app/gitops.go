@@ -19,6 +19,7 @@ import (
 	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 )
 
 // addGitOps adds the controllers that replace Flux.
@@ -70,6 +71,17 @@ const (
 // ownArchive reports whether this server, at any address, created the URL of an archive.
 func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
 
+// SourceIdentities are the clouds that an administrator may allow sources to use.
+var SourceIdentities = identity.Providers
+
+// CheckSourceIdentities validates names of clouds.
+func CheckSourceIdentities(names []string) error {
+	if _, err := identity.New(names); err != nil {
+		return fmt.Errorf("--source-identities: %w", err)
+	}
+	return nil
+}
+
 // addSources adds the source controllers.
 func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 	limits := archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
@@ -89,8 +101,12 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		_, err := mirrors.Collect(ctx, mirrorIdle, mirrorBytes)
 		return err
 	})
-	s.Git, s.OCI = sources.NewGit(direct, mirrors), sources.NewOCI(direct, limits)
-	s.Bucket = sources.NewBucket(direct, limits)
+	identities, err := identity.New(e.opts.SourceIdentities)
+	if err != nil {
+		return err
+	}
+	s.Git, s.OCI = sources.NewGit(direct, mirrors), sources.NewOCI(direct, limits, identities)
+	s.Bucket = sources.NewBucket(direct, limits, identities)
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -33,8 +32,8 @@ const install = "Install Yuba's version, which has all its fields:\n    yuba crd
 const installMissing = "Install it:\n    yuba crds install"
 
 // serves reports whether the API serves a kind.
-func serves(m ctrl.Manager, kind schema.GroupVersionKind) (bool, error) {
-	_, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+func serves(m apimeta.RESTMapper, kind schema.GroupVersionKind) (bool, error) {
+	_, err := m.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil && !apimeta.IsNoMatchError(err) {
 		return false, fmt.Errorf("ask the API for the kind %s: %w", kind.Kind, err)
 	}
@@ -51,19 +50,29 @@ func definitionOf(ctx context.Context, c client.Client, name string) (*unstructu
 // refuseOldKind fails if the CRD lacks fields that Yuba writes. Without permission to read CRDs it
 // continues: nothing else needs that permission.
 func refuseOldKind(ctx context.Context, c client.Client, log *slog.Logger) error {
-	definition, err := definitionOf(ctx, c, stackDefinition)
-	switch {
-	case apierrors.IsForbidden(err):
+	why, err := oldKind(ctx, c)
+	if apierrors.IsForbidden(err) {
 		log.Warn("cannot check the version of the kind Terraform: no permission to read its definition", "definition", stackDefinition, "error", err)
 		return nil
-	case apierrors.IsNotFound(err):
-		return errors.New("the API does not serve the kind Terraform. " + install)
-	case err != nil:
-		return fmt.Errorf("read the definition of the kind: %w", err)
-	case !hasField(definition, infrav1.GroupVersion.Version, "status", statusOfYuba):
-		return errors.New("the API serves tofu-controller's version of the kind Terraform, which would drop fields that Yuba writes to the status. " + install)
 	}
-	return nil
+	if err == nil && why != "" {
+		err = errors.New(why)
+	}
+	return err
+}
+
+// oldKind says why Yuba cannot use the API's definition of stacks; empty if it can.
+func oldKind(ctx context.Context, c client.Client) (string, error) {
+	definition, err := definitionOf(ctx, c, stackDefinition)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "the API does not serve the kind Terraform. " + install, nil
+	case err != nil:
+		return "", fmt.Errorf("read the definition of the kind: %w", err)
+	case !hasField(definition, infrav1.GroupVersion.Version, "status", statusOfYuba):
+		return "the API serves tofu-controller's version of the kind Terraform, which would drop fields that Yuba writes to the status. " + install, nil
+	}
+	return "", nil
 }
 
 // hasField reports whether a version of a kind has a field.

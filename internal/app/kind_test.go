@@ -45,4 +45,7 @@ func TestTheControllersDoNotStartOnTheKindOfTofuController(t *testing.T) {
 	if err := refuseOldKind(t.Context(), c, quiet()); err == nil {
 		t.Error("it is not refused")
 	}
+	if why := new(ControllerOptions).latecomer(t.Context(), c, nil); !strings.Contains(why, "tofu-controller's version of the kind") {
+		t.Errorf("running controllers go on: %q", why)
+	}
 }

@@ -33,7 +33,7 @@ var fieldsOfYuba = []struct {
 // Yuba can still manage stacks that Tenant Operator creates, so this does not prevent a start.
 // Without permission to check, it returns "".
 func tenantsOfOthers(ctx context.Context, c client.Client, now time.Time) (string, error) {
-	l, err := livingLeader(ctx, c, tenantOperatorLease, now)
+	l, err := livingLeader(ctx, c, endsWith(tenantOperatorLease), now)
 	if err != nil {
 		return "", fmt.Errorf("check for a running Tenant Operator: %w", err)
 	}

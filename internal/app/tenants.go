@@ -25,7 +25,7 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 		return nil
 	}
 	for _, kind := range []string{tenantv1.TenantRegistryKind, tenantv1.TenantTemplateKind, tenantv1.TenantKind} {
-		served, err := serves(e.manager, tenantv1.GroupVersion.WithKind(kind))
+		served, err := serves(e.manager.GetRESTMapper(), tenantv1.GroupVersion.WithKind(kind))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -55,14 +56,30 @@ type fault struct {
 
 // Start starts a cloud. Close stops it.
 func Start() *Cloud {
+	c, err := StartAt("127.0.0.1:0")
+	if err != nil {
+		panic(err) // as httptest does
+	}
+	return c
+}
+
+// StartAt starts a cloud at a host:port, for clients that do not reach loopback.
+func StartAt(address string) (*Cloud, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
 	c := &Cloud{token: rand.Text(), objects: map[string]Object{}, counts: map[request]int{}, counted: make(chan struct{}),
 		gates: map[request]*Gate{}, faults: map[request]fault{}, states: map[string][]byte{}, locks: map[string][]byte{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /objects", c.list)
 	mux.HandleFunc("/objects/{name}", c.object)
 	mux.HandleFunc("/states/{name}", c.state)
-	c.server = httptest.NewServer(c.authenticated(mux))
-	return c
+	c.server = httptest.NewUnstartedServer(c.authenticated(mux))
+	c.server.Listener.Close() //nolint:errcheck // replaced
+	c.server.Listener = l
+	c.server.Start()
+	return c, nil
 }
 
 // Close releases every gate and stops the cloud.

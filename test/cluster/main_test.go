@@ -12,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,8 +25,10 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/backend/pod"
 )
@@ -39,6 +45,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // warnings of the API are part of some tests
 	if *kubeconfig == "" {
 		fmt.Fprintln(os.Stderr, "these tests need a cluster with Yuba: run \"make test-cluster\", or name one with -kubeconfig")
 		os.Exit(1)
@@ -48,7 +55,10 @@ func TestMain(m *testing.M) {
 		config.QPS, config.Burst = 100, 200
 		scheme := runtime.NewScheme()
 		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-		utilruntime.Must(infrav1.AddToScheme(scheme))
+		for _, add := range []func(*runtime.Scheme) error{infrav1.AddToScheme, tenantv1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme,
+			apiextensionsv1.AddToScheme} {
+			utilruntime.Must(add(scheme))
+		}
 		if api, err = client.New(config, client.Options{Scheme: scheme}); err == nil {
 			raw, err = kubernetes.NewForConfig(config)
 		}

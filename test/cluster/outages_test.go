@@ -121,20 +121,15 @@ func nodeDir() string { return filepath.Dir(*kubeconfig) }
 
 func node(t *testing.T, verb, part string) {
 	t.Helper()
-	command(t, "../../bin/kube-node", verb, nodeDir(), part)
+	do(t, "", "kube-node", verb, nodeDir(), part)
 }
 
 func startS3(t *testing.T) {
 	t.Helper()
-	command(t, "../../tools/cluster-up", "--s3")
-}
-
-func command(t *testing.T, program string, args ...string) {
-	t.Helper()
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command("../../tools/cluster-up", "--s3")
 	cmd.Env = append(os.Environ(), "NODE="+nodeDir())
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+		t.Fatalf("start the S3 server: %v\n%s", err, out)
 	}
 }
 

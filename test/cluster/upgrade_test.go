@@ -19,8 +19,8 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 	tm.deploy("slow", slow, nil)
 	began := tm.await("slow", "it applies", applying).Status.CurrentRun.ID
 	before := tm.onlyPod()
-	upgrade(t, "runner.resources.requests.memory=\"33Mi\"")
-	t.Cleanup(func() { upgrade(t, "runner.resources.requests.memory=\"32Mi\"") })
+	setValues(t, "runner.resources.requests.memory=33Mi")
+	t.Cleanup(func() { setValues(t, "runner.resources.requests.memory=32Mi") })
 	obj := tm.await("slow", "it is applied", applied)
 	if obj.Status.LastRun.ID != began || obj.Status.LastRun.Status != string(run.OutcomeSucceeded) {
 		t.Errorf("run %s began, and the last run is %+v", began, obj.Status.LastRun)
@@ -39,18 +39,11 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 	})
 }
 
-// upgrade changes a value of the release.
-func upgrade(t *testing.T, value string) {
-	t.Helper()
-	command(t, "../../bin/helm", "upgrade", "yuba", "../../charts/yuba", "--namespace", system, "--kubeconfig", *kubeconfig,
-		"--reuse-values", "--wait", "--timeout", "2m", "--set-json", value)
-}
-
 // Where Yuba works in some namespaces only, it has no rights in others, and leaves their stacks alone.
 func TestSomeNamespacesOnly(t *testing.T) {
 	watched, other := newTeam(t, false), newTeam(t, false)
-	upgrade(t, `watchNamespaces=["`+watched.name+`"]`)
-	t.Cleanup(func() { upgrade(t, "watchNamespaces=[]") })
+	setValues(t, "watchNamespaces={"+watched.name+"}")
+	t.Cleanup(func() { setValues(t, "watchNamespaces={}") })
 	other.deploy("one", small, nil)
 	watched.deploy("one", small, nil)
 	watched.await("one", "it is applied", applied)
@@ -67,11 +60,11 @@ func TestSomeNamespacesOnly(t *testing.T) {
 			t.Errorf("Yuba may read Secrets of %s: %v, want %v", namespace, review.Status.Allowed, want)
 		}
 	}
-	upgrade(t, "watchNamespaces=[]")
+	setValues(t, "watchNamespaces={}")
 	other.await("one", "it is applied once all namespaces are watched", applied)
 }
 
 // The chart's own test passes.
 func TestHelmTest(t *testing.T) {
-	command(t, "../../bin/helm", "test", "yuba", "--namespace", system, "--kubeconfig", *kubeconfig, "--timeout", "1m")
+	do(t, "", "helm", "test", "yuba", "--namespace", system, "--timeout", "1m")
 }

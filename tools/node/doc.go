@@ -8,6 +8,8 @@
 //	kube-node down DIR    stops the node and its Pods and removes its network; DIR keeps the logs
 //	kube-node kill DIR PART
 //	kube-node start DIR PART    ends a part of a node without warning, and starts it again
+//	kube-node image DIR NAME PROGRAM
+//	                      gives the node an image NAME of a static program, which is its entry point
 //
 // Each part is a process of its own, "kube-node PART ARG…" with a log DIR/PART.log.
 // Parts listen on 127.0.0.1 and on an address of a bridge interface, 10.97.0.1, which Pods reach and other machines do

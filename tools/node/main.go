@@ -33,7 +33,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return errors.New("want up DIR, down DIR, kill DIR PART, start DIR PART, or a part and its arguments")
+		return errors.New("want up DIR, down DIR, kill DIR PART, start DIR PART, image DIR NAME PROGRAM, or a part and its arguments")
 	}
 	verb, rest := args[0], args[1:]
 	switch verb {
@@ -60,6 +60,11 @@ func run(args []string) error {
 			return err
 		}
 		return onPart(dir, verb, rest[1])
+	case "image":
+		if len(rest) != 3 {
+			return errors.New("image wants a directory, the image's name and a program")
+		}
+		return importProgram(context.Background(), rest[0], rest[1], rest[2], filepath.Base(rest[2]))
 	case "etcd":
 		return serveEtcd(rest)
 	case "dns":

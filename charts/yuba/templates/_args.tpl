@@ -46,6 +46,9 @@
 {{- if .Values.sources.enabled }}
 - --gitops
 - --http-address=0.0.0.0:7080
+{{- with .Values.sources.identities }}
+- --source-identities={{ join "," . }}
+{{- end }}
 {{- else if .Values.eventsAddress }}
 - --events-addr={{ .Values.eventsAddress }}
 {{- end }}

@@ -22,7 +22,8 @@ func NewControllerCommand(a *session.App) *cobra.Command {
 		Short: "Run Yuba's controllers on the API of a cluster",
 		Long: `Run Yuba's controllers on this machine, with the objects in the API of the kubeconfig. Runs of stacks execute beside
 them, or in Pods with --runner-image. The API must serve the kinds: "yuba crds install" adds them. The command refuses to start while a tofu-controller is active there: two
-controllers must not work on the same objects. It leaves the tenants of an active Tenant Operator alone.`,
+controllers must not work on the same objects. It leaves the tenants of an active Tenant Operator, and the sources and
+Kustomizations of an active Flux, alone.`,
 		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
@@ -39,7 +40,7 @@ controllers must not work on the same objects. It leaves the tenants of an activ
 	flags.BoolVar(&o.VolatileBlobs, "volatile-blobs", false, "start even if the archives, logs, plans and state versions in the data directory are lost")
 	flags.StringVar(&o.HTTPAddress, "http-address", "", "listen address for browsers and webhooks (default none)")
 	flags.StringVar(&o.HealthAddress, "health-address", "", "listen address for the probes /livez and /readyz (default none)")
-	flags.BoolVar(&o.GitOps, "gitops", false, "also run Yuba's controllers of sources, Kustomizations and notifications, where Flux does not run")
+	flags.BoolVar(&o.GitOps, "gitops", false, "also run Yuba's controllers of sources, Kustomizations and notifications, unless Flux is running there")
 	addPodFlags(cmd)
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -182,6 +182,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.String("max-archive", "1Gi", "maximum size of a source archive")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "allow references to objects of other namespaces: sources, dependencies, and the objects of alerts and receivers")
+	flags.StringSliceVar(&o.SourceIdentities, "source-identities", nil, "clouds (aws, gcp, azure) whose identity of this server sources with that spec.provider and without a Secret may use (default none)")
 	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "prefixes of the environment variables that inline programs of tenants get from varsFrom (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "listen address for metrics without authentication, such as 127.0.0.1:7090 (default none; the API serves them to authorized users)")
 	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "also serve the metrics of each object")
@@ -195,6 +196,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only that the server is ready, and its endpoints; the log continues")
 	ui.Complete(cmd, "log-format", "text", "json")
 	ui.Complete(cmd, "run-network", run.HostNetwork, run.IsolatedNetwork, run.NoNetwork)
+	ui.Complete(cmd, "source-identities", server.SourceIdentities...)
 }
 
 // completeServer checks the flags and sets the other options.
@@ -220,6 +222,9 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 		return ui.UsageErrorf(cmd, "--provider-store-size %s --provider-store-unused %s: want a size such as 16Gi and a time above 0", cmd.Flag("provider-store-size").Value, o.ProviderStoreUnused)
 	}
 	o.ProviderStoreBytes = store.Value()
+	if err := server.CheckSourceIdentities(o.SourceIdentities); err != nil {
+		return ui.UsageErrorf(cmd, "%v", err)
+	}
 	if err := completeEnvPrefixes(cmd, o); err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ type facts struct {
 const (
 	fluxGroups  = ".toolkit.fluxcd.io"
 	tenantGroup = "operator.kubernetes-tenants.org"
+	// partOf is the label that all CRDs of Flux have.
+	partOf = "app.kubernetes.io/part-of"
 )
 
 // rules decide about a kind: the first that holds.
@@ -80,7 +82,7 @@ var rules = []struct {
 		return f.sameDigest() && len(f.lost) == 0 && len(lostBy(&f.ours, f.installed)) == 0
 	}},
 	// Flux upgrades its own kinds, and its controllers need their own version.
-	{Keep, "Flux installed it", func(f facts) bool { return !f.ofYuba() && strings.HasSuffix(f.ours.Spec.Group, fluxGroups) }},
+	{Keep, "Flux installed it", facts.ofFlux},
 	// An active Tenant Operator needs its own version.
 	{Keep, "Tenant Operator installed it; --take-tenants replaces it", func(f facts) bool {
 		return !f.ofYuba() && f.ours.Spec.Group == tenantGroup && !f.rights.TakeTenants
@@ -96,6 +98,12 @@ var rules = []struct {
 
 // ofYuba reports whether Yuba installed the kind.
 func (f facts) ofYuba() bool { return f.installed.Annotations[digestAnnotation] != "" }
+
+// ofFlux reports whether Flux installed the kind, perhaps in place of Yuba's: then the annotation
+// of Yuba stays, and all installations of Flux add their label.
+func (f facts) ofFlux() bool {
+	return strings.HasSuffix(f.ours.Spec.Group, fluxGroups) && (!f.ofYuba() || f.installed.Labels[partOf] == "flux")
+}
 
 // sameDigest reports whether Yuba installed this definition, whatever became of it.
 func (f facts) sameDigest() bool { return f.installed.Annotations[digestAnnotation] == f.digest }

@@ -154,6 +154,24 @@ func TestAChangedKindIsNotTakenToBeUpToDate(t *testing.T) {
 	}
 }
 
+// Flux may be installed after Yuba has installed its kinds. From then on they are Flux's.
+func TestAKindThatFluxTookOverIsKept(t *testing.T) {
+	const group = "elders.toolkit.fluxcd.io"
+	ours := regroup(kind("elders", "colour"), "elders", group)
+	mustInstall(t, ours)
+	d := get(t, "elders."+group)
+	d.Labels = map[string]string{"app.kubernetes.io/part-of": "flux"}
+	d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["weight"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	if err := apitest.Client(t).Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{ours, regroup(kind("elders", "size"), "elders", group)} {
+		if got, err := takeover(t, content, install.Rights{}); err != nil || got.Verb != install.Keep || got.Reason != "Flux installed it" {
+			t.Errorf("step %v, error %v", got, err)
+		}
+	}
+}
+
 func TestARefusalChangesNoKind(t *testing.T) {
 	existing(t, kind("grapes", "weight"))
 	kinds := fstest.MapFS{"a.yaml": {Data: []byte(kind("cherries", "colour"))}, "b.yaml": {Data: []byte(kind("grapes", "colour"))}}

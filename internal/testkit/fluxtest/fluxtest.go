@@ -29,11 +29,7 @@ func Definitions(t testing.TB) map[string][]byte {
 	found := map[string][]byte{}
 	for _, controller := range controllers {
 		version := strings.TrimSpace(string(goCommand(t, "list", "-m", "-f", "{{.Version}}", controller+"/api")))
-		var module struct{ Dir string }
-		if err := json.Unmarshal(goCommand(t, "mod", "download", "-json", controller+"@"+version), &module); err != nil {
-			t.Fatalf("download %s %s: %v", controller, version, err)
-		}
-		files, err := filepath.Glob(filepath.Join(module.Dir, "config", "crd", "bases", "*.yaml"))
+		files, err := filepath.Glob(filepath.Join(Module(t, controller+"@"+version), "config", "crd", "bases", "*.yaml"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s %s publishes no definitions: %v", controller, version, err)
 		}
@@ -46,6 +42,27 @@ func Definitions(t testing.TB) map[string][]byte {
 		}
 	}
 	return found
+}
+
+// TofuController returns the CustomResourceDefinition of stacks of tofu-controller 0.16.5.
+func TofuController(t testing.TB) []byte {
+	t.Helper()
+	dir := Module(t, "github.com/flux-iac/tofu-controller@v0.16.5")
+	definition, err := os.ReadFile(filepath.Join(dir, "config", "crd", "bases", "infra.contrib.fluxcd.io_terraforms.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return definition
+}
+
+// Module returns the directory of a module PATH@VERSION.
+func Module(t testing.TB, name string) string {
+	t.Helper()
+	var module struct{ Dir string }
+	if err := json.Unmarshal(goCommand(t, "mod", "download", "-json", name), &module); err != nil {
+		t.Fatalf("download %s: %v", name, err)
+	}
+	return module.Dir
 }
 
 func goCommand(t testing.TB, args ...string) []byte {

@@ -9,6 +9,7 @@ import (
 	"crypto/subtle"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -33,6 +34,14 @@ func (s *Server) startHTTP() error {
 		Stderr: io.Discard,
 	}
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, backend) }))
+	if s.host != "" {
+		l, err := net.Listen("tcp", net.JoinHostPort(s.host, "0"))
+		if err != nil {
+			return err
+		}
+		s.http.Listener.Close() //nolint:errcheck // replaced
+		s.http.Listener = l
+	}
 	s.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	if s.tls {
 		s.http.StartTLS()

@@ -41,6 +41,11 @@ func TLS() Option {
 	return func(s *Server) { s.tls = true }
 }
 
+// Listen serves HTTP at an address of this machine instead of loopback, for clients in Pods.
+func Listen(host string) Option {
+	return func(s *Server) { s.host = host }
+}
+
 // SSH also serves ssh, with a new host key; see SSHURL, KnownHosts and Authorize.
 func SSH() Option {
 	return func(s *Server) { s.ssh = &sshServer{} }
@@ -59,11 +64,11 @@ type Counts struct {
 // Server is a git server. Its faults affect HTTP.
 type Server struct {
 	faulttest.Switch
-	dir, username, password, token string
-	tls                            bool
-	http                           *httptest.Server
-	talk                           func(io.ReadWriter)
-	ssh                            *sshServer
+	dir, username, password, token, host string
+	tls                                  bool
+	http                                 *httptest.Server
+	talk                                 func(io.ReadWriter)
+	ssh                                  *sshServer
 
 	mu      sync.Mutex
 	counts  map[string]Counts

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,6 +39,11 @@ func TLS() Option {
 	return func(r *Registry) { r.tls = true }
 }
 
+// Listen serves at an address of this machine instead of loopback, for clients in Pods.
+func Listen(host string) Option {
+	return func(r *Registry) { r.host = host }
+}
+
 // Counts are numbers of requests.
 type Counts struct {
 	// Lists counts requests for tags.
@@ -51,9 +57,9 @@ type Counts struct {
 // Registry is an OCI registry. Faults do not affect Push and Tag.
 type Registry struct {
 	faulttest.Switch
-	username, password string
-	tls                bool
-	http               *httptest.Server
+	username, password, host string
+	tls                      bool
+	http                     *httptest.Server
 
 	mu     sync.Mutex
 	counts map[string]Counts
@@ -73,6 +79,14 @@ func New(t T, options ...Option) *Registry {
 	inner := registry.New(registry.Logger(quiet), registry.WithReferrersSupport(true))
 	r.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.serve(w, req, inner) }))
 	r.http.Config.ErrorLog = quiet
+	if r.host != "" {
+		l, err := net.Listen("tcp", net.JoinHostPort(r.host, "0"))
+		if err != nil {
+			t.Fatalf("start the registry: %v", err)
+		}
+		r.http.Listener.Close() //nolint:errcheck // replaced
+		r.http.Listener = l
+	}
 	if r.tls {
 		r.http.StartTLS()
 	} else {

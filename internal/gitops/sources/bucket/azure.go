@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
@@ -36,6 +37,8 @@ func (b *Bucket) openAzure() (store, error) {
 	address := endpoint.JoinPath(b.Name)
 	var opened *container.Client
 	switch {
+	case b.Identity:
+		opened, err = container.NewClient(address.String(), identity.Azure(context.Background()), options)
 	case b.Credentials == nil:
 		opened, err = container.NewClientWithNoCredential(address.String(), options)
 	case b.credential(tenantID) != "" && b.credential(clientID) != "":

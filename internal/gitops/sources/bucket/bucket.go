@@ -48,6 +48,9 @@ type Bucket struct {
 	Access upstream.Access
 	// Credentials are the entries of a Secret, with Flux's names; nil for anonymous access.
 	Credentials map[string][]byte
+	// Identity uses the cloud identity of this server, instead of Credentials. Its endpoint must be
+	// the provider's own.
+	Identity bool
 	// Timeout limits a look and, separately, a fetch. MaxAge is the maximum age of a shared look.
 	Timeout, MaxAge time.Duration
 	// Limits limit the tree.
@@ -126,7 +129,7 @@ func (b *Bucket) identity(what string, parts ...string) string {
 	for _, name := range credentialNames {
 		access.Credentials = append(access.Credentials, b.Credentials[name])
 	}
-	return access.Identity(append([]string{what, b.Provider, b.Endpoint, b.Name, b.Region, fmt.Sprint(b.Insecure)}, parts...)...)
+	return access.Identity(append([]string{what, b.Provider, b.Endpoint, b.Name, b.Region, fmt.Sprint(b.Insecure, b.Identity)}, parts...)...)
 }
 
 // open prepares the store.

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/jwt"
 
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
@@ -45,6 +46,13 @@ func (b *Bucket) openGoogle() (store, error) {
 	if err != nil {
 		return nil, err
 	}
+	open := func(tokens oauth2.TokenSource) store {
+		client := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: plain.Transport}, CheckRedirect: plain.CheckRedirect}
+		return &googleStore{client, b.scheme() + cmp.Or(b.Endpoint, googleEndpoint) + "/storage/v1/b/" + url.PathEscape(b.Name) + "/o"}
+	}
+	if b.Identity {
+		return open(identity.Google(context.Background())), nil
+	}
 	var account struct {
 		Type     string `json:"type"`
 		Email    string `json:"client_email"`
@@ -64,9 +72,7 @@ func (b *Bucket) openGoogle() (store, error) {
 	// The library requests tokens outside the context of the request that needs them.
 	asking := *plain
 	asking.Timeout = b.Timeout
-	tokens := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &asking))
-	client := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: plain.Transport}, CheckRedirect: plain.CheckRedirect}
-	return &googleStore{client, b.scheme() + cmp.Or(b.Endpoint, googleEndpoint) + "/storage/v1/b/" + url.PathEscape(b.Name) + "/o"}, nil
+	return open(config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &asking))), nil
 }
 
 // isPrivateKey reports whether text is an RSA key, with which tokens are requested.

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
@@ -34,6 +35,9 @@ func (b *Bucket) openS3() (store, error) {
 		return nil, err
 	}
 	var who aws.CredentialsProvider = aws.AnonymousCredentials{}
+	if b.Identity {
+		who = identity.S3(context.Background(), b.region())
+	}
 	if b.Credentials != nil {
 		if b.credential(accessKey) == "" || b.credential(secretKey) == "" {
 			return nil, badCredentials("the Secret of spec.secretRef needs the entries accesskey and secretkey", nil)

@@ -14,20 +14,22 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/bucket"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // bucketUpstream asks object stores for Buckets.
 type bucketUpstream struct {
-	reader client.Reader
-	limits archive.Limits
-	client *bucket.Client
+	reader     client.Reader
+	limits     archive.Limits
+	identities *identity.Identities
+	client     *bucket.Client
 }
 
 // NewBucket returns the upstream of Buckets. It reads Secrets with reader; limits apply to a
-// bucket's content.
-func NewBucket(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.Bucket] {
-	return &bucketUpstream{reader: reader, limits: limits, client: bucket.New()}
+// bucket's content. Sources may use the server's identities.
+func NewBucket(reader client.Reader, limits archive.Limits, identities *identity.Identities) Upstream[*sourcev1.Bucket] {
+	return &bucketUpstream{reader: reader, limits: limits, identities: identities, client: bucket.New()}
 }
 
 // Look implements Upstream.
@@ -70,6 +72,14 @@ func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*buc
 		if wanted.Credentials = secret.Data; wanted.Credentials == nil {
 			wanted.Credentials = map[string][]byte{} // an empty Secret does not mean anonymous access
 		}
+	case u.identities.Allows(provider):
+		if obj.Spec.Insecure || obj.Spec.CertSecretRef != nil || obj.Spec.ProxySecretRef != nil {
+			return nil, notOwn(provider, "remove spec.insecure, spec.certSecretRef and spec.proxySecretRef")
+		}
+		if !wanted.IsOwn() {
+			return nil, notOwn(provider, "spec.endpoint must be one of the provider")
+		}
+		wanted.Identity = true
 	case provider == sourcev1.BucketProviderAmazon:
 		return nil, noIdentity(provider, "use spec.secretRef to name a Secret with accesskey and secretkey, or read a public bucket with spec.provider generic")
 	case provider == sourcev1.BucketProviderGoogle:

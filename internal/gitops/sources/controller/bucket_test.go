@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
@@ -68,7 +69,7 @@ func (s *objectStore) setAway(away bool) {
 	s.away = away
 }
 
-func withBuckets(s *Sources) { s.Bucket = NewBucket(s.Reader, archive.Limits{}.WithDefaults()) }
+func withBuckets(s *Sources) { s.Bucket = NewBucket(s.Reader, archive.Limits{}.WithDefaults(), nil) }
 
 func TestABucketIsFollowed(t *testing.T) {
 	store := newObjectStore(t)
@@ -119,7 +120,7 @@ func TestWhatBucketsReferTo(t *testing.T) {
 	store := newObjectStore(t)
 	reader, namespace := made(t, opaque("s3", map[string]string{"accesskey": "key", "secretkey": "secret"}), opaque("empty", nil),
 		opaque("other", map[string]string{"password": "hunter2"}))
-	upstream := NewBucket(reader, archive.Limits{})
+	upstream := NewBucket(reader, archive.Limits{}, nil)
 	look := func(change func(*sourcev1.BucketSpec)) (*Found, error) {
 		o := &sourcev1.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "code"}, Spec: sourcev1.BucketSpec{
 			Endpoint: store.Listener.Addr().String(), BucketName: "code", Insecure: true, SecretRef: ref("s3"), Interval: metav1.Duration{Duration: time.Hour}}}
@@ -156,6 +157,33 @@ func TestWhatBucketsReferTo(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := look(c.change)
 			wantFetchError(t, err, c.reason, c.stalled, c.message)
+		})
+	}
+}
+
+func TestServerIdentityOfBuckets(t *testing.T) {
+	reader, namespace := made(t, opaque("ca", map[string]string{"ca.crt": "x"}))
+	allowed, err := identity.New([]string{"aws"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := NewBucket(reader, archive.Limits{}, allowed)
+	for sentence, c := range map[string]struct {
+		change  func(*sourcev1.BucketSpec)
+		message string
+	}{
+		"another provider":           {func(s *sourcev1.BucketSpec) { s.Provider = "gcp" }, "An administrator can allow it: --source-identities=gcp"},
+		"an endpoint of somebody":    {func(s *sourcev1.BucketSpec) { s.Endpoint = "minio.example.com" }, "spec.endpoint must be one of the provider"},
+		"an authority of the source": {func(s *sourcev1.BucketSpec) { s.CertSecretRef = ref("ca") }, "remove spec.insecure"},
+		"plain HTTP":                 {func(s *sourcev1.BucketSpec) { s.Insecure = true }, "remove spec.insecure"},
+		"an account of the source":   {func(s *sourcev1.BucketSpec) { s.ServiceAccountName = "x" }, "remove spec.serviceAccountName"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := &sourcev1.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "code"}, Spec: sourcev1.BucketSpec{
+				Provider: "aws", Endpoint: "s3.eu-central-1.amazonaws.com", BucketName: "code", Interval: metav1.Duration{Duration: time.Hour}}}
+			c.change(&o.Spec)
+			_, err := upstream.Look(t.Context(), o, false)
+			wantFetchError(t, err, "InvalidProviderConfiguration", true, c.message)
 		})
 	}
 }

@@ -15,21 +15,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/oci"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // ociUpstream is the upstream of OCIRepositories.
 type ociUpstream struct {
-	reader client.Reader
-	limits archive.Limits
-	client *oci.Client
+	reader     client.Reader
+	limits     archive.Limits
+	identities *identity.Identities
+	client     *oci.Client
 }
 
 // NewOCI returns the upstream of OCIRepositories. It reads Secrets and ServiceAccounts with reader;
-// limits apply to layers and their content.
-func NewOCI(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.OCIRepository] {
-	return &ociUpstream{reader: reader, limits: limits, client: oci.New()}
+// limits apply to layers and their content. Sources may use the server's identities.
+func NewOCI(reader client.Reader, limits archive.Limits, identities *identity.Identities) Upstream[*sourcev1.OCIRepository] {
+	return &ociUpstream{reader: reader, limits: limits, identities: identities, client: oci.New()}
 }
 
 // Look implements Upstream.
@@ -83,10 +85,35 @@ func (u *ociUpstream) wanted(ctx context.Context, obj *sourcev1.OCIRepository) (
 		return nil, err
 	}
 	if provider := obj.Spec.Provider; known == 0 && provider != "" && provider != sourcev1.GenericOCIProvider {
-		return nil, noIdentity(provider, "use spec.secretRef to name a Secret of the type kubernetes.io/dockerconfigjson, or set spec.provider to generic")
+		if err := u.lend(ctx, obj, &wanted.Credentials); err != nil {
+			return nil, err
+		}
 	}
 	wanted.Verify, err = u.verification(ctx, obj)
 	return wanted, err
+}
+
+// lend adds the credentials of the server's identity, if sources may use it.
+func (u *ociUpstream) lend(ctx context.Context, obj *sourcev1.OCIRepository, into *oci.Credentials) error {
+	provider, repository := obj.Spec.Provider, strings.TrimPrefix(obj.Spec.URL, "oci://")
+	switch {
+	case !u.identities.Allows(provider):
+		return noIdentity(provider, "use spec.secretRef to name a Secret of the type kubernetes.io/dockerconfigjson, or set spec.provider to generic")
+	case obj.Spec.ServiceAccountName != "":
+		return notOwn(provider, "remove spec.serviceAccountName")
+	case obj.Spec.Insecure || obj.Spec.CertSecretRef != nil || obj.Spec.ProxySecretRef != nil:
+		return notOwn(provider, "remove spec.insecure, spec.certSecretRef and spec.proxySecretRef")
+	}
+	if err := u.identities.IsOwnRegistry(provider, repository); err != nil {
+		return notOwn(provider, fmt.Sprintf("spec.url must be in a registry of the provider (%s)", err))
+	}
+	config, err := u.identities.Registry(ctx, provider, repository)
+	if err != nil {
+		return authenticationFailed(fmt.Errorf("get credentials by this server's identity of spec.provider %s: %w", provider, err))
+	}
+	host, _, _ := strings.Cut(repository, "/")
+	into.Add(host, config)
+	return nil
 }
 
 // credentials reads the Secrets with credentials, and returns their number.

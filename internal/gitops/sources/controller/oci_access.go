@@ -47,9 +47,17 @@ func accessOf(ctx context.Context, reader client.Reader, namespace string, certi
 	return a, err
 }
 
-// noIdentity refuses the cloud identity of this server's machine: authors of sources must not use
-// it.
+// noIdentity refuses the cloud identity of this server: authors of sources may use it only if an
+// administrator allows it.
 func noIdentity(provider, instead string) error {
 	return upstream.Stalled(sourcev1.InvalidProviderConfigurationReason, nil,
-		"spec.provider %q without credentials requests the cloud identity of this server, which sources may not use: %s", provider, instead)
+		"spec.provider %q without credentials requests the cloud identity of this server, which sources may not use: %s. An administrator can allow it: --source-identities=%s",
+		provider, instead, provider)
+}
+
+// notOwn refuses what would show the credentials of this server to others, or ask for those of
+// somebody else.
+func notOwn(provider, instead string) error {
+	return upstream.Stalled(sourcev1.InvalidProviderConfigurationReason, nil,
+		"spec.provider %q without credentials uses the cloud identity of this server, whose credentials are only sent to the provider itself: %s", provider, instead)
 }

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
@@ -83,7 +84,7 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "puller"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "login"}}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "broken"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "none"}}},
 	)
-	upstream := NewOCI(reader, archive.Limits{})
+	upstream := NewOCI(reader, archive.Limits{}, nil)
 	look := func(change func(*sourcev1.OCIRepositorySpec)) (*Found, error) {
 		o := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"},
 			Spec: sourcev1.OCIRepositorySpec{URL: registry.URL("app"), SecretRef: ref("login"), CertSecretRef: ref("ca"), Interval: metav1.Duration{Duration: time.Hour}}}
@@ -130,6 +131,40 @@ func TestWhatOCIRepositoriesReferTo(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := look(c.change)
 			wantFetchError(t, err, c.reason, c.stalled, c.message)
+		})
+	}
+}
+
+// With an administrator's permission, a source gets the server's credentials for the provider's own
+// registries, and shows them to nobody else.
+func TestServerIdentityOfOCIRepositories(t *testing.T) {
+	registry := ocitest.New(t)
+	reader, namespace := made(t, opaque("ca", map[string]string{"ca.crt": "x", "address": "http://proxy.example.com"}))
+	allowed, err := identity.New([]string{"aws"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := NewOCI(reader, archive.Limits{}, allowed)
+	for sentence, c := range map[string]struct {
+		change  func(*sourcev1.OCIRepositorySpec)
+		message string
+	}{
+		"another provider":       {func(s *sourcev1.OCIRepositorySpec) { s.Provider = "gcp" }, "An administrator can allow it: --source-identities=gcp"},
+		"a registry of somebody": {func(s *sourcev1.OCIRepositorySpec) { s.URL = registry.URL("app") }, "spec.url must be in a registry of the provider"},
+		"a host that only looks like one": {func(s *sourcev1.OCIRepositorySpec) {
+			s.URL = "oci://012345678901.dkr.ecr.eu-central-1.amazonaws.com.example.com/app"
+		}, "spec.url must be in a registry of the provider"},
+		"the seed's placeholder":     {func(s *sourcev1.OCIRepositorySpec) { s.URL = "oci://xxx.dkr.ecr.eu-central-1.amazonaws.com/iac/foo" }, "spec.url must be in a registry of the provider"},
+		"an authority of the source": {func(s *sourcev1.OCIRepositorySpec) { s.CertSecretRef = ref("ca") }, "remove spec.insecure, spec.certSecretRef"},
+		"a proxy of the source":      {func(s *sourcev1.OCIRepositorySpec) { s.ProxySecretRef = ref("ca") }, "spec.proxySecretRef"},
+		"plain HTTP":                 {func(s *sourcev1.OCIRepositorySpec) { s.Insecure = true }, "remove spec.insecure"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}, Spec: sourcev1.OCIRepositorySpec{
+				URL: "oci://012345678901.dkr.ecr.eu-central-1.amazonaws.com/app", Provider: "aws", Interval: metav1.Duration{Duration: time.Hour}}}
+			c.change(&o.Spec)
+			_, err := upstream.Look(t.Context(), o, false)
+			wantFetchError(t, err, "InvalidProviderConfiguration", true, c.message)
 		})
 	}
 }

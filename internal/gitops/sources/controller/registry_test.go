@@ -32,7 +32,7 @@ func (s *site) image(name, url string, ref *sourcev1.OCIRepositoryRef, change ..
 	return o
 }
 
-func withRegistries(s *Sources) { s.OCI = NewOCI(s.Reader, archive.Limits{}.WithDefaults()) }
+func withRegistries(s *Sources) { s.OCI = NewOCI(s.Reader, archive.Limits{}.WithDefaults(), nil) }
 
 func TestAnOCIRepositoryFollowsItsRange(t *testing.T) {
 	registry := ocitest.New(t)

@@ -47,6 +47,11 @@ func (c *Credentials) AddDockerConfig(document []byte) error {
 	return nil
 }
 
+// Add adds credentials for all repositories of a registry.
+func (c *Credentials) Add(registry string, config authn.AuthConfig) {
+	c.entries = append(c.entries, credential{registry: strings.ToLower(registry), config: config})
+}
+
 // splitRegistry splits docker's names of registries: a host, a path below it, or https://host/v1/.
 func splitRegistry(text string) (host, below string) {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://")
