@@ -125,7 +125,7 @@ test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLA
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test".
-RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpressions.*|TestAnEvaluationEndsWithItsContext|TestAPlanOf64MiBGoesThrough)$$'
+RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpressions.*|TestAnEvaluationEndsWithItsContext|TestAPlanOf64MiBGoesThrough|TestCertificatesRenewWithoutARestart)$$'
 
 .PHONY: race-light
 race-light: build tofu ## Run the tests that do not link Kubernetes with the race detector
@@ -151,6 +151,12 @@ test-cluster: build bin/kube-node bin/helm bin/versitygw bin/source-controller #
 .PHONY: conformance
 conformance: tofu ## Check compatibility with tofu-controller (KUBECONFIG=file: on that API, SERVE=address that it reaches)
 	$(TEST) -timeout 30m $(TESTFLAGS) ./test/conformance $(if $(filter command,$(origin KUBECONFIG)),-kubeconfig $(abspath $(KUBECONFIG)) $(if $(SERVE),-serve $(SERVE)))
+
+# The suite plays Flux's controllers, so they rest meanwhile.
+.PHONY: conformance-cluster
+conformance-cluster: tofu ## Check compatibility with tofu-controller on the node of "make test-cluster", with runs in Pods
+	@bin/yuba kubectl --kubeconfig $(NODE)/admin.kubeconfig -n flux-system scale deployment --all --replicas=0
+	$(MAKE) --no-print-directory conformance KUBECONFIG=$(NODE)/admin.kubeconfig SERVE=10.97.0.1:0 TESTFLAGS='-parallel 6 $(TESTFLAGS)'
 
 # The short form is part of "make test".
 .PHONY: chaos
