@@ -101,6 +101,23 @@ func (h *home) listed(limit int) []string {
 	return ids(records)
 }
 
+// The blob store still has the pass before the last one while that is not stored.
+func TestAStoredPassIsOverwrittenAtOnce(t *testing.T) {
+	h := newHome(t)
+	for _, id := range []string{"r1", "r2"} {
+		h.started(quietRun(h, id))
+		h.finish(id, succeeded())
+		h.active = nil
+		if id == "r1" {
+			h.exec.Recorded(h.stack, id)
+			h.exec.Flush(t.Context())
+		}
+	}
+	if _, err := h.exec.Record(t.Context(), h.stack, "r1"); !errors.Is(err, run.ErrNotFound) {
+		t.Errorf("an overwritten pass: %v", err)
+	}
+}
+
 func TestPassesThatFindNothingShareOneRecord(t *testing.T) {
 	h := newHome(t)
 	for _, id := range []string{"r1", "r2", "r3"} {

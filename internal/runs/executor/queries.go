@@ -32,7 +32,12 @@ func (q *queries) Record(ctx context.Context, stack run.Stack, id string) (run.R
 	if rec, ok := q.ended.find(stack, id); ok {
 		return rec, nil
 	}
-	return q.records.Get(ctx, stack, id)
+	newer := q.ended.notStored(stack)
+	rec, err := q.records.Get(ctx, stack, id)
+	if err == nil && newer != nil && rec.Slot() == run.QuietSlot { // the newer one takes its place
+		return run.Record{}, records.NotFound(stack, id)
+	}
+	return rec, err
 }
 
 // List returns the records of a stack's runs, newest first, at most limit of them.
