@@ -126,12 +126,12 @@ func (e *engine) observeAttempt(a kustomizations.Attempt) {
 const stopMetrics = time.Second
 
 // serveMetrics serves metrics without authentication, at their own address, until stop is called.
-func (opts *Common) serveMetrics(metrics http.Handler, allowNonLoopback bool) (stop func(), err error) {
-	address := opts.MetricsAddress
+func (o *Common) serveMetrics(metrics http.Handler, allowNonLoopback bool) (stop func(), err error) {
+	address := o.MetricsAddress
 	if address == "" {
 		return func() {}, nil
 	}
-	if err := checkAddress("--metrics-address", address, allowNonLoopback, opts.Log); err != nil {
+	if err := checkAddress("--metrics-address", address, allowNonLoopback, o.Log); err != nil {
 		return nil, err
 	}
 	inner, err := listen("--metrics-address", address)
@@ -140,11 +140,11 @@ func (opts *Common) serveMetrics(metrics http.Handler, allowNonLoopback bool) (s
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
-	connections := listener.New(inner, opts.Connections.Share(5))
-	server := listener.NewServer(mux, listener.ShortBody, nil, opts.Log)
+	connections := listener.New(inner, o.Connections.Share(5))
+	server := listener.NewServer(mux, listener.ShortBody, nil, o.Log)
 	server.WriteTimeout = answerTime
-	go serve("metrics", opts.Log, func() error { return server.Serve(connections) })
-	opts.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
+	go serve("metrics", o.Log, func() error { return server.Serve(connections) })
+	o.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopMetrics)
 		defer cancel()

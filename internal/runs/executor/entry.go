@@ -35,7 +35,7 @@ type entry struct {
 	token                                 string
 	owner                                 lease.Owner
 	claimed, started, canceled, permitted bool
-	stopped                      string
+	stopped                               string
 	// hindered says why a state of the run cannot be stored, when retrying does not help.
 	hindered string
 	// held runs are not handed out: they have not begun, or a person or the server executes them.
