@@ -47,7 +47,7 @@ func do(t *testing.T, input string, args ...string) string {
 // with --reuse-values, the schema sees the null.
 func setValues(t *testing.T, values string) {
 	t.Helper()
-	do(t, "", "helm", "upgrade", "yuba", "charts/yuba", "--namespace", system, "--reuse-values", "--set", values, "--wait", "--timeout", "3m")
+	do(t, "", "helm", "upgrade", "yuba", "charts/yuba", "--namespace", system, "--reuse-values", "--set-json", values, "--wait", "--timeout", "3m")
 }
 
 // restart replaces all controllers.

@@ -19,8 +19,8 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 	tm.deploy("slow", slow, nil)
 	began := tm.await("slow", "it applies", applying).Status.CurrentRun.ID
 	before := tm.onlyPod()
-	setValues(t, "runner.resources.requests.memory=33Mi")
-	t.Cleanup(func() { setValues(t, "runner.resources.requests.memory=32Mi") })
+	setValues(t, "runner.resources.requests.memory=\"33Mi\"")
+	t.Cleanup(func() { setValues(t, "runner.resources.requests.memory=\"32Mi\"") })
 	obj := tm.await("slow", "it is applied", applied)
 	if obj.Status.LastRun.ID != began || obj.Status.LastRun.Status != string(run.OutcomeSucceeded) {
 		t.Errorf("run %s began, and the last run is %+v", began, obj.Status.LastRun)
@@ -42,8 +42,8 @@ func TestAnUpgradeLetsRunsFinish(t *testing.T) {
 // Where Yuba works in some namespaces only, it has no rights in others, and leaves their stacks alone.
 func TestSomeNamespacesOnly(t *testing.T) {
 	watched, other := newTeam(t, false), newTeam(t, false)
-	setValues(t, "watchNamespaces={"+watched.name+"}")
-	t.Cleanup(func() { setValues(t, "watchNamespaces={}") })
+	setValues(t, `watchNamespaces=["`+watched.name+`"]`)
+	t.Cleanup(func() { setValues(t, "watchNamespaces=[]") })
 	other.deploy("one", small, nil)
 	watched.deploy("one", small, nil)
 	watched.await("one", "it is applied", applied)
@@ -60,7 +60,7 @@ func TestSomeNamespacesOnly(t *testing.T) {
 			t.Errorf("Yuba may read Secrets of %s: %v, want %v", namespace, review.Status.Allowed, want)
 		}
 	}
-	setValues(t, "watchNamespaces={}")
+	setValues(t, "watchNamespaces=[]")
 	other.await("one", "it is applied once all namespaces are watched", applied)
 }
 
