@@ -20,7 +20,7 @@ import (
 type Relay struct {
 	// Allow are the entries of its list, Forwards the loopback addresses with ports in it.
 	Allow, Forwards []string
-	// Report gets a line for each refusal.
+	// Report gets a line for each refusal, and nothing else.
 	Report *os.File
 }
 
@@ -85,7 +85,7 @@ func (w Walls) StartRelay(c Cell, program *exec.Cmd) (done func(), err error) {
 	relay := w.Command(context.Background(), w.relayCell(c), w.relay(), c.Relay.arguments()...)
 	relay.Stdin = theirs
 	if c.Relay.Report != nil {
-		relay.Stdout, relay.Stderr = c.Relay.Report, c.Relay.Report
+		relay.Stdout = c.Relay.Report
 	}
 	if err := relay.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the relay of the network: %w", err), ours.Close())

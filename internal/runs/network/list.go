@@ -77,7 +77,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	text := "the network of runs does not allow " + r.What
+	text := notice + "runs does not allow " + r.What
 	if r.Why != "" {
 		text += ", which is " + r.Why
 	}

@@ -173,6 +173,12 @@ func TestAFloodOfNames(t *testing.T) {
 	if lines := strings.Count(report.String(), "\n"); lines != maxReports+1 || !strings.HasSuffix(report.String(), fmt.Sprintf("refused %d further attempts\n", 3*maxPins/2-maxReports)) {
 		t.Errorf("%d lines:\n%s", lines, report)
 	}
+	r.report.overflow()
+	for line := range strings.Lines(report.String()) {
+		if !network.IsNotice(line) {
+			t.Errorf("the report has %q", line)
+		}
+	}
 }
 
 func TestServersOfTheMachine(t *testing.T) {

@@ -81,7 +81,7 @@ func (t *Run) LookForRefusals() {
 	t.refusals.offset += int64(end)
 	for line := range strings.Lines(string(text[:end])) {
 		line = strings.TrimSpace(line)
-		if line == "" || slices.Contains(t.refusals.lines, line) || len(t.refusals.lines) == maxRefusals {
+		if !network.IsNotice(line) || slices.Contains(t.refusals.lines, line) || len(t.refusals.lines) == maxRefusals {
 			continue
 		}
 		t.refusals.lines = append(t.refusals.lines, line)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/network"
 )
 
 // report collects what the relay of a download refuses. The nil report has nothing.
@@ -60,9 +61,10 @@ func (r *report) close() string {
 	_ = r.read.SetReadDeadline(time.Now().Add(reportPatience))
 	r.copied.Wait()
 	r.read.Close() //nolint:errcheck // it was read
-	first, _, _ := strings.Cut(string(r.text.Bytes()), "\n")
-	if first == "" {
-		return ""
+	for line := range strings.Lines(string(r.text.Bytes())) {
+		if line = strings.TrimSpace(line); network.IsNotice(line) {
+			return strings.ToUpper(line[:1]) + line[1:]
+		}
 	}
-	return strings.ToUpper(first[:1]) + first[1:]
+	return ""
 }
