@@ -273,10 +273,27 @@ func startRelay(command []string) (int, error) {
 		return 0, fmt.Errorf("start the relay: %w", err)
 	}
 	attr := &syscall.ProcAttr{Dir: "/", Files: []uintptr{uintptr(pair[1]), 2, 2}, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}} //nolint:gosec // descriptors are not negative
-	_, err = syscall.ForkExec(command[0], command, attr)
+	relay, err := syscall.ForkExec(command[0], command, attr)
 	unix.Close(pair[1]) //nolint:errcheck // the relay has its own
 	if err != nil {
 		return 0, fmt.Errorf("start the relay: %w", err)
 	}
+	go watchRelay(relay)
 	return pair[0], nil
+}
+
+// watchRelay says why connections hang if the relay ends before the program. The relay exits with 0
+// only after the program.
+func watchRelay(relay int) {
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(relay, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err == nil && (status.Signaled() || status.ExitStatus() != 0):
+			fmt.Fprintln(os.Stderr, "the network of this run ended: yuba-network stopped before the program. Open connections hang until they time out, and new ones fail")
+		}
+		return
+	}
 }
