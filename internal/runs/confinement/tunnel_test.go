@@ -86,6 +86,11 @@ func admit(s scene) error {
 	if err := unix.Mount(node, "/dev/net/tun", "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("show the device: %w", err)
 	}
+	if s.Resolver != "" {
+		if err := bindResolver(s.Resolver); err != nil {
+			return err
+		}
+	}
 	if s.ModeUser != 0 {
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(s.ModeUser), syscall.Setuid(s.ModeUser)); err != nil {
 			return fmt.Errorf("become the user: %w", err)
