@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/network"
 )
 
 // relayWatch reports a relay that ends before its program. Otherwise connections of the program hang,
@@ -50,7 +52,7 @@ func (w relayWatch) await(relay *exec.Cmd) {
 		why += ": " + first
 	}
 	// One write, so that others see a whole line.
-	_, _ = io.WriteString(w.report, "the network of this run ended: yuba-network stopped before the program ("+why+"). Open connections hang until they time out, and new ones fail\n")
+	_, _ = io.WriteString(w.report, network.Ended+"yuba-network stopped before the program ("+why+"). Open connections hang until they time out, and new ones fail\n")
 }
 
 func (w relayWatch) close() {

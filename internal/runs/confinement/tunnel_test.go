@@ -441,10 +441,10 @@ func TestIsolatedNetworks(t *testing.T) {
 			}
 		}
 		for _, part := range []string{
-			"the network of runs does not allow 169.254.169.254:80, which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254:80'",
-			"the network of runs does not allow metadata.test (169.254.169.254), which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254'",
+			"the network of runs does not allow 169.254.169.254:80, which is link-local, multicast or a metadata service. Special addresses need an entry of their own",
+			"the network of runs does not allow metadata.test (169.254.169.254), which is link-local, multicast or a metadata service. Special addresses need an entry of their own",
 			"the network of runs does not allow 192.0.2.77:123/udp. To allow it: --run-network-allow '192.0.2.77:123/udp'",
-			", which is an address of this machine. To allow it",
+			", which is an address of this machine. Special addresses need an entry of their own",
 		} {
 			if !strings.Contains(got.Report, part) {
 				t.Errorf("no %q in\n%s", part, got.Report)

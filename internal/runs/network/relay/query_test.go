@@ -114,10 +114,10 @@ func TestReplies(t *testing.T) {
 	if n := w.asked.Load(); n != 7 {
 		t.Errorf("the resolver was asked %d times, and there are seven names", n)
 	}
-	want := `the network of runs does not allow loop.example.com (127.0.0.1), which is on this machine. To allow it: --run-network-allow '127.0.0.1:PORT'
-the network of runs does not allow loop.example.com (::1), which is on this machine. To allow it: --run-network-allow '[::1]:PORT'
-the network of runs does not allow mapped.example.com (127.0.0.1), which is on this machine. To allow it: --run-network-allow '127.0.0.1:PORT'
-the network of runs does not allow mixed.example.com (169.254.169.254), which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254'
+	want := `the network of runs does not allow loop.example.com (127.0.0.1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow loop.example.com (::1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow mapped.example.com (127.0.0.1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow mixed.example.com (169.254.169.254), which is link-local, multicast or a metadata service. Special addresses need an entry of their own
 the network of runs does not allow other.example.org. To allow it: --run-network-allow 'other.example.org'
 `
 	if diff := cmp.Diff(want, report.String()); diff != "" {

@@ -52,10 +52,10 @@ func (r *report) relay() *confinement.Relay {
 	return &relay
 }
 
-// close returns the first refusal; empty for none.
-func (r *report) close() string {
+// close returns the notices.
+func (r *report) close() (notices []string) {
 	if r == nil {
-		return ""
+		return nil
 	}
 	r.write.Close() //nolint:errcheck // the relay has its own
 	_ = r.read.SetReadDeadline(time.Now().Add(reportPatience))
@@ -63,8 +63,18 @@ func (r *report) close() string {
 	r.read.Close() //nolint:errcheck // it was read
 	for line := range strings.Lines(string(r.text.Bytes())) {
 		if line = strings.TrimSpace(line); network.IsNotice(line) {
-			return strings.ToUpper(line[:1]) + line[1:]
+			notices = append(notices, line)
 		}
 	}
-	return ""
+	return notices
+}
+
+// explained adds the first notice that explains a failure to its text.
+func explained(failure string, notices []string) string {
+	for _, line := range notices {
+		if network.Explains(line, failure) {
+			return failure + "\n" + strings.ToUpper(line[:1]) + line[1:]
+		}
+	}
+	return failure
 }
