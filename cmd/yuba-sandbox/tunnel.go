@@ -95,6 +95,7 @@ const relayPatience = 60
 
 // awaitRelay waits until the relay serves the tunnel.
 func awaitRelay() error {
+	unix.CloseOnExec(relayFD) // the program must not get it, and kernels before 5.11 cannot mark all files at once
 	if err := unix.SetsockoptTimeval(relayFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: relayPatience}); err != nil {
 		return fmt.Errorf("wait for the relay: %w", err)
 	}
