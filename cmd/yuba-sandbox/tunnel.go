@@ -273,7 +273,7 @@ func startRelay(command []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start the relay: %w", err)
 	}
-	attr := &syscall.ProcAttr{Dir: "/", Files: []uintptr{uintptr(pair[1]), 2, 2}, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}} //nolint:gosec // descriptors are not negative
+	attr := &syscall.ProcAttr{Dir: "/", Files: []uintptr{uintptr(pair[1]), 2, 2}, Env: relayEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true}} //nolint:gosec // descriptors are not negative
 	relay, err := syscall.ForkExec(command[0], command, attr)
 	unix.Close(pair[1]) //nolint:errcheck // the relay has its own
 	if err != nil {
