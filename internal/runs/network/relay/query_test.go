@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
@@ -152,6 +153,23 @@ func TestANameThatMovesToLoopback(t *testing.T) {
 	r.names.pin(netip.MustParseAddr("127.0.0.1"), "moving.example.com")
 	if !r.refuses(network.TCP, netip.MustParseAddrPort("127.0.0.1:443")) {
 		t.Error("loopback is allowed")
+	}
+}
+
+// NAT64 leads from an address of IPv6 to one of this machine.
+func TestAddressesThatEmbedThoseOfThisMachine(t *testing.T) {
+	w := &world{names: map[string]string{"nat64.example.com": "64:ff9b::192.0.2.5", "other.example.com": "64:ff9b::192.0.2.6"}}
+	r, _ := newTestRelay(t, w)
+	r.own = &ownAddresses{known: map[netip.Addr]bool{netip.MustParseAddr("192.0.2.5"): true}, until: time.Now().Add(time.Hour)}
+	for text, want := range map[string]bool{"192.0.2.5:443": true, "[64:ff9b::192.0.2.5]:443": true, "[64:ff9b::192.0.2.6]:443": false, "192.0.2.6:443": false} {
+		if got := r.refuses(network.TCP, netip.MustParseAddrPort(text)); got != want {
+			t.Errorf("%s is refused: %v", text, got)
+		}
+	}
+	for name, want := range map[string]string{"nat64.example.com.": "NameError", "other.example.com.": "Success 64:ff9b::c000:206"} {
+		if got := ask(t, r, name, dnsmessage.TypeAAAA); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }
 
