@@ -275,7 +275,7 @@ func greet(l net.Listener, word string) {
 	}
 }
 
-// hear connects and returns what it is told.
+// hear connects and reads a word.
 func hear(address string) error {
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
