@@ -34,3 +34,7 @@ func programEnvironment(env []string) []string {
 	}
 	return program
 }
+
+// relayEnvironment is that of the relay of a person's shell, as package confinement has it for other
+// programs. The person's has credentials, and the relay reads packets of hostile programs.
+func relayEnvironment() []string { return []string{"GOMEMLIMIT=256MiB", processors + "1", restored} }

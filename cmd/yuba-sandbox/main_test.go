@@ -144,7 +144,7 @@ func TestConfinedProgram(t *testing.T) {
 
 func TestSignalsStayInside(t *testing.T) {
 	if landlock(t) < 6 {
-		return // older kernels cannot confine signals; -probe told
+		return // older kernels cannot confine signals; -probe reported it
 	}
 	out, _ := sandbox(t, shell(nil, "kill -0 $PPID 2>/dev/null || echo denied; sleep 10 & kill $! && echo own")...)
 	if out != "denied\nown\n" {

@@ -95,6 +95,7 @@ const relayPatience = 60
 
 // awaitRelay waits until the relay serves the tunnel.
 func awaitRelay() error {
+	unix.CloseOnExec(relayFD) // the program must not get it, and kernels before 5.11 cannot mark all files at once
 	if err := unix.SetsockoptTimeval(relayFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: relayPatience}); err != nil {
 		return fmt.Errorf("wait for the relay: %w", err)
 	}
@@ -272,11 +273,28 @@ func startRelay(command []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start the relay: %w", err)
 	}
-	attr := &syscall.ProcAttr{Dir: "/", Files: []uintptr{uintptr(pair[1]), 2, 2}, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}} //nolint:gosec // descriptors are not negative
-	_, err = syscall.ForkExec(command[0], command, attr)
+	attr := &syscall.ProcAttr{Dir: "/", Files: []uintptr{uintptr(pair[1]), 2, 2}, Env: relayEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true}} //nolint:gosec // descriptors are not negative
+	relay, err := syscall.ForkExec(command[0], command, attr)
 	unix.Close(pair[1]) //nolint:errcheck // the relay has its own
 	if err != nil {
 		return 0, fmt.Errorf("start the relay: %w", err)
 	}
+	go watchRelay(relay)
 	return pair[0], nil
+}
+
+// watchRelay says why connections hang if the relay ends before the program. The relay exits with 0
+// only after the program.
+func watchRelay(relay int) {
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(relay, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err == nil && (status.Signaled() || status.ExitStatus() != 0):
+			fmt.Fprintln(os.Stderr, "the network of this run ended: yuba-network stopped before the program. Open connections hang until they time out, and new ones fail")
+		}
+		return
+	}
 }

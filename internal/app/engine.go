@@ -109,7 +109,8 @@ type Common struct {
 	// RequireConfinement refuses to start if a wall around programs is missing.
 	RequireConfinement bool
 	// RunNetwork is run.NoNetwork for runs without network, run.IsolatedNetwork for runs that reach
-	// only what RunNetworkAllow names; empty means the machine's network. RunListen are ports that programs may listen on, besides those that the kernel chooses.
+	// only what RunNetworkAllow names; empty means the machine's network. RunListen are ports that
+	// programs may listen on, besides those that the kernel chooses.
 	RunNetwork      string
 	RunNetworkAllow []string
 	RunListen       []uint16

@@ -4,6 +4,7 @@
 package confinement
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,8 @@ type scene struct {
 	ModeUser int
 	// Allow is the list of the relay, which is the test binary by another name.
 	Allow []string
+	// Resolver is a directory with other files for resolvers, which need a Device, too.
+	Resolver string
 	// User is that of the cell, Server and Others what is to be attacked.
 	User    int
 	Victim  victim
@@ -205,7 +208,7 @@ func testMain(m *testing.M) int {
 // inMode plays a part in a mode and returns what it prints.
 func inMode(t *testing.T, m mode, part string, s scene) string {
 	t.Helper()
-	s.Sandbox, s.Self, s.Next, s.Without, s.RefuseNamespaces = theStage.sandbox, theStage.self, part, m.without, m.refuseNamespaces
+	s.Sandbox, s.Self, s.Next, s.Without, s.RefuseNamespaces = cmp.Or(s.Sandbox, theStage.sandbox), theStage.self, part, m.without, m.refuseNamespaces
 	s.NoDescriptors = m.noDescriptors
 	cmd := exec.CommandContext(t.Context(), theStage.self)
 	cmd.Env, cmd.Dir = s.environment("become"), "/"

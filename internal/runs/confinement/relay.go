@@ -20,7 +20,7 @@ import (
 type Relay struct {
 	// Allow are the entries of its list, Forwards the loopback addresses with ports in it.
 	Allow, Forwards []string
-	// Report gets a line for each refusal.
+	// Report gets a line for each refusal, and one if the relay ends too early.
 	Report *os.File
 }
 
@@ -28,6 +28,7 @@ type Relay struct {
 const (
 	relayFiles  = 4096
 	relayData   = 1 << 30
+	relayOutput = 16 << 20
 	relayMemory = "GOMEMLIMIT=256MiB"
 )
 
@@ -61,7 +62,7 @@ func (w Walls) relayCell(c Cell) Cell {
 	return Cell{
 		User: c.User, Dir: "/", Environment: []string{relayMemory}, Executable: []string{w.relay()},
 		Readable:   []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"},
-		Limits:     Limits{Files: relayFiles, DataBytes: relayData},
+		Limits:     Limits{Files: relayFiles, DataBytes: relayData, FileBytes: relayOutput},
 		Background: c.Background,
 	}
 }
@@ -84,13 +85,12 @@ func (w Walls) StartRelay(c Cell, program *exec.Cmd) (done func(), err error) {
 	defer theirs.Close()                                                                         //nolint:errcheck // the relay has its own
 	relay := w.Command(context.Background(), w.relayCell(c), w.relay(), c.Relay.arguments()...)
 	relay.Stdin = theirs
-	if c.Relay.Report != nil {
-		relay.Stdout, relay.Stderr = c.Relay.Report, c.Relay.Report
-	}
+	watch := watchRelay(relay, c.Relay.Report)
 	if err := relay.Start(); err != nil {
+		watch.close()
 		return nil, errors.Join(fmt.Errorf("start the relay of the network: %w", err), ours.Close())
 	}
-	go relay.Wait()                                       //nolint:errcheck // what it has to say is in the report
+	go watch.await(relay)
 	program.ExtraFiles = append(program.ExtraFiles, ours) // the first, descriptor 3
 	return func() { ours.Close() }, nil                   //nolint:errcheck // it has no content
 }

@@ -4,6 +4,7 @@
 package confinement
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,25 +48,42 @@ func TestTheServiceAllowsTheNamespacesOfRuns(t *testing.T) {
 	}
 }
 
-// Isolated networks need the device for tunnels, the families of sockets that a relay uses, and no
-// view of /dev that lacks the device.
+// Isolated networks need the families of sockets that a relay uses, and the device for tunnels. The
+// unit hides all devices, and the documented drop-in allows this one.
 func TestTheServiceAllowsIsolatedNetworks(t *testing.T) {
-	unit, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "systemd", "yuba.service"))
+	root := filepath.Join("..", "..", "..")
+	unit, err := os.ReadFile(filepath.Join(root, "examples", "systemd", "yuba.service"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := map[string]string{}
-	for line := range strings.Lines(string(unit)) {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found && !strings.HasPrefix(name, "#") {
-			settings[name] = value
-		}
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "how-to", "network-of-runs.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if settings["DeviceAllow"] != "/dev/net/tun rw" || settings["DevicePolicy"] != "closed" || settings["PrivateDevices"] == "yes" {
-		t.Errorf("the unit's devices: %q, %q, %q", settings["DeviceAllow"], settings["DevicePolicy"], settings["PrivateDevices"])
+	settings := settingsOf(string(unit))
+	if settings["PrivateDevices"] != "yes" || settings["DeviceAllow"] != "" {
+		t.Errorf("the unit's devices: %q, %q", settings["PrivateDevices"], settings["DeviceAllow"])
+	}
+	_, dropIn, _ := strings.Cut(string(guide), "```ini\n[Service]\n")
+	dropIn, _, _ = strings.Cut(dropIn, "```")
+	want := map[string]string{"PrivateDevices": "no", "DevicePolicy": "closed", "DeviceAllow": "/dev/net/tun rw"}
+	if got := settingsOf(dropIn); !maps.Equal(got, want) {
+		t.Errorf("the drop-in has %v, want %v", got, want)
 	}
 	for _, family := range []string{"AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK"} {
 		if !slices.Contains(strings.Fields(settings["RestrictAddressFamilies"]), family) {
 			t.Errorf("the unit refuses %s", family)
 		}
 	}
+}
+
+// settingsOf are the settings of a unit.
+func settingsOf(text string) map[string]string {
+	settings := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found && !strings.HasPrefix(name, "#") {
+			settings[name] = value
+		}
+	}
+	return settings
 }

@@ -34,8 +34,12 @@ func init() {
 // relayName is the relay's program.
 const relayName = "yuba-network"
 
+// noise is what a relay's sandbox prints where a wall is missing. It is not part of the report.
+const noise = "yuba-sandbox: not confined: this kernel has no Landlock"
+
 // playRelay is yuba-network with names of its own, which real resolvers do not have.
 func playRelay(args []string) int {
+	fmt.Fprintln(os.Stderr, noise)
 	var entries []string
 	for i := 1; i < len(args); i += 2 {
 		entries = append(entries, args[i])
@@ -81,6 +85,11 @@ func admit(s scene) error {
 	}
 	if err := unix.Mount(node, "/dev/net/tun", "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("show the device: %w", err)
+	}
+	if s.Resolver != "" {
+		if err := bindResolver(s.Resolver); err != nil {
+			return err
+		}
 	}
 	if s.ModeUser != 0 {
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(s.ModeUser), syscall.Setuid(s.ModeUser)); err != nil {
@@ -266,7 +275,7 @@ func greet(l net.Listener, word string) {
 	}
 }
 
-// hear connects and returns what it is told.
+// hear connects and reads a word.
 func hear(address string) error {
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
@@ -432,13 +441,18 @@ func TestIsolatedNetworks(t *testing.T) {
 			}
 		}
 		for _, part := range []string{
-			"the network of runs does not allow 169.254.169.254:80, which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254:80'",
-			"the network of runs does not allow metadata.test (169.254.169.254), which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254'",
+			"the network of runs does not allow 169.254.169.254:80, which is link-local, multicast or a metadata service. Special addresses need an entry of their own",
+			"the network of runs does not allow metadata.test (169.254.169.254), which is link-local, multicast or a metadata service. Special addresses need an entry of their own",
 			"the network of runs does not allow 192.0.2.77:123/udp. To allow it: --run-network-allow '192.0.2.77:123/udp'",
-			", which is an address of this machine. To allow it",
+			", which is an address of this machine. Special addresses need an entry of their own",
 		} {
 			if !strings.Contains(got.Report, part) {
 				t.Errorf("no %q in\n%s", part, got.Report)
+			}
+		}
+		for line := range strings.Lines(got.Report) {
+			if !network.IsNotice(line) {
+				t.Errorf("the report has %q", line)
 			}
 		}
 		if got.Problem != "" {

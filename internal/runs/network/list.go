@@ -77,11 +77,10 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	text := "the network of runs does not allow " + r.What
-	if r.Why != "" {
-		text += ", which is " + r.Why
+	if r.Why != "" { // do not suggest to open the metadata service: programs commonly probe it
+		return refused + r.What + because + r.Why + howSpecial
 	}
-	return text + ". To allow it: --run-network-allow '" + r.Entry + "'"
+	return refused + r.What + howTo + r.Entry + "'"
 }
 
 // Special says what a special address is; empty for others.

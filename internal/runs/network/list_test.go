@@ -159,13 +159,20 @@ func destination(text string) (d Destination) {
 	return d
 }
 
-// What a refusal says to add must allow what it was about.
+// The entry of a refusal allows its destination. Refusals of special addresses do not print it.
 func TestRefusalsNameTheEntryThatAllows(t *testing.T) {
 	for _, text := range []string{"github.com=140.82.121.4:22", "140.82.121.4:443", "[2606:4700::1111]:443", "metadata.google.internal=169.254.169.254:80", "127.0.0.1:7443", "yuba.example.com=10.0.0.5:7443 own", "8.8.8.8:53/udp", "time.example.com=192.0.2.9:123/udp"} {
 		list := parsed(t, "registry.example.com:443")
 		refusal := list.Connect(destination(text))
-		if refusal == nil || !strings.HasSuffix(refusal.Error(), ". To allow it: --run-network-allow '"+refusal.Entry+"'") {
-			t.Fatalf("%s: %v", text, refusal)
+		if refusal == nil {
+			t.Fatalf("%s is allowed", text)
+		}
+		want := ". To allow it: --run-network-allow '" + refusal.Entry + "'"
+		if refusal.Why != "" {
+			want = ", which is " + refusal.Why + ". Special addresses need an entry of their own"
+		}
+		if !strings.HasSuffix(refusal.Error(), want) {
+			t.Errorf("%s: %v", text, refusal)
 		}
 		if again := parsed(t, refusal.Entry).Connect(destination(text)); again != nil {
 			t.Errorf("%s is not allowed by %s: %v", text, refusal.Entry, again)

@@ -131,6 +131,7 @@ func (a *adoption) adopt(ctx context.Context) {
 		return
 	}
 	if done {
+		a.job.run.Dir.ForgetIdentityTokens()               // its runner may have died before it did
 		if a.job.site.Claim == nil && a.job.run.Unsent() { // the next run of the stack must find a state that the server did not take
 			a.job.site.Claim = a.job.run.Area.Lock(a.job.run.Spec.Stack)
 		}

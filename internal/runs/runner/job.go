@@ -128,6 +128,8 @@ func (j *job) conclude(ctx context.Context) {
 	j.locks.NoteLock()
 	if err := j.run.Dir.WriteJSON(spool.ResultFile, j.run.Result); err != nil {
 		j.run.Opts.Log.Error("could not spool a result; sending it from memory", "run", j.run.ID, "error", err)
+	} else { // nothing reads the output again, which the next runner would have to mask
+		j.run.Dir.ForgetIdentityTokens()
 	}
 	tidy := j.keeper.States == nil || j.keeper.States.Stored()
 	if tidy {

@@ -5,10 +5,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 	"gvisor.dev/gvisor/pkg/waiter"
@@ -52,27 +54,39 @@ func (r *relay) datagrams(ctx context.Context, request *udp.ForwarderRequest) bo
 			return
 		}
 		defer out.Close()
-		var both sync.WaitGroup
-		both.Go(func() { passDatagrams(out, program) })
-		both.Go(func() { passDatagrams(program, out) })
-		both.Wait()
+		passFlow(program, out, datagramIdle)
 	}()
 	return true
 }
 
-// passDatagrams copies until there is none for a while.
-func passDatagrams(to, from net.Conn) {
-	piece := make([]byte, maxDatagram)
-	for {
-		if err := from.SetReadDeadline(time.Now().Add(datagramIdle)); err != nil {
-			return
-		}
-		n, err := from.Read(piece)
-		if err != nil {
-			return
-		}
-		if _, err := to.Write(piece[:n]); err != nil {
-			return
+// passFlow copies datagrams in both directions until there is none for a while in either, or one end
+// fails. Then both ends close.
+func passFlow(program, out net.Conn, idle time.Duration) {
+	end := func() {
+		program.Close() //nolint:errcheck // nothing waits for it
+		out.Close()     //nolint:errcheck // nothing waits for it
+	}
+	timer := time.AfterFunc(idle, end)
+	defer timer.Stop()
+	pass := func(to, from net.Conn) {
+		defer end()
+		piece := make([]byte, maxDatagram)
+		for {
+			n, err := from.Read(piece)
+			if errors.Is(err, unix.ECONNREFUSED) { // nobody listened when an earlier one came
+				continue
+			}
+			if err != nil {
+				return
+			}
+			timer.Reset(idle)
+			if _, err := to.Write(piece[:n]); err != nil && !errors.Is(err, unix.ECONNREFUSED) {
+				return
+			}
 		}
 	}
+	var both sync.WaitGroup
+	both.Go(func() { pass(out, program) })
+	both.Go(func() { pass(program, out) })
+	both.Wait()
 }

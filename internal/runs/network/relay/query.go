@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net/netip"
 	"strings"
@@ -105,9 +106,13 @@ func (r *relay) reply(ctx context.Context, protocol string, query []byte) []byte
 	if err != nil || head.Response {
 		return nil
 	}
+	const counted = 4 // where a message has the number of its questions
+	if binary.BigEndian.Uint16(query[counted:]) != 1 {
+		return malformed(head)
+	}
 	question, err := parser.Question()
 	if err != nil {
-		return nil
+		return malformed(head)
 	}
 	if head.OpCode != 0 || question.Class != dnsmessage.ClassINET {
 		return compose(head, question, dnsmessage.RCodeNotImplemented, nil)
@@ -131,10 +136,59 @@ func (r *relay) reply(ctx context.Context, protocol string, query []byte) []byte
 	case dnsmessage.TypeALL, dnsmessage.TypeAXFR:
 		return compose(head, question, dnsmessage.RCodeNotImplemented, nil)
 	}
-	if reply := upstream(ctx, protocol, query); reply != nil {
+	if reply := upstream(ctx, protocol, rebuild(head, question, payloadSize(&parser))); reply != nil {
 		return reply
 	}
 	return compose(head, question, dnsmessage.RCodeServerFailure, nil)
+}
+
+// malformed answers a query that is not one question.
+func malformed(query dnsmessage.Header) []byte {
+	reply := dnsmessage.Message{Header: answering(query, dnsmessage.RCodeFormatError)}
+	packed, err := reply.Pack()
+	if err != nil {
+		return nil
+	}
+	return packed
+}
+
+// payloadSize is how many bytes of a reply over UDP the client takes; 0 if the query does not say.
+func payloadSize(parser *dnsmessage.Parser) int {
+	if errors.Join(parser.SkipAllQuestions(), parser.SkipAllAnswers(), parser.SkipAllAuthorities()) != nil {
+		return 0
+	}
+	for {
+		head, err := parser.AdditionalHeader()
+		if err != nil {
+			return 0
+		}
+		if head.Type == dnsmessage.TypeOPT {
+			return int(head.Class)
+		}
+		if parser.SkipAdditional() != nil {
+			return 0
+		}
+	}
+}
+
+// rebuild writes a query of the question alone: the other bytes of a program's query were not checked,
+// and would carry data to name servers that no entry allows.
+func rebuild(head dnsmessage.Header, question dnsmessage.Question, payload int) []byte {
+	query := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: head.ID, RecursionDesired: head.RecursionDesired, CheckingDisabled: head.CheckingDisabled, AuthenticData: head.AuthenticData},
+		Questions: []dnsmessage.Question{question},
+	}
+	if payload > 0 {
+		var edns dnsmessage.ResourceHeader
+		if edns.SetEDNS0(payload, dnsmessage.RCodeSuccess, false) == nil {
+			query.Additionals = []dnsmessage.Resource{{Header: edns, Body: &dnsmessage.OPTResource{}}}
+		}
+	}
+	packed, err := query.Pack()
+	if err != nil {
+		return nil
+	}
+	return packed
 }
 
 // resolve returns the addresses of a name that programs may get.
@@ -166,10 +220,14 @@ func (r *relay) resolve(ctx context.Context, name string, six bool) ([]netip.Add
 	return allowed, dnsmessage.RCodeSuccess
 }
 
+// answering is the header of a reply.
+func answering(query dnsmessage.Header, code dnsmessage.RCode) dnsmessage.Header {
+	return dnsmessage.Header{ID: query.ID, Response: true, OpCode: query.OpCode, RecursionDesired: query.RecursionDesired, RecursionAvailable: true, RCode: code}
+}
+
 // compose writes a reply.
 func compose(query dnsmessage.Header, question dnsmessage.Question, code dnsmessage.RCode, addresses []netip.Addr) []byte {
-	head := dnsmessage.Header{ID: query.ID, Response: true, OpCode: query.OpCode, RecursionDesired: query.RecursionDesired, RecursionAvailable: true, RCode: code}
-	message := dnsmessage.Message{Header: head, Questions: []dnsmessage.Question{question}}
+	message := dnsmessage.Message{Header: answering(query, code), Questions: []dnsmessage.Question{question}}
 	for _, a := range addresses {
 		record := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: dnsmessage.ClassINET, TTL: uint32(answerLife.Seconds())}}
 		if a.Is4() {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
@@ -114,10 +115,10 @@ func TestReplies(t *testing.T) {
 	if n := w.asked.Load(); n != 7 {
 		t.Errorf("the resolver was asked %d times, and there are seven names", n)
 	}
-	want := `the network of runs does not allow loop.example.com (127.0.0.1), which is on this machine. To allow it: --run-network-allow '127.0.0.1:PORT'
-the network of runs does not allow loop.example.com (::1), which is on this machine. To allow it: --run-network-allow '[::1]:PORT'
-the network of runs does not allow mapped.example.com (127.0.0.1), which is on this machine. To allow it: --run-network-allow '127.0.0.1:PORT'
-the network of runs does not allow mixed.example.com (169.254.169.254), which is link-local, multicast or a metadata service. To allow it: --run-network-allow '169.254.169.254'
+	want := `the network of runs does not allow loop.example.com (127.0.0.1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow loop.example.com (::1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow mapped.example.com (127.0.0.1), which is on this machine. Special addresses need an entry of their own
+the network of runs does not allow mixed.example.com (169.254.169.254), which is link-local, multicast or a metadata service. Special addresses need an entry of their own
 the network of runs does not allow other.example.org. To allow it: --run-network-allow 'other.example.org'
 `
 	if diff := cmp.Diff(want, report.String()); diff != "" {
@@ -155,6 +156,23 @@ func TestANameThatMovesToLoopback(t *testing.T) {
 	}
 }
 
+// NAT64 leads from an address of IPv6 to one of this machine.
+func TestAddressesThatEmbedThoseOfThisMachine(t *testing.T) {
+	w := &world{names: map[string]string{"nat64.example.com": "64:ff9b::192.0.2.5", "other.example.com": "64:ff9b::192.0.2.6"}}
+	r, _ := newTestRelay(t, w)
+	r.own = &ownAddresses{known: map[netip.Addr]bool{netip.MustParseAddr("192.0.2.5"): true}, until: time.Now().Add(time.Hour)}
+	for text, want := range map[string]bool{"192.0.2.5:443": true, "[64:ff9b::192.0.2.5]:443": true, "[64:ff9b::192.0.2.6]:443": false, "192.0.2.6:443": false} {
+		if got := r.refuses(network.TCP, netip.MustParseAddrPort(text)); got != want {
+			t.Errorf("%s is refused: %v", text, got)
+		}
+	}
+	for name, want := range map[string]string{"nat64.example.com.": "NameError", "other.example.com.": "Success 64:ff9b::c000:206"} {
+		if got := ask(t, r, name, dnsmessage.TypeAAAA); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // What a program makes the relay remember is limited.
 func TestAFloodOfNames(t *testing.T) {
 	w := &world{names: map[string]string{}}
@@ -172,6 +190,12 @@ func TestAFloodOfNames(t *testing.T) {
 	r.report.end()
 	if lines := strings.Count(report.String(), "\n"); lines != maxReports+1 || !strings.HasSuffix(report.String(), fmt.Sprintf("refused %d further attempts\n", 3*maxPins/2-maxReports)) {
 		t.Errorf("%d lines:\n%s", lines, report)
+	}
+	r.report.overflow()
+	for line := range strings.Lines(report.String()) {
+		if !network.IsNotice(line) {
+			t.Errorf("the report has %q", line)
+		}
 	}
 }
 

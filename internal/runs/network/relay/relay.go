@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
@@ -64,6 +66,8 @@ type relay struct {
 	own    *ownAddresses
 	// connections and queries have a token for each one in progress.
 	connections, queries chan struct{}
+	// sending counts the connections on which the program may still send.
+	sending atomic.Int32
 }
 
 // Run takes over the tunnel from the sandbox, and serves it until the program ends.
@@ -92,7 +96,19 @@ func Run(ctx context.Context, o Options) error {
 	}
 	await(h.program)
 	r.report.end()
+	r.drain(drainPatience)
 	return nil
+}
+
+// drainPatience is how long the relay passes on what the program sent before it ended.
+const drainPatience = 2 * time.Second
+
+// drain waits until the destinations have what the program sent. The tunnel keeps its network, and so
+// the queues of its sockets, which the kernel has closed.
+func (r *relay) drain(patience time.Duration) {
+	for deadline := time.Now().Add(patience); r.sending.Load() > 0 && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func newRelay(o Options) *relay {

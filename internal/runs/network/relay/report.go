@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
 	"github.com/yuba-dev/yuba/internal/runs/network"
 )
 
@@ -74,7 +75,7 @@ type ownAddresses struct {
 // ownLife is how long the list is used.
 const ownLife = 2 * time.Second
 
-// has reports whether an address is one of this machine. If the list cannot be read, all are.
+// has reports whether an address is one of this machine, or leads to its IPv4 address. If the list cannot be read, all are.
 func (o *ownAddresses) has(address netip.Addr) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,5 +91,5 @@ func (o *ownAddresses) has(address netip.Addr) bool {
 			}
 		}
 	}
-	return o.known[address.Unmap()]
+	return o.known[address.Unmap()] || o.known[outbound.Embedded(address)]
 }

@@ -51,7 +51,7 @@ func (r *relay) stream(ctx context.Context, request *tcp.ForwarderRequest) {
 	if problem != nil {
 		return
 	}
-	connect(gonet.NewTCPConn(&queue, endpoint), out, endpoint.Abort)
+	r.connect(gonet.NewTCPConn(&queue, endpoint), out, endpoint.Abort)
 }
 
 func dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
@@ -74,7 +74,8 @@ type half interface {
 }
 
 // connect copies in both directions until both have ended. A reset of one side resets the other.
-func connect(program half, out *net.TCPConn, abort func()) {
+func (r *relay) connect(program half, out *net.TCPConn, abort func()) {
+	r.sending.Add(1)
 	var both sync.WaitGroup
 	both.Go(func() {
 		if !pass(program, out) {
@@ -82,6 +83,7 @@ func connect(program half, out *net.TCPConn, abort func()) {
 		}
 	})
 	both.Go(func() {
+		defer r.sending.Add(-1)
 		if !pass(out, program) {
 			_ = out.SetLinger(0) // the close below then is a reset
 			out.Close()          //nolint:errcheck // nothing waits for it
@@ -130,7 +132,7 @@ func (r *relay) forward(ctx context.Context, l net.Listener, to netip.AddrPort) 
 				return
 			}
 			defer out.Close()
-			connect(program, out, reset)
+			r.connect(program, out, reset)
 		}()
 	}
 }

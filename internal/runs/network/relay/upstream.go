@@ -20,7 +20,7 @@ const resolverFile = "/etc/resolv.conf"
 // check the reply: connections to addresses in it are checked when they are made.
 func upstream(ctx context.Context, protocol string, query []byte) []byte {
 	text, err := os.ReadFile(resolverFile)
-	if err != nil {
+	if err != nil || query == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupPatience)

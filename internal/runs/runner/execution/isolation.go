@@ -26,8 +26,8 @@ type refusals struct {
 	mu     sync.Mutex
 	offset int64
 	lines  []string
-	// told is how many of the lines are warnings of the result.
-	told int
+	// seen is how many of the lines were considered as warnings of the result.
+	seen int
 }
 
 // maxRefusals limits those of a run; a relay has a limit for each program.
@@ -81,7 +81,7 @@ func (t *Run) LookForRefusals() {
 	t.refusals.offset += int64(end)
 	for line := range strings.Lines(string(text[:end])) {
 		line = strings.TrimSpace(line)
-		if line == "" || slices.Contains(t.refusals.lines, line) || len(t.refusals.lines) == maxRefusals {
+		if !network.IsNotice(line) || slices.Contains(t.refusals.lines, line) || len(t.refusals.lines) == maxRefusals {
 			continue
 		}
 		t.refusals.lines = append(t.refusals.lines, line)
@@ -89,28 +89,37 @@ func (t *Run) LookForRefusals() {
 	}
 }
 
-// TakeRefusals adds new refusals to the log and to the warnings of the result.
+// TakeRefusals adds new refusals to the log. They are not warnings of the result, because programs
+// probe destinations that they do not need; the early end of the network is one.
 func (t *Run) TakeRefusals() {
 	t.LookForRefusals()
 	t.refusals.mu.Lock()
 	defer t.refusals.mu.Unlock()
-	for ; t.refusals.told < len(t.refusals.lines); t.refusals.told++ {
-		t.AddWarning(capital(t.refusals.lines[t.refusals.told]))
+	for ; t.refusals.seen < len(t.refusals.lines); t.refusals.seen++ {
+		if line := t.refusals.lines[t.refusals.seen]; strings.HasPrefix(line, network.Ended) {
+			t.AddWarning(capital(line))
+		}
 	}
 }
 
-// firstRefusal explains a failed connection in the result's error; empty if there was none.
-func (t *Run) firstRefusal() string {
+// explanation is what the network says of a failure with this text; empty for nothing.
+func (t *Run) explanation(failure string) string {
 	t.refusals.mu.Lock()
 	defer t.refusals.mu.Unlock()
-	switch n := len(t.refusals.lines); n {
-	case 0:
-		return ""
-	case 1:
-		return capital(t.refusals.lines[0])
-	default:
-		return fmt.Sprintf("%s (the log has %d more)", capital(t.refusals.lines[0]), n-1)
+	first, more := "", 0
+	for _, line := range t.refusals.lines {
+		switch {
+		case !network.Explains(line, failure):
+		case first == "":
+			first = capital(line)
+		default:
+			more++
+		}
 	}
+	if more > 0 {
+		return fmt.Sprintf("%s (the log has %d more)", first, more)
+	}
+	return first
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -93,8 +93,8 @@ func (t *Run) Fail(f *fault.Failure) {
 	t.Result.FailedStep, t.Result.Class = f.Step, f.Class
 	t.Result.Diagnosis = t.diagnosis(f.Said)
 	t.Result.Error = cmp.Or(t.Mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
-	if refused := t.firstRefusal(); refused != "" {
-		defer func() { t.Result.Error = JoinText(t.Result.Error, t.Mask.Text(refused)) }() // the log has it already
+	if why := t.explanation(f.Error() + "\n" + f.Diagnostics().Error()); why != "" {
+		defer func() { t.Result.Error = JoinText(t.Result.Error, t.Mask.Text(why)) }() // the log has it already
 	}
 	if t.Log != nil && !f.InLog() {
 		t.Log.Own("error", strings.ToUpper(t.Result.Error[:1])+t.Result.Error[1:])

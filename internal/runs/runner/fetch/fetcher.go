@@ -151,7 +151,7 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 }
 
 // problem is the tool's error, masked. It matches ENOSPC if the tool reported a full disk.
-func (f *Fetcher) problem(out, errs *Bounded, refused string, ended error) error {
+func (f *Fetcher) problem(out, errs *Bounded, notices []string, ended error) error {
 	var stream plan.Stream
 	for line := range bytes.Lines(out.Bytes()) {
 		stream.Feed(bytes.TrimRight(line, "\r\n"))
@@ -163,10 +163,7 @@ func (f *Fetcher) problem(out, errs *Bounded, refused string, ended error) error
 		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
 		said = summary.Printed(lines)
 	}
-	text = cmp.Or(text, ended.Error())
-	if refused != "" {
-		text += "\n" + refused
-	}
+	text = explained(cmp.Or(text, ended.Error()), notices)
 	err := errors.New(f.Mask.Text(text))
 	if summary.DiskFull(said) {
 		return fullDisk{err}

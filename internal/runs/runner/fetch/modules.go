@@ -55,7 +55,7 @@ func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...
 	}
 	cell.Relay = report.relay()
 	err = f.runToEnd(cmd, cell, dir)
-	refused := report.close()
+	notices := report.close()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -68,7 +68,7 @@ func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...
 		if program == f.Tool.Path {
 			name = f.Tool.Name
 		}
-		return nil, fmt.Errorf("%s %s: %w", name, call[0], f.problem(out, errs, refused, err))
+		return nil, fmt.Errorf("%s %s: %w", name, call[0], f.problem(out, errs, notices, err))
 	}
 	return out.Bytes(), nil
 }

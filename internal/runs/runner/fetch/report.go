@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/network"
 )
 
 // report collects what the relay of a download refuses. The nil report has nothing.
@@ -51,18 +52,29 @@ func (r *report) relay() *confinement.Relay {
 	return &relay
 }
 
-// close returns the first refusal; empty for none.
-func (r *report) close() string {
+// close returns the notices.
+func (r *report) close() (notices []string) {
 	if r == nil {
-		return ""
+		return nil
 	}
 	r.write.Close() //nolint:errcheck // the relay has its own
 	_ = r.read.SetReadDeadline(time.Now().Add(reportPatience))
 	r.copied.Wait()
 	r.read.Close() //nolint:errcheck // it was read
-	first, _, _ := strings.Cut(string(r.text.Bytes()), "\n")
-	if first == "" {
-		return ""
+	for line := range strings.Lines(string(r.text.Bytes())) {
+		if line = strings.TrimSpace(line); network.IsNotice(line) {
+			notices = append(notices, line)
+		}
 	}
-	return strings.ToUpper(first[:1]) + first[1:]
+	return notices
+}
+
+// explained adds the first notice that explains a failure to its text.
+func explained(failure string, notices []string) string {
+	for _, line := range notices {
+		if network.Explains(line, failure) {
+			return failure + "\n" + strings.ToUpper(line[:1]) + line[1:]
+		}
+	}
+	return failure
 }

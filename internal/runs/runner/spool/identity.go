@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// identityFile has all tokens that the run got for clouds, one a line.
+// identityFile has all tokens that the run got for clouds, one a line, while the run lasts.
 const identityFile = "identity-tokens"
 
 // KeepIdentityToken keeps a token, so that the next runner of the run masks it.
