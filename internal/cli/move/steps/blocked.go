@@ -1,0 +1,91 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/move/shape"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+var leases = shape.Kind{GK: schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}, Plural: "leases"}
+
+// stackOf reads a stack of either home.
+func stackOf(o *unstructured.Unstructured) (*infrav1.Terraform, error) {
+	var t infrav1.Terraform
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &t); err != nil {
+		return nil, fmt.Errorf("read stack %s/%s: %w", o.GetNamespace(), o.GetName(), err)
+	}
+	return &t, nil
+}
+
+// gatherBlocked finds what prevents moving objects.
+func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
+	at := 0
+	for _, s := range g.spaces {
+		for _, p := range s.pairs {
+			o := &g.facts.Objects[at]
+			at++
+			var err error
+			switch p.kind.GK {
+			case shape.Stacks.GK:
+				o.Blocked, err = m.blockedStack(ctx, p.source)
+			case shape.Tenants.GK:
+				if _, remote, _ := unstructured.NestedMap(p.source.Object, "spec", "kubeConfig"); remote { //nolint:errcheck // none
+					o.Blocked = "its objects in another cluster bear the seal of this home, and cannot change homes"
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// blockedStack says why a stack cannot move now: a holder of its lock that is not a run of its own,
+// which would end by itself.
+func (m *Mover) blockedStack(ctx context.Context, o *unstructured.Unstructured) (string, error) {
+	t, err := stackOf(o)
+	if err != nil || t.KeepsOwnState() {
+		return "", err
+	}
+	holder, err := m.From.holder(ctx, t)
+	if err != nil || holder == nil || t.Status.CurrentRun != nil && t.Status.CurrentRun.ID == holder.ID {
+		return "", err
+	}
+	return fmt.Sprintf("%s holds the lock of its state%s. If that is gone, release the lock at %s:\n    yuba force-unlock %s/%s --lock-id %s",
+		cmp.Or(holder.Who, "somebody"), since(holder.Created), m.From.Name, t.Namespace, t.Name, holder.ID), nil
+}
+
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " since " + t.UTC().Format(time.RFC3339)
+}
+
+// holder is the holder of a stack's lock; nil if nobody has it.
+func (s *Side) holder(ctx context.Context, t *infrav1.Terraform) (*state.LockInfo, error) {
+	name := state.KeyOfStack(t).LeaseName()
+	found, err := s.get(ctx, leases, "v1", t.Namespace, name)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	var lease coordinationv1.Lease
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &lease); err != nil {
+		return nil, fmt.Errorf("read Lease %s/%s at %s: %w", t.Namespace, name, s.Name, err)
+	}
+	return state.HolderOf(&lease), nil
+}

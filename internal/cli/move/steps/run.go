@@ -1,0 +1,252 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/cli/move/decide"
+	"github.com/yuba-dev/yuba/internal/cli/move/shape"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
+)
+
+// Mover moves namespaces from one home to another.
+type Mover struct {
+	From, To   *Side
+	Namespaces []string
+	// Quiet limits the wait for the end of runs at the source, Settle that for the first passes at
+	// the target.
+	Quiet, Settle time.Duration
+	// News reports progress. Confirm may refuse the plan.
+	News    func(format string, args ...any)
+	Confirm func(Report) error
+
+	id string
+}
+
+// Report is what a move does, for people and programs.
+type Report struct {
+	From decide.Home `json:"from"`
+	To   decide.Home `json:"to"`
+	decide.Plan
+	// Left are objects of kinds that do not move.
+	Left []Left `json:"left,omitempty"`
+}
+
+// Plan reads both homes and says what a move would do. It changes nothing.
+func (m *Mover) Plan(ctx context.Context) (Report, error) {
+	report, _, err := m.plan(ctx)
+	return report, err
+}
+
+func (m *Mover) plan(ctx context.Context) (Report, *gathered, error) {
+	g, err := m.gather(ctx)
+	if err != nil {
+		return Report{}, nil, err
+	}
+	plan := decide.Decide(g.facts)
+	g.adopt(plan)
+	return Report{From: m.From.Home, To: m.To.Home, Plan: plan, Left: g.left}, g, nil
+}
+
+// adopt gives each object its decision.
+func (g *gathered) adopt(plan decide.Plan) {
+	steps := map[string]decide.Step{}
+	for _, ns := range plan.Namespaces {
+		steps[ns.Name] = ns.Step
+	}
+	items := map[itemKey]decide.Item{}
+	for _, item := range plan.Items {
+		items[keyOfItem(item)] = item
+	}
+	for _, s := range g.spaces {
+		s.step = steps[s.name]
+		for _, p := range s.pairs {
+			p.item = items[keyOfItem(p.item)]
+		}
+	}
+}
+
+type itemKey struct{ kind, namespace, name string }
+
+func keyOfItem(i decide.Item) itemKey { return itemKey{i.Kind, i.Namespace, i.Name} }
+
+// RefusedError means that nothing was changed, because the plan has conflicts or problems.
+type RefusedError struct{ Report Report }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("move from %s to %s: nothing was changed: %d conflicts, %d blocked objects, %d other problems", e.Report.From.Name, e.Report.To.Name,
+		e.Report.Count(decide.VerbConflict), e.Report.Count(decide.VerbBlocked), len(e.Report.Problems))
+}
+
+// Run moves the namespaces, or continues an interrupted move.
+func (m *Mover) Run(ctx context.Context) (Summary, error) {
+	report, g, err := m.plan(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	if report.Refused() {
+		return Summary{}, &RefusedError{report}
+	}
+	if report.Step == decide.StepNothing {
+		return m.summary(report, nil, nil), nil
+	}
+	if err := m.Confirm(report); err != nil {
+		return Summary{}, err
+	}
+	m.id = report.Move
+	if m.id == "" {
+		m.id = newID()
+	}
+	// 1. Record what is going to be at the target, and 2. suspend it at the source.
+	if err := m.each(g, ctx, m.announce, m.freeze); err != nil {
+		return Summary{}, err
+	}
+	// 3. Wait for the end of what is in progress.
+	if err := m.await(ctx, g); err != nil {
+		return Summary{}, err
+	}
+	// 4. Copy, and 5. compare.
+	copied, err := m.copy(ctx, g)
+	if err != nil {
+		return Summary{}, err
+	}
+	if err := m.verify(ctx, g, copied); err != nil {
+		return Summary{}, err
+	}
+	if err := m.each(g, ctx, m.recordVerified); err != nil {
+		return Summary{}, err
+	}
+	// 6. Resume at the target, and 7. record that.
+	resumed, err := m.resume(ctx, g)
+	if err != nil {
+		return Summary{}, err
+	}
+	if err := m.each(g, ctx, m.recordDone); err != nil {
+		return Summary{}, err
+	}
+	// 8. Wait for the first pass of each stack.
+	passes, err := m.settle(ctx, resumed)
+	return m.summary(report, copied, passes), err
+}
+
+// each calls the steps for each namespace that is to be moved, one step after the other.
+func (m *Mover) each(g *gathered, ctx context.Context, steps ...func(context.Context, *gathered, *space) error) error {
+	for _, step := range steps {
+		for _, s := range g.spaces {
+			if !g.involved(s) {
+				continue
+			}
+			if err := step(ctx, g, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// involved reports whether a move has anything to do in a namespace.
+func (g *gathered) involved(s *space) bool {
+	return s.step == decide.StepContinue || s.step == decide.StepResume || slices.ContainsFunc(s.pairs, (*pair).copies)
+}
+
+// copies reports whether the object is written at the target.
+func (p *pair) copies() bool {
+	return p.item.Verb == decide.VerbCreate || p.item.Verb == decide.VerbUpdate
+}
+
+// copying are the objects of a namespace that are written at the target.
+func (s *space) copying() []*pair {
+	return slices.DeleteFunc(slices.Clone(s.pairs), func(p *pair) bool { return !p.copies() })
+}
+
+func newID() string {
+	random := make([]byte, 4)
+	rand.Read(random) //nolint:errcheck // never fails, see its documentation
+	return time.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(random)
+}
+
+// announce creates the namespace at the target, and lists there what the move will write.
+func (m *Mover) announce(ctx context.Context, g *gathered, s *space) error {
+	if s.step == decide.StepResume {
+		return nil
+	}
+	if err := m.makeNamespace(ctx, s.name); err != nil {
+		return err
+	}
+	r := s.to.next(m.id, decide.RoleTarget, m.From.Home)
+	for _, p := range s.pairs {
+		key := keyOf(p.item.Kind, p.item.Name)
+		switch {
+		case p.copies():
+			r.Objects[key] = entry{Move: m.id}
+		case p.item.Verb == decide.VerbKeep:
+			// It belongs to this move, but is not its to change.
+			if _, ok := r.Objects[key]; !ok {
+				r.Objects[key] = entry{}
+			}
+		}
+	}
+	s.to = r
+	return m.To.writeRecord(ctx, s.name, r)
+}
+
+func (m *Mover) makeNamespace(ctx context.Context, name string) error {
+	there, err := m.To.namespace(ctx, name)
+	if err != nil || there != nil {
+		return err
+	}
+	here, err := m.From.namespace(ctx, name)
+	if err != nil || here == nil {
+		return err
+	}
+	_, err = m.To.create(ctx, namespaceKind, "v1", shape.Namespace(here))
+	return err
+}
+
+// mark is the mark that refers to a home.
+func (m *Mover) mark(to decide.Home) moving.Mark {
+	return moving.Mark{Move: m.id, Home: to.ID, Name: to.Name}
+}
+
+func (m *Mover) recordVerified(ctx context.Context, _ *gathered, s *space) error {
+	if s.to.Phase == decide.PhaseVerified {
+		return nil
+	}
+	s.to.Phase = decide.PhaseVerified
+	return m.To.writeRecord(ctx, s.name, s.to)
+}
+
+// recordDone records at both homes that the move is complete, and at the source what its copies are
+// like, so that the way back notices changes.
+func (m *Mover) recordDone(ctx context.Context, g *gathered, s *space) error {
+	if s.from.Move != m.id {
+		s.from = s.from.next(m.id, decide.RoleSource, m.To.Home)
+	}
+	s.from.Phase = decide.PhaseDone
+	for _, p := range s.pairs {
+		key := keyOf(p.item.Kind, p.item.Name)
+		_, moved := s.to.Objects[key]
+		if !moved || p.item.Verb == decide.VerbSkip {
+			continue
+		}
+		live, err := m.From.get(ctx, p.kind, p.version, s.name, p.item.Name)
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			s.from.Objects[key] = entry{Move: m.id, Digest: shape.Digest(p.kind, live)}
+		}
+	}
+	if err := m.From.writeRecord(ctx, s.name, s.from); err != nil {
+		return err
+	}
+	s.to.Phase = decide.PhaseDone
+	return m.To.writeRecord(ctx, s.name, s.to)
+}
