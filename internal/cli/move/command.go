@@ -131,10 +131,7 @@ func (o *options) run(ctx context.Context, a *session.App) error {
 	summary, err := m.Run(ctx)
 	var refused *steps.RefusedError
 	if errors.As(err, &refused) {
-		if !o.out.Machine() {
-			printReport(a, refused.Report)
-		}
-		return ui.WithCode(ui.ExitWaiting, err)
+		return errors.Join(o.show(a, refused.Report), ui.WithCode(ui.ExitWaiting, err))
 	}
 	if err != nil {
 		return interrupted(err)

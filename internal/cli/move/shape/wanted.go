@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/kit/moving"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // UIDs maps UIDs of the source to those of the target.
@@ -116,9 +117,15 @@ func textMap(m map[string]string) map[string]any {
 	return all
 }
 
-// Digest identifies an object's content.
+// Digest identifies an object's content. Who owns a state is not a part of it: deleting the copy of a
+// stack at the source changes nothing else.
 func Digest(k Kind, o *unstructured.Unstructured) string {
-	data, err := json.Marshal(Content(k, o)) // sorts the names of fields
+	content := Content(k, o)
+	if annotations, ok := content["annotations"].(map[string]any); ok {
+		delete(annotations, state.AnnotationOwners)
+		delete(annotations, state.AnnotationDeleted)
+	}
+	data, err := json.Marshal(content) // sorts the names of fields
 	if err != nil {
 		panic(fmt.Sprintf("encode an object: %v. This is a bug in Yuba.", err))
 	}
