@@ -230,6 +230,19 @@ func Covers(k Kind, live, wanted *unstructured.Unstructured) bool {
 	return covers(is, want)
 }
 
+// Dropped returns the fields of the spec that an object lacks, although the wanted one has them.
+func Dropped(k Kind, live, wanted *unstructured.Unstructured) []string {
+	is, _ := Content(k, live)["spec"].(map[string]any)     //nolint:errcheck // without a spec all are missing
+	want, _ := Content(k, wanted)["spec"].(map[string]any) //nolint:errcheck // without a spec none is
+	var dropped []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !covers(is[name], want[name]) {
+			dropped = append(dropped, "spec."+name)
+		}
+	}
+	return dropped
+}
+
 func covers(is, want any) bool {
 	switch want := want.(type) {
 	case nil:

@@ -7,9 +7,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +43,7 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 			var err error
 			switch p.kind.GK {
 			case shape.Stacks.GK:
-				o.Blocked, err = m.blockedStack(ctx, p.source)
+				o.Blocked, err = m.blockedStack(ctx, p)
 			case shape.Tenants.GK:
 				if _, remote, _ := unstructured.NestedMap(p.source.Object, "spec", "kubeConfig"); remote { //nolint:errcheck // none
 					o.Blocked = "its objects in another cluster bear the seal of this home, and cannot change homes"
@@ -56,10 +59,25 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 
 // blockedStack says why a stack cannot move now: a holder of its lock that is not a run of its own,
 // which would end by itself.
-func (m *Mover) blockedStack(ctx context.Context, o *unstructured.Unstructured) (string, error) {
-	t, err := stackOf(o)
-	if err != nil || t.KeepsOwnState() {
+func (m *Mover) blockedStack(ctx context.Context, p *pair) (string, error) {
+	t, err := stackOf(p.source)
+	if err != nil {
 		return "", err
+	}
+	if dropped, err := m.drops(ctx, p); err != nil || dropped != "" {
+		return dropped, err
+	}
+	if t.KeepsOwnState() {
+		return "", nil
+	}
+	if !m.To.Yuba {
+		secret, err := m.From.get(ctx, shape.Secrets, "v1", t.Namespace, t.StateSecretName())
+		if err != nil {
+			return "", err
+		}
+		if secret != nil && secret.GetAnnotations()[state.AnnotationStateBlob] != "" {
+			return "its state is too large for a Secret, and " + m.To.Name + " has no other place for it", nil
+		}
 	}
 	holder, err := m.From.holder(ctx, t)
 	if err != nil || holder == nil || t.Status.CurrentRun != nil && t.Status.CurrentRun.ID == holder.ID {
@@ -67,6 +85,32 @@ func (m *Mover) blockedStack(ctx context.Context, o *unstructured.Unstructured) 
 	}
 	return fmt.Sprintf("%s holds the lock of its state%s. If that is gone, release the lock at %s:\n    yuba force-unlock %s/%s --lock-id %s",
 		cmp.Or(holder.Who, "somebody"), since(holder.Created), m.From.Name, t.Namespace, t.Name, holder.ID), nil
+}
+
+// probe is the name of objects that are never created.
+const probe = "yuba-move-probe"
+
+// drops says which fields of a stack a home without Yuba does not know: its API would drop them. It
+// lets that API create the stack without storing it.
+func (m *Mover) drops(ctx context.Context, p *pair) (string, error) {
+	if m.To.Yuba || p.version == "" {
+		return "", nil
+	}
+	wanted, _ := shape.Wanted(p.kind, p.source, shape.Target{APIVersion: apiVersion(p.kind, p.version), UIDs: shape.UIDs{}})
+	wanted.SetNamespace(metav1.NamespaceDefault)
+	wanted.SetName(probe)
+	wanted.SetOwnerReferences(nil)
+	made, err := m.To.of(p.kind, p.version, metav1.NamespaceDefault).Create(ctx, wanted, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return fmt.Sprintf("%s refuses it: %v", m.To.Name, err), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("try to create %s %s/%s at %s: %w", p.kind, p.item.Namespace, p.item.Name, m.To.Name, err)
+	}
+	if dropped := shape.Dropped(p.kind, made, wanted); len(dropped) > 0 {
+		return fmt.Sprintf("%s does not know its fields %s", m.To.Name, strings.Join(dropped, ", ")), nil
+	}
+	return "", nil
 }
 
 func since(t time.Time) string {
