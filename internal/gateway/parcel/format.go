@@ -25,13 +25,10 @@ const (
 	statesDir    = "states"
 	artifactsDir = "artifacts"
 	runsDir      = "runs"
-	manifestName = "manifest.json"
 )
 
 const (
 	mib = 1 << 20
-	// chunkSize is the size of an entry. Most members are smaller.
-	chunkSize = mib
 	// maxMembers is far above what retention keeps of a stack.
 	maxMembers  = 200_000
 	maxHeader   = 64 << 10
@@ -56,20 +53,6 @@ type Header struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
-}
-
-// Member is an entry of the manifest.
-type Member struct {
-	Name   string `json:"name"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
-}
-
-// Manifest is the last member.
-type Manifest struct {
-	Members []Member `json:"members"`
-	// Damaged are blobs that could not be read, and are missing.
-	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Summary says what a parcel contained.

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/bundle"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -31,7 +32,7 @@ func bad(format string, args ...any) error { return &BadError{fmt.Sprintf(format
 // Read stores the content of a parcel for a stack with the same namespace and name. It may be
 // repeated.
 func (s *Store) Read(ctx context.Context, r io.Reader, to Subject) (Summary, error) {
-	in := &reader{ctx: ctx, tar: tar.NewReader(r), got: map[string]Member{}}
+	in := &reader{ctx: ctx, tar: tar.NewReader(r), got: map[string]bundle.Member{}}
 	var header Header
 	if name, err := in.next(); err != nil || name != headerName {
 		return Summary{}, bad("it does not begin with %s", headerName)
@@ -53,7 +54,7 @@ func (s *Store) Read(ctx context.Context, r io.Reader, to Subject) (Summary, err
 		if err != nil {
 			return Summary{}, err
 		}
-		if name == manifestName {
+		if name == bundle.ManifestName {
 			break
 		}
 		if err := s.take(in, name, header, to, &summary); err != nil {
@@ -174,7 +175,7 @@ type reader struct {
 	end         error
 	sum         hash.Hash
 	size, limit int64
-	got         map[string]Member
+	got         map[string]bundle.Member
 }
 
 // next begins the next member. The previous one must have been read to its end.
@@ -183,7 +184,7 @@ func (r *reader) next() (string, error) {
 		if err := r.skip(0); err != nil {
 			return "", err
 		}
-		r.got[r.name] = Member{Name: r.name, Size: r.size, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
+		r.got[r.name] = bundle.Member{Name: r.name, Size: r.size, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
 	}
 	if !r.begun {
 		r.begun = true
@@ -277,7 +278,7 @@ func (r *reader) readJSON(into any, limit int64) error {
 
 // check compares what was read with the manifest.
 func (r *reader) check(summary *Summary) error {
-	var manifest Manifest
+	var manifest bundle.Manifest
 	if err := r.readJSON(&manifest, maxManifest); err != nil {
 		return err
 	}

@@ -4,11 +4,8 @@
 package parcel
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,15 +15,17 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/bundle"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // Write writes the parcel of a stack.
 func (s *Store) Write(ctx context.Context, w io.Writer, of Subject) error {
-	out := &writer{ctx: ctx, tar: tar.NewWriter(w), now: time.Now().UTC()}
-	header := Header{Format: Format, Version: s.Version, Created: out.now, Namespace: of.Stack.Namespace, Name: of.Stack.Name, UID: of.Stack.UID}
-	if err := out.addJSON(headerName, header); err != nil {
+	now := time.Now().UTC()
+	out := &writer{bundle.NewWriter(ctx, w, now), ctx}
+	header := Header{Format: Format, Version: s.Version, Created: now, Namespace: of.Stack.Namespace, Name: of.Stack.Name, UID: of.Stack.UID}
+	if err := out.AddJSON(headerName, header); err != nil {
 		return err
 	}
 	for _, part := range []func(*writer, Subject) error{s.writeLockFile, s.writeStates, s.writeArtifacts, s.writeRuns} {
@@ -34,10 +33,7 @@ func (s *Store) Write(ctx context.Context, w io.Writer, of Subject) error {
 			return fmt.Errorf("export %s: %w", of.Stack, err)
 		}
 	}
-	if err := out.addJSON(manifestName, out.manifest); err != nil {
-		return err
-	}
-	return out.tar.Close()
+	return out.Close()
 }
 
 func (s *Store) writeLockFile(out *writer, of Subject) error {
@@ -126,7 +122,7 @@ func (s *Store) writeRuns(out *writer, of Subject) error {
 			return err
 		}
 		if rec == nil {
-			out.manifest.Damaged = append(out.manifest.Damaged, runsDir+"/"+id)
+			out.Manifest.Damaged = append(out.Manifest.Damaged, runsDir+"/"+id)
 			continue
 		}
 		if rec.Result == nil {
@@ -153,20 +149,10 @@ func unreadable(err error) bool {
 		errors.As(err, &sealed) || errors.As(err, &digest) || errors.As(err, &corrupt)
 }
 
-// writer writes members.
+// writer adds blobs to a bundle.
 type writer struct {
-	ctx      context.Context
-	tar      *tar.Writer
-	now      time.Time
-	manifest Manifest
-}
-
-func (w *writer) addJSON(name string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return w.add(name, bytes.NewReader(data))
+	*bundle.Writer
+	ctx context.Context
 }
 
 // addBlob adds a blob, unless it is missing. A damaged one is listed instead.
@@ -176,7 +162,7 @@ func (w *writer) addBlob(name string, open func() (io.ReadCloser, error)) error 
 	case err == nil || !unreadable(err):
 		return err
 	case !errors.Is(err, blob.ErrNotFound) && !errors.Is(err, state.ErrNoVersion):
-		w.manifest.Damaged = append(w.manifest.Damaged, name)
+		w.Manifest.Damaged = append(w.Manifest.Damaged, name)
 	}
 	return nil
 }
@@ -188,52 +174,18 @@ func (w *writer) tryBlob(name string, open func() (io.ReadCloser, error)) error 
 	if err != nil {
 		return err
 	}
-	first, err := io.ReadAll(io.LimitReader(content, chunkSize+1))
-	if err == nil && len(first) > chunkSize {
+	first, err := io.ReadAll(io.LimitReader(content, bundle.ChunkSize+1))
+	if err == nil && len(first) > bundle.ChunkSize {
 		_, err = io.Copy(io.Discard, content)
 	}
 	if err = errors.Join(err, content.Close()); err != nil {
 		return err
 	}
-	if len(first) <= chunkSize {
-		return w.add(name, bytes.NewReader(first))
+	if len(first) <= bundle.ChunkSize {
+		return w.Add(name, bytes.NewReader(first))
 	}
 	if content, err = open(); err != nil {
 		return err
 	}
-	return errors.Join(w.add(name, content), content.Close())
-}
-
-// add writes a member in chunks.
-func (w *writer) add(name string, r io.Reader) error {
-	sum, buffer := sha256.New(), make([]byte, chunkSize)
-	member := Member{Name: name}
-	for first := true; ; first = false {
-		if err := w.ctx.Err(); err != nil {
-			return context.Cause(w.ctx)
-		}
-		n, err := io.ReadFull(r, buffer)
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			return err
-		}
-		if n > 0 || first {
-			if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(n), Mode: 0o600, ModTime: w.now}); err != nil {
-				return err
-			}
-			if _, err := w.tar.Write(buffer[:n]); err != nil {
-				return err
-			}
-			sum.Write(buffer[:n]) //nolint:errcheck // a hash takes everything
-			member.Size += int64(n)
-		}
-		if last {
-			break
-		}
-	}
-	member.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if name != manifestName {
-		w.manifest.Members = append(w.manifest.Members, member)
-	}
-	return nil
+	return errors.Join(w.Add(name, content), content.Close())
 }

@@ -46,12 +46,15 @@ func (m *Mover) copyContent(ctx context.Context, p *pair) (parcel.Summary, error
 		return fmt.Errorf("%s the content of %s/%s: %w", action, p.item.Namespace, p.item.Name, err)
 	}
 	content, err := m.From.Content.Export(ctx, p.item.Namespace, p.item.Name)
+	if m.From.files != nil && apierrors.IsNotFound(err) {
+		return parcel.Summary{}, nil // the stack was deleted during the backup
+	}
 	if err != nil {
 		return parcel.Summary{}, failed("export", err)
 	}
 	defer content.Close() //nolint:errcheck // read only
 	broken := &watched{Reader: content}
-	summary, err := m.To.Content.Import(ctx, p.item.Namespace, p.item.Name, broken)
+	summary, err := m.To.client().Import(ctx, p.item.Namespace, p.item.Name, broken)
 	if broken.err != nil {
 		return summary, failed("export", broken.err)
 	}
@@ -113,6 +116,6 @@ func (m *Mover) copyArchive(ctx context.Context, p *pair) error {
 	if _, err := io.Copy(file, archive); err != nil {
 		return err
 	}
-	_, err = m.To.Content.Push(ctx, p.item.Namespace, p.item.Name, file)
+	_, err = m.To.client().Push(ctx, p.item.Namespace, p.item.Name, file)
 	return err
 }

@@ -120,7 +120,7 @@ func (m *Mover) await(ctx context.Context, g *gathered) error {
 func (m *Mover) busy(ctx context.Context, g *gathered, waited time.Duration) (busy []string, err error) {
 	queued := map[string]string{}
 	if m.From.Yuba {
-		queue, err := m.From.Content.Queue(ctx)
+		queue, err := m.From.client().Queue(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("list the runs of %s: %w", m.From.Name, err)
 		}

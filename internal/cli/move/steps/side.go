@@ -30,8 +30,10 @@ const Manager = "yuba-move"
 // Side is one home.
 type Side struct {
 	decide.Home
-	Content *content.Client
+	Content contents
 	objects dynamic.Interface
+	// files are set for a backup, which is read like a home.
+	files *backupFiles
 	// served are the versions in which the API serves each kind, preferred ones first; resources are
 	// all namespaced resources that can be listed.
 	served    map[schema.GroupKind][]string
@@ -122,7 +124,7 @@ const contentPatience = 10 * time.Second
 func (s *Side) servesContent(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentPatience)
 	defer cancel()
-	_, err := s.Content.Server(ctx)
+	_, err := s.client().Server(ctx)
 	if err == nil || apierrors.IsForbidden(err) {
 		return true, nil
 	}
@@ -150,6 +152,9 @@ const pageSize = 500
 
 // list reads all objects of a kind in a namespace.
 func (s *Side) list(ctx context.Context, k shape.Kind, v, namespace string) ([]unstructured.Unstructured, error) {
+	if s.files != nil {
+		return s.files.list(k, namespace), nil
+	}
 	var all []unstructured.Unstructured
 	for next := ""; ; {
 		page, err := s.of(k, v, namespace).List(ctx, metav1.ListOptions{Limit: pageSize, Continue: next})
@@ -168,6 +173,9 @@ func (s *Side) list(ctx context.Context, k shape.Kind, v, namespace string) ([]u
 
 // get reads an object; nil if it does not exist.
 func (s *Side) get(ctx context.Context, k shape.Kind, v, namespace, name string) (*unstructured.Unstructured, error) {
+	if s.files != nil {
+		return s.files.get(k, namespace, name), nil
+	}
 	o, err := s.of(k, v, namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
