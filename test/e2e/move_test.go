@@ -247,11 +247,21 @@ func (m movers) copiesAreHarmless(t *testing.T, ns string, ids map[string]string
 	}
 	change(t, m.a, copied, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
 
+	registry := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "customers"}}
+	m.a.delete(t, registry)
 	gone := m.a.stack(t, ns, "paused")
+	change(t, m.a, gone, func(o *infrav1.Terraform) { o.Spec.DestroyResourcesOnDeletion, o.Spec.Suspend = true, false })
 	m.a.delete(t, gone)
 	m.a.awaitGone(t, gone)
 	if got := firstID(t, m.b.state(t, m.b.stack(t, ns, "paused"))); got != ids["paused"] {
 		t.Errorf("the deletion of a copy changed the state: %s", got)
+	}
+	if got := firstID(t, m.a.state(t, gone)); got != ids["paused"] {
+		t.Errorf("the deletion of a copy destroyed its resources: %s", got)
+	}
+	var tenant tenantv1.Tenant
+	if err := m.a.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "acme-web"}, &tenant); err != nil || tenant.DeletionTimestamp != nil {
+		t.Errorf("the deletion of the copy of a registry deleted its tenant: %v", err)
 	}
 }
 

@@ -233,7 +233,9 @@ func TestCanceledMoveLeavesEverythingAsItWas(t *testing.T) {
 		t.Errorf("it is not as it was: %+v %v", base.Spec, base.Annotations)
 	}
 	change(t, m.a, base, func(o *infrav1.Terraform) { o.Spec.Vars[0].Value.Raw = []byte(`"again"`) })
-	m.a.await(t, base, "it works", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.StateSerial != nil && *o.Status.StateSerial == 2 })
+	m.a.await(t, base, "it works", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.StateSerial != nil && *o.Status.StateSerial == 2
+	})
 	copied := m.b.stack(t, ns, "base")
 	change(t, m.b, copied, func(o *infrav1.Terraform) { o.Spec.Suspend = false })
 	m.b.await(t, copied, "the copy runs nothing", failedWith(infrav1.ReasonMoved))

@@ -23,13 +23,15 @@ type options struct {
 	namespaces          []string
 	all                 bool
 	dryRun, yes, cancel bool
-	timeout, wait       time.Duration
+	wait                bool
+	timeout             time.Duration
 	out                 *ui.Output
 }
 
 const (
 	defaultTimeout = 30 * time.Minute
-	defaultWait    = 2 * time.Minute
+	// passPatience is how long the first pass of each stack may take together.
+	passPatience = 2 * time.Minute
 )
 
 // NewCommand is "yuba move".
@@ -68,7 +70,7 @@ It ends with code 5 if conflicts or locks prevent the move, or if a stack needs 
 	flags.BoolVarP(&o.yes, "yes", "y", false, "move without a question")
 	flags.BoolVar(&o.cancel, "cancel", false, "cancel an interrupted move, and resume everything at the source")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for active runs at the source; 0 means no limit")
-	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait for the first pass of each stack at the target; 0 does not wait")
+	flags.BoolVar(&o.wait, "wait", true, "wait for the first pass of each stack at the target, at most 2 minutes")
 	o.out = ui.AddOutputFlag(cmd, "json", "yaml")
 	ui.CompleteFlag(cmd, "from", a.CompleteHomes)
 	ui.CompleteFlag(cmd, "to", a.CompleteHomes)
@@ -157,7 +159,10 @@ func (o *options) mover(ctx context.Context, a *session.App) (*steps.Mover, erro
 	if err != nil {
 		return nil, err
 	}
-	m := &steps.Mover{From: from, To: to, Namespaces: o.namespaces, Quiet: o.timeout, Settle: o.wait, News: a.News}
+	m := &steps.Mover{From: from, To: to, Namespaces: o.namespaces, Quiet: o.timeout, News: a.News}
+	if o.wait {
+		m.Settle = passPatience
+	}
 	m.Confirm = func(report steps.Report) error {
 		if o.yes {
 			return nil

@@ -70,13 +70,13 @@ func (m *Mover) blockedStack(ctx context.Context, p *pair) (string, error) {
 	if t.KeepsOwnState() {
 		return "", nil
 	}
-	if !m.To.Yuba {
+	if !m.To.Yuba || !m.From.Yuba {
 		secret, err := m.From.get(ctx, shape.Secrets, "v1", t.Namespace, t.StateSecretName())
 		if err != nil {
 			return "", err
 		}
 		if secret != nil && secret.GetAnnotations()[state.AnnotationStateBlob] != "" {
-			return "its state is too large for a Secret, and " + m.To.Name + " has no other place for it", nil
+			return "its state is too large for a Secret. It moves only while Yuba runs at both homes", nil
 		}
 	}
 	holder, err := m.From.holder(ctx, t)

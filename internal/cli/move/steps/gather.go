@@ -189,6 +189,9 @@ func (m *Mover) stackNotes(p *pair) (notes []string) {
 			notes = append(notes, fmt.Sprintf("its %s is in namespace %s, which does not move", ref, ns))
 		}
 	}
+	if tokens, _, _ := unstructured.NestedSlice(p.source.Object, "spec", "identityTokens"); len(tokens) > 0 { //nolint:errcheck // none
+		notes = append(notes, "its identity tokens have another issuer at "+m.To.Name+". Let the cloud trust that first")
+	}
 	pending, _, _ := unstructured.NestedString(p.source.Object, "status", "plan", "pending") //nolint:errcheck // none
 	digest, _, _ := unstructured.NestedString(p.source.Object, "status", "plan", "digest")   //nolint:errcheck // none
 	if pending != "" && (digest == "" || !m.From.Yuba || !m.To.Yuba) {
@@ -231,7 +234,11 @@ func (m *Mover) leftIn(ctx context.Context, namespace string) (left []Left) {
 		case err != nil:
 			left = append(left, Left{Namespace: namespace, Kind: name, Why: err.Error()})
 		case len(list.Items) > 0:
-			left = append(left, Left{Namespace: namespace, Kind: name, Count: len(list.Items)})
+			count := len(list.Items)
+			if more := list.GetRemainingItemCount(); more != nil {
+				count += int(*more)
+			}
+			left = append(left, Left{Namespace: namespace, Kind: name, Count: count})
 		}
 	}
 	sort.Slice(left, func(i, j int) bool { return left[i].Kind < left[j].Kind })
