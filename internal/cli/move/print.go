@@ -41,7 +41,9 @@ func printReport(a *session.App, r steps.Report) {
 		printLeft(a, r.Left, ns.Name)
 		fmt.Fprintln(a.Out)
 	}
-	fmt.Fprintln(a.Out, counts(r))
+	if total := counts(r); total != "" {
+		fmt.Fprintln(a.Out, total)
+	}
 	if !r.To.Yuba {
 		fmt.Fprintf(a.Out, "Yuba does not run at %s: histories, versions of states and plans do not move.\n", r.To.Name)
 	} else if !r.From.Yuba {
@@ -87,6 +89,9 @@ func counts(r steps.Report) string {
 		if n := r.Count(verb); n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, verbWords[verb]))
 		}
+	}
+	if len(words) == 0 && len(r.Problems) > 0 {
+		return ""
 	}
 	if len(words) == 0 {
 		return "Nothing to move."

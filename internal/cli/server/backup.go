@@ -44,10 +44,10 @@ contain keys; the rest is in clear text.`,
 
 func backup(ctx context.Context, s *session.Session, file string) (err error) {
 	archive, err := s.Content.Backup(ctx)
-	write := func(w io.Writer) error { _, err := io.Copy(w, archive); return err }
+	write, with := func(w io.Writer) error { _, err := io.Copy(w, archive); return err }, "keys and secrets"
 	switch {
 	case apierrors.IsNotFound(err):
-		write = func(w io.Writer) error { return backupNamespaces(ctx, s, w) }
+		write, with = func(w io.Writer) error { return backupNamespaces(ctx, s, w) }, "secrets"
 	case err != nil:
 		return fmt.Errorf("back up: %w", err)
 	default:
@@ -74,7 +74,7 @@ func backup(ctx context.Context, s *session.Session, file string) (err error) {
 	if err != nil {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
-	s.News("Backed up %s to %s. It contains keys and secrets: protect it.", ui.Size(p.Total()), file)
+	s.News("Backed up %s to %s. It contains %s: protect it.", ui.Size(p.Total()), file, with)
 	return nil
 }
 
