@@ -98,9 +98,22 @@ func (m movers) small(t *testing.T, ns string) (id string, runs []string) {
 // both homes work on a stack, and the same move continues and ends as if nothing had happened.
 func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 	m := newMovers(t)
-	for at, most := int64(1), int64(0); most == 0; at++ {
-		ns := fmt.Sprintf("killed-%d", at)
+	there := m.killedAnywhere(t, "killed", func(*testing.T, string) movers { return m })
+	back := m.killedAnywhere(t, "back", func(t *testing.T, ns string) movers {
+		move(t, m.a, m.b, "-n", ns)
+		return movers{a: m.b, b: m.a}
+	})
+	t.Logf("a move has %d writes, and %d on the way back", there, back)
+}
+
+// killedAnywhere kills moves of new namespaces, each at a later write, until one is complete. It
+// returns how many writes that had.
+func (m movers) killedAnywhere(t *testing.T, prefix string, prepare func(t *testing.T, ns string) movers) (most int64) {
+	t.Helper()
+	for at := int64(1); most == 0; at++ {
+		ns := fmt.Sprintf("%s-%d", prefix, at)
 		id, runs := m.small(t, ns)
+		m := prepare(t, ns)
 		k := &killer{lost: at%2 == 0} // the request before or after it has the other case
 		k.at.Store(at)
 		mover, err := m.mover(t, k, ns)
@@ -110,10 +123,9 @@ func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 		_, err = mover.Run(t.Context())
 		if err == nil {
 			most = k.writes.Load()
-			if at < 20 {
+			if at < 15 {
 				t.Fatalf("the move had only %d writes", most)
 			}
-			t.Logf("a move of namespace %s has %d writes", ns, most)
 		} else if !errors.Is(err, errKilled) {
 			t.Fatalf("killed at write %d: %v", k.at.Load(), err)
 		}
@@ -129,6 +141,30 @@ func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 		if t.Failed() {
 			t.FailNow()
 		}
+	}
+	return most
+}
+
+// A home whose API is a cluster's, with "yuba controller", is a target like any other.
+func TestNamespaceMovesToTheHomeOfAController(t *testing.T) {
+	y := startLegacy(t, "unrelated")
+	y.control(t)
+	m := movers{a: alone(t), b: y}
+	const ns = "team"
+	id, runs := m.small(t, ns)
+	summary := move(t, m.a, m.b, "-n", ns)
+	want := map[string]string{"base": steps.PassUnchanged, "pending": steps.PassPending}
+	if diff := cmp.Diff(want, firstPasses(summary)); diff != "" {
+		t.Fatalf("first passes (-want +got):\n%s\n%+v", diff, summary.Stacks)
+	}
+	m.arrived(t, ns, id, runs, "at the controller")
+	pending := m.b.stack(t, ns, "pending")
+	approve(t, m.b, pending)
+	m.b.await(t, pending, "the plan is applied", ready)
+	summary = move(t, m.b, m.a, "-n", ns)
+	want["pending"] = steps.PassUnchanged
+	if diff := cmp.Diff(want, firstPasses(summary)); diff != "" {
+		t.Fatalf("first passes at home (-want +got):\n%s\n%+v", diff, summary.Stacks)
 	}
 }
 

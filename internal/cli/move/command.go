@@ -144,8 +144,11 @@ func (o *options) run(ctx context.Context, a *session.App) error {
 // interrupted adds to an error how to continue.
 func interrupted(err error) error {
 	var coded *ui.CodedError
-	if errors.As(err, &coded) || errors.Is(err, context.Canceled) {
+	if errors.As(err, &coded) {
 		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		return ui.Exitf(ui.ExitInterrupted, "interrupted. Nothing is lost. To continue, run the same command again")
 	}
 	return fmt.Errorf("%w.\nNothing is lost. To continue, run the same command again", err)
 }

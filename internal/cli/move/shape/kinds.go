@@ -27,6 +27,9 @@ type Kind struct {
 // String is the kind in messages.
 func (k Kind) String() string { return k.GK.Kind }
 
+// Custom reports whether the kind is defined by a CustomResourceDefinition.
+func (k Kind) Custom() bool { return k.GK.Group != "" && k.GK.Group != groupRBAC }
+
 const (
 	groupRBAC    = "rbac.authorization.k8s.io"
 	groupSource  = "source.toolkit.fluxcd.io"

@@ -40,7 +40,16 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 		for _, p := range s.pairs {
 			o := &g.facts.Objects[at]
 			at++
+			if o.Skip != "" || !o.Served || o.MovedTo != "" {
+				continue
+			}
 			var err error
+			if o.Blocked, err = m.drops(ctx, p); err != nil {
+				return err
+			}
+			if o.Blocked != "" {
+				continue
+			}
 			switch p.kind.GK {
 			case shape.Stacks.GK:
 				o.Blocked, err = m.blockedStack(ctx, p)
@@ -63,9 +72,6 @@ func (m *Mover) blockedStack(ctx context.Context, p *pair) (string, error) {
 	t, err := stackOf(p.source)
 	if err != nil {
 		return "", err
-	}
-	if dropped, err := m.drops(ctx, p); err != nil || dropped != "" {
-		return dropped, err
 	}
 	if t.KeepsOwnState() {
 		return "", nil
@@ -90,10 +96,11 @@ func (m *Mover) blockedStack(ctx context.Context, p *pair) (string, error) {
 // probe is the name of objects that are never created.
 const probe = "yuba-move-probe"
 
-// drops says which fields of a stack a home without Yuba does not know: its API would drop them. It
-// lets that API create the stack without storing it.
+// drops says which fields of a custom resource the target does not know: its kind may be another
+// version's, or tofu-controller's, and its API would drop them. It lets that API create the object
+// without storing it.
 func (m *Mover) drops(ctx context.Context, p *pair) (string, error) {
-	if m.To.Yuba || p.version == "" {
+	if !p.kind.Custom() {
 		return "", nil
 	}
 	wanted, _ := shape.Wanted(p.kind, p.source, shape.Target{APIVersion: apiVersion(p.kind, p.version), UIDs: shape.UIDs{}})
@@ -104,11 +111,14 @@ func (m *Mover) drops(ctx context.Context, p *pair) (string, error) {
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return fmt.Sprintf("%s refuses it: %v", m.To.Name, err), nil
 	}
+	if apierrors.IsForbidden(err) {
+		return "", nil // a quota or a policy of that namespace says nothing about another one
+	}
 	if err != nil {
 		return "", fmt.Errorf("try to create %s %s/%s at %s: %w", p.kind, p.item.Namespace, p.item.Name, m.To.Name, err)
 	}
 	if dropped := shape.Dropped(p.kind, made, wanted); len(dropped) > 0 {
-		return fmt.Sprintf("%s does not know its fields %s", m.To.Name, strings.Join(dropped, ", ")), nil
+		return fmt.Sprintf("%s does not know its fields %s. Remove them, or install the newer kind there", m.To.Name, strings.Join(dropped, ", ")), nil
 	}
 	return "", nil
 }
