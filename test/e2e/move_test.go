@@ -16,6 +16,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -246,6 +247,25 @@ func (m movers) copiesAreHarmless(t *testing.T, ns string, ids map[string]string
 		t.Errorf("a copy ran (-want +got):\n%s", diff)
 	}
 	change(t, m.a, copied, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
+
+	all := m.a.kustomization(t, ns, "all")
+	change(t, m.a, all, func(k *kustomizev1.Kustomization) { k.Spec.Suspend, k.Spec.Prune, k.Spec.DeletionPolicy = false, true, "" })
+	m.a.eventually(t, "the copy of the Kustomization says where it is", func() string {
+		if why := m.a.kustomizationNotReady(t, ns, "all"); !strings.Contains(why, "Moved to") {
+			return "it says " + why
+		}
+		return ""
+	})
+	m.a.delete(t, all)
+	m.a.eventually(t, "the copy of the Kustomization is gone", func() string {
+		if err := m.a.client.Get(t.Context(), client.ObjectKeyFromObject(all), all); !apierrors.IsNotFound(err) {
+			return "it is still there"
+		}
+		return ""
+	})
+	if copied := m.a.stack(t, ns, "from-git"); copied.DeletionTimestamp != nil {
+		t.Error("the deletion of the copy of a Kustomization deleted its stack")
+	}
 
 	registry := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "customers"}}
 	m.a.delete(t, registry)

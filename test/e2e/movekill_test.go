@@ -97,6 +97,7 @@ func (m movers) small(t *testing.T, ns string) (id string, runs []string) {
 // A move is killed at each of its writes, before and after the other side has got it. At no time do
 // both homes work on a stack, and the same move continues and ends as if nothing had happened.
 func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
+	t.Parallel() // it takes long, and hardly any processor
 	m := newMovers(t)
 	there := m.killedAnywhere(t, "killed", func(*testing.T, string) movers { return m })
 	back := m.killedAnywhere(t, "back", func(t *testing.T, ns string) movers {
