@@ -297,7 +297,16 @@ func TestMoveWaitsForRuns(t *testing.T) {
 	m := newMovers(t)
 	const ns = "busy"
 	m.a.create(t, namespaceObject(ns))
-	busy := inline(ns, "busy", gated, auto)
+	// It has no state until its only resource is complete.
+	busy := inline(ns, "busy", `
+resource "terraform_data" "gate" {
+  input = "gate"
+  provisioner "local-exec" {
+    command = "touch $HOME/reached; until [ -e $HOME/open ]; do sleep 0.05; done"
+  }
+}
+output "gate" { value = terraform_data.gate.output }
+`, auto, outputsTo("busy-out"))
 	m.a.create(t, busy)
 	reached, open := m.a.gate(busy)
 	awaitFile(t, reached)
@@ -309,10 +318,16 @@ func TestMoveWaitsForRuns(t *testing.T) {
 		t.Error("it is at the target already")
 	}
 	go func() {
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second) // the move has planned, and waits
 		touch(t, open)
 	}()
-	move(t, m.a, m.b, "-n", ns)
+	summary := move(t, m.a, m.b, "-n", ns)
+	if diff := cmp.Diff(map[string]string{"busy": steps.PassUnchanged}, firstPasses(summary)); diff != "" {
+		t.Errorf("first passes (-want +got):\n%s\n%+v", diff, summary.Stacks)
+	}
+	if got := firstID(t, m.b.state(t, busy)); got != firstID(t, m.a.state(t, busy)) {
+		t.Errorf("its state is another: %s", got)
+	}
 	seen := m.b.await(t, busy, "it was applied completely", ready)
 	if c := condition(seen, infrav1.ConditionApply); c.Status != metav1.ConditionTrue {
 		t.Errorf("the apply: %+v", c)

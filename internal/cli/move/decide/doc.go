@@ -12,8 +12,8 @@
 //     tenants. Only active objects are marked and suspended.
 //
 // Laws, for all facts:
-//   - An object at the target is overwritten only if this move created it, or an earlier move brought
-//     it to the source and nobody has changed it since, or its content is the same anyway.
+//   - An object at the target is overwritten only if this move created it, or it was equal when this
+//     move began, or an earlier move brought it to the source and nobody has changed it since.
 //   - From the moment when the first object may have been resumed at the target, nothing is copied to
 //     it any more.
 //   - Nothing is moved while any object is in conflict or blocked.

@@ -86,7 +86,8 @@ type Counterpart struct {
 	Exists bool
 	// Same: it has the content that the move would give it.
 	Same bool
-	// Listed: the target's record lists it; Current: for the move that the record is about now.
+	// Listed: the target's record lists it; Current: for the move that the record is about now,
+	// because it is to be written, or was equal.
 	// Unchanged: it is as the record says.
 	Listed, Current, Unchanged bool
 	// Works: it is active and without a mark, so the target's controllers work on it.

@@ -197,12 +197,12 @@ var rules = []func(f Facts, o Object, step Step) (Verb, string){
 	func(f Facts, o Object, _ Step) (Verb, string) {
 		return when(o.Active && o.Target.Works, VerbConflict), fmt.Sprintf("%s has its own object of that name", f.To.Name)
 	},
-	// Everything that an interrupted move lists was written, or is to be written, by it.
+	// Only active objects have a status, content and a mark to bring, whatever their specs are.
+	func(_ Facts, o Object, _ Step) (Verb, string) { return when(o.Target.Same && !o.Active, VerbKeep), "" },
+	// Everything that an interrupted move lists was written by it, or equal when it began.
 	func(_ Facts, o Object, step Step) (Verb, string) {
 		return when(step == StepContinue && o.Target.Current, VerbUpdate), ""
 	},
-	// Only active objects have a status, content and a mark to bring, whatever their specs are.
-	func(_ Facts, o Object, _ Step) (Verb, string) { return when(o.Target.Same && !o.Active, VerbKeep), "" },
 	func(f Facts, o Object, _ Step) (Verb, string) {
 		return when(o.Target.Listed && o.Target.Unchanged, VerbUpdate), "it came from " + f.To.Name
 	},

@@ -73,6 +73,7 @@ func TestDecideAboutObjects(t *testing.T) {
 		"a locked stack blocks":                              {none, stack(func(o *Object) { o.Blocked = "locked" }), VerbBlocked, "locked", StepBegin},
 		"a stack that is still arriving blocks":              {none, stack(func(o *Object) { o.Arriving = true }), VerbBlocked, "not arrived", StepBegin},
 		"an interrupted move updates what it lists":          {moving, secret(current), VerbUpdate, "", StepContinue},
+		"but not what is equal":                              {moving, secret(current, same), VerbKeep, "", StepContinue},
 		"and the stacks that it has marked":                  {moving, stack(current, movedTo(prod)), VerbUpdate, "", StepContinue},
 		"and creates what is missing, although it is marked": {moving, stack(movedTo(prod), func(o *Object) { o.Target.Listed, o.Target.Current = true, true }), VerbCreate, "", StepContinue},
 		"but not what somebody has resumed there":            {moving, stack(current, works, movedTo(prod)), VerbConflict, "its own object", StepContinue},

@@ -221,6 +221,11 @@ func beforeOf(spec, fields map[string]any) map[string]any {
 // Covers reports whether an object at the target has the content of a wanted one. It may have more
 // where the target fills in defaults.
 func Covers(k Kind, live, wanted *unstructured.Unstructured) bool {
+	for _, owner := range wanted.GetOwnerReferences() {
+		if !slices.ContainsFunc(live.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
+			return false
+		}
+	}
 	is, want := Content(k, live), Content(k, wanted)
 	for _, name := range []string{"data", "binaryData", "rules", "subjects", "roleRef", "type"} {
 		if !covers(want[name], is[name]) {

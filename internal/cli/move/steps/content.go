@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/yuba-dev/yuba/internal/cli/move/decide"
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 )
@@ -80,13 +79,8 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // copyArchives pushes the archives of ExternalArtifacts that "yuba push" made.
 func (m *Mover) copyArchives(ctx context.Context, s *space, c *copied) error {
-	if !m.From.Yuba || !m.To.Yuba || s.step == decide.StepResume {
-		return nil
-	}
 	for _, p := range s.copying() {
-		_, managed, _ := unstructured.NestedMap(p.source.Object, "spec", "sourceRef")              //nolint:errcheck // none
-		digest, _, _ := unstructured.NestedString(p.source.Object, "status", "artifact", "digest") //nolint:errcheck // none
-		if p.kind.GK != shape.ExternalArtifacts.GK || managed || digest == "" {
+		if !m.pushes(p) {
 			continue
 		}
 		if err := m.copyArchive(ctx, p); err != nil {
@@ -95,6 +89,15 @@ func (m *Mover) copyArchives(ctx context.Context, s *space, c *copied) error {
 		c.archives++
 	}
 	return nil
+}
+
+// pushes reports whether an object is the archive of a pushed directory, which is a part of it.
+func (m *Mover) pushes(p *pair) bool {
+	if p.kind.GK != shape.ExternalArtifacts.GK || !m.From.Yuba || !m.To.Yuba {
+		return false
+	}
+	_, managed, _ := unstructured.NestedMap(p.source.Object, "spec", "sourceRef") //nolint:errcheck // none
+	return !managed && artifactOf(p.source) != ""
 }
 
 func (m *Mover) copyArchive(ctx context.Context, p *pair) error {

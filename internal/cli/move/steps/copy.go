@@ -33,9 +33,6 @@ func (m *Mover) copy(ctx context.Context, g *gathered) (*copied, error) {
 		if s.step == decide.StepResume {
 			continue
 		}
-		if err := m.refresh(ctx, s); err != nil {
-			return nil, err
-		}
 		list := ordered(s.copying())
 		for _, p := range list {
 			if err := m.copyObject(ctx, g, p); err != nil {
@@ -57,30 +54,6 @@ func (m *Mover) copy(ctx context.Context, g *gathered) (*copied, error) {
 		return nil, err
 	}
 	return c, m.copyStatuses(ctx, g)
-}
-
-// refresh reads the source's passive objects again: runs that have just ended may have written them.
-func (m *Mover) refresh(ctx context.Context, s *space) error {
-	latest := map[string]map[string]*unstructured.Unstructured{}
-	for _, p := range s.copying() {
-		if p.kind.Active {
-			continue // await has read it
-		}
-		if latest[p.item.Kind] == nil {
-			list, err := m.From.list(ctx, p.kind, p.version, s.name)
-			if err != nil {
-				return err
-			}
-			latest[p.item.Kind] = map[string]*unstructured.Unstructured{}
-			for i := range list {
-				latest[p.item.Kind][list[i].GetName()] = &list[i]
-			}
-		}
-		if live := latest[p.item.Kind][p.item.Name]; live != nil {
-			p.source = live
-		}
-	}
-	return nil
 }
 
 // ordered puts objects behind those to whose UIDs they refer.

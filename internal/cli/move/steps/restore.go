@@ -141,7 +141,7 @@ func (m *Mover) Restore(ctx context.Context, keep bool) (Summary, error) {
 		return Summary{}, err
 	}
 	if report.Refused() {
-		return Summary{}, &RefusedError{report}
+		return Summary{}, &RefusedError{Report: report}
 	}
 	if report.Step == decide.StepNothing {
 		return m.summary(report, nil, nil), nil

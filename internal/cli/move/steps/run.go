@@ -77,11 +77,19 @@ type itemKey struct{ kind, namespace, name string }
 
 func keyOfItem(i decide.Item) itemKey { return itemKey{i.Kind, i.Namespace, i.Name} }
 
-// RefusedError means that nothing was changed, because the plan has conflicts or problems.
-type RefusedError struct{ Report Report }
+// RefusedError means that nothing was copied, because the plan has conflicts or problems.
+type RefusedError struct {
+	Report Report
+	// Suspended: the problem came up when the source was suspended already.
+	Suspended bool
+}
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("move from %s to %s: nothing was changed: %d conflicts, %d blocked objects, %d other problems", e.Report.From.Name, e.Report.To.Name,
+	changed := "nothing was changed"
+	if e.Suspended {
+		changed = "everything at the source stays suspended, and nothing was copied. Solve the problems and run the same command again, or add --cancel"
+	}
+	return fmt.Sprintf("move from %s to %s: "+changed+": %d conflicts, %d blocked objects, %d other problems", e.Report.From.Name, e.Report.To.Name,
 		e.Report.Count(decide.VerbConflict), e.Report.Count(decide.VerbBlocked), len(e.Report.Problems))
 }
 
@@ -92,7 +100,7 @@ func (m *Mover) Run(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	if report.Refused() {
-		return Summary{}, &RefusedError{report}
+		return Summary{}, &RefusedError{Report: report}
 	}
 	if report.Step == decide.StepNothing {
 		return m.summary(report, nil, nil), nil
@@ -104,12 +112,7 @@ func (m *Mover) Run(ctx context.Context) (Summary, error) {
 	if m.id == "" {
 		m.id = newID()
 	}
-	// 1. Record what is going to be at the target, and 2. suspend it at the source.
-	if err := m.each(g, ctx, m.announce, m.freeze); err != nil {
-		return Summary{}, err
-	}
-	// 3. Wait for the end of what is in progress.
-	if err := m.await(ctx, g); err != nil {
+	if report, g, err = m.still(ctx, report, g); err != nil {
 		return Summary{}, err
 	}
 	// 4. Copy, and 5. compare.
@@ -134,6 +137,55 @@ func (m *Mover) Run(ctx context.Context) (Summary, error) {
 	// 8. Wait for the first pass of each stack.
 	passes, err := m.settle(ctx, resumed)
 	return m.summary(report, copied, passes), err
+}
+
+// maxRounds limits how often the source may get new objects while it is being suspended.
+const maxRounds = 10
+
+// still suspends the source until nothing changes there any more. What ends meanwhile may leave new
+// objects, such as the state of a first apply, or change others: so it plans again, until the plan has
+// nothing new.
+func (m *Mover) still(ctx context.Context, report Report, g *gathered) (Report, *gathered, error) {
+	for range maxRounds {
+		// 1. Record what is going to be at the target, and 2. suspend it at the source.
+		if err := m.each(g, ctx, m.announce, m.freeze); err != nil {
+			return report, nil, err
+		}
+		// 3. Wait for the end of what is in progress.
+		if err := m.await(ctx, g); err != nil {
+			return report, nil, err
+		}
+		again, next, err := m.plan(ctx)
+		if err != nil {
+			return report, nil, err
+		}
+		if again.Refused() {
+			return report, nil, &RefusedError{Report: again, Suspended: true}
+		}
+		if !next.exceeds(g) {
+			return again, next, nil
+		}
+		report, g = again, next
+	}
+	return report, nil, fmt.Errorf("suspend %s: there are always new objects. Everything there stays suspended. Stop what makes them, and run the same command again", m.From.Name)
+}
+
+// exceeds reports whether the plan copies objects that an earlier one did not.
+func (g *gathered) exceeds(earlier *gathered) bool {
+	known := map[itemKey]bool{}
+	for _, s := range earlier.spaces {
+		for _, p := range s.copying() {
+			known[keyOfItem(p.item)] = true
+		}
+	}
+	for _, s := range g.spaces {
+		for _, p := range s.copying() {
+			if !known[keyOfItem(p.item)] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // each calls the steps for each namespace that is to be moved, one step after the other.
@@ -183,14 +235,9 @@ func (m *Mover) announce(ctx context.Context, g *gathered, s *space) error {
 	r := s.to.next(m.id, decide.RoleTarget, m.From.Home)
 	for _, p := range s.pairs {
 		key := keyOf(p.item.Kind, p.item.Name)
-		switch {
-		case p.copies():
+		// Equal objects belong to the move, too: a run that ends meanwhile may change the source's.
+		if p.copies() || p.item.Verb == decide.VerbKeep {
 			r.Objects[key] = entry{Move: m.id}
-		case p.item.Verb == decide.VerbKeep:
-			// It belongs to this move, but is not its to change.
-			if _, ok := r.Objects[key]; !ok {
-				r.Objects[key] = entry{}
-			}
 		}
 	}
 	s.to = r
