@@ -99,19 +99,20 @@ func (m movers) small(t *testing.T, ns string) (id string, runs []string) {
 func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 	t.Parallel() // it takes long, and hardly any processor
 	m := newMovers(t)
-	there := m.killedAnywhere(t, "killed", func(*testing.T, string) movers { return m })
-	back := m.killedAnywhere(t, "back", func(t *testing.T, ns string) movers {
+	there := m.killedAnywhere(t, "killed", 1, func(*testing.T, string) movers { return m })
+	const some = 3 // the way back has the same steps
+	back := m.killedAnywhere(t, "back", some, func(t *testing.T, ns string) movers {
 		move(t, m.a, m.b, "-n", ns)
 		return movers{a: m.b, b: m.a}
 	})
 	t.Logf("a move has %d writes, and %d on the way back", there, back)
 }
 
-// killedAnywhere kills moves of new namespaces, each at a later write, until one is complete. It
-// returns how many writes that had.
-func (m movers) killedAnywhere(t *testing.T, prefix string, prepare func(t *testing.T, ns string) movers) (most int64) {
+// killedAnywhere kills moves of new namespaces, each a stride of writes later, until one is complete.
+// It returns how many writes that had.
+func (m movers) killedAnywhere(t *testing.T, prefix string, stride int64, prepare func(t *testing.T, ns string) movers) (most int64) {
 	t.Helper()
-	for at := int64(1); most == 0; at++ {
+	for at := int64(1); most == 0; at += stride {
 		ns := fmt.Sprintf("%s-%d", prefix, at)
 		id, runs := m.small(t, ns)
 		m := prepare(t, ns)

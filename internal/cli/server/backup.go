@@ -31,9 +31,9 @@ func NewBackupCommand(a *session.App) *cobra.Command {
 		Long: `Write all data of a running "yuba up" (objects, keys, states, logs, plans, archives) to one tar file. The file contains the
 keys and all secrets: protect it like the data directory. "-" writes to standard output.
 
-A Yuba in a cluster has no data directory. A backup of it has all namespaces with stacks, sources, Kustomizations or tenants, or
-the one of -n: their objects, Secrets, states with versions, histories and pending plans, as "yuba move" moves them. It does not
-contain keys; the rest is in clear text.`,
+A Yuba in a cluster has no data directory. A backup of it has all namespaces with stacks, sources, Kustomizations or tenants:
+their objects, Secrets, states with versions, histories and pending plans, as "yuba move" moves them. It does not contain keys;
+the rest is in clear text. With -n, the backup has this one namespace, of any Yuba.`,
 		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age\n  yuba backup prod.tar --context prod",
 		Args:    ui.Arguments(1, 1),
 		RunE: a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -43,15 +43,16 @@ contain keys; the rest is in clear text.`,
 }
 
 func backup(ctx context.Context, s *session.Session, file string) (err error) {
-	archive, err := s.Content.Backup(ctx)
-	write, with := func(w io.Writer) error { _, err := io.Copy(w, archive); return err }, "keys and secrets"
-	switch {
-	case apierrors.IsNotFound(err):
-		write, with = func(w io.Writer) error { return backupNamespaces(ctx, s, w) }, "secrets"
-	case err != nil:
-		return fmt.Errorf("back up: %w", err)
-	default:
-		defer archive.Close() //nolint:errcheck // read only
+	write, with := func(w io.Writer) error { return backupNamespaces(ctx, s, w) }, "secrets"
+	if s.NamespaceFlag() == "" {
+		archive, err := s.Content.Backup(ctx)
+		switch {
+		case err == nil:
+			defer archive.Close() //nolint:errcheck // read only
+			write, with = func(w io.Writer) error { _, err := io.Copy(w, archive); return err }, "keys and secrets"
+		case !apierrors.IsNotFound(err): // a server without a data directory
+			return fmt.Errorf("back up: %w", err)
+		}
 	}
 	if file == "-" {
 		return write(s.Out)

@@ -19,7 +19,7 @@ import (
 )
 
 // A Yuba in a cluster has no data directory: its objects are the cluster's, and its blobs are in a
-// bucket. A backup of it has the namespaces that Yuba works on.
+// bucket. A backup of it has the namespaces that Yuba works on. So has the backup of one namespace.
 
 // backupNamespaces writes the namespaces of a home to a stream.
 func backupNamespaces(ctx context.Context, s *session.Session, w io.Writer) error {
@@ -37,7 +37,7 @@ func backupNamespaces(ctx context.Context, s *session.Session, w io.Writer) erro
 	if err != nil {
 		return err
 	}
-	s.News("This server has no data directory of its own: the backup has %s with the contents of %s from %s.",
+	s.News("The backup has %s with the contents of %s from %s, and no keys.",
 		ui.Count(done.Objects, "object"), ui.Count(done.Stacks, "stack"), ui.Count(done.Namespaces, "namespace"))
 	return nil
 }

@@ -118,8 +118,10 @@ func (m *Mover) overwrite(ctx context.Context, p *pair, live, wanted *unstructur
 	w := wanted.DeepCopy()
 	w.SetResourceVersion(live.GetResourceVersion())
 	w.SetFinalizers(live.GetFinalizers())
-	if status, ok := live.Object["status"]; ok {
-		w.Object["status"] = status
+	for _, kept := range []string{"status", "secrets"} { // those of a service account are its tokens
+		if value, ok := live.Object[kept]; ok {
+			w.Object[kept] = value
+		}
 	}
 	return m.To.update(ctx, p.kind, p.version, w)
 }
