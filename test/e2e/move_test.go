@@ -249,7 +249,9 @@ func (m movers) copiesAreHarmless(t *testing.T, ns string, ids map[string]string
 	change(t, m.a, copied, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
 
 	all := m.a.kustomization(t, ns, "all")
-	change(t, m.a, all, func(k *kustomizev1.Kustomization) { k.Spec.Suspend, k.Spec.Prune, k.Spec.DeletionPolicy = false, true, "" })
+	change(t, m.a, all, func(k *kustomizev1.Kustomization) {
+		k.Spec.Suspend, k.Spec.Prune, k.Spec.DeletionPolicy = false, true, ""
+	})
 	m.a.eventually(t, "the copy of the Kustomization says where it is", func() string {
 		if why := m.a.kustomizationNotReady(t, ns, "all"); !strings.Contains(why, "Moved to") {
 			return "it says " + why
