@@ -132,6 +132,7 @@ func (m movers) killedAnywhere(t *testing.T, prefix string, stride int64, prepar
 			t.Fatalf("killed at write %d: %v", k.at.Load(), err)
 		}
 		m.onlyOneWorks(t, ns, k.at.Load())
+		m.expireClaims(t, ns)
 		mover, err = m.mover(t, &killer{}, ns)
 		if err != nil {
 			t.Fatal(err)
@@ -228,6 +229,9 @@ func TestKilledProgramContinues(t *testing.T) {
 		id, runs := m.small(t, ns)
 		m.killWhen(t, ns, line)
 		m.onlyOneWorks(t, ns, int64(i))
+		if i > 0 { // the first one waits until it has expired
+			m.expireClaims(t, ns)
+		}
 		m.a.do(t, "move", "--from", m.a.dir, "--to", m.b.kubeconfig(), "-n", ns, "--yes")
 		m.arrived(t, ns, id, runs, "killed after "+line)
 	}

@@ -13,6 +13,8 @@ const (
 	PhaseVerified Phase = "verified"
 	// PhaseDone: everything works at the target.
 	PhaseDone Phase = "done"
+	// PhaseCanceled: the source works again, and the target has suspended copies of no consequence.
+	PhaseCanceled Phase = "canceled"
 )
 
 // The roles of a home in its record.
@@ -39,6 +41,9 @@ type Record struct {
 	Home, Name string
 	Phase      Phase
 }
+
+// Over reports whether nothing is left to do.
+func (r Record) Over() bool { return r.Phase == PhaseDone || r.Phase == PhaseCanceled }
 
 // Facts are all inputs of a plan.
 type Facts struct {

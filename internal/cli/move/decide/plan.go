@@ -130,21 +130,21 @@ func stepOf(f Facts, ns Namespace) (Step, string) {
 		return "", fmt.Sprintf("namespace %s does not exist at %s", ns.Name, f.From.Name)
 	case ns.Deleting:
 		return "", fmt.Sprintf("namespace %s is being deleted", ns.Name)
-	case s.Role == RoleTarget && s.Phase != PhaseDone:
+	case s.Role == RoleTarget && !s.Over():
 		return "", fmt.Sprintf("namespace %s is still arriving at %s from %s. Finish that move first:\n    yuba move --from %s --to %s -n %s",
 			ns.Name, f.From.Name, s.Name, s.Name, f.From.Name, ns.Name)
-	case s.Role == RoleSource && s.Home != f.To.ID && s.Phase != PhaseDone:
+	case s.Role == RoleSource && s.Home != f.To.ID && !s.Over():
 		return "", fmt.Sprintf("namespace %s is being moved from %s to %s. Finish that move first, or cancel it:\n    yuba move --from %s --to %s -n %s --cancel",
 			ns.Name, f.From.Name, s.Name, f.From.Name, s.Name, ns.Name)
-	case t.Role == RoleSource && t.Phase != PhaseDone:
+	case t.Role == RoleSource && !t.Over():
 		return "", fmt.Sprintf("namespace %s is being moved from %s to %s. Finish that move first, or cancel it:\n    yuba move --from %s --to %s -n %s --cancel",
 			ns.Name, f.To.Name, t.Name, f.To.Name, t.Name, ns.Name)
-	case t.Role == RoleTarget && t.Phase != PhaseDone && t.Home != f.From.ID:
+	case t.Role == RoleTarget && !t.Over() && t.Home != f.From.ID:
 		return "", fmt.Sprintf("namespace %s is arriving at %s from %s, a third home", ns.Name, f.To.Name, t.Name)
 	case t.Role == RoleTarget && t.Phase == PhaseVerified:
 		return StepResume, ""
-	case t.Role == RoleTarget && t.Phase == PhaseMoving:
-		return StepContinue, ""
+	case t.Role == RoleTarget && t.Phase == PhaseMoving, t.Role == RoleTarget && t.Phase == PhaseCanceled && t.Home == f.From.ID:
+		return StepContinue, "" // a canceled move can use what has arrived
 	}
 	return StepBegin, ""
 }
@@ -260,4 +260,17 @@ func moves(p Plan, namespace string) bool {
 	return slices.ContainsFunc(p.Items, func(i Item) bool {
 		return i.Namespace == namespace && (i.Verb == VerbCreate || i.Verb == VerbUpdate || i.Verb == VerbConflict || i.Verb == VerbBlocked)
 	})
+}
+
+// NotCancelable says why a move cannot be canceled; empty if it can. Here and there are the records of
+// the source and the target.
+func NotCancelable(from, to Home, here, there Record) string {
+	ours := there.Role == RoleTarget && there.Home == from.ID
+	switch {
+	case ours && there.Phase == PhaseVerified:
+		return "it is too late: " + to.Name + " may work on it already. Finish it with the same command without --cancel, then move everything back"
+	case ours && there.Phase == PhaseMoving, ours && there.Phase == PhaseCanceled && here.Move == there.Move:
+		return "" // a cancellation that was interrupted continues
+	}
+	return "none is in progress"
 }

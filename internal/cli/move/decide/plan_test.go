@@ -49,6 +49,7 @@ var (
 	moving    = Record{Move: "m1", Role: RoleTarget, Home: "a", Name: "laptop", Phase: PhaseMoving}
 	verified  = Record{Move: "m1", Role: RoleTarget, Home: "a", Name: "laptop", Phase: PhaseVerified}
 	arrived   = Record{Move: "m1", Role: RoleTarget, Home: "a", Name: "laptop", Phase: PhaseDone}
+	canceled  = Record{Move: "m1", Role: RoleTarget, Home: "a", Name: "laptop", Phase: PhaseCanceled}
 	wasSource = Record{Move: "m1", Role: RoleSource, Home: "a", Name: "laptop", Phase: PhaseDone}
 )
 
@@ -82,6 +83,8 @@ func TestDecideAboutObjects(t *testing.T) {
 		"nor a stack that an earlier move brought":           {moving, stack(listed, works, movedTo(prod)), VerbArrived, "earlier", StepContinue},
 		"a verified move copies nothing":                     {verified, secret(current), VerbArrived, "", StepResume},
 		"not even a stack":                                   {verified, stack(current, movedTo(prod)), VerbArrived, "", StepResume},
+		"a canceled move can be made later":                  {canceled, stack(current), VerbUpdate, "", StepContinue},
+		"but not over a stack that works at the target":      {canceled, stack(current, works), VerbConflict, "its own object", StepContinue},
 		"a stack that was moved earlier is left alone":       {arrived, stack(works, movedTo(prod)), VerbArrived, "earlier", StepNothing},
 		"so is a Secret, although the target has changed it": {arrived, secret(listed), VerbArrived, "earlier", StepNothing},
 		"one that the target has deleted is not moved again": {arrived, secret(func(o *Object) { o.Target.Listed = true }), VerbSkip, "no longer exists", StepNothing},
@@ -111,15 +114,17 @@ func TestDecideAboutNamespaces(t *testing.T) {
 		to        Home
 		problem   string
 	}{
-		"the same home":                          {Namespace{}, laptop, "the same home"},
-		"a missing namespace":                    {Namespace{Missing: true}, prod, "does not exist at laptop"},
-		"one in deletion":                        {Namespace{Deleting: true}, prod, "is being deleted"},
-		"one that has not arrived at the source": {Namespace{Source: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseMoving}}, prod, "still arriving"},
-		"one on its way to a third home":         {Namespace{Source: Record{Role: RoleSource, Home: "c", Name: "third", Phase: PhaseMoving}}, prod, "from laptop to third"},
-		"one on its way in the other direction":  {Namespace{Target: Record{Role: RoleSource, Home: "a", Name: "laptop", Phase: PhaseMoving}}, prod, "--cancel"},
-		"one that comes from a third home":       {Namespace{Target: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseVerified}}, prod, "a third home"},
-		"one on its way to the target":           {Namespace{Target: moving, Source: Record{Role: RoleSource, Home: "b", Phase: PhaseMoving}}, prod, ""},
-		"one that was at the target before":      {Namespace{Target: wasSource, Source: Record{Role: RoleTarget, Home: "b", Phase: PhaseDone}}, prod, ""},
+		"the same home":                                 {Namespace{}, laptop, "the same home"},
+		"a missing namespace":                           {Namespace{Missing: true}, prod, "does not exist at laptop"},
+		"one in deletion":                               {Namespace{Deleting: true}, prod, "is being deleted"},
+		"one that has not arrived at the source":        {Namespace{Source: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseMoving}}, prod, "still arriving"},
+		"one on its way to a third home":                {Namespace{Source: Record{Role: RoleSource, Home: "c", Name: "third", Phase: PhaseMoving}}, prod, "from laptop to third"},
+		"one on its way in the other direction":         {Namespace{Target: Record{Role: RoleSource, Home: "a", Name: "laptop", Phase: PhaseMoving}}, prod, "--cancel"},
+		"one that comes from a third home":              {Namespace{Target: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseVerified}}, prod, "a third home"},
+		"one on its way to the target":                  {Namespace{Target: moving, Source: Record{Role: RoleSource, Home: "b", Phase: PhaseMoving}}, prod, ""},
+		"one whose move to the source was canceled":     {Namespace{Source: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseCanceled}}, prod, ""},
+		"one whose move from a third home was canceled": {Namespace{Target: Record{Role: RoleTarget, Home: "c", Name: "third", Phase: PhaseCanceled}}, prod, ""},
+		"one that was at the target before":             {Namespace{Target: wasSource, Source: Record{Role: RoleTarget, Home: "b", Phase: PhaseDone}}, prod, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c.namespace.Name = "team"
@@ -148,7 +153,7 @@ func TestAMoveThatEndedBetweenNamespacesContinues(t *testing.T) {
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flip := func(label string) bool { return rapid.Bool().Draw(t, label) }
-		record := rapid.SampledFrom([]Record{none, moving, verified, arrived, wasSource}).Draw(t, "record")
+		record := rapid.SampledFrom([]Record{none, moving, verified, canceled, arrived, wasSource}).Draw(t, "record")
 		o := object("Kind", flip("active"), nil)
 		o.Served, o.Deleting, o.Arriving = true, flip("deleting"), flip("arriving")
 		o.MovedTo = rapid.SampledFrom([]string{"", "", "b", "c"}).Draw(t, "moved to")
@@ -164,10 +169,33 @@ func TestLaws(t *testing.T) {
 			t.Fatalf("%s, although exists is %v", verb, o.Target.Exists)
 		case verb == VerbUpdate && o.Active && o.Target.Works:
 			t.Fatal("overwrites an object that the target works on")
-		case verb == VerbUpdate && !(o.Target.Current && record.Phase == PhaseMoving || o.Target.Listed && o.Target.Unchanged):
+		case verb == VerbUpdate && !(o.Target.Current && (record.Phase == PhaseMoving || record.Phase == PhaseCanceled) || o.Target.Listed && o.Target.Unchanged):
 			t.Fatal("overwrites an object of somebody else")
 		case copies && o.MovedTo == "b" && !o.Target.Current:
 			t.Fatal("copies a copy")
 		}
 	})
+}
+
+func TestNotCancelable(t *testing.T) {
+	ofMove := func(move string) Record { return Record{Move: move, Role: RoleSource, Home: "b", Phase: PhaseMoving} }
+	for sentence, c := range map[string]struct {
+		here, there Record
+		why         string
+	}{
+		"a move in progress can be canceled":               {ofMove("m1"), moving, ""},
+		"one that has suspended nothing, too":              {none, moving, ""},
+		"a verified one cannot":                            {ofMove("m1"), verified, "too late"},
+		"nor a complete one":                               {ofMove("m1"), arrived, "none is in progress"},
+		"nor one of another home":                          {none, Record{Move: "m1", Role: RoleTarget, Home: "c", Phase: PhaseMoving}, "none is in progress"},
+		"nor none":                                         {none, none, "none is in progress"},
+		"an interrupted cancellation continues":            {ofMove("m1"), canceled, ""},
+		"a complete one does not, as the source forgot it": {none, canceled, "none is in progress"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := NotCancelable(laptop, prod, c.here, c.there); (got == "") != (c.why == "") || !strings.Contains(got, c.why) {
+				t.Errorf("%q, want %q", got, c.why)
+			}
+		})
+	}
 }

@@ -21,36 +21,65 @@ import (
 // Cancel resumes everything at the source, unless the target may work on it already. What has
 // arrived there stays, suspended, as copies of no consequence.
 func (m *Mover) Cancel(ctx context.Context) (int, error) {
+	defer m.release()
+	// Nothing changes unless all namespaces can be canceled.
+	if _, err := m.cancelable(ctx); err != nil {
+		return 0, err
+	}
+	ctx, err := m.claim(ctx, m.Namespaces)
+	if err != nil {
+		return 0, err
+	}
+	records, err := m.cancelable(ctx)
+	if err != nil {
+		return 0, m.explain(err)
+	}
+	// The record comes first: a move that lost its Lease cannot record anything after that.
+	for _, namespace := range m.Namespaces {
+		r := records[namespace]
+		r.Phase, r.Claim = decide.PhaseCanceled, m.claimed.id
+		if err := m.To.writeRecord(ctx, namespace, r); err != nil {
+			return 0, m.explain(err)
+		}
+	}
 	n := 0
 	for _, namespace := range m.Namespaces {
-		done, err := m.cancelIn(ctx, namespace)
-		if err != nil {
-			return n, err
-		}
+		done, err := m.cancelIn(ctx, namespace, records[namespace].Move)
 		n += done
+		if err != nil {
+			return n, m.explain(err)
+		}
 	}
 	return n, nil
 }
 
-func (m *Mover) cancelIn(ctx context.Context, namespace string) (int, error) {
-	there, err := m.To.readRecord(ctx, namespace)
-	if err != nil {
-		return 0, err
-	}
-	ours := there.Role == decide.RoleTarget && there.Home == m.From.ID
-	if !ours || there.Phase != decide.PhaseMoving {
-		why := "none is in progress"
-		if ours && there.Phase == decide.PhaseVerified {
-			why = "it is too late: " + m.To.Name + " may work on it already. Finish it with the same command without --cancel, then move everything back"
+// cancelable returns the target's records of the moves to cancel.
+func (m *Mover) cancelable(ctx context.Context) (map[string]*record, error) {
+	records := map[string]*record{}
+	for _, namespace := range m.Namespaces {
+		there, err := m.To.readRecord(ctx, namespace)
+		if err != nil {
+			return nil, err
 		}
-		return 0, fmt.Errorf("cancel the move of namespace %s from %s to %s: %s", namespace, m.From.Name, m.To.Name, why)
+		here, err := m.From.readRecord(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		if why := decide.NotCancelable(m.From.Home, m.To.Home, here.facts(), there.facts()); why != "" {
+			return nil, fmt.Errorf("cancel the move of namespace %s from %s to %s: %s", namespace, m.From.Name, m.To.Name, why)
+		}
+		records[namespace] = there
 	}
-	m.id = there.Move
+	return records, nil
+}
+
+func (m *Mover) cancelIn(ctx context.Context, namespace, move string) (int, error) {
+	m.id = move
 	// The copies first: they must never work beside the originals.
 	if _, err := m.eachActive(ctx, m.To, namespace, m.abandon); err != nil {
 		return 0, err
 	}
-	n, err := m.eachActive(ctx, m.From, namespace, m.release)
+	n, err := m.eachActive(ctx, m.From, namespace, m.releaseOne)
 	if err != nil {
 		return n, err
 	}
@@ -97,8 +126,8 @@ func (m *Mover) abandon(ctx context.Context, k shape.Kind, v string, o *unstruct
 	return true, err
 }
 
-// release resumes an object at the source.
-func (m *Mover) release(ctx context.Context, k shape.Kind, v string, o *unstructured.Unstructured) (bool, error) {
+// releaseOne resumes an object at the source.
+func (m *Mover) releaseOne(ctx context.Context, k shape.Kind, v string, o *unstructured.Unstructured) (bool, error) {
 	mark, ok := moving.MovedTo(o)
 	if !ok || mark.Move != m.id {
 		return false, nil

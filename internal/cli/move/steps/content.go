@@ -44,6 +44,9 @@ func (m *Mover) copyContent(ctx context.Context, p *pair) (parcel.Summary, error
 	failed := func(action string, err error) error {
 		return fmt.Errorf("%s the content of %s/%s: %w", action, p.item.Namespace, p.item.Name, err)
 	}
+	if err := m.To.mayWrite(); err != nil {
+		return parcel.Summary{}, err
+	}
 	content, err := m.From.Content.Export(ctx, p.item.Namespace, p.item.Name)
 	if m.From.files != nil && apierrors.IsNotFound(err) {
 		return parcel.Summary{}, nil // the stack was deleted during the backup

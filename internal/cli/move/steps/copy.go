@@ -179,6 +179,9 @@ func (m *Mover) copyStatus(ctx context.Context, g *gathered, p *pair) error {
 		if status == nil {
 			return nil
 		}
+		if err := m.To.mayWrite(); err != nil {
+			return err
+		}
 		w := live.DeepCopy()
 		w.Object["status"] = status
 		made, err := m.To.of(p.kind, p.version, p.item.Namespace).UpdateStatus(ctx, w, metav1.UpdateOptions{FieldManager: Manager})

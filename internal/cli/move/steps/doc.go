@@ -12,6 +12,7 @@
 //	verify.go     compare both homes
 //	resume.go     resume at the target; settle.go wait for the first pass of each stack
 //	cancel.go     undo a move that has not been verified
+//	claim.go      the Leases by which one process at a time moves or cancels
 //
 // Invariants:
 //   - The order of the steps is the safety of a move: an object is suspended and marked at the source

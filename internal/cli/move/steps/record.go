@@ -30,6 +30,8 @@ type record struct {
 	Home   string       `json:"home"`
 	Name   string       `json:"name"`
 	Phase  decide.Phase `json:"phase"`
+	// Claim is the process that wrote the record of a target.
+	Claim string `json:"claim,omitempty"`
 	// Objects are the objects of all moves with the other home, by KIND/NAME.
 	Objects map[string]entry `json:"objects"`
 

@@ -149,38 +149,42 @@ func (m *Mover) Restore(ctx context.Context, keep bool) (Summary, error) {
 	if err := m.Confirm(report); err != nil {
 		return Summary{}, err
 	}
-	if m.id = report.Move; m.id == "" {
-		m.id = newID()
-	}
+	return m.exclusively(ctx, g, func(ctx context.Context, report Report, g *gathered) (Report, *copied, []resumed, error) {
+		return m.restore(ctx, report, g, keep)
+	})
+}
+
+func (m *Mover) restore(ctx context.Context, report Report, g *gathered, keep bool) (Report, *copied, []resumed, error) {
 	if keep {
 		g.suspendAll()
 	}
 	if err := m.each(g, ctx, m.announce); err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
 	copied, err := m.copy(ctx, g)
 	if err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
 	if err := m.verify(ctx, g, copied); err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
+	}
+	if err := m.owned(ctx, g); err != nil {
+		return report, nil, nil, err
 	}
 	if err := m.each(g, ctx, m.recordVerified); err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
 	resumed, err := m.resume(ctx, g)
 	if err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
-	done := func(ctx context.Context, _ *gathered, s *space) error {
-		s.to.Phase = decide.PhaseDone
-		return m.To.writeRecord(ctx, s.name, s.to)
-	}
-	if err := m.each(g, ctx, done); err != nil {
-		return Summary{}, err
-	}
-	passes, err := m.settle(ctx, resumed)
-	return m.summary(report, copied, passes), err
+	return report, copied, resumed, m.each(g, ctx, m.recordRestored)
+}
+
+// recordRestored records at the target that a restore is complete.
+func (m *Mover) recordRestored(ctx context.Context, _ *gathered, s *space) error {
+	s.to.Phase = decide.PhaseDone
+	return m.To.writeRecord(ctx, s.name, s.to)
 }
 
 // suspendAll makes all objects that can be suspended look as if they had been.

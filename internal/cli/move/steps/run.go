@@ -28,6 +28,8 @@ type Mover struct {
 	Confirm func(Report) error
 
 	id string
+	// claimed are the Leases of a move in progress.
+	claimed *claim
 }
 
 // Report is what a move does, for people and programs.
@@ -108,35 +110,83 @@ func (m *Mover) Run(ctx context.Context) (Summary, error) {
 	if err := m.Confirm(report); err != nil {
 		return Summary{}, err
 	}
-	m.id = report.Move
-	if m.id == "" {
+	return m.exclusively(ctx, g, m.run)
+}
+
+// exclusively plans again when no other process works on the namespaces, and calls do. It ends with the
+// first passes.
+func (m *Mover) exclusively(ctx context.Context, g *gathered, do func(context.Context, Report, *gathered) (Report, *copied, []resumed, error)) (Summary, error) {
+	defer m.release()
+	claimed, err := m.claimSpaces(ctx, g)
+	if err != nil {
+		return Summary{}, err
+	}
+	// Another process may have moved or canceled since this one has planned.
+	report, g, err := m.plan(claimed)
+	switch {
+	case err != nil:
+		return Summary{}, m.explain(err)
+	case report.Refused():
+		return Summary{}, &RefusedError{Report: report}
+	case report.Step == decide.StepNothing:
+		return m.summary(report, nil, nil), nil
+	}
+	if m.id = report.Move; m.id == "" {
 		m.id = newID()
 	}
-	if report, g, err = m.still(ctx, report, g); err != nil {
-		return Summary{}, err
+	report, copied, resumed, err := do(claimed, report, g)
+	if err != nil {
+		return Summary{}, m.explain(err)
+	}
+	m.release()
+	passes, err := m.settle(ctx, resumed)
+	return m.summary(report, copied, passes), err
+}
+
+// claimSpaces claims the namespaces with anything to do at both homes.
+func (m *Mover) claimSpaces(ctx context.Context, g *gathered) (context.Context, error) {
+	var names []string
+	for _, s := range g.spaces {
+		if !g.involved(s) {
+			continue
+		}
+		if err := m.makeNamespace(ctx, s.name); err != nil {
+			return nil, err
+		}
+		names = append(names, s.name)
+	}
+	return m.claim(ctx, names)
+}
+
+// run moves what has been planned.
+func (m *Mover) run(ctx context.Context, report Report, g *gathered) (Report, *copied, []resumed, error) {
+	report, g, err := m.still(ctx, report, g)
+	if err != nil {
+		return report, nil, nil, err
 	}
 	// 4. Copy, and 5. compare.
 	copied, err := m.copy(ctx, g)
 	if err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
 	if err := m.verify(ctx, g, copied); err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
+	}
+	if err := m.owned(ctx, g); err != nil {
+		return report, nil, nil, err
 	}
 	if err := m.each(g, ctx, m.recordVerified); err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
 	// 6. Resume at the target, and 7. record that.
 	resumed, err := m.resume(ctx, g)
 	if err != nil {
-		return Summary{}, err
+		return report, nil, nil, err
 	}
-	if err := m.each(g, ctx, m.recordDone); err != nil {
-		return Summary{}, err
+	if err := m.owned(ctx, g); err != nil {
+		return report, nil, nil, err
 	}
-	// 8. Wait for the first pass of each stack.
-	passes, err := m.settle(ctx, resumed)
-	return m.summary(report, copied, passes), err
+	return report, copied, resumed, m.each(g, ctx, m.recordDone)
 }
 
 // maxRounds limits how often the source may get new objects while it is being suspended.
@@ -161,6 +211,9 @@ func (m *Mover) still(ctx context.Context, report Report, g *gathered) (Report, 
 		}
 		if again.Refused() {
 			return report, nil, &RefusedError{Report: again, Suspended: true}
+		}
+		if err := m.owned(ctx, next); err != nil {
+			return report, nil, err
 		}
 		if !next.exceeds(g) {
 			return again, next, nil
@@ -240,6 +293,7 @@ func (m *Mover) announce(ctx context.Context, g *gathered, s *space) error {
 			r.Objects[key] = entry{Move: m.id}
 		}
 	}
+	r.Claim = m.claimed.id
 	s.to = r
 	return m.To.writeRecord(ctx, s.name, r)
 }

@@ -34,6 +34,8 @@ type Side struct {
 	objects dynamic.Interface
 	// files are set for a backup, which is read like a home.
 	files *backupFiles
+	// guard is asked before each write, if it is set.
+	guard func() error
 	// served are the versions in which the API serves each kind, preferred ones first; resources are
 	// all namespaced resources that can be listed.
 	served    map[schema.GroupKind][]string
@@ -186,7 +188,18 @@ func (s *Side) get(ctx context.Context, k shape.Kind, v, namespace, name string)
 	return o, nil
 }
 
+// mayWrite fails if another process may work on the namespaces.
+func (s *Side) mayWrite() error {
+	if s.guard == nil {
+		return nil
+	}
+	return s.guard()
+}
+
 func (s *Side) create(ctx context.Context, k shape.Kind, v string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := s.mayWrite(); err != nil {
+		return nil, err
+	}
 	made, err := s.of(k, v, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: Manager})
 	if err != nil {
 		return nil, fmt.Errorf("create %s %s/%s at %s: %w", k, o.GetNamespace(), o.GetName(), s.Name, err)
@@ -195,6 +208,9 @@ func (s *Side) create(ctx context.Context, k shape.Kind, v string, o *unstructur
 }
 
 func (s *Side) update(ctx context.Context, k shape.Kind, v string, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := s.mayWrite(); err != nil {
+		return nil, err
+	}
 	made, err := s.of(k, v, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{FieldManager: Manager})
 	if err != nil {
 		return nil, fmt.Errorf("update %s %s/%s at %s: %w", k, o.GetNamespace(), o.GetName(), s.Name, err)
@@ -203,6 +219,9 @@ func (s *Side) update(ctx context.Context, k shape.Kind, v string, o *unstructur
 }
 
 func (s *Side) patch(ctx context.Context, k shape.Kind, v, namespace, name string, patch []byte, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := s.mayWrite(); err != nil {
+		return nil, err
+	}
 	made, err := s.of(k, v, namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Manager}, subresources...)
 	if err != nil {
 		return nil, fmt.Errorf("change %s %s/%s at %s: %w", k, namespace, name, s.Name, err)
