@@ -37,13 +37,16 @@ const (
 	groupTenants = "operator.kubernetes-tenants.org"
 )
 
+// deletionPolicy is a field of Kustomizations.
+const deletionPolicy = "deletionPolicy"
+
 var suspended = map[string]any{"suspend": true}
 
 // The kinds that the package treats specially.
 var (
 	Stacks         = Kind{GK: gk("infra.contrib.fluxcd.io", "Terraform"), Plural: "terraforms", Active: true, Status: true, Hold: suspended, Freeze: map[string]any{"suspend": true, "destroyResourcesOnDeletion": false}}
 	Kustomizations = Kind{GK: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Plural: "kustomizations", Active: true, Status: true, Hold: suspended,
-		Freeze: map[string]any{"suspend": true, "prune": false, "deletionPolicy": "Orphan"}}
+		Freeze: map[string]any{"suspend": true, "prune": false, deletionPolicy: "Orphan"}}
 	Secrets           = Kind{GK: gk("", "Secret"), Plural: "secrets"}
 	ConfigMaps        = Kind{GK: gk("", "ConfigMap"), Plural: "configmaps"}
 	ServiceAccounts   = Kind{GK: gk("", "ServiceAccount"), Plural: "serviceaccounts"}

@@ -14,21 +14,39 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
-// Freeze is the merge patch that suspends and marks an active object at the source; nil if it has
-// this move's mark already.
+// Freeze is the merge patch that suspends and marks an active object at the source; nil if it is
+// frozen by this move already. If somebody has resumed it meanwhile, its mark keeps the former values.
 func Freeze(k Kind, o *unstructured.Unstructured, mark moving.Mark) []byte {
-	if m, ok := moving.MovedTo(o); ok && m.Move == mark.Move {
+	if Frozen(k, o, mark.Move) {
 		return nil
 	}
 	mark.Generation = o.GetGeneration()
 	patch := map[string]any{"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}}
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec") //nolint:errcheck // without a spec all fields are unset
 	if len(k.Freeze) > 0 {
-		spec, _, _ := unstructured.NestedMap(o.Object, "spec") //nolint:errcheck // without a spec all fields are unset
 		mark.Before = beforeOf(spec, k.Freeze)
 		patch["spec"] = maps.Clone(k.Freeze)
 	}
+	if m, ok := moving.MovedTo(o); ok && m.Move == mark.Move {
+		mark = m
+	}
 	patch["metadata"].(map[string]any)["annotations"] = map[string]any{moving.AnnotationMoved: mark.Text()}
 	return encode(patch)
+}
+
+// Frozen reports whether an active object at the source has the mark of a move, and is suspended.
+func Frozen(k Kind, o *unstructured.Unstructured, move string) bool {
+	if m, ok := moving.MovedTo(o); !ok || m.Move != move {
+		return false
+	}
+	spec, _, _ := unstructured.NestedMap(o.Object, "spec") //nolint:errcheck // without a spec all fields are unset
+	for name, value := range k.Freeze {
+		// Older versions of Flux do not know deletionPolicy; there, prune: false is enough.
+		if is, ok := spec[name]; (ok || name != deletionPolicy) && !covers(is, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // Release is the merge patch that removes a mark and restores the fields that it changed.

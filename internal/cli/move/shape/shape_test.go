@@ -236,3 +236,52 @@ func TestSkip(t *testing.T) {
 		})
 	}
 }
+
+func TestFrozen(t *testing.T) {
+	stack, all := object(t, stackText), object(t, `
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {namespace: team, name: all, generation: 1, annotations: {note: text}}
+spec: {interval: 1h, prune: true}
+`)
+	set := func(name string, value any) func(map[string]any) {
+		return func(spec map[string]any) { spec[name] = value }
+	}
+	for sentence, c := range map[string]struct {
+		kind   Kind
+		object *unstructured.Unstructured
+		change func(spec map[string]any)
+		move   string
+		want   bool
+	}{
+		"a suspended and marked stack is":                         {Stacks, stack, nil, "m1", true},
+		"that of another move is not":                             {Stacks, stack, nil, "m2", false},
+		"one that somebody has resumed is not":                    {Stacks, stack, set("suspend", false), "m1", false},
+		"nor one that would destroy its resources":                {Stacks, stack, set("destroyResourcesOnDeletion", true), "m1", false},
+		"a suspended Kustomization is":                            {Kustomizations, all, nil, "m1", true},
+		"one that prunes is not":                                  {Kustomizations, all, set("prune", true), "m1", false},
+		"one of an old Flux, which has no deletion policy, still": {Kustomizations, all, func(spec map[string]any) { delete(spec, "deletionPolicy") }, "m1", true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := merged(t, c.object, Freeze(c.kind, c.object, mark))
+			if c.change != nil {
+				c.change(o.Object["spec"].(map[string]any))
+			}
+			if got := Frozen(c.kind, o, c.move); got != c.want {
+				t.Errorf("frozen: %v", got)
+			}
+			again := Freeze(c.kind, o, mark)
+			if (again == nil) != Frozen(c.kind, o, mark.Move) {
+				t.Errorf("the patch is %s", again)
+			}
+			if again == nil {
+				return
+			}
+			was, _ := moving.MovedTo(o)
+			is, _ := moving.MovedTo(merged(t, o, again))
+			if diff := cmp.Diff(was, is); diff != "" || !Frozen(c.kind, merged(t, o, again), mark.Move) {
+				t.Errorf("freezing it again forgets how it was (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,22 +18,47 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
 )
 
-// freezing is the order in which kinds are suspended: first those that write others.
-var freezing = []string{"Kustomization", "TenantRegistry", "TenantTemplate", "Tenant", "Terraform"}
+// freezing is the order in which kinds are suspended: first those that write others. Each group is
+// suspended when the one before has ended its work.
+var freezing = [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant"}, {"Terraform"}}
 
-// freeze suspends and marks the active objects at the source.
-func (m *Mover) freeze(ctx context.Context, _ *gathered, s *space) error {
-	if s.step == decide.StepResume {
-		return nil
+// freeze suspends and marks the active objects at the source, and waits until none works any more.
+func (m *Mover) freeze(ctx context.Context, g *gathered) error {
+	if err := m.each(g, ctx, m.recordFreezing); err != nil {
+		return err
 	}
-	if s.from.Move != m.id {
-		s.from = s.from.next(m.id, decide.RoleSource, m.To.Home)
-		if err := m.From.writeRecord(ctx, s.name, s.from); err != nil {
+	for _, group := range freezing {
+		for _, s := range g.spaces {
+			if err := m.freezeSpace(ctx, s, group); err != nil {
+				return err
+			}
+		}
+		if err := m.await(ctx, g, group); err != nil {
 			return err
 		}
 	}
-	n := 0
-	for _, kind := range freezing {
+	for _, s := range g.spaces {
+		if s.frozen > 0 {
+			m.News("Suspended %d objects of namespace %s at %s.", s.frozen, s.name, m.From.Name)
+		}
+	}
+	return nil
+}
+
+// recordFreezing records at the source that its objects are being suspended.
+func (m *Mover) recordFreezing(ctx context.Context, _ *gathered, s *space) error {
+	if s.step == decide.StepResume || s.from.Move == m.id {
+		return nil
+	}
+	s.from = s.from.next(m.id, decide.RoleSource, m.To.Home)
+	return m.From.writeRecord(ctx, s.name, s.from)
+}
+
+func (m *Mover) freezeSpace(ctx context.Context, s *space, kinds []string) error {
+	if s.step == decide.StepResume {
+		return nil
+	}
+	for _, kind := range kinds {
 		for _, p := range s.copying() {
 			if p.item.Kind != kind {
 				continue
@@ -40,13 +66,32 @@ func (m *Mover) freeze(ctx context.Context, _ *gathered, s *space) error {
 			if err := m.freezeOne(ctx, p); err != nil {
 				return err
 			}
-			n++
+			s.frozen++
 		}
 	}
-	if n > 0 {
-		m.News("Suspended %d objects of namespace %s at %s.", n, s.name, m.From.Name)
-	}
 	return nil
+}
+
+// thawed names the objects at the source that somebody has resumed, or whose mark is gone.
+func (m *Mover) thawed(ctx context.Context, g *gathered) (names []string, err error) {
+	for _, s := range g.spaces {
+		if s.step == decide.StepResume {
+			continue
+		}
+		for _, p := range s.copying() {
+			if !p.kind.Active {
+				continue
+			}
+			live, err := m.From.get(ctx, p.kind, p.version, s.name, p.item.Name)
+			if err != nil {
+				return nil, err
+			}
+			if live == nil || !shape.Frozen(p.kind, live, m.id) {
+				names = append(names, p.item.Kind+" "+s.name+"/"+p.item.Name)
+			}
+		}
+	}
+	return names, nil
 }
 
 // attempts limits retries of writes that conflict with a controller's.
@@ -92,11 +137,12 @@ const (
 	newsPause      = 10 * time.Second
 )
 
-// await returns when nothing at the source works on the objects any more, and reads them again.
-func (m *Mover) await(ctx context.Context, g *gathered) error {
+// await returns when nothing at the source works on the objects of some kinds any more, and reads them
+// again.
+func (m *Mover) await(ctx context.Context, g *gathered, kinds []string) error {
 	began, told := time.Now(), time.Now()
 	for {
-		busy, err := m.busy(ctx, g, time.Since(began))
+		busy, err := m.busy(ctx, g, kinds, time.Since(began))
 		if err != nil || len(busy) == 0 {
 			return err
 		}
@@ -117,7 +163,7 @@ func (m *Mover) await(ctx context.Context, g *gathered) error {
 }
 
 // busy says what is still in progress.
-func (m *Mover) busy(ctx context.Context, g *gathered, waited time.Duration) (busy []string, err error) {
+func (m *Mover) busy(ctx context.Context, g *gathered, kinds []string, waited time.Duration) (busy []string, err error) {
 	queued := map[string]string{}
 	if m.From.Yuba {
 		queue, err := m.From.client().Queue(ctx)
@@ -133,7 +179,7 @@ func (m *Mover) busy(ctx context.Context, g *gathered, waited time.Duration) (bu
 			continue
 		}
 		for _, p := range s.copying() {
-			if !p.kind.Active {
+			if !slices.Contains(kinds, p.item.Kind) {
 				continue
 			}
 			live, err := m.From.get(ctx, p.kind, p.version, s.name, p.item.Name)

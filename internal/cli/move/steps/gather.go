@@ -42,6 +42,8 @@ type space struct {
 	step     decide.Step
 	pairs    []*pair
 	from, to *record
+	// frozen counts the objects that were suspended at the source.
+	frozen int
 }
 
 // gathered is everything that a plan is made of.

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/cli/move/decide"
@@ -160,16 +161,8 @@ func (m *Mover) claimSpaces(ctx context.Context, g *gathered) (context.Context, 
 
 // run moves what has been planned.
 func (m *Mover) run(ctx context.Context, report Report, g *gathered) (Report, *copied, []resumed, error) {
-	report, g, err := m.still(ctx, report, g)
+	report, g, copied, err := m.bring(ctx, report, g)
 	if err != nil {
-		return report, nil, nil, err
-	}
-	// 4. Copy, and 5. compare.
-	copied, err := m.copy(ctx, g)
-	if err != nil {
-		return report, nil, nil, err
-	}
-	if err := m.verify(ctx, g, copied); err != nil {
 		return report, nil, nil, err
 	}
 	if err := m.owned(ctx, g); err != nil {
@@ -189,6 +182,37 @@ func (m *Mover) run(ctx context.Context, report Report, g *gathered) (Report, *c
 	return report, copied, resumed, m.each(g, ctx, m.recordDone)
 }
 
+// maxThaws limits how often somebody may resume objects at the source during a move.
+const maxThaws = 3
+
+// bring suspends the source, copies and compares. The comparison counts only if the source was
+// suspended all the time: otherwise something may run there, and all is done again.
+func (m *Mover) bring(ctx context.Context, report Report, g *gathered) (Report, *gathered, *copied, error) {
+	for thaws := 0; ; thaws++ {
+		var err error
+		if report, g, err = m.still(ctx, report, g); err != nil {
+			return report, nil, nil, err
+		}
+		// 4. Copy, and 5. compare.
+		copied, err := m.copy(ctx, g)
+		if err != nil {
+			return report, nil, nil, err
+		}
+		if err := m.verify(ctx, g, copied); err != nil {
+			return report, nil, nil, err
+		}
+		thawed, err := m.thawed(ctx, g)
+		if err != nil || len(thawed) == 0 {
+			return report, g, copied, err
+		}
+		if thaws == maxThaws {
+			return report, nil, nil, fmt.Errorf("suspend %s: somebody resumes these objects again and again: %s. Nothing was resumed at %s. Stop that, and run the same command again, or add --cancel",
+				m.From.Name, strings.Join(thawed, ", "), m.To.Name)
+		}
+		m.News("Somebody has resumed %s at %s. Suspending and comparing again …", strings.Join(thawed, ", "), m.From.Name)
+	}
+}
+
 // maxRounds limits how often the source may get new objects while it is being suspended.
 const maxRounds = 10
 
@@ -197,12 +221,12 @@ const maxRounds = 10
 // nothing new.
 func (m *Mover) still(ctx context.Context, report Report, g *gathered) (Report, *gathered, error) {
 	for range maxRounds {
-		// 1. Record what is going to be at the target, and 2. suspend it at the source.
-		if err := m.each(g, ctx, m.announce, m.freeze); err != nil {
+		// 1. Record what is going to be at the target, 2. suspend it at the source, kinds that write others first
+		// there, and 3. wait for the end of what is in progress.
+		if err := m.each(g, ctx, m.announce); err != nil {
 			return report, nil, err
 		}
-		// 3. Wait for the end of what is in progress.
-		if err := m.await(ctx, g); err != nil {
+		if err := m.freeze(ctx, g); err != nil {
 			return report, nil, err
 		}
 		again, next, err := m.plan(ctx)
