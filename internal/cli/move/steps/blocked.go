@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,10 +41,16 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 		for _, p := range s.pairs {
 			o := &g.facts.Objects[at]
 			at++
-			if o.Skip != "" || !o.Served || o.MovedTo != "" {
+			if o.Skip != "" || !o.Served || o.MovedTo != "" && o.MovedTo != m.To.ID {
 				continue
 			}
 			var err error
+			if o.Blocked, err = m.blockedByManager(ctx, g, p); err != nil {
+				return err
+			}
+			if o.Blocked != "" || o.MovedTo != "" {
+				continue
+			}
 			if o.Blocked, err = m.drops(ctx, p); err != nil {
 				return err
 			}
@@ -64,6 +71,32 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 		}
 	}
 	return nil
+}
+
+const (
+	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
+	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+)
+
+// blockedByManager says which Kustomization that stays would apply an object at the source again, and
+// so resume it.
+func (m *Mover) blockedByManager(ctx context.Context, g *gathered, p *pair) (string, error) {
+	labels := p.source.GetLabels()
+	ns, name := labels[labelKustomizationNamespace], labels[labelKustomization]
+	versions := m.From.served[shape.Kustomizations.GK]
+	if !p.kind.Active || ns == "" || slices.Contains(m.Namespaces, ns) || len(versions) == 0 || m.From.files != nil {
+		return "", nil
+	}
+	key := ns + "/" + name
+	manager, known := g.managers[key]
+	if !known {
+		var err error
+		if manager, err = m.From.get(ctx, shape.Kustomizations, versions[0], ns, name); err != nil {
+			return "", err
+		}
+		g.managers[key] = manager
+	}
+	return shape.BlockedByManager(manager, m.From.Name), nil
 }
 
 // blockedStack says why a stack cannot move now: a holder of its lock that is not a run of its own,

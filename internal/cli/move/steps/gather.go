@@ -54,11 +54,13 @@ type gathered struct {
 	// own has the UIDs of the source that move.
 	own  shape.UIDs
 	left []Left
+	// managers are Kustomizations of other namespaces, by NAMESPACE/NAME; nil for missing ones.
+	managers map[string]*unstructured.Unstructured
 }
 
 // gather reads both homes.
 func (m *Mover) gather(ctx context.Context) (*gathered, error) {
-	g := &gathered{uids: shape.UIDs{}, facts: decide.Facts{From: m.From.Home, To: m.To.Home}}
+	g := &gathered{uids: shape.UIDs{}, managers: map[string]*unstructured.Unstructured{}, facts: decide.Facts{From: m.From.Home, To: m.To.Home}}
 	for _, name := range m.Namespaces {
 		if err := m.gatherSpace(ctx, g, name); err != nil {
 			return nil, err
@@ -163,18 +165,8 @@ func (m *Mover) objectFacts(g *gathered, s *space, p *pair) decide.Object {
 
 func apiVersion(k shape.Kind, v string) string { return k.GK.WithVersion(v).GroupVersion().String() }
 
-const (
-	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
-	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
-)
-
 // notes are worth knowing before an object moves.
 func (m *Mover) notes(g *gathered, p *pair) (notes []string) {
-	labels := p.source.GetLabels()
-	if ns := labels[labelKustomizationNamespace]; p.kind.Active && ns != "" && !slices.Contains(m.Namespaces, ns) {
-		notes = append(notes, fmt.Sprintf("Kustomization %s/%s, which does not move, manages it and may resume it at %s. Suspend that first, or move its namespace, too",
-			ns, labels[labelKustomization], m.From.Name))
-	}
 	if _, gone := shape.Wanted(p.kind, p.source, shape.Target{UIDs: g.sourceUIDs()}); len(gone) > 0 {
 		notes = append(notes, "its owner does not move, and it moves without one: "+strings.Join(gone, ", "))
 	}
