@@ -11,11 +11,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/move/decide"
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // freezing is the order in which kinds are suspended: first those that write others. Each group is
@@ -132,7 +135,8 @@ const (
 	awaitPause = 250 * time.Millisecond
 	// passPatience is how long a pass of another controller may take to end after a suspension.
 	passPatience = time.Minute
-	// runnerPatience is the same for runs of tofu-controller: it may have been stopped during one.
+	// runnerPatience is the same for runs of tofu-controller: it may have been stopped during one. It
+	// does not hold for stacks with their own backend, whose locks we do not see.
 	runnerPatience = 5 * time.Minute
 	newsPause      = 10 * time.Second
 )
@@ -220,24 +224,53 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		return "run " + t.Status.CurrentRun.ID, nil
 	case queued != "":
 		return queued, nil
-	case !m.From.Yuba && waited < runnerPatience && reasonOf(p.source, "Ready") == infrav1.ReasonProgressing:
+	case !m.From.Yuba && legacyWorks(t, waited):
 		return "tofu-controller works on it", nil
-	case !t.KeepsOwnState():
+	case t.KeepsOwnState():
+		// No Lease tells whether somebody works, so the Pods must.
+		return m.runnerOf(ctx, t)
+	default:
 		holder, err := m.From.holder(ctx, t)
 		if err != nil || holder == nil {
 			return "", err
 		}
 		return "lock of " + holder.Who, nil
 	}
+}
+
+// legacyWorks reports whether tofu-controller works on a stack. Its last condition says so for ever if
+// it was stopped during a run. Then the lock of the state decides; without one of ours, nobody knows.
+func legacyWorks(t *infrav1.Terraform, waited time.Duration) bool {
+	ready := conditions.Of(t, infrav1.ConditionReady)
+	return ready.Reason == infrav1.ReasonProgressing && (t.KeepsOwnState() || waited < runnerPatience)
+}
+
+// runnerOf names the Pod of tofu-controller that runs a stack; empty without one. Pods that stay after
+// a run say nothing.
+func (m *Mover) runnerOf(ctx context.Context, t *infrav1.Terraform) (string, error) {
+	if m.From.Yuba || t.Spec.AlwaysCleanupRunnerPod != nil && !*t.Spec.AlwaysCleanupRunnerPod {
+		return "", nil
+	}
+	list, err := m.From.of(pods, "v1", t.Namespace).List(ctx, metav1.ListOptions{LabelSelector: infrav1.LabelRunner + "=" + t.Name})
+	if apierrors.IsNotFound(err) {
+		return "", nil // an API without Pods has no runners
+	}
+	if err != nil {
+		return "", fmt.Errorf("list the runner Pods of namespace %s at %s: %w", t.Namespace, m.From.Name, err)
+	}
+	for _, pod := range list.Items {
+		phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase") //nolint:errcheck // unknown: it may run
+		if phase != "Succeeded" && phase != "Failed" {
+			return "Pod " + pod.GetName() + " runs it", nil
+		}
+	}
 	return "", nil
 }
 
+var pods = shape.Kind{GK: schema.GroupKind{Kind: "Pod"}, Plural: "pods"}
+
 func condition(o *unstructured.Unstructured, kind string) string {
 	return ofCondition(o, kind, "status")
-}
-
-func reasonOf(o *unstructured.Unstructured, kind string) string {
-	return ofCondition(o, kind, "reason")
 }
 
 func ofCondition(o *unstructured.Unstructured, kind, field string) string {
