@@ -151,7 +151,8 @@ func judge(before, now *infrav1.Terraform) (pass, message string) {
 	switch {
 	case is.ObservedGeneration != now.Generation || is.CurrentRun != nil:
 		return PassUnknown, ""
-	case same && ready.Reason == infrav1.ReasonDependencyNotReady, same && ready.Reason == infrav1.ReasonArtifactFailed && conditions.Of(before, infrav1.ConditionReady).Reason != infrav1.ReasonArtifactFailed:
+	case same && ready.Reason == infrav1.ReasonDependencyNotReady && conditions.Of(before, infrav1.ConditionReady).Reason != infrav1.ReasonDependencyNotReady,
+		same && ready.Reason == infrav1.ReasonArtifactFailed && conditions.Of(before, infrav1.ConditionReady).Reason != infrav1.ReasonArtifactFailed:
 		return PassUnknown, ready.Message // it will get there
 	case reconciling.Status == "True" && ready.Status == "Unknown" && ready.Reason == infrav1.ReasonProgressing:
 		return PassUnknown, ""
@@ -159,7 +160,7 @@ func judge(before, now *infrav1.Terraform) (pass, message string) {
 		return PassPending, is.Plan.Pending + " (" + is.Plan.Summary + ")"
 	case same && is.ConfigDigest != "" && is.ConfigDigest == was.ConfigDigest && ready.Status == "True":
 		return PassUnchanged, ""
-	case same && is.ConfigDigest == was.ConfigDigest && ready.Reason == conditions.Of(before, infrav1.ConditionReady).Reason:
+	case same && is.ConfigDigest != "" && is.ConfigDigest == was.ConfigDigest && ready.Reason == conditions.Of(before, infrav1.ConditionReady).Reason:
 		return PassUnchanged, "as before: " + ready.Message
 	case is.LastRun != nil && !same && is.LastRun.Status == "succeeded" && is.Plan.LastApplied != was.Plan.LastApplied:
 		return PassApplied, is.Plan.LastApplied

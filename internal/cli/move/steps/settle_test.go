@@ -32,6 +32,8 @@ func ran(id string) func(*infrav1.Terraform) {
 	return func(t *infrav1.Terraform) { t.Status.LastRun = &infrav1.RunReference{ID: id, Status: "succeeded"} }
 }
 
+func unproven(t *infrav1.Terraform) { t.Status.ConfigDigest = "" }
+
 func pendingPlan(t *infrav1.Terraform) {
 	t.Status.Plan.Pending = "plan-1"
 	readyIs("Unknown", infrav1.ReasonPlannedWithChanges)(t)
@@ -44,18 +46,20 @@ func TestJudge(t *testing.T) {
 		before, now *infrav1.Terraform
 		want        string
 	}{
-		"no pass yet":                        {before, stackLike(func(t *infrav1.Terraform) { t.Generation = 3 }), PassUnknown},
-		"a run in progress":                  {before, stackLike(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r2"} }), PassUnknown},
-		"waiting for a dependency":           {before, stackLike(readyIs("False", infrav1.ReasonDependencyNotReady)), PassUnknown},
-		"waiting for the source":             {before, stackLike(readyIs("False", infrav1.ReasonArtifactFailed)), PassUnknown},
-		"nothing ran":                        {before, stackLike(), PassUnchanged},
-		"the plan still waits":               {stackLike(pendingPlan), stackLike(pendingPlan), PassPending},
-		"a plan found nothing":               {before, stackLike(ran("r2")), PassNoChanges},
-		"a plan found changes":               {before, stackLike(ran("r2"), pendingPlan), PassAttention},
-		"an approved plan was applied":       {stackLike(pendingPlan), stackLike(ran("r2"), func(t *infrav1.Terraform) { t.Status.Plan.LastApplied = "plan-1" }), PassApplied},
-		"it fails as before":                 {failing, stackLike(readyIs("False", "TFExecApplyFailed")), PassUnchanged},
-		"it fails otherwise":                 {before, stackLike(readyIs("False", "StateMissing")), PassAttention},
-		"a configuration that is not proven": {before, stackLike(func(t *infrav1.Terraform) { t.Status.ConfigDigest = "" }, readyIs("Unknown", "Other")), PassAttention},
+		"no pass yet":                               {before, stackLike(func(t *infrav1.Terraform) { t.Generation = 3 }), PassUnknown},
+		"a run in progress":                         {before, stackLike(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r2"} }), PassUnknown},
+		"waiting for a dependency":                  {before, stackLike(readyIs("False", infrav1.ReasonDependencyNotReady)), PassUnknown},
+		"waiting for the source":                    {before, stackLike(readyIs("False", infrav1.ReasonArtifactFailed)), PassUnknown},
+		"nothing ran":                               {before, stackLike(), PassUnchanged},
+		"the plan still waits":                      {stackLike(pendingPlan), stackLike(pendingPlan), PassPending},
+		"a plan found nothing":                      {before, stackLike(ran("r2")), PassNoChanges},
+		"a plan found changes":                      {before, stackLike(ran("r2"), pendingPlan), PassAttention},
+		"an approved plan was applied":              {stackLike(pendingPlan), stackLike(ran("r2"), func(t *infrav1.Terraform) { t.Status.Plan.LastApplied = "plan-1" }), PassApplied},
+		"it fails as before":                        {failing, stackLike(readyIs("False", "TFExecApplyFailed")), PassUnchanged},
+		"it fails as before, but nothing is proven": {stackLike(readyIs("False", "TFExecApplyFailed"), unproven), stackLike(readyIs("False", "TFExecApplyFailed"), unproven), PassAttention},
+		"it waits for a dependency as before":       {stackLike(readyIs("False", infrav1.ReasonDependencyNotReady)), stackLike(readyIs("False", infrav1.ReasonDependencyNotReady)), PassUnchanged},
+		"it fails otherwise":                        {before, stackLike(readyIs("False", "StateMissing")), PassAttention},
+		"a configuration that is not proven":        {before, stackLike(func(t *infrav1.Terraform) { t.Status.ConfigDigest = "" }, readyIs("Unknown", "Other")), PassAttention},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got, message := judge(c.before, c.now); got != c.want {
