@@ -30,7 +30,7 @@ type options struct {
 
 const (
 	defaultTimeout = 30 * time.Minute
-	// passPatience is how long the first pass of each stack may take together.
+	// passPatience is how long the first passes may take together, besides some time for each stack.
 	passPatience = 2 * time.Minute
 )
 
@@ -56,7 +56,8 @@ resources.
 If the command is interrupted, run it again: it continues. Until it has compared both homes, --cancel resumes everything at the
 source instead.
 
-It ends with code 5 if conflicts or locks prevent the move, or if a stack needs attention afterwards.`,
+It ends with code 5 if conflicts or locks prevent the move, if a stack needs attention afterwards, or if the result of its
+first pass is not known in time.`,
 		Example: "  yuba move --from yuba --to prod -n team-a --dry-run\n  yuba move --from yuba --to prod -n team-a -n team-b\n" +
 			"  yuba move --from cluster.kubeconfig --to ~/.local/share/yuba -A --yes\n  yuba move --from prod --to yuba -n team-a    (and back)",
 		Args: ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
@@ -70,7 +71,7 @@ It ends with code 5 if conflicts or locks prevent the move, or if a stack needs 
 	flags.BoolVarP(&o.yes, "yes", "y", false, "move without a question")
 	flags.BoolVar(&o.cancel, "cancel", false, "cancel an interrupted move, and resume everything at the source")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for active runs at the source; 0 means no limit")
-	flags.BoolVar(&o.wait, "wait", true, "wait for the first pass of each stack at the target, at most 2 minutes")
+	flags.BoolVar(&o.wait, "wait", true, "wait for the first pass of each stack at the target: 2 minutes, and 5 seconds for each stack")
 	o.out = ui.AddOutputFlag(cmd, "json", "yaml")
 	ui.CompleteFlag(cmd, "from", a.CompleteHomes)
 	ui.CompleteFlag(cmd, "to", a.CompleteHomes)
@@ -212,6 +213,9 @@ func (o *options) conclude(a *session.App, summary steps.Summary) error {
 	}
 	if summary.Attention() {
 		return ui.Exitf(ui.ExitWaiting, "Stacks marked ! need attention. Everything was moved.")
+	}
+	if n := summary.Open(); n > 0 {
+		return ui.Exitf(ui.ExitWaiting, "Everything was moved, but the first pass of %s has not ended yet. Check with:\n    yuba list -A", ui.Count(n, "stack"))
 	}
 	return nil
 }

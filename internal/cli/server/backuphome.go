@@ -42,7 +42,7 @@ func backupNamespaces(ctx context.Context, s *session.Session, w io.Writer) erro
 	return nil
 }
 
-// firstPassPatience is how long a restore waits for the first pass of each stack.
+// firstPassPatience is how long a restore waits for the first passes, besides some time for each stack.
 const firstPassPatience = 2 * time.Minute
 
 // restoreNamespaces restores a backup of namespaces; done is false if the file is something else.
@@ -89,6 +89,9 @@ func restoreNamespaces(ctx context.Context, a *session.App, yes, suspended bool,
 		if stack.Pass == steps.PassAttention {
 			a.News("%s/%s needs attention: %s", stack.Namespace, stack.Name, ui.FirstLine(stack.Message, 200))
 		}
+	}
+	if n := summary.Open(); n > 0 {
+		a.News("The first pass of %s has not ended yet. Check with: yuba list -A", ui.Count(n, "stack"))
 	}
 	a.News("Restored %d objects at %s.", summary.Counts[decide.VerbCreate]+summary.Counts[decide.VerbUpdate], to.Name)
 	return true, nil

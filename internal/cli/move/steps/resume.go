@@ -55,7 +55,13 @@ func (m *Mover) resume(ctx context.Context, g *gathered) ([]resumed, error) {
 				if ok {
 					n++
 				}
-				if ok && k.GK == shape.Stacks.GK {
+				if k.GK != shape.Stacks.GK {
+					continue
+				}
+				if !ok {
+					r, ok = m.resumedEarlier(s, k, v, &list[i])
+				}
+				if ok {
 					all = append(all, r)
 				}
 			}
@@ -65,6 +71,23 @@ func (m *Mover) resume(ctx context.Context, g *gathered) ([]resumed, error) {
 		m.News("Resumed %d objects at %s.", n, m.To.Name)
 	}
 	return all, nil
+}
+
+// resumedEarlier returns a stack that an interrupted attempt of this move has resumed. Before that, it
+// had the status of the source's copy.
+func (m *Mover) resumedEarlier(s *space, k shape.Kind, v string, live *unstructured.Unstructured) (r resumed, ok bool) {
+	if s.to.Move != m.id || s.to.Objects[keyOf(k.String(), live.GetName())].Move != m.id {
+		return r, false
+	}
+	for _, p := range s.pairs {
+		if p.kind.GK == k.GK && p.item.Name == live.GetName() {
+			r.pair = &pair{kind: k, version: v, item: p.item, target: live}
+			r.before = p.source
+			r.suspended, _, _ = unstructured.NestedBool(live.Object, "spec", "suspend") //nolint:errcheck // none
+			return r, true
+		}
+	}
+	return r, false
 }
 
 // resumeOne resumes an object that arrived with this move; ok is false for others.

@@ -30,7 +30,7 @@ const (
 	PassAttention = "attention"
 	// PassSuspended: it was suspended before the move, and still is.
 	PassSuspended = "suspended"
-	// PassUnknown: the first pass has not ended, or no Yuba works there.
+	// PassUnknown: the first pass has not ended in time, nobody waited, or no Yuba works there.
 	PassUnknown = "not known yet"
 )
 
@@ -53,20 +53,32 @@ type Summary struct {
 	To     decide.Home         `json:"to"`
 	Counts map[decide.Verb]int `json:"counts"`
 	Stacks []StackSummary      `json:"stacks"`
+	// Waited: the move waited for the first passes. One that is not known yet is news then.
+	Waited bool `json:"waited"`
 }
 
 // Attention reports whether a stack needs it.
-func (s Summary) Attention() bool {
+func (s Summary) Attention() bool { return s.count(PassAttention) > 0 }
+
+// Open counts the stacks whose first pass should have ended.
+func (s Summary) Open() int {
+	if !s.Waited {
+		return 0
+	}
+	return s.count(PassUnknown)
+}
+
+func (s Summary) count(pass string) (n int) {
 	for _, stack := range s.Stacks {
-		if stack.Pass == PassAttention {
-			return true
+		if stack.Pass == pass {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 func (m *Mover) summary(report Report, c *copied, stacks []StackSummary) Summary {
-	s := Summary{Move: m.id, From: m.From.Home, To: m.To.Home, Counts: map[decide.Verb]int{}, Stacks: stacks}
+	s := Summary{Move: m.id, From: m.From.Home, To: m.To.Home, Counts: map[decide.Verb]int{}, Stacks: stacks, Waited: m.waits()}
 	for _, item := range report.Items {
 		s.Counts[item.Verb]++
 	}
@@ -84,6 +96,16 @@ func (m *Mover) summary(report Report, c *copied, stacks []StackSummary) Summary
 	return s
 }
 
+// waits reports whether the first passes are waited for.
+func (m *Mover) waits() bool { return m.To.Yuba && m.Settle > 0 }
+
+// passPerStack adds to the patience for each stack: runs wait for each other.
+const passPerStack = 5 * time.Second
+
+func patienceFor(base time.Duration, stacks int) time.Duration {
+	return base + time.Duration(stacks)*passPerStack
+}
+
 // settle waits for the first pass of each stack that was resumed.
 func (m *Mover) settle(ctx context.Context, all []resumed) ([]StackSummary, error) {
 	stacks := make([]StackSummary, len(all))
@@ -96,9 +118,10 @@ func (m *Mover) settle(ctx context.Context, all []resumed) ([]StackSummary, erro
 			open++
 		}
 	}
-	if !m.To.Yuba || m.Settle <= 0 || open == 0 {
+	if !m.waits() || open == 0 {
 		return stacks, nil
 	}
+	limit := patienceFor(m.Settle, open)
 	m.News("Waiting for the first pass of %d stacks at %s …", open, m.To.Name)
 	for began := time.Now(); ; {
 		open = 0
@@ -114,7 +137,7 @@ func (m *Mover) settle(ctx context.Context, all []resumed) ([]StackSummary, erro
 				open++
 			}
 		}
-		if open == 0 || time.Since(began) > m.Settle {
+		if open == 0 || time.Since(began) > limit {
 			return stacks, nil
 		}
 		select {

@@ -5,6 +5,7 @@ package steps
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -66,5 +67,21 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s (%s), want %s", got, message, c.want)
 			}
 		})
+	}
+}
+
+func TestSummaryCountsWhatIsNotKnown(t *testing.T) {
+	stacks := []StackSummary{{Pass: PassUnchanged}, {Pass: PassUnknown}, {Pass: PassUnknown}}
+	if got := (Summary{Stacks: stacks, Waited: true}).Open(); got != 2 {
+		t.Errorf("%d are open", got)
+	}
+	if got := (Summary{Stacks: stacks}).Open(); got != 0 {
+		t.Errorf("nobody waited, and %d are open", got)
+	}
+}
+
+func TestPatienceGrowsWithTheNumberOfStacks(t *testing.T) {
+	if one, many := patienceFor(time.Minute, 1), patienceFor(time.Minute, 100); one >= many || many < 5*time.Minute {
+		t.Errorf("%s for one stack, %s for 100", one, many)
 	}
 }
