@@ -11,6 +11,7 @@
 //	copy.go       objects; content.go what blob stores have; statuses.go
 //	verify.go     compare both homes
 //	resume.go     resume at the target; settle.go wait for the first pass of each stack
+//	backup.go, restore.go  write namespaces to a file, and read them; torn.go states of a run in progress
 //	cancel.go     undo a move that has not been verified
 //	claim.go      the Leases by which one process at a time moves or cancels
 //

@@ -168,6 +168,10 @@ func (m *Mover) restore(ctx context.Context, report Report, g *gathered, keep bo
 	if err := m.verify(ctx, g, copied); err != nil {
 		return report, nil, nil, err
 	}
+	m.torns = map[string]string{}
+	if err := m.holdTorn(ctx, g); err != nil {
+		return report, nil, nil, err
+	}
 	if err := m.owned(ctx, g); err != nil {
 		return report, nil, nil, err
 	}

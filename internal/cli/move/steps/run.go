@@ -31,6 +31,8 @@ type Mover struct {
 	id string
 	// claimed are the Leases of a move in progress.
 	claimed *claim
+	// torns are restored stacks that stay suspended, and why, by NAMESPACE/NAME.
+	torns map[string]string
 }
 
 // Report is what a move does, for people and programs.

@@ -87,6 +87,9 @@ func (m *Mover) summary(report Report, c *copied, stacks []StackSummary) Summary
 	}
 	for i := range s.Stacks {
 		stack := &s.Stacks[i]
+		if why := m.torns[stack.Namespace+"/"+stack.Name]; why != "" {
+			stack.Pass, stack.Message = PassAttention, why
+		}
 		var content parcel.Summary
 		if c != nil {
 			content = c.parcels[stack.Namespace+"/"+stack.Name]
