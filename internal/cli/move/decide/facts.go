@@ -99,4 +99,6 @@ type Counterpart struct {
 	Works bool
 	// Deleting: it is being deleted there.
 	Deleting bool
+	// Unchangeable says why the target's API would refuse to update it.
+	Unchangeable string
 }

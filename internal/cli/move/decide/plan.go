@@ -199,6 +199,9 @@ var rules = []func(f Facts, o Object, step Step) (Verb, string){
 	},
 	// Only active objects have a status, content and a mark to bring, whatever their specs are.
 	func(_ Facts, o Object, _ Step) (Verb, string) { return when(o.Target.Same && !o.Active, VerbKeep), "" },
+	func(f Facts, o Object, _ Step) (Verb, string) {
+		return when(o.Target.Unchangeable != "", VerbConflict), fmt.Sprintf("%s has another object of that name: %s. Delete it there", f.To.Name, o.Target.Unchangeable)
+	},
 	// Everything that an interrupted move lists was written by it, or equal when it began.
 	func(_ Facts, o Object, step Step) (Verb, string) {
 		return when(step == StepContinue && o.Target.Current, VerbUpdate), ""

@@ -33,12 +33,13 @@ func object(kind string, active bool, change []func(*Object)) Object {
 	return o
 }
 
-func exists(o *Object)    { o.Target.Exists = true }
-func same(o *Object)      { o.Target.Exists, o.Target.Same = true, true }
-func works(o *Object)     { o.Target.Exists, o.Target.Works = true, true }
-func listed(o *Object)    { o.Target.Exists, o.Target.Listed = true, true }
-func current(o *Object)   { o.Target.Exists, o.Target.Listed, o.Target.Current = true, true, true }
-func unchanged(o *Object) { o.Target.Exists, o.Target.Listed, o.Target.Unchanged = true, true, true }
+func exists(o *Object)       { o.Target.Exists = true }
+func same(o *Object)         { o.Target.Exists, o.Target.Same = true, true }
+func unchangeable(o *Object) { o.Target.Unchangeable = "it is immutable" }
+func works(o *Object)        { o.Target.Exists, o.Target.Works = true, true }
+func listed(o *Object)       { o.Target.Exists, o.Target.Listed = true, true }
+func current(o *Object)      { o.Target.Exists, o.Target.Listed, o.Target.Current = true, true, true }
+func unchanged(o *Object)    { o.Target.Exists, o.Target.Listed, o.Target.Unchanged = true, true, true }
 func movedTo(h Home) func(*Object) {
 	return func(o *Object) { o.MovedTo, o.MovedToName = h.ID, h.Name }
 }
@@ -93,6 +94,9 @@ func TestDecideAboutObjects(t *testing.T) {
 		"a copy of a stack at a third home is skipped":       {none, stack(movedTo(Home{ID: "c", Name: "third"})), VerbSkip, "to third", StepNothing},
 		"on the way back, an unchanged copy is updated":      {wasSource, stack(unchanged), VerbUpdate, "came from", StepBegin},
 		"a Secret, too":                                      {wasSource, secret(unchanged), VerbUpdate, "came from", StepBegin},
+		"one that cannot be updated is a conflict":           {wasSource, secret(unchanged, unchangeable), VerbConflict, "immutable", StepBegin},
+		"also for an interrupted move":                       {moving, secret(current, unchangeable), VerbConflict, "immutable", StepContinue},
+		"unless it is equal":                                 {moving, secret(current, same, unchangeable), VerbKeep, "", StepContinue},
 		"a changed copy is a conflict":                       {wasSource, secret(listed), VerbConflict, "has changed", StepBegin},
 		"a copy that somebody resumed is a conflict":         {wasSource, stack(unchanged, works), VerbConflict, "its own", StepBegin},
 	} {

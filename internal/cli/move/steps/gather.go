@@ -155,6 +155,7 @@ func (m *Mover) objectFacts(g *gathered, s *space, p *pair) decide.Object {
 	}
 	wanted, _ := shape.Wanted(p.kind, p.source, shape.Target{APIVersion: apiVersion(p.kind, p.version), UIDs: g.uids})
 	o.Target.Same = shape.Covers(p.kind, p.target, wanted) && (!m.pushes(p) || artifactOf(p.target) == artifactOf(p.source))
+	o.Target.Unchangeable = shape.Unchangeable(p.kind, p.target, wanted)
 	o.Target.Unchanged = listed && known.Digest != "" && known.Digest == shape.Digest(p.kind, p.target)
 	o.Target.Deleting = p.target.GetDeletionTimestamp() != nil
 	_, away := moving.MovedTo(p.target)
