@@ -51,6 +51,17 @@ type Facts struct {
 	// Namespaces are those to move.
 	Namespaces []Namespace
 	Objects    []Object
+	// Breakers are the open circuit breakers of the source.
+	Breakers []Breaker
+}
+
+// Breaker is an open CircuitBreaker.
+type Breaker struct {
+	Name string
+	// Namespaces are those that it covers; empty for all.
+	Namespaces []string
+	// AtTarget: the target has an open one of that name.
+	AtTarget bool
 }
 
 // Namespace is a namespace to move.

@@ -118,8 +118,23 @@ func Decide(f Facts) Plan {
 		}
 		p.Items = append(p.Items, itemOf(f, o, step))
 	}
+	p.Problems = append(p.Problems, brokenCircuits(f, p)...)
 	p.Step = stepOfAll(p)
 	return p
+}
+
+// brokenCircuits says which open circuit breakers cover what moves: the target would apply what they hold.
+func brokenCircuits(f Facts, p Plan) (problems []string) {
+	for _, b := range f.Breakers {
+		for _, ns := range p.Namespaces {
+			if b.AtTarget || ns.Step == StepResume || !moves(p, ns.Name) || len(b.Namespaces) > 0 && !slices.Contains(b.Namespaces, ns.Name) {
+				continue
+			}
+			problems = append(problems, fmt.Sprintf("circuit breaker %[1]s is open at %[2]s and covers namespace %[3]s. Circuit breakers do not move, so %[4]s would apply what it holds. "+
+				"Create an open one of that name at %[4]s, wait until it is closed, or close it at %[2]s:\n    yuba resume circuitbreaker %[1]s", b.Name, f.From.Name, ns.Name, f.To.Name))
+		}
+	}
+	return problems
 }
 
 // stepOf returns the next step for a namespace, or the problem with it.

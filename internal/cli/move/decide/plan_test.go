@@ -203,3 +203,28 @@ func TestNotCancelable(t *testing.T) {
 		})
 	}
 }
+
+func TestOpenCircuitBreakersPreventAMove(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		breaker Breaker
+		target  Record
+		object  Object
+		refused bool
+	}{
+		"one for all namespaces":                        {Breaker{}, none, stack(), true},
+		"one for this namespace":                        {Breaker{Namespaces: []string{"other", "team"}}, none, stack(), true},
+		"one for another namespace does not":            {Breaker{Namespaces: []string{"other"}}, none, stack(), false},
+		"one that is open at the target, too, does not": {Breaker{AtTarget: true}, none, stack(), false},
+		"an interrupted move waits, too":                {Breaker{}, moving, stack(current, movedTo(prod)), true},
+		"a verified move goes on":                       {Breaker{}, verified, stack(current), false},
+		"nothing to move, nothing to refuse":            {Breaker{}, arrived, stack(works, movedTo(prod)), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c.breaker.Name = "aws-upgrade"
+			plan := Decide(Facts{From: laptop, To: prod, Namespaces: []Namespace{{Name: "team", Exists: true, Target: c.target}}, Objects: []Object{c.object}, Breakers: []Breaker{c.breaker}})
+			if plan.Refused() != c.refused || c.refused && !strings.Contains(plan.Problems[0], "yuba resume circuitbreaker aws-upgrade") {
+				t.Errorf("problems: %q", plan.Problems)
+			}
+		})
+	}
+}

@@ -71,6 +71,9 @@ func (m *Mover) gather(ctx context.Context) (*gathered, error) {
 			g.facts.Objects = append(g.facts.Objects, m.objectFacts(g, s, p))
 		}
 	}
+	if err := m.gatherBreakers(ctx, g); err != nil {
+		return nil, err
+	}
 	return g, m.gatherBlocked(ctx, g)
 }
 
