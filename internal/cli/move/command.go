@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ first pass is not known in time.`,
 	flags.StringVar(&o.from, "from", "", "the home to move from")
 	flags.StringVar(&o.to, "to", "", "the home to move to")
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "a namespace to move; can be repeated")
-	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "move all namespaces with stacks, sources, Kustomizations or tenants")
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "move all namespaces with stacks, sources, Kustomizations or tenants, except flux-system")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be moved, and change nothing")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "move without a question")
 	flags.BoolVar(&o.cancel, "cancel", false, "cancel an interrupted move, and resume everything at the source")
@@ -175,9 +176,24 @@ func (o *options) mover(ctx context.Context, a *session.App) (*steps.Mover, erro
 		return a.MustConfirm(false, question(report))
 	}
 	if o.all {
-		m.Namespaces, err = from.Namespaces(ctx)
+		var found []string
+		found, err = from.Namespaces(ctx)
+		m.Namespaces = withoutFlux(found, a.News)
 	}
 	return m, err
+}
+
+// fluxNamespace is where Flux runs, with the root Kustomization of its own cluster.
+const fluxNamespace = "flux-system"
+
+// withoutFlux leaves out the namespace of Flux itself: what it applies belongs to its cluster.
+func withoutFlux(found []string, news func(string, ...any)) []string {
+	i := slices.Index(found, fluxNamespace)
+	if i < 0 {
+		return found
+	}
+	news("-A leaves out namespace %[1]s, which belongs to Flux. To move it, too, name it: -n %[1]s", fluxNamespace)
+	return slices.Delete(slices.Clone(found), i, i+1)
 }
 
 func connect(ctx context.Context, a *session.App, name string) (*steps.Side, error) {
