@@ -92,7 +92,8 @@ If no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, t
 there; the next "yuba up" starts with it. This also restores a data directory that "yuba up" refuses.
 
 A backup of the namespaces of a cluster is restored to a running Yuba of any home, which must not have other objects of these
-names. An interrupted restore continues with the same command. With --suspended, stacks and Kustomizations stay suspended.`,
+names. An interrupted restore continues with the same command. With --suspended, stacks and Kustomizations stay suspended; a backup
+with tenants is refused then, as they cannot be suspended. Without it, the home of the backup must be gone or stopped.`,
 		Example: "  yuba restore yuba-2026-01-02.tar\n  yuba restore yuba-2026-01-02.tar --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(1, 1),
 	}

@@ -70,7 +70,11 @@ func restoreNamespaces(ctx context.Context, a *session.App, yes, suspended bool,
 		namespaces = []string{only}
 	}
 	m := &steps.Mover{From: from, To: to, Namespaces: namespaces, Settle: firstPassPatience, News: a.News, Confirm: func(r steps.Report) error {
-		return a.MustConfirm(yes, fmt.Sprintf("%d objects of %s are created at %s.", r.Count(decide.VerbCreate)+r.Count(decide.VerbUpdate), ui.Count(len(namespaces), "namespace"), to.Name))
+		question := fmt.Sprintf("%d objects of %s are created at %s.", r.Count(decide.VerbCreate)+r.Count(decide.VerbUpdate), ui.Count(len(namespaces), "namespace"), to.Name)
+		if !suspended {
+			question += " Stacks work there at once, so the home of the backup must be gone or stopped."
+		}
+		return a.MustConfirm(yes, question)
 	}}
 	summary, err := m.Restore(ctx, suspended)
 	var refused *steps.RefusedError

@@ -146,6 +146,9 @@ func (m *Mover) Restore(ctx context.Context, keep bool) (Summary, error) {
 	if report.Step == decide.StepNothing {
 		return m.summary(report, nil, nil), nil
 	}
+	if names := g.unsuspendable(); keep && len(names) > 0 {
+		return Summary{}, fmt.Errorf("objects of tenants cannot be suspended, and would start: %s. Restore without --suspended, when the old home is gone", strings.Join(names, ", "))
+	}
 	if err := m.Confirm(report); err != nil {
 		return Summary{}, err
 	}
@@ -189,6 +192,18 @@ func (m *Mover) restore(ctx context.Context, report Report, g *gathered, keep bo
 func (m *Mover) recordRestored(ctx context.Context, _ *gathered, s *space) error {
 	s.to.Phase = decide.PhaseDone
 	return m.To.writeRecord(ctx, s.name, s.to)
+}
+
+// unsuspendable names the objects to restore whose controllers work although nothing else does.
+func (g *gathered) unsuspendable() (names []string) {
+	for _, s := range g.spaces {
+		for _, p := range s.copying() {
+			if p.kind.Active && p.kind.Hold == nil {
+				names = append(names, p.item.Kind+" "+s.name+"/"+p.item.Name)
+			}
+		}
+	}
+	return names
 }
 
 // suspendAll makes all objects that can be suspended look as if they had been.
