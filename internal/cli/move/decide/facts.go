@@ -71,6 +71,8 @@ type Namespace struct {
 	Missing, Deleting bool
 	// Exists: the target has it.
 	Exists bool
+	// TooMany is the number of objects if the records have no room for all; else 0.
+	TooMany int
 	// Source and Target are the records.
 	Source, Target Record
 }

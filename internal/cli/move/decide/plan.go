@@ -118,9 +118,22 @@ func Decide(f Facts) Plan {
 		}
 		p.Items = append(p.Items, itemOf(f, o, step))
 	}
+	p.Problems = append(p.Problems, tooMany(f, p)...)
 	p.Problems = append(p.Problems, brokenCircuits(f, p)...)
 	p.Step = stepOfAll(p)
 	return p
+}
+
+// tooMany says which namespaces have more objects than their records can list at the end of the move.
+func tooMany(f Facts, p Plan) (problems []string) {
+	for _, ns := range f.Namespaces {
+		i := slices.IndexFunc(p.Namespaces, func(n NamespacePlan) bool { return n.Name == ns.Name })
+		if ns.TooMany == 0 || i < 0 || p.Namespaces[i].Step == StepResume || !moves(p, ns.Name) {
+			continue
+		}
+		problems = append(problems, fmt.Sprintf("namespace %s has too many objects for one move (%d): its record has room for about 8000. Delete those that nobody needs, or split the namespace", ns.Name, ns.TooMany))
+	}
+	return problems
 }
 
 // brokenCircuits says which open circuit breakers cover what moves: the target would apply what they hold.

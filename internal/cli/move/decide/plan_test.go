@@ -228,3 +228,22 @@ func TestOpenCircuitBreakersPreventAMove(t *testing.T) {
 		})
 	}
 }
+
+func TestANamespaceWithTooManyObjectsIsRefusedBeforeAnythingIsSuspended(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		target  Record
+		object  Object
+		refused bool
+	}{
+		"a new move is refused":           {none, stack(), true},
+		"a verified one ends":             {verified, stack(current), false},
+		"nothing to move, nothing to say": {arrived, stack(works, movedTo(prod)), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			plan := Decide(Facts{From: laptop, To: prod, Namespaces: []Namespace{{Name: "team", Exists: true, TooMany: 9000, Target: c.target}}, Objects: []Object{c.object}})
+			if plan.Refused() != c.refused || c.refused && !strings.Contains(plan.Problems[0], "too many objects for one move (9000)") {
+				t.Errorf("problems: %q", plan.Problems)
+			}
+		})
+	}
+}

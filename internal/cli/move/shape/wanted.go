@@ -130,8 +130,11 @@ func Digest(k Kind, o *unstructured.Unstructured) string {
 		panic(fmt.Sprintf("encode an object: %v. This is a bug in Yuba.", err))
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:DigestLength/2])
 }
+
+// DigestLength is the number of characters of a digest.
+const DigestLength = 32
 
 // Target is what Wanted needs to know about the target.
 type Target struct {

@@ -99,6 +99,7 @@ func (m *Mover) gatherSpace(ctx context.Context, g *gathered, name string) error
 		if err := m.gatherPairs(ctx, g, s); err != nil {
 			return err
 		}
+		ns.TooMany = s.tooMany()
 		g.left = append(g.left, m.leftIn(ctx, name)...)
 	}
 	ns.Source, ns.Target = s.from.facts(), s.to.facts()

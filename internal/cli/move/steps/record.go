@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -102,4 +103,39 @@ func (r *record) next(move, role string, other decide.Home) *record {
 		maps.Copy(n.Objects, r.Objects)
 	}
 	return n
+}
+
+// fits reports whether a record has room for more objects when the move is complete: then each has a
+// digest. It is asked before anything is suspended.
+func (r *record) fits(keys []string) bool {
+	full := *r
+	full.Move, full.Objects = filler(len(newID())), map[string]entry{}
+	done := entry{Move: full.Move, Digest: filler(shape.DigestLength)}
+	for key := range r.Objects {
+		full.Objects[key] = done
+	}
+	for _, key := range keys {
+		full.Objects[key] = done
+	}
+	text, err := json.Marshal(full)
+	return err == nil && len(text)+recordReserve <= maxRecord
+}
+
+// recordReserve is for the fields of a record that are not known yet: homes, role, phase and claim.
+const recordReserve = 8 << 10
+
+func filler(n int) string { return strings.Repeat("x", n) }
+
+// tooMany returns the number of objects of a namespace if they do not fit into its records, else 0.
+func (s *space) tooMany() int {
+	var keys []string
+	for _, p := range s.pairs {
+		if p.version != "" && shape.Skip(p.kind, p.source) == "" {
+			keys = append(keys, keyOf(p.kind.String(), p.source.GetName()))
+		}
+	}
+	if s.from.fits(keys) && s.to.fits(keys) {
+		return 0
+	}
+	return len(keys)
 }

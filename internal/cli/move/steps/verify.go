@@ -44,7 +44,7 @@ func (m *Mover) verify(ctx context.Context, g *gathered, c *copied) error {
 		return e
 	}
 	if c.objects > 0 {
-		m.News("Compared both homes: states, versions, histories and objects are equal.")
+		m.News("Compared both homes: objects, states and their versions are equal, and no run is missing.")
 	}
 	return nil
 }
