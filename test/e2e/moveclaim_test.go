@@ -69,7 +69,7 @@ func TestASecondMoveAndACancellationAreRefusedBesideARunningMove(t *testing.T) {
 	m.awaitFrozen(t, busy)
 	for _, extra := range []string{"--yes", "--cancel"} {
 		out, news, code := m.a.run(t, "move", "--from", m.a.dir, "--to", m.b.kubeconfig(), "-n", ns, extra)
-		if code == 0 || !strings.Contains(news, "another yuba move works on namespace "+ns) {
+		if code != 5 || !strings.Contains(news, "another yuba move works on namespace "+ns) {
 			t.Errorf("with %s beside a running move: %d\n%s%s", extra, code, out, news)
 		}
 	}

@@ -114,7 +114,7 @@ func (o *options) run(ctx context.Context, a *session.App) error {
 	case o.cancel:
 		n, err := m.Cancel(ctx)
 		if err != nil {
-			return err
+			return claimed(err)
 		}
 		a.News("Canceled. %d objects at %s are as they were before. What has arrived at %s stays there, suspended; the next move uses it.", n, m.From.Name, m.To.Name)
 		return nil
@@ -138,9 +138,18 @@ func (o *options) run(ctx context.Context, a *session.App) error {
 		return errors.Join(o.show(a, refused.Report), ui.WithCode(ui.ExitWaiting, err))
 	}
 	if err != nil {
-		return interrupted(err)
+		return interrupted(claimed(err))
 	}
 	return o.conclude(a, summary)
+}
+
+// claimed gives the code for waiting to the error that another process works on a namespace.
+func claimed(err error) error {
+	var c *steps.ClaimedError
+	if errors.As(err, &c) {
+		return ui.WithCode(ui.ExitWaiting, err)
+	}
+	return err
 }
 
 // interrupted adds to an error how to continue.

@@ -218,10 +218,13 @@ func (c *claim) check() error {
 
 // explain returns why a step failed, if that was the loss of a Lease.
 func (m *Mover) explain(err error) error {
-	if err != nil && m.claimed != nil && m.claimed.check() != nil {
-		return fmt.Errorf("%w (%w)", errClaimLost, err)
+	switch {
+	case err == nil || m.claimed == nil || m.claimed.check() == nil || errors.Is(err, errClaimLost):
+		return err
+	case errors.Is(err, context.Canceled): // by the loss, not by a person
+		return errClaimLost
 	}
-	return err
+	return fmt.Errorf("%w: %w", errClaimLost, err)
 }
 
 // releasePatience limits how long an interrupted command waits for the deletion of its Leases.
@@ -236,6 +239,7 @@ func (m *Mover) release() {
 	c.once.Do(func() {
 		close(c.stop)
 		c.done.Wait()
+		c.cancel(context.Canceled)
 		m.To.guard, m.From.guard = nil, nil
 		ctx, cancel := context.WithTimeout(context.Background(), releasePatience)
 		defer cancel()
