@@ -43,6 +43,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	notify "github.com/yuba-dev/yuba/internal/gitops/notify/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
@@ -422,7 +423,8 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 func (e *engine) contentHandler(direct client.Client) *content.Handler {
 	return &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
-		Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler()}
+		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
+		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler()}
 }
 
 // addCollectors adds the deletion of unused data.

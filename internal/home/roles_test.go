@@ -51,6 +51,9 @@ var inNamespaces = []right{
 	{"content.yuba.dev/terraforms/unlock", "", "create", ""},
 	{"content.yuba.dev/terraforms/cancel", "", "create", ""},
 	{"content.yuba.dev/terraforms/shell", "", "", "create"},
+	// All that is stored of a stack, in clear text.
+	{"content.yuba.dev/terraforms/export", "", "", "get"},
+	{"content.yuba.dev/terraforms/import", "", "", "create"},
 
 	// Sources and notifications.
 	{"source.toolkit.fluxcd.io/externalartifacts", read, write, ""},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Defaults of stacks.
@@ -118,6 +119,15 @@ func (t *Terraform) RunnerServiceAccount() string {
 
 // CleansUpRunnerPod is true if a run's Pod is deleted when the run ends, which is the default.
 func (t *Terraform) CleansUpRunnerPod() bool { return boolOr(t.Spec.AlwaysCleanupRunnerPod, true) }
+
+// Salt makes the digests in the status differ between stacks, so that equal passwords do not show.
+// It stays the same for the stack's whole life, also when "yuba move" moves it.
+func (t *Terraform) Salt() types.UID {
+	if t.Status.OriginUID != "" {
+		return t.Status.OriginUID
+	}
+	return t.UID
+}
 
 // ReconcileRequest is the requested reconciliation; compare with status.lastHandledReconcileAt.
 func (t *Terraform) ReconcileRequest() string { return t.Annotations[AnnotationReconcile] }

@@ -152,6 +152,9 @@ const (
 	ReasonDependencyCycle = "DependencyCycle"
 	// ReasonBreakTheGlass: somebody works on the stack manually. Yuba starts no runs.
 	ReasonBreakTheGlass = "BreakTheGlass"
+	// ReasonMoved: "yuba move" moved the stack to another home, or is moving it here. Yuba starts no
+	// runs, and a deletion keeps all resources.
+	ReasonMoved = "Moved"
 	// ReasonLockOrphaned: Yuba released the lock of a run that had ended. Only in events.
 	ReasonLockOrphaned = "LockOrphaned"
 	// ReasonStateMissing: the stack had a state, and it is gone. Yuba does not plan until it is

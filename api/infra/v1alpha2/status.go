@@ -6,6 +6,7 @@ package v1alpha2
 import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // MaxWarnings bounds status.warnings.
@@ -163,6 +164,11 @@ type TerraformStatus struct {
 	// them or somebody acknowledges them.
 	// +optional
 	Unproven *UnprovenStatus `json:"unproven,omitempty"`
+
+	// (Yuba) The UID that the stack had before "yuba move" moved it here. The digests in the status
+	// depend on it, so that they prove that a moved stack is unchanged.
+	// +optional
+	OriginUID types.UID `json:"originUID,omitempty"`
 
 	// (Yuba) A digest of the last value of the annotation yuba.dev/acknowledged that Yuba acted on.
 	// Each value counts once.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	server "github.com/yuba-dev/yuba/internal/app"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -28,8 +29,12 @@ func NewBackupCommand(a *session.App) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Back up all data of Yuba to one file",
 		Long: `Write all data of a running "yuba up" (objects, keys, states, logs, plans, archives) to one tar file. The file contains the
-keys and all secrets: protect it like the data directory. "-" writes to standard output.`,
-		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
+keys and all secrets: protect it like the data directory. "-" writes to standard output.
+
+A Yuba in a cluster has no data directory. A backup of it has all namespaces with stacks, sources, Kustomizations or tenants:
+their objects, Secrets, states with versions, histories and pending plans, as "yuba move" moves them. It does not contain keys;
+the rest is in clear text. With -n, the backup has this one namespace, of any Yuba.`,
+		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age\n  yuba backup prod.tar --context prod",
 		Args:    ui.Arguments(1, 1),
 		RunE: a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 			return backup(cmd.Context(), s, args[0])
@@ -38,14 +43,19 @@ keys and all secrets: protect it like the data directory. "-" writes to standard
 }
 
 func backup(ctx context.Context, s *session.Session, file string) (err error) {
-	archive, err := s.Content.Backup(ctx)
-	if err != nil {
-		return fmt.Errorf("back up: %w", err)
+	write, with := func(w io.Writer) error { return backupNamespaces(ctx, s, w) }, "secrets"
+	if s.NamespaceFlag() == "" {
+		archive, err := s.Content.Backup(ctx)
+		switch {
+		case err == nil:
+			defer archive.Close() //nolint:errcheck // read only
+			write, with = func(w io.Writer) error { _, err := io.Copy(w, archive); return err }, "keys and secrets"
+		case !apierrors.IsNotFound(err): // a server without a data directory
+			return fmt.Errorf("back up: %w", err)
+		}
 	}
-	defer archive.Close() //nolint:errcheck // read only
 	if file == "-" {
-		_, err := io.Copy(s.Out, archive)
-		return err
+		return write(s.Out)
 	}
 	// The file appears only when the backup is complete.
 	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
@@ -54,7 +64,7 @@ func backup(ctx context.Context, s *session.Session, file string) (err error) {
 	}
 	defer os.Remove(temporary.Name()) //nolint:errcheck // renamed after a success
 	p := s.NewProgress("Backing up")
-	n, err := io.Copy(io.MultiWriter(temporary, p), archive)
+	err = write(io.MultiWriter(temporary, p))
 	p.End()
 	if err == nil {
 		err = temporary.Sync()
@@ -65,13 +75,13 @@ func backup(ctx context.Context, s *session.Session, file string) (err error) {
 	if err != nil {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
-	s.News("Backed up %s to %s. It contains keys and secrets: protect it.", ui.Size(n), file)
+	s.News("Backed up %s to %s. It contains %s: protect it.", ui.Size(p.Total()), file, with)
 	return nil
 }
 
 // NewRestoreCommand is "yuba restore".
 func NewRestoreCommand(a *session.App) *cobra.Command {
-	var yes bool
+	var yes, suspended bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Restore all data of Yuba from a backup",
@@ -79,11 +89,16 @@ func NewRestoreCommand(a *session.App) *cobra.Command {
 directory.
 
 If no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, the command verifies the backup and stages it
-there; the next "yuba up" starts with it. This also restores a data directory that "yuba up" refuses.`,
+there; the next "yuba up" starts with it. This also restores a data directory that "yuba up" refuses.
+
+A backup of the namespaces of a cluster is restored to a running Yuba of any home, which must not have other objects of these
+names. An interrupted restore continues with the same command. With --suspended, stacks and Kustomizations stay suspended; a backup
+with tenants is refused then, as they cannot be suspended. Without it, the home of the backup must be gone or stopped.`,
 		Example: "  yuba restore yuba-2026-01-02.tar\n  yuba restore yuba-2026-01-02.tar --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(1, 1),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "restore without a question")
+	cmd.Flags().BoolVar(&suspended, "suspended", false, "leave restored stacks and Kustomizations suspended (backups of namespaces only)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		archive, err := os.Open(args[0])
 		if err != nil {
@@ -92,6 +107,9 @@ there; the next "yuba up" starts with it. This also restores a data directory th
 		defer archive.Close() //nolint:errcheck // read only
 		if info, err := archive.Stat(); err == nil && info.IsDir() {
 			return ui.Exitf(ui.ExitFailure, "restore: %s is a directory", args[0])
+		}
+		if done, err := restoreNamespaces(cmd.Context(), a, yes, suspended, args[0], archive); done || err != nil {
+			return err
 		}
 		if done, err := restoreStopped(a, yes, args[0], archive); done || err != nil {
 			return err

@@ -4,6 +4,7 @@
 package stacks
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,12 +12,16 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
 // nextSteps are the commands to use next; call is the stack's name in them.
 func nextSteps(t *infrav1.Terraform, call string) []string {
 	s, ready := &t.Status, session.ConditionOf(t, infrav1.ConditionReady)
+	moved, away := moving.MovedTo(t)
 	switch {
+	case away:
+		return []string{"yuba move --from " + cmp.Or(moved.Name, "HOME") + " --to HOME -n " + t.Namespace + "    (to work here again)"}
 	case t.Spec.Suspend:
 		return []string{"yuba resume " + call}
 	case s.CurrentRun != nil:

@@ -39,6 +39,9 @@ func (p *Progress) Reach(n int64) {
 	}
 }
 
+// Total is how many bytes are done.
+func (p *Progress) Total() int64 { return p.n }
+
 // End removes the progress from the terminal.
 func (p *Progress) End() {
 	if p.on {

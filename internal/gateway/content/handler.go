@@ -20,6 +20,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -85,6 +86,9 @@ type Handler struct {
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
 	Grant   func(rec run.Record) run.ShellGrant
 	NoShell string
+	// Parcels exports and imports the content of stacks. Imported is called after an import.
+	Parcels  *parcel.Store
+	Imported func(stack run.Stack)
 	// Holder names this server in locks.
 	Holder  string
 	Version string
@@ -108,6 +112,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/change":           h.stack(h.change),
 		"POST " + stack + "/shell":            h.stack(h.shell),
 		"POST " + stack + "/unlock":           h.stack(h.unlock),
+		"GET " + stack + "/export":            h.stack(h.export),
+		"POST " + stack + "/import":           h.stack(h.takeParcel),
 		"POST " + stack + "/cancel":           h.stack(h.cancel),
 		"POST " + artifact + "/archive":       h.takeArchive,
 		"GET " + PathPrefix + "/backup":       h.backup,

@@ -29,12 +29,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/home"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
+
+// imported has the stacks whose content was imported.
+var imported sync.Map
 
 // mounted is what the API serves below the content's path once a test asks for it.
 var mounted atomic.Pointer[http.ServeMux]
@@ -113,6 +117,8 @@ func openStores(t *testing.T) error {
 	h := &content.Handler{Client: apitest.Client(t), Reader: apitest.Client(t), Runs: stores.runs, States: stores.states, Artifacts: stores.blobs,
 		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", StoreID: "this", Log: slog.New(slog.DiscardHandler), Version: "test"}
 	h.Operate = operate
+	h.Parcels = &parcel.Store{Blobs: stores.blobs, States: stores.states, MaxArtifact: maxArchive, Version: "test"}
+	h.Imported = func(stack run.Stack) { imported.Store(stack, true) }
 	h.Why = func(_ context.Context, name types.NamespacedName) (run.Why, error) {
 		return run.Why{Namespace: name.Namespace, Name: name.Name}, nil
 	}

@@ -57,9 +57,11 @@ func StackOf[UID ~string](o interface {
 // Spec is everything that a runner needs to execute a run, except for large content.
 type Spec struct {
 	// Protocol is the version of this document, see [ProtocolVersion].
-	Protocol  int       `json:"protocol"`
-	ID        string    `json:"id"`
-	Stack     Stack     `json:"stack"`
+	Protocol int    `json:"protocol"`
+	ID       string `json:"id"`
+	Stack    Stack  `json:"stack"`
+	// Origin is the UID that the stack had before "yuba move" moved it here; else empty.
+	Origin    string    `json:"origin,omitempty"`
 	Operation Operation `json:"operation"`
 	Purpose   Purpose   `json:"purpose"`
 	// Destroy plans the destruction of everything the stack manages.

@@ -136,7 +136,7 @@ func (w runDrafts) spec(p *gathered) run.Spec {
 	obj := p.obj
 	limits := w.limits
 	limits.Grace = run.Duration(obj.GetGracePeriod())
-	s := run.Spec{Stack: p.stack, Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
+	s := run.Spec{Stack: p.stack, Origin: string(obj.Status.OriginUID), Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
 		Limits: limits,
 		// Upgrade providers after a change of program or object, or on request.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -115,6 +116,9 @@ func orUnknown(name string) string { return cmp.Or(name, "an unknown user") }
 // mayOperate says why the request is not possible now.
 func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) error {
 	obj := p.obj
+	if message := moving.Held(obj); message != "" {
+		return &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, message)}
+	}
 	own := obj.KeepsOwnState()
 	if c := req.Change; c != nil && own {
 		switch {

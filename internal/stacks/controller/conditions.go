@@ -81,7 +81,7 @@ func describeWait(p *decided) {
 	case decide.ReasonDependencyNotReady:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
-	case decide.ReasonSuspended, decide.ReasonStateTakenOver:
+	case decide.ReasonSuspended, decide.ReasonStateTakenOver, decide.ReasonMoved:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 	case decide.ReasonBreakTheGlass:
 		// A manual change is not visible here, so the known results no longer count.
@@ -312,7 +312,7 @@ func isOver(ready metav1.Condition) bool {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
 		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
 		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass,
-		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonReconciliationFailed:
+		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonMoved, infrav1.ReasonReconciliationFailed:
 		return !heldByHealth(ready)
 	}
 	return false

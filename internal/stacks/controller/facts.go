@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -72,7 +73,7 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
 		PlannedConfig: status.ConfigDigest, PlannedGeneration: status.LastPlannedGeneration, AppliedOnce: status.LastAppliedRevision != "",
 		LastAppliedPlan: status.Plan.LastApplied, ApplyFailed: status.LastFailedApply != nil, OwnBackend: obj.KeepsOwnState(),
-		Held: heldByHand(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
+		Held: heldByHand(obj), Moved: movedFacts(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
 	}
 	s.Allowed = approvedByName(obj)
 	if spec.RetryStrategy == infrav1.ExponentialBackoff {
@@ -109,6 +110,16 @@ func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
 	}
 	return decide.Refusal{At: status.LastFailedAttemptAt.Time, Failures: int(status.ReconciliationFailures),
 		Generation: status.ObservedGeneration, Revision: status.LastAttemptedRevision}
+}
+
+// movedFacts is nil for a stack without a mark of "yuba move".
+func movedFacts(obj *infrav1.Terraform) *decide.Moved {
+	message := moving.Held(obj)
+	if message == "" {
+		return nil
+	}
+	_, away := moving.MovedTo(obj)
+	return &decide.Moved{Message: message, Away: away}
 }
 
 // heldByHand reports manual work on the stack, by the annotation of tofu-controller's CLI.

@@ -114,7 +114,7 @@ func (o outputsWriter) applied(ctx context.Context, p *collected) (run.Record, e
 
 // sealOf is the digest of a note about open outputs, for the status of the stack that writes it.
 func sealOf(obj *infrav1.Terraform, note string) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", obj.UID, note))
+	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", obj.Salt(), note))
 	return "sha256:" + hex.EncodeToString(h[:])
 }
 

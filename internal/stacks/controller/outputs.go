@@ -100,10 +100,10 @@ func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform
 	return nil
 }
 
-// outputsDigest changes with any output. The UID salts it, so equal passwords do not show.
+// outputsDigest changes with any output. The stack salts it, so equal passwords do not show.
 func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.UID)
+	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.Salt())
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
 		fmt.Fprintf(h, "%q %q %q\n", name, o.Type, o.Value)

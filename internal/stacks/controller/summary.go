@@ -11,6 +11,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -33,6 +34,7 @@ type situation struct {
 // summaries are evaluated in order; the first text counts.
 var summaries = []func(situation) string{
 	summaryOfDeletion,
+	summaryOfMove,
 	// A run in progress continues when the stack is suspended.
 	func(s situation) string { return whenever(s.obj.Status.CurrentRun != nil, summaryOfProgress(s)) },
 	func(s situation) string { return whenever(s.obj.Spec.Suspend, "Suspended") },
@@ -67,6 +69,12 @@ func (p *decided) summary() string {
 		s.circuit = c.Name
 	}
 	return summarize(s)
+}
+
+// summaryOfMove: a copy that a move left behind is not just suspended.
+func summaryOfMove(s situation) string {
+	mark, moved := moving.MovedTo(s.obj)
+	return whenever(moved, "Moved to "+cmp.Or(mark.Name, "another home"))
 }
 
 func whenever(is bool, text string) string {

@@ -21,6 +21,8 @@ var liveRules = []rule{
 	{"suspended", suspended},
 	// So does manual work.
 	{"held for manual work", held},
+	// Another home works on a moved stack, even if somebody resumes it here.
+	{"moved to another home", moved},
 	// Report errors that only a spec change can fix first.
 	{"it depends on itself", dependencyCycle},
 	{"a dependency may not be used", dependencyDenied},
@@ -51,6 +53,8 @@ var liveRules = []rule{
 // deletionRules are evaluated in order for a stack that is being deleted.
 var deletionRules = []rule{
 	{"a run is in progress", deletionAwaitsRun},
+	// The copy that a move left behind may go; its resources are another home's.
+	{"moved to another home", deletionOfMoved},
 	// Suspension blocks every deletion unless everything is already destroyed.
 	{"suspended", deletionSuspended},
 	// Other stacks use its outputs and resources.

@@ -137,4 +137,5 @@ const (
 	ReasonCircuitProbe        = "CircuitProbe"
 	ReasonCircuitClosed       = "CircuitClosed"
 	ReasonStateTakenOver      = "StateTakenOver"
+	ReasonMoved               = "Moved"
 )

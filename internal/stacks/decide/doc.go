@@ -35,7 +35,8 @@
 //   - While a circuit breaker concerns the stack, only plans approved by id and declared deletions
 //     are applied. Afterwards drift is repaired only after a fresh check and an approval.
 //   - While the state is a deleted stack's, only plans that a person approved are applied.
-//   - Suspension blocks every deletion.
+//   - Suspension blocks every deletion, except that of the copy that a move left behind.
+//   - Nothing runs on a stack that was moved to another home, or that is still arriving.
 //   - After a person canceled a run, no run of the same configuration starts automatically.
 //   - A decision that waits for time has a next check.
 package decide

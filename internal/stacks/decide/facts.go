@@ -116,6 +116,8 @@ type Stack struct {
 	// Held: spec.breakTheGlass is set; Call is how commands name the stack.
 	Held bool
 	Call string
+	// Moved is set while another home works on the stack.
+	Moved *Moved
 	// ReplanOnRevision: a new revision always replaces a pending plan.
 	ReplanOnRevision bool
 	// PlannedRevision is the source's revision at the last conclusive plan.

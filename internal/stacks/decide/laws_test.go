@@ -47,10 +47,14 @@ func TestLaws(t *testing.T) {
 		"the state of a deleted stack is changed only with approval":            takeoverLaw,
 		"modules are resolved only when there is no other reason to plan":       modulesLaw,
 		"suspension blocks every deletion":                                      suspensionLaw,
+		"nothing runs on a stack of another home":                               movedLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				f := drawFacts(t)
+				if rarely(t, "moved") {
+					f.Stack.Moved = &Moved{Message: "Moved to prod", Away: rapid.Bool().Draw(t, "away")}
+				}
 				d := Decide(f)
 				if wrong := law(f, d); wrong != "" {
 					t.Fatalf("%s: %s", d, wrong)
@@ -119,7 +123,7 @@ func standstillLaw(f Facts, d Decision) string {
 
 // suspensionLaw: only a stack that is destroyed already may be deleted.
 func suspensionLaw(f Facts, d Decision) string {
-	if f.Stack.Suspended && d.Verb == VerbRelease && !destroyed(f) {
+	if f.Stack.Suspended && d.Verb == VerbRelease && !destroyed(f) && f.Stack.Moved == nil {
 		return "removes the object"
 	}
 	return ""
@@ -173,7 +177,7 @@ func releaseLaw(f Facts, d Decision) string {
 		return "the object is not deleted"
 	case f.Current != nil:
 		return "a run is in progress"
-	case f.Stack.DestroyOnDeletion && !done && !nothing:
+	case f.Stack.DestroyOnDeletion && !done && !nothing && f.Stack.Moved == nil:
 		return "resources were to be destroyed"
 	}
 	return ""
@@ -210,7 +214,7 @@ func destroyLaw(f Facts, d Decision) string {
 
 // untilWhenLaw: the only waits without a time are for a person or a change.
 func untilWhenLaw(f Facts, d Decision) string {
-	forPerson := d.Reason == ReasonSuspended
+	forPerson := d.Reason == ReasonSuspended || d.Reason == ReasonMoved
 	forPerson = forPerson || d.Reason == ReasonBreakTheGlass || d.Reason == ReasonStateTakenOver
 	forChange := d.Reason == ReasonRetryPending && (f.Last.Waits && !f.Last.Interrupted || f.Last.Stopped) || d.Reason == ReasonRetryLimit ||
 		d.Reason == ReasonCircuitOpen && f.Circuit.Open
@@ -296,7 +300,7 @@ func dependencyLaw(f Facts, d Decision) string {
 }
 
 func dependantLaw(f Facts, d Decision) string {
-	if f.Stack.Deleting && len(f.Dependants) > 0 && (d.Verb == VerbRelease || d.Verb.StartsRun()) {
+	if f.Stack.Deleting && len(f.Dependants) > 0 && f.Stack.Moved == nil && (d.Verb == VerbRelease || d.Verb.StartsRun()) {
 		return "others depend on it"
 	}
 	return ""

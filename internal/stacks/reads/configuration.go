@@ -213,7 +213,7 @@ func othersMayMend(problems module.Problems, values map[string]json.RawMessage, 
 	})
 }
 
-// sum is the configuration's digest. The UID salts it, so equal passwords do not show.
+// sum is the configuration's digest. The stack salts it, so equal passwords do not show.
 func (c *Configuration) sum(obj *infrav1.Terraform) string {
 	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
 }
@@ -223,7 +223,7 @@ func (c *Configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, part := range []any{
-		"yuba configuration 1", obj.UID, source, CleanDir(obj.Spec.Path), obj.WorkspaceName(),
+		"yuba configuration 1", obj.Salt(), source, CleanDir(obj.Spec.Path), obj.WorkspaceName(),
 		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
 	} {
 		encode(enc, part)

@@ -20,6 +20,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
@@ -37,6 +38,9 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.pool.Drop(p.name.String())
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read TenantRegistry %s: %w", p.name, err)
+	case moving.Held(obj) != "":
+		r.pool.Drop(p.name.String())
+		return ctrl.Result{}, r.leaveMoved(ctx, obj)
 	case !obj.DeletionTimestamp.IsZero():
 		r.pool.Drop(p.name.String())
 		p.leaving = obj
@@ -68,6 +72,16 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.tellTemplates(p)
 	// 4. Record.
 	return r.record(ctx, p)
+}
+
+// leaveMoved leaves a registry that another home works on alone. Its deletion keeps its tenants.
+func (r *Controller) leaveMoved(ctx context.Context, obj *tenantv1.TenantRegistry) error {
+	if obj.DeletionTimestamp.IsZero() || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
+		return nil
+	}
+	patched := obj.DeepCopy()
+	patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.PublishedRegistryFinalizer })
+	return client.IgnoreNotFound(r.Client.Patch(ctx, patched, reconciling.ChangeOf(obj)))
 }
 
 // release removes the finalizer of the published operator. As long as tenants would be deleted with

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
@@ -77,6 +78,9 @@ func (r *Controller) gather(ctx context.Context, p *pass) error {
 	tenants, err := r.tenantsOf(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list the tenants of registry %s: %w", p.name, err)
+	}
+	if p.obj == nil { // the tenants of a deleted registry go, but not those that another home works on
+		tenants = slices.DeleteFunc(tenants, func(t tenantv1.Tenant) bool { return moving.Held(&t) != "" })
 	}
 	p.tenants = p.account.lay(tenants)
 	p.unheard = r.vanish(ctx, p)

@@ -22,6 +22,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
@@ -51,6 +52,9 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("read TenantTemplate %s: %w", req.NamespacedName, err)
 	}
 	p := &pass{obj: obj.DeepCopy(), before: obj.DeepCopy()}
+	if moving.Held(obj) != "" {
+		return ctrl.Result{}, r.leaveMoved(ctx, p)
+	}
 	if err := r.gather(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -68,6 +72,15 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	return r.Until(p.next), nil
+}
+
+// leaveMoved leaves a template that another home works on alone. Its deletion waits for nothing.
+func (r *Controller) leaveMoved(ctx context.Context, p *pass) error {
+	if p.obj.DeletionTimestamp.IsZero() || !slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer) {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.TemplateFinalizer })
+	return client.IgnoreNotFound(r.SetFinalizers(ctx, p.obj, p.before, kept))
 }
 
 func (r *Controller) gather(ctx context.Context, p *pass) error {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/claims"
@@ -123,6 +124,9 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // passOver runs the phases of a pass.
 func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
+	if moving.Held(p.obj) != "" {
+		return ctrl.Result{}, r.leaveMoved(ctx, p)
+	}
 	// 1. A Tenant without a finalizer could be deleted without its objects.
 	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		if err := r.SetFinalizers(ctx, p.obj, p.before, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
@@ -153,6 +157,15 @@ func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error)
 	// 5. Record.
 	p.describe()
 	return r.record(ctx, p)
+}
+
+// leaveMoved leaves a tenant that another home works on alone. Its deletion keeps its objects.
+func (r *Controller) leaveMoved(ctx context.Context, p *pass) error {
+	if p.obj.DeletionTimestamp.IsZero() || !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		return nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
+	return client.IgnoreNotFound(r.SetFinalizers(ctx, p.obj, p.before, kept))
 }
 
 // gather gathers the facts about the tenant's objects.

@@ -178,6 +178,9 @@ func leaseOrNone(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease,
 // Leases selects the Leases that lock states, of any program.
 func Leases() labels.Selector { return labels.SelectorFromSet(labels.Set{labelState: "true"}) }
 
+// HolderOf returns the holder of the lock that a Lease is; nil if nobody has it.
+func HolderOf(lease *coordinationv1.Lease) *LockInfo { return holderOf(lease) }
+
 // holderOf parses a Lease. As in OpenTofu, the holder's identity counts; a damaged annotation loses
 // only details.
 func holderOf(lease *coordinationv1.Lease) *LockInfo {

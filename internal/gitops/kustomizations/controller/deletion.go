@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
@@ -26,9 +27,10 @@ import (
 // terminationPause is the interval of checks for terminating objects.
 const terminationPause = 2 * time.Second
 
-// removesObjects reports whether a deletion removes the objects: not if suspended, as in Flux.
+// removesObjects reports whether a deletion removes the objects: not if suspended, as in Flux, nor if
+// another home works on it.
 func removesObjects(obj *kustomizev1.Kustomization) bool {
-	if obj.Spec.Suspend {
+	if obj.Spec.Suspend || moving.Held(obj) != "" {
 		return false
 	}
 	switch obj.GetDeletionPolicy() {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
@@ -30,12 +31,12 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	f := &p.facts
 	f.Now = p.now
 	f.Kustomization = decide.Kustomization{
-		Deleting: !obj.DeletionTimestamp.IsZero(), Suspended: obj.Spec.Suspend,
+		Deleting: !obj.DeletionTimestamp.IsZero(), Suspended: obj.Spec.Suspend, Moved: moving.Held(obj),
 		Interval: obj.GetRequeueAfter(), RetryInterval: obj.GetRetryInterval(), Timeout: obj.GetTimeout(),
 		Handled: obj.Status.LastHandledReconcileAt, Watched: obj.Spec.KubeConfig == nil,
 	}
 	f.Kustomization.Requested, _ = meta.ReconcileAnnotationValue(obj.GetAnnotations())
-	if f.Kustomization.Deleting || f.Kustomization.Suspended {
+	if f.Kustomization.Deleting || f.Kustomization.Suspended || f.Kustomization.Moved != "" {
 		return nil
 	}
 	f.Kustomization.Invalid, f.Kustomization.InvalidReason = invalid(obj)

@@ -17,6 +17,8 @@ var rules = []rule{
 	// Deletion proceeds despite other problems.
 	deleting,
 	suspended,
+	// Even if somebody resumed it.
+	moved,
 	// An invalid spec does not need a source.
 	invalid,
 	// Further facts depend on the source's revision.
@@ -68,6 +70,10 @@ func deleting(f Facts) (Decision, bool) {
 
 func suspended(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbRest, Reason: ReasonSuspended, Message: "Reconciliation is suspended"}, f.Kustomization.Suspended
+}
+
+func moved(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbWait, Reason: ReasonMoved, Message: f.Kustomization.Moved}, f.Kustomization.Moved != ""
 }
 
 func invalid(f Facts) (Decision, bool) {

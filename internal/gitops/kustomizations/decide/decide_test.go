@@ -41,6 +41,9 @@ func TestDecide(t *testing.T) {
 		"a suspended one rests, whatever has changed": {
 			settled(func(f *Facts) { f.Kustomization.Suspended, f.Applied.WantedKey = true, "other" }),
 			Decision{Verb: VerbRest, Reason: ReasonSuspended, Message: "Reconciliation is suspended"}},
+		"one that another home works on is left alone, even if somebody resumed it": {
+			settled(func(f *Facts) { f.Kustomization.Moved, f.Applied.WantedKey = "Moved to prod", "other" }),
+			Decision{Verb: VerbWait, Reason: ReasonMoved, Message: "Moved to prod"}},
 		"an expression that cannot be compiled: fail": {
 			settled(func(f *Facts) {
 				f.Kustomization.Invalid, f.Kustomization.InvalidReason = "no", ReasonInvalidCELExpression

@@ -30,6 +30,7 @@ const (
 const (
 	ReasonDeleted              = "Deleted"
 	ReasonSuspended            = "Suspended"
+	ReasonMoved                = "Moved"
 	ReasonInvalidCELExpression = "InvalidCELExpression"
 	ReasonAccessDenied         = "AccessDenied"
 	ReasonArtifactFailed       = "ArtifactFailed"

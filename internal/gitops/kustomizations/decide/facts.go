@@ -20,6 +20,8 @@ type Facts struct {
 // Kustomization contains the facts about the object.
 type Kustomization struct {
 	Deleting, Suspended bool
+	// Moved says that another home works on it; empty if not.
+	Moved string
 	// Invalid is a problem of the spec; empty for none. InvalidReason is the condition's reason.
 	Invalid, InvalidReason  string
 	Interval, RetryInterval time.Duration

@@ -27,6 +27,9 @@ func anyFacts(r *rand.Rand) Facts {
 	if rarely() {
 		f.Kustomization.Invalid = "wrong"
 	}
+	if rarely() {
+		f.Kustomization.Moved = "Moved to prod"
+	}
 	for range r.IntN(3) {
 		f.Dependencies = append(f.Dependencies, Dependency{Name: "a/b", Missing: rarely(), Denied: rarely(), Ready: !rarely(), SameSource: yes(), SameRevision: yes(), ByExpression: rarely()})
 	}
@@ -50,7 +53,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		works := d.Verb == VerbApply || d.Verb == VerbCheckHealth
-		law("nothing is applied while it is suspended or deleted", !works || !k.Suspended && !k.Deleting)
+		law("nothing is applied while it is suspended, deleted or moved", !works || !k.Suspended && !k.Deleting && k.Moved == "")
 		law("what is deleted goes", !k.Deleting || d.Verb == VerbDelete)
 		law("nothing is applied without a source", d.Verb != VerbApply || f.Source.Revision != "" && !f.Source.Missing && !f.Source.Denied)
 		for _, dep := range f.Dependencies {

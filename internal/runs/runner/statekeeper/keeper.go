@@ -5,6 +5,7 @@ package statekeeper
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -92,12 +93,13 @@ func (k *Keeper) HeldStates() int64 {
 }
 
 // PlaceEmptyState gives a stack an empty state unless it may be encrypted: otherwise the states
-// written during the apply lack earlier changes. Plan and apply share its derived lineage.
+// written during the apply lack earlier changes. Plan and apply share its derived lineage, even if
+// the stack moves to another home in between.
 func (k *Keeper) PlaceEmptyState() error {
 	if k.site.MayEncrypt() {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(k.run.Spec.Stack.UID + "/" + k.site.Space.Named))
+	sum := sha256.Sum256([]byte(cmp.Or(k.run.Spec.Origin, k.run.Spec.Stack.UID) + "/" + k.site.Space.Named))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
 		k.site.Space.Tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])

@@ -1,0 +1,71 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"errors"
+	"net/http"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/gateway/parcel"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// export serves everything that the blob store has of the stack, see package parcel. It contains
+// variables and states in clear text.
+func (h *Handler) export(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Parcels == nil {
+		return notFound("this server does not export the content of stacks")
+	}
+	w.Header().Set("Content-Type", "application/x-tar")
+	if err := h.Parcels.Write(r.Context(), w, subject(obj)); err != nil {
+		h.Log.Error("an export failed", "stack", run.StackOf(obj).String(), "error", err)
+		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
+	}
+	h.Log.Info("content of a stack exported", "stack", run.StackOf(obj).String(), "by", user(r))
+	return nil
+}
+
+// takeParcel stores the content of a stack from another home. The stack must be suspended: its
+// controller would use a part of the content.
+func (h *Handler) takeParcel(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Parcels == nil {
+		return notFound("this server does not import the content of stacks")
+	}
+	stack := run.StackOf(obj)
+	if _, _, busy := h.Runs.InHand(stack); busy || !obj.Spec.Suspend {
+		return conflict("import the content of " + stack.String() + ": it must be suspended, and no run of it in progress:\n    yuba suspend " + stack.String())
+	}
+	summary, err := h.Parcels.Read(r.Context(), r.Body, subject(obj))
+	var bad *parcel.BadError
+	if errors.As(err, &bad) {
+		return badRequest(bad.Error())
+	}
+	if err != nil {
+		return err
+	}
+	if h.Imported != nil {
+		h.Imported(stack)
+	}
+	h.Log.Info("content of a stack imported", "stack", stack.String(), "by", user(r), "versions", len(summary.Versions), "runs", len(summary.Runs))
+	return writeJSON(w, summary)
+}
+
+func conflict(message string) error {
+	return &refusal{http.StatusConflict, "Conflict", message}
+}
+
+// subject names the stack, its state and what it may need again.
+func subject(obj *infrav1.Terraform) parcel.Subject {
+	of := parcel.Subject{Stack: run.StackOf(obj), Needed: []string{obj.Status.LastAppliedRun, obj.Status.Plan.RunID}}
+	if !obj.KeepsOwnState() {
+		key := keyOf(obj)
+		key.UID = string(obj.UID)
+		of.State = &key
+	}
+	if a := obj.Status.LastAppliedArtifact; a != nil {
+		of.Artifacts = append(of.Artifacts, a.Digest)
+	}
+	return of
+}

@@ -1,0 +1,30 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package parcel copies the content of a stack from one blob store to another: the blobs of two
+// homes are encrypted for different keys.
+//
+// A parcel is a tar stream with everything that a blob store has of one stack, in clear text. Its
+// members, in this order:
+//
+//	yuba-stack.json               what this is: format number, stack, author and time
+//	lock.hcl                      the dependency lock file of the last run
+//	states/VERSION                versions of the state, each a gzip file with the version's note
+//	artifacts/SHA256              source archives that runs of the stack may need again
+//	runs/RUN/record.json …        records, logs and plans of runs that have ended
+//	manifest.json                 length and SHA-256 of every member before it
+//
+// A member that is larger than a chunk is split into consecutive entries with its name: its length
+// is not known before it was read.
+//
+// Invariants:
+//   - Every member has a limit, and so has their number. Reading a parcel never needs more memory
+//     than the largest state.
+//   - Read takes nothing on trust: names, ids, digests and records are checked, the stack is the
+//     caller's, and a run brings no token, runner or lock.
+//   - The manifest comes last: a truncated parcel has none, and Read fails. Everything that Read
+//     stored until then is correct by itself, and reading the parcel again completes it.
+//   - Blobs that cannot be read are left out and listed in the manifest.
+//
+// The package decides neither who may read or write a parcel, nor when.
+package parcel
