@@ -118,9 +118,15 @@ func TestThePlaceOfQuietPassesHasTheNewest(t *testing.T) {
 		if _, err := to.Read(t.Context(), bytes.NewReader(quiet(c.id, c.log)), to.subject); err != nil {
 			t.Fatal(err)
 		}
+		if c.log == "one" && c.want == "one" {
+			to.put(t, "quiet", run.BlobPlan, "the plan of the first pass")
+		}
 		if got, err := to.blobs.Get(t.Context(), to.subject.Stack.Key("quiet", run.BlobLog), 100); err != nil || string(got) != c.want {
 			t.Errorf("after %s it is %q (%v), want %q", c.id, got, err, c.want)
 		}
+	}
+	if _, left := to.content(t)[to.subject.Stack.Key("quiet", run.BlobPlan)]; left {
+		t.Error("a plan of the earlier pass is left")
 	}
 }
 

@@ -40,7 +40,7 @@ func (in *incoming) judgeRun(ctx context.Context, slot string) error {
 	if err != nil {
 		return err
 	}
-	replace := false
+	missing, replace := had == nil, false
 	if had != nil {
 		replace = slot == run.QuietSlot && had.Spec.ID < rec.Spec.ID
 		switch {
@@ -50,27 +50,18 @@ func (in *incoming) judgeRun(ctx context.Context, slot string) error {
 			return bad("run %s is stored here with another result. Yuba never replaces history", rec.Spec.ID)
 		}
 	}
-	if dropped != "" && had == nil {
+	if dropped != "" && missing {
 		in.summary.Damaged = append(in.summary.Damaged, dropped)
 	}
 	for _, part := range parts {
-		m := in.stage.byName[dir+part]
-		if m == nil || part == run.BlobRecord {
+		if part == run.BlobRecord {
 			continue
 		}
-		key := in.to.Stack.Key(slot, part)
-		if slot != run.QuietSlot {
-			if sum, err := in.sumOf(ctx, key); err != nil {
-				return err
-			} else if sum != "" && sum != m.sum {
-				return bad("%s is stored here with other content. Yuba never replaces history", m.name)
-			}
-		}
-		if (had == nil || replace) && m.name != dropped {
-			in.publish(m, key)
+		if err := in.judgePart(ctx, slot, part, dropped, missing, replace); err != nil {
+			return err
 		}
 	}
-	if had != nil && !replace {
+	if !missing && !replace {
 		return nil
 	}
 	in.todo = append(in.todo, func(ctx context.Context) error {
@@ -80,6 +71,31 @@ func (in *incoming) judgeRun(ctx context.Context, slot string) error {
 		}
 		return in.Blobs.PutBytes(ctx, in.to.Stack.Key(slot, run.BlobRecord), data)
 	})
+	return nil
+}
+
+// judgePart checks a log or a form of a plan. It is stored if its run is missing here, or replaced.
+func (in *incoming) judgePart(ctx context.Context, slot, part, dropped string, missing, replace bool) error {
+	key := in.to.Stack.Key(slot, part)
+	m := in.stage.byName[runsDir+"/"+slot+"/"+part]
+	if m == nil {
+		if replace {
+			in.todo = append(in.todo, func(ctx context.Context) error { return in.Blobs.Delete(ctx, key) })
+		}
+		return nil
+	}
+	if slot != run.QuietSlot {
+		sum, err := in.sumOf(ctx, key)
+		if err != nil {
+			return err
+		}
+		if sum != "" && sum != m.sum {
+			return bad("%s is stored here with other content. Yuba never replaces history", m.name)
+		}
+	}
+	if (missing || replace) && m.name != dropped {
+		in.publish(m, key)
+	}
 	return nil
 }
 
