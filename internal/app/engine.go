@@ -464,6 +464,12 @@ func (e *engine) announce(s run.Stack) {
 }
 
 func (e *engine) info(ctx context.Context) content.ServerInfo {
+	info := e.aboutRuns(ctx)
+	info.Moves = true
+	return info
+}
+
+func (e *engine) aboutRuns(ctx context.Context) content.ServerInfo {
 	inHand, waiting := e.executor.Busy()
 	if e.pods != nil {
 		return content.ServerInfo{Version: e.opts.Version, RunnerImage: e.pods.Image, Started: e.started, Waiting: waiting, Running: inHand - waiting}

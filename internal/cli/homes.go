@@ -31,7 +31,7 @@ var differences = []difference{
 	{"sources, Kustomizations", "Yuba", "Flux, or Yuba with sources.enabled"},
 	{"logs, plans, state versions", "directory or bucket", "volume or bucket"},
 	{"when the server dies", "restart it; runs continue", "another replica takes over; runs continue"},
-	{"backup", "yuba backup", "that of the cluster, and of the bucket"},
+	{"backup", "yuba backup", "yuba backup -n NAMESPACE"},
 	{"shells", "yuba shell", "not yet"},
 }
 

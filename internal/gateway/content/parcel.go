@@ -4,11 +4,15 @@
 package content
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -34,10 +38,21 @@ func (h *Handler) takeParcel(w http.ResponseWriter, r *http.Request, obj *infrav
 		return notFound("this server does not import the content of stacks")
 	}
 	stack := run.StackOf(obj)
-	if _, _, busy := h.Runs.InHand(stack); busy || !obj.Spec.Suspend {
-		return conflict("import the content of " + stack.String() + ": it must be suspended, and no run of it in progress:\n    yuba suspend " + stack.String())
+	if err := h.takes(stack, obj); err != nil {
+		return err
 	}
-	summary, err := h.Parcels.Read(r.Context(), r.Body, subject(obj))
+	to := subject(obj)
+	to.Still = func(ctx context.Context) error {
+		now := &infrav1.Terraform{}
+		if err := h.Reader.Get(ctx, client.ObjectKeyFromObject(obj), now); err != nil {
+			return err
+		}
+		if now.UID != obj.UID || now.Generation != obj.Generation {
+			return conflict("import the content of " + stack.String() + ": it was changed meanwhile. Import again")
+		}
+		return h.takes(stack, now)
+	}
+	summary, err := h.Parcels.Read(r.Context(), r.Body, to)
 	var bad *parcel.BadError
 	if errors.As(err, &bad) {
 		return badRequest(bad.Error())
@@ -52,6 +67,14 @@ func (h *Handler) takeParcel(w http.ResponseWriter, r *http.Request, obj *infrav
 	return writeJSON(w, summary)
 }
 
+// takes refuses an import into a stack that works.
+func (h *Handler) takes(stack run.Stack, obj *infrav1.Terraform) error {
+	if _, _, busy := h.Runs.InHand(stack); busy || !obj.Spec.Suspend {
+		return conflict("import the content of " + stack.String() + ": it must be suspended, and no run of it in progress:\n    yuba suspend " + stack.String())
+	}
+	return nil
+}
+
 func conflict(message string) error {
 	return &refusal{http.StatusConflict, "Conflict", message}
 }
@@ -59,6 +82,15 @@ func conflict(message string) error {
 // subject names the stack, its state and what it may need again.
 func subject(obj *infrav1.Terraform) parcel.Subject {
 	of := parcel.Subject{Stack: run.StackOf(obj), Needed: []string{obj.Status.LastAppliedRun, obj.Status.Plan.RunID}}
+	of.Ref = run.StateRef{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Scope: scope.Of(obj.Labels)}
+	if obj.Spec.BackendConfig != nil {
+		of.Ref.Labels = obj.Spec.BackendConfig.Labels
+	}
+	for _, t := range obj.Spec.IdentityTokens {
+		if t.Audience != run.RunnersAudience {
+			of.ServiceAccount, of.Audiences = obj.RunnerServiceAccount(), append(of.Audiences, t.Audience)
+		}
+	}
 	if !obj.KeepsOwnState() {
 		key := keyOf(obj)
 		key.UID = string(obj.UID)

@@ -75,3 +75,46 @@ func TestContentIsImportedOnlyIntoSuspendedStacks(t *testing.T) {
 		t.Errorf("a stack that works: %v", err)
 	}
 }
+
+// slowly reads content, and does something in its middle.
+type slowly struct {
+	io.Reader
+	then func()
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	if s.then != nil {
+		s.then()
+		s.then = nil
+	}
+	return s.Reader.Read(p)
+}
+
+func TestAStackThatWorksAgainDuringAnImportGetsNothing(t *testing.T) {
+	s := newSite(t, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
+	if err := s.blobs.PutBytes(t.Context(), run.StackOf(s.stack).LockFileKey(), []byte("the lock file")); err != nil {
+		t.Fatal(err)
+	}
+	data, err := exported(t, s.as(""), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.blobs.Delete(t.Context(), run.StackOf(s.stack).LockFileKey()); err != nil {
+		t.Fatal(err)
+	}
+	half := len(data) / 2
+	resume := func() {
+		before := s.stack.DeepCopy()
+		s.stack.Spec.Suspend = false
+		if err := apitest.Client(t).Patch(t.Context(), s.stack, client.MergeFrom(before)); err != nil {
+			t.Error(err)
+		}
+	}
+	body := io.MultiReader(bytes.NewReader(data[:half]), &slowly{bytes.NewReader(data[half:]), resume})
+	if _, err := s.as("").Import(t.Context(), s.namespace, "vpc", body); !apierrors.IsConflict(err) {
+		t.Errorf("the import: %v", err)
+	}
+	if found, err := s.blobs.Exists(t.Context(), run.StackOf(s.stack).LockFileKey()); found || err != nil {
+		t.Errorf("it was published: %v (%v)", found, err)
+	}
+}

@@ -34,6 +34,9 @@ type ServerInfo struct {
 	Running int `json:"running"`
 	// Trouble says why the API refuses changes and what to do about it; else empty.
 	Trouble string `json:"trouble,omitempty"`
+	// Moves is true if the server's controllers respect the marks of "yuba move", those of tenants
+	// included. Only the marks stop them: their kinds cannot be suspended.
+	Moves bool `json:"moves,omitempty"`
 	// Tools are the programs that runs can use.
 	Tools []run.InstalledTool `json:"tools,omitempty"`
 }

@@ -18,12 +18,17 @@
 // is not known before it was read.
 //
 // Invariants:
-//   - Every member has a limit, and so has their number. Reading a parcel never needs more memory
-//     than the largest state.
-//   - Read takes nothing on trust: names, ids, digests and records are checked, the stack is the
-//     caller's, and a run brings no token, runner or lock.
-//   - The manifest comes last: a truncated parcel has none, and Read fails. Everything that Read
-//     stored until then is correct by itself, and reading the parcel again completes it.
+//   - Every member has a limit, and so have their number and their sum. Reading a parcel never needs
+//     more memory than the largest state and some small members.
+//   - Nothing is stored before the whole parcel was received and checked against its manifest, which
+//     comes last. Until then, members are below a prefix of their own.
+//   - Nothing that exists is replaced by other content: neither a version, nor a run, nor any part of
+//     it. Only the lock file and the last quiet pass are the newest ones.
+//   - Read takes nothing on trust: names, ids, digests and records are checked, the stack and the
+//     state are the caller's, and a run brings no token, runner, lock or limit.
+//   - A plan is imported only if its record proves which readable forms belong to it.
+//   - Publishing may be interrupted. Everything that it stored until then is correct by itself, and
+//     reading the parcel again completes it.
 //   - Blobs that cannot be read are left out and listed in the manifest.
 //
 // The package decides neither who may read or write a parcel, nor when.

@@ -37,6 +37,9 @@ const (
 	maxRecord   = 32 * mib
 	// maxPart limits other blobs of a run: no plan or log may be larger.
 	maxPart = 256 * mib
+	// MaxTotal limits a whole parcel. Retention keeps far less of a stack: some dozens of states and
+	// runs, and a few archives.
+	MaxTotal = 64 << 30
 )
 
 // parts are the blobs of a run. The record comes last: a run without one is not listed.
@@ -62,7 +65,9 @@ type Summary struct {
 	Runs      []string `json:"runs"`
 	Artifacts int      `json:"artifacts"`
 	Bytes     int64    `json:"bytes"`
-	Damaged   []string `json:"damaged,omitempty"`
+	// Damaged are members that were not imported: the source could not read them, or nothing proves
+	// that the readable forms of a plan belong to it.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Blobs is the part of the blob store that parcels use.
@@ -75,12 +80,14 @@ type Blobs interface {
 	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
 	HasArtifact(ctx context.Context, digest string) (bool, error)
+	Delete(ctx context.Context, key string) error
 }
 
 // States is the part of the state store that parcels use.
 type States interface {
 	VersionIDs(ctx context.Context, key state.Key) ([]string, error)
 	OpenPacked(ctx context.Context, key state.Key, id string) (io.ReadCloser, error)
+	CheckPacked(ctx context.Context, key state.Key, id, was string, packed io.Reader) error
 	PutPacked(ctx context.Context, key state.Key, id, was string, packed io.Reader) (state.Version, error)
 }
 
@@ -90,7 +97,9 @@ type Store struct {
 	States States
 	// MaxArtifact limits a source archive.
 	MaxArtifact int64
-	Version     string
+	// MaxTotal limits a parcel to import; zero for the constant.
+	MaxTotal int64
+	Version  string
 }
 
 // Subject is the stack.
@@ -98,6 +107,13 @@ type Subject struct {
 	Stack run.Stack
 	// State is nil for a stack with a custom backend.
 	State *state.Key
+	// Ref is how records name the stack's state, ServiceAccount what the stack's runs act as.
+	Ref            run.StateRef
+	ServiceAccount string
+	// Audiences are those of the tokens that the stack's runs may get.
+	Audiences []string
+	// Still is called before an import changes anything, and may refuse it; nil for no check.
+	Still func(ctx context.Context) error
 	// Artifacts are digests of archives that it may need again, besides those of its runs in Needed.
 	Artifacts []string
 	// Needed are runs whose archives it may need again.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
+	"github.com/yuba-dev/yuba/internal/kit/bundle"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -30,6 +31,9 @@ const (
 	secondRun = "20260102-030406.000-00000000bb"
 	versionID = "01767323045000000000-3"
 )
+
+// ownState is how records name the stack's state.
+var ownState = run.StateRef{Namespace: "team", Workspace: "default", Suffix: "vpc", Stack: "vpc"}
 
 // home is one home's stores.
 type home struct {
@@ -50,7 +54,8 @@ func newHome(t testing.TB, uid string) *home {
 	}
 	stack := run.Stack{Namespace: "team", Name: "vpc", UID: uid}
 	return &home{blobs: blobs, Store: &parcel.Store{Blobs: blobs, States: state.New(nil, blobs), MaxArtifact: 1 << 20, Version: "test"},
-		subject: parcel.Subject{Stack: stack, State: &state.Key{Namespace: "team", Suffix: "vpc", UID: uid}, Needed: []string{firstRun}}}
+		subject: parcel.Subject{Stack: stack, State: &state.Key{Namespace: "team", Suffix: "vpc", UID: uid}, Needed: []string{firstRun},
+			Ref: ownState, ServiceAccount: "runner", Audiences: []string{"cloud"}}}
 }
 
 // filled is a home with one version, two runs and an archive.
@@ -69,6 +74,7 @@ func filled(t testing.TB) *home {
 		h.put(t, id, run.BlobRecord, string(recordOf(t, h.subject.Stack, id, digest)))
 	}
 	h.put(t, firstRun, run.BlobPlan, "plan")
+	h.put(t, firstRun, run.BlobPlanText, "text")
 	if err := h.blobs.PutBytes(t.Context(), h.subject.Stack.LockFileKey(), []byte("lock file")); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +90,10 @@ func (h *home) put(t testing.TB, id, part, text string) {
 
 func recordOf(t testing.TB, stack run.Stack, id, digest string) []byte {
 	t.Helper()
-	rec := run.Record{Spec: run.Spec{ID: id, Stack: stack, Artifact: run.Artifact{Digest: digest}}, Token: "secret", Runner: "r", LockHeld: true,
+	rec := run.Record{Spec: run.Spec{ID: id, Stack: stack, Artifact: run.Artifact{Digest: digest}, Workspace: "default",
+		Backend: run.Backend{Kind: run.BackendManaged}, Env: []run.EnvVar{{Name: "KEY"}}, Limits: run.Limits{Network: run.HostNetwork}, ServiceAccount: "runner",
+		Identities: []run.Identity{{Audience: "cloud"}, {Audience: run.RunnersAudience}}},
+		State: ownState, PlanDigest: "sha256:" + sumOf("plan"), PlanSums: map[string]string{run.BlobPlan: sumOf("plan"), run.BlobPlanText: sumOf("text")}, Token: "secret", Runner: "r", LockHeld: true,
 		Place: &run.Place{ServiceAccount: "admin"}, Config: "sha256:config", Result: &run.Result{Outcome: run.OutcomeSucceeded}}
 	data, err := json.Marshal(rec)
 	if err != nil {
@@ -93,10 +102,17 @@ func recordOf(t testing.TB, stack run.Stack, id, digest string) []byte {
 	return data
 }
 
+func sumOf(text string) string { return strings.TrimPrefix(state.Digest([]byte(text)), "sha256:") }
+
 // packed is a version as it is stored.
 func packed(t testing.TB, serial int, owner string) []byte {
 	t.Helper()
-	data := fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"l","resources":[]}`, serial)
+	return packedState(t, fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l","resources":[]}`, serial), owner)
+}
+
+func packedState(t testing.TB, content, owner string) []byte {
+	t.Helper()
+	data := []byte(content)
 	note := fmt.Appendf(nil, `{"lineage":"l","digest":%q,"size":%d,"owners":[{"name":"vpc","uid":%q}]}`, state.Digest(data), len(data), owner)
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -148,7 +164,8 @@ func TestContentArrivesInAnotherHome(t *testing.T) {
 	if err := errors.Join(err, json.Unmarshal(data, &rec)); err != nil {
 		t.Fatal(err)
 	}
-	if rec.Spec.Stack != to.subject.Stack || rec.Token != "" || rec.Runner != "" || rec.LockHeld || rec.Place != nil || rec.Config != "sha256:config" {
+	if rec.Spec.Stack != to.subject.Stack || rec.Token != "" || rec.Runner != "" || rec.LockHeld || rec.Place != nil || rec.Spec.Limits.Network != "" ||
+		len(rec.Spec.Env) != 1 || len(rec.Spec.Identities) != 1 || rec.Spec.Identities[0].Audience != "cloud" || rec.Config != "sha256:config" {
 		t.Errorf("the record is %+v", rec)
 	}
 	if again := to.export(t); len(again) == 0 {
@@ -188,6 +205,20 @@ func pack(t testing.TB, members ...member) []byte {
 	return out.Bytes()
 }
 
+// sealed is a parcel with a manifest that matches.
+func sealed(t testing.TB, members ...member) []byte {
+	t.Helper()
+	var manifest bundle.Manifest
+	for _, m := range members {
+		manifest.Members = append(manifest.Members, bundle.Member{Name: m.name, Size: int64(len(m.content)), SHA256: sumOf(m.content)})
+	}
+	data, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pack(t, append(members, member{bundle.ManifestName, string(data)})...)
+}
+
 func TestReadRefuses(t *testing.T) {
 	whole := filled(t).export(t)
 	header := member{"yuba-stack.json", `{"format":1,"namespace":"team","name":"vpc","uid":"uid-a"}`}
@@ -216,14 +247,14 @@ func TestReadRefuses(t *testing.T) {
 		"an unknown member":              {pack(t, header, member{"keys/blob.agekey", "x"}), "unknown member"},
 		"a path out of the runs":         {pack(t, header, member{"runs/../../x/record.json", "{}"}), "unknown member"},
 		"an unknown part of a run":       {pack(t, header, member{"runs/" + firstRun + "/token", "x"}), "unknown member"},
-		"a version with a bad id":        {pack(t, header, member{"states/../x", "x"}), "is not the id"},
-		"a version that is no state":     {pack(t, header, member{"states/" + versionID, "x"}), "not compressed"},
-		"a version of another serial":    {pack(t, header, member{"states/" + versionID, string(packed(t, 4, "u"))}), "another state"},
-		"an archive with another digest": {pack(t, header, member{"artifacts/" + strings.Repeat("0", 64), "x"}), "has digest"},
-		"a run of another stack": {pack(t, header, member{"runs/" + firstRun + "/record.json",
+		"a version with a bad id":        {sealed(t, header, member{"states/../x", "x"}), "is not the id"},
+		"a version that is no state":     {sealed(t, header, member{"states/" + versionID, "x"}), "not compressed"},
+		"a version of another serial":    {sealed(t, header, member{"states/" + versionID, string(packed(t, 4, "u"))}), "another state"},
+		"an archive with another digest": {sealed(t, header, member{"artifacts/" + strings.Repeat("0", 64), "x"}), "has digest"},
+		"a run of another stack": {sealed(t, header, member{"runs/" + firstRun + "/record.json",
 			record(func(r *run.Record) { r.Spec.Stack.Name = "db" })}), "of another stack"},
-		"a run in progress":      {pack(t, header, member{"runs/" + firstRun + "/record.json", record(func(r *run.Record) { r.Result = nil })}), "has not ended"},
-		"a run under another id": {pack(t, header, member{"runs/" + secondRun + "/record.json", record(func(*run.Record) {})}), "is that of run"},
+		"a run in progress":      {sealed(t, header, member{"runs/" + firstRun + "/record.json", record(func(r *run.Record) { r.Result = nil })}), "has not ended"},
+		"a run under another id": {sealed(t, header, member{"runs/" + secondRun + "/record.json", record(func(*run.Record) {})}), "is that of run"},
 		"a member twice":         {pack(t, header, member{"lock.hcl", "a"}, member{"runs/quiet/plan", "x"}, member{"lock.hcl", "b"}), "twice"},
 		"a large lock file":      {pack(t, header, member{"lock.hcl", strings.Repeat("x", 5<<20)}), "larger than"},
 		"a wrong manifest": {pack(t, header, member{"lock.hcl", "a"}, member{"manifest.json", `{"members":[{"name":"lock.hcl","size":1,"sha256":"00"}]}`}),

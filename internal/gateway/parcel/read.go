@@ -6,17 +6,12 @@ package parcel
 import (
 	"archive/tar"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/kit/bundle"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -30,271 +25,186 @@ func (e *BadError) Error() string { return "import the content of a stack: " + e
 func bad(format string, args ...any) error { return &BadError{fmt.Sprintf(format, args...)} }
 
 // Read stores the content of a parcel for a stack with the same namespace and name. It may be
-// repeated.
+// repeated. Nothing is changed before the whole parcel was received and checked.
 func (s *Store) Read(ctx context.Context, r io.Reader, to Subject) (Summary, error) {
-	in := &reader{ctx: ctx, tar: tar.NewReader(r), got: map[string]bundle.Member{}}
-	var header Header
-	if name, err := in.next(); err != nil || name != headerName {
-		return Summary{}, bad("it does not begin with %s", headerName)
+	// 1. Receive.
+	if err := sweep(ctx, s.Blobs); err != nil {
+		return Summary{}, fmt.Errorf("import the content of %s: %w", to.Stack, err)
 	}
-	if err := in.readJSON(&header, maxHeader); err != nil {
+	in := &incoming{Store: s, stage: newStage(s.Blobs), to: to, summary: Summary{Versions: []string{}, Runs: []string{}}}
+	defer in.stage.discard(ctx)
+	if err := in.receive(ctx, r); err != nil {
 		return Summary{}, err
 	}
-	switch {
-	case header.Format < 1:
-		return Summary{}, bad("it has no format number")
-	case header.Format > Format:
-		return Summary{}, bad("a newer Yuba wrote it (format %d). Upgrade this server first", header.Format)
-	case header.Namespace != to.Stack.Namespace || header.Name != to.Stack.Name:
-		return Summary{}, bad("it is of stack %s/%s, not of %s", header.Namespace, header.Name, to.Stack)
+	// 2. Check, and find out what is missing here.
+	if err := in.judge(ctx); err != nil {
+		return Summary{}, err
 	}
-	summary := Summary{Versions: []string{}, Runs: []string{}}
-	for {
-		name, err := in.next()
-		if err != nil {
+	if to.Still != nil {
+		if err := to.Still(ctx); err != nil {
 			return Summary{}, err
+		}
+	}
+	// 3. Publish. Records come last: a run without one is not listed.
+	for _, publish := range in.todo {
+		if err := publish(ctx); err != nil {
+			return Summary{}, fmt.Errorf("import the content of %s: %w", to.Stack, err)
+		}
+	}
+	return in.summary, nil
+}
+
+// incoming is one import.
+type incoming struct {
+	*Store
+	stage   *stage
+	to      Subject
+	from    Header
+	summary Summary
+	// todo stores what is missing here, in this order.
+	todo []func(context.Context) error
+}
+
+// receive stages all members, and checks them against the manifest.
+func (in *incoming) receive(ctx context.Context, r io.Reader) error {
+	total := in.MaxTotal
+	if total <= 0 {
+		total = MaxTotal
+	}
+	entries := &reader{ctx: ctx, tar: tar.NewReader(&bounded{Reader: r, limit: total}), got: map[string]bundle.Member{}}
+	if name, err := entries.next(); err != nil || name != headerName {
+		return bad("it does not begin with %s", headerName)
+	}
+	if err := entries.readJSON(&in.from, maxHeader); err != nil {
+		return err
+	}
+	switch from := in.from; {
+	case from.Format < 1:
+		return bad("it has no format number")
+	case from.Format > Format:
+		return bad("a newer Yuba wrote it (format %d). Upgrade this server first", from.Format)
+	case from.Namespace != in.to.Stack.Namespace || from.Name != in.to.Stack.Name:
+		return bad("it is of stack %s/%s, not of %s", from.Namespace, from.Name, in.to.Stack)
+	}
+	for {
+		name, err := entries.next()
+		if err != nil {
+			return err
 		}
 		if name == bundle.ManifestName {
 			break
 		}
-		if err := s.take(in, name, header, to, &summary); err != nil {
-			return Summary{}, err
-		}
-	}
-	return summary, in.check(&summary)
-}
-
-// take stores one member.
-func (s *Store) take(in *reader, name string, from Header, to Subject, summary *Summary) error {
-	dir, rest, _ := strings.Cut(name, "/")
-	switch {
-	case name == lockFileName:
-		data, err := in.all(maxLockFile)
+		limit, err := in.limitOf(name)
 		if err != nil {
 			return err
 		}
-		return s.Blobs.PutBytes(in.ctx, to.Stack.LockFileKey(), data)
-	case dir == statesDir:
-		if to.State == nil {
-			return in.skip(state.MaxSize)
+		if err := in.stage.add(ctx, name, entries.member(limit)); err != nil {
+			return err
 		}
-		version, err := s.States.PutPacked(in.ctx, *to.State, rest, from.UID, in.member(state.MaxSize))
-		var corrupt *state.CorruptError
-		if errors.As(err, &corrupt) {
-			return bad("%v", err)
+	}
+	if err := entries.check(&in.summary); err != nil {
+		return err
+	}
+	for _, m := range in.stage.members {
+		m.sum = entries.got[m.name].SHA256
+	}
+	return nil
+}
+
+// judge checks every member against what is here.
+func (in *incoming) judge(ctx context.Context) error {
+	var runs []string
+	for _, m := range in.stage.members {
+		dir, rest, _ := strings.Cut(m.name, "/")
+		var err error
+		switch dir {
+		case lockFileName:
+			in.publish(m, in.to.Stack.LockFileKey())
+		case statesDir:
+			err = in.judgeState(ctx, m, rest)
+		case artifactsDir:
+			err = in.judgeArtifact(ctx, m, rest)
+		case runsDir:
+			id, _, _ := strings.Cut(rest, "/")
+			runs = append(runs, id)
 		}
 		if err != nil {
 			return err
 		}
-		summary.Versions = append(summary.Versions, version.ID)
-		return in.skip(mib) // what follows the compressed state
-	case dir == artifactsDir:
-		return s.takeArtifact(in, rest, summary)
-	case dir == runsDir:
-		return s.takeRun(in, rest, from, to, summary)
 	}
-	return bad("it has an unknown member %q", name)
-}
-
-func (s *Store) takeArtifact(in *reader, sum string, summary *Summary) error {
-	want := digestPrefix + sum
-	if _, err := blob.ArtifactKey(want); err != nil {
-		return bad("%v", err)
-	}
-	has, err := s.Blobs.HasArtifact(in.ctx, want)
-	if err != nil {
-		return err
-	}
-	summary.Artifacts++
-	if has {
-		return in.skip(s.MaxArtifact)
-	}
-	digest, _, err := s.Blobs.PutArtifact(in.ctx, in.member(s.MaxArtifact), s.MaxArtifact)
-	if err == nil && digest != want {
-		err = bad("archive %s has digest %s", want, digest)
-	}
-	return err
-}
-
-func (s *Store) takeRun(in *reader, rest string, from Header, to Subject, summary *Summary) error {
-	id, part, _ := strings.Cut(rest, "/")
-	if !isRun(id) || !slices.Contains(parts, part) {
-		return bad("it has an unknown member %q", runsDir+"/"+rest)
-	}
-	key := to.Stack.Key(id, part)
-	if part != run.BlobRecord {
-		return s.Blobs.Put(in.ctx, key, in.member(maxPart))
-	}
-	data, err := in.all(maxRecord)
-	if err != nil {
-		return err
-	}
-	rec, err := adapt(data, id, from, to)
-	if err != nil {
-		return err
-	}
-	if data, err = json.Marshal(rec); err != nil {
-		return err
-	}
-	summary.Runs = append(summary.Runs, rec.Spec.ID)
-	return s.Blobs.PutBytes(in.ctx, key, data)
-}
-
-// adapt makes a record one of this home's: of its stack, ended, without anything that gives access
-// or says where it may execute.
-func adapt(data []byte, id string, from Header, to Subject) (run.Record, error) {
-	var rec run.Record
-	if err := json.Unmarshal(data, &rec); err != nil {
-		return rec, bad("the record of run %s cannot be read: %v", id, err)
-	}
-	switch {
-	case rec.Spec.Stack.Namespace != from.Namespace || rec.Spec.Stack.Name != from.Name || rec.Spec.Stack.UID != from.UID:
-		return rec, bad("run %s is of another stack", id)
-	case rec.Result == nil:
-		return rec, bad("run %s has not ended", id)
-	case !runID.MatchString(rec.Spec.ID) || id != run.QuietSlot && id != rec.Spec.ID:
-		return rec, bad("the record below %s is that of run %q", id, rec.Spec.ID)
-	}
-	rec.Spec.Stack = to.Stack
-	rec.Token, rec.Runner, rec.Home, rec.Place, rec.LockHeld = "", "", "", nil, false
-	rec.Quiet = id == run.QuietSlot
-	rec.State.Namespace = to.Stack.Namespace
-	if to.State != nil {
-		rec.State.Scope = to.State.Scope
-	}
-	return rec, nil
-}
-
-// reader reads members. A member is the content of consecutive entries with one name.
-type reader struct {
-	ctx context.Context
-	tar *tar.Reader
-	// name is the current member's, ahead that of an entry that follows it, at its beginning.
-	name, ahead string
-	begun       bool
-	end         error
-	sum         hash.Hash
-	size, limit int64
-	got         map[string]bundle.Member
-}
-
-// next begins the next member. The previous one must have been read to its end.
-func (r *reader) next() (string, error) {
-	if r.name != "" {
-		if err := r.skip(0); err != nil {
-			return "", err
-		}
-		r.got[r.name] = bundle.Member{Name: r.name, Size: r.size, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
-	}
-	if !r.begun {
-		r.begun = true
-		if err := r.entry(); err != nil {
-			return "", err
+	slices.Sort(runs)
+	for _, id := range slices.Compact(runs) {
+		if err := in.judgeRun(ctx, id); err != nil {
+			return err
 		}
 	}
-	if r.end != nil {
-		return "", bad("it is truncated")
-	}
-	if _, twice := r.got[r.ahead]; twice || len(r.got) >= maxMembers {
-		return "", bad("it has too many members, or %q twice", r.ahead)
-	}
-	r.name, r.ahead, r.sum, r.size = r.ahead, "", sha256.New(), 0
-	return r.name, nil
+	return nil
 }
 
-// entry reads the header of the next entry.
-func (r *reader) entry() error {
-	if err := r.ctx.Err(); err != nil {
-		return context.Cause(r.ctx)
-	}
-	head, err := r.tar.Next()
-	switch {
-	case errors.Is(err, io.EOF):
-		r.end = err
+// publish stores a member below a key later.
+func (in *incoming) publish(m *staged, key string) {
+	in.todo = append(in.todo, func(ctx context.Context) error {
+		content, err := in.stage.open(ctx, m)
+		if err != nil {
+			return err
+		}
+		return errors.Join(in.Blobs.Put(ctx, key, content), content.Close())
+	})
+}
+
+func (in *incoming) judgeState(ctx context.Context, m *staged, id string) error {
+	if in.to.State == nil {
 		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return bad("it is truncated")
-	case errors.Is(err, tar.ErrHeader):
-		return bad("it is not a tar archive")
-	case err != nil:
-		return fmt.Errorf("read the content of a stack: %w", err)
-	case head.Typeflag != tar.TypeReg || head.Name == "":
-		return bad("%q is not a file", head.Name)
 	}
-	r.ahead = head.Name
-	return nil
-}
-
-// member reads the current member, at most limit bytes.
-func (r *reader) member(limit int64) io.Reader {
-	r.limit = limit
-	return memberReader{r}
-}
-
-type memberReader struct{ *reader }
-
-func (m memberReader) Read(p []byte) (int, error) {
-	r := m.reader
-	for {
-		if r.ahead != "" || r.end != nil {
-			return 0, io.EOF
-		}
-		n, err := r.tar.Read(p)
-		r.sum.Write(p[:n]) //nolint:errcheck // a hash takes everything
-		if r.size += int64(n); r.size > r.limit {
-			return n, bad("%s is larger than %d bytes", r.name, r.limit)
-		}
-		if errors.Is(err, io.EOF) {
-			if err = r.entry(); err == nil && r.ahead == r.name {
-				r.ahead = ""
-			}
-		} else if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = bad("it is truncated in %s", r.name)
-		}
-		if n > 0 || err != nil {
-			return n, err
-		}
-	}
-}
-
-// skip reads the rest of the current member, at most more bytes.
-func (r *reader) skip(more int64) error {
-	_, err := io.Copy(io.Discard, r.member(r.size+more))
-	return err
-}
-
-func (r *reader) all(limit int64) ([]byte, error) { return io.ReadAll(r.member(limit)) }
-
-func (r *reader) readJSON(into any, limit int64) error {
-	data, err := r.all(limit)
+	content, err := in.stage.open(ctx, m)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return bad("%s cannot be read: %v", r.name, err)
+	err = in.States.CheckPacked(ctx, *in.to.State, id, in.from.UID, content)
+	var corrupt *state.CorruptError
+	if errors.As(err, &corrupt) {
+		err = bad("%v", err)
 	}
+	if err := errors.Join(err, content.Close()); err != nil {
+		return err
+	}
+	in.summary.Versions = append(in.summary.Versions, id)
+	in.todo = append(in.todo, func(ctx context.Context) error {
+		content, err := in.stage.open(ctx, m)
+		if err != nil {
+			return err
+		}
+		_, err = in.States.PutPacked(ctx, *in.to.State, id, in.from.UID, content)
+		return errors.Join(err, content.Close())
+	})
 	return nil
 }
 
-// check compares what was read with the manifest.
-func (r *reader) check(summary *Summary) error {
-	var manifest bundle.Manifest
-	if err := r.readJSON(&manifest, maxManifest); err != nil {
+func (in *incoming) judgeArtifact(ctx context.Context, m *staged, sum string) error {
+	if m.sum != sum {
+		return bad("archive %s has digest %s", sum, m.sum)
+	}
+	in.summary.Artifacts++
+	has, err := in.Blobs.HasArtifact(ctx, digestPrefix+sum)
+	if err != nil || has {
 		return err
 	}
-	summary.Damaged = manifest.Damaged
-	known := map[string]bool{}
-	for _, m := range manifest.Members {
-		known[m.Name] = true
-		if r.got[m.Name] != m {
-			return bad("%s does not match the manifest", m.Name)
+	in.todo = append(in.todo, func(ctx context.Context) error {
+		content, err := in.stage.open(ctx, m)
+		if err != nil {
+			return err
 		}
-		summary.Bytes += m.Size
-	}
-	for name := range r.got {
-		if !known[name] {
-			return bad("%s is not in the manifest", name)
-		}
-	}
+		_, _, err = in.Blobs.PutArtifact(ctx, content, in.MaxArtifact)
+		return errors.Join(err, content.Close())
+	})
 	return nil
+}
+
+func isPart(part string) bool { return slices.Contains(parts, part) }
+
+func partLimit(part string) int64 {
+	if part == run.BlobRecord {
+		return maxRecord
+	}
+	return maxPart
 }

@@ -51,11 +51,21 @@ func (p *protocol) takePlan(part string) serve {
 		if err := p.opts.Blobs.Put(r.Context(), en.stack.Key(en.id, part), body); err != nil {
 			return nil, err
 		}
+		sum := hex.EncodeToString(hash.Sum(nil))
 		if part == run.BlobPlan {
-			if err := en.isOf("sha256:" + hex.EncodeToString(hash.Sum(nil))); err != nil {
+			if err := en.isOf("sha256:" + sum); err != nil {
 				return nil, errors.Join(err, p.opts.Blobs.Delete(r.Context(), en.stack.Key(en.id, part)))
 			}
 		}
+		en.change(func(rec *run.Record) {
+			sums := map[string]string{part: sum}
+			for name, of := range rec.PlanSums {
+				if name != part {
+					sums[name] = of
+				}
+			}
+			rec.PlanSums = sums
+		})
 		return nil, nil
 	}
 }

@@ -5,7 +5,10 @@ package executor_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -104,5 +107,22 @@ func TestAServerThatStartsAnewKnowsTheRunsPlan(t *testing.T) {
 	}
 	if status, _ := h.do(h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, state.Digest([]byte("another")))); status != http.StatusConflict {
 		t.Errorf("another plan is shown: %d", status)
+	}
+}
+
+// Whoever moves a run to another server must see which readable forms belong to its plan.
+func TestTheRecordCoversTheFormsOfItsPlan(t *testing.T) {
+	h := newHome(t)
+	h.started(h.record("r1"))
+	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
+	digest := state.Digest([]byte("the plan"))
+	for path, body := range map[string]string{"/plan": "the plan", "/plan.txt": "text", "/show.json": "{}"} {
+		h.mustDo(http.StatusNoContent, h.of("r1", "PUT", path, []byte(body)).with(run.HeaderPlanDigest, digest))
+	}
+	h.finish("r1", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true, Digest: digest}})
+	sum := func(text string) string { return strings.TrimPrefix(state.Digest([]byte(text)), "sha256:") }
+	want := map[string]string{run.BlobPlan: sum("the plan"), run.BlobPlanText: sum("text"), run.BlobPlanShow: sum("{}")}
+	if diff := cmp.Diff(want, h.stored("r1").PlanSums); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
 	}
 }

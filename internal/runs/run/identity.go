@@ -20,6 +20,9 @@ type Identity struct {
 	Config string   `json:"config,omitempty"`
 }
 
+// RunnersAudience is that of the tokens by which runners identify their Pods. No run gets one.
+const RunnersAudience = "yuba-runner"
+
 // Placeholders for paths that only the runner knows.
 const (
 	IdentityPath   = "\x00token\x00"

@@ -39,6 +39,8 @@ type Record struct {
 	Result    *Result `json:"result,omitempty"`
 	// PlanDigest is the digest of the run's only plan, once a part of it has arrived.
 	PlanDigest string `json:"planDigest,omitempty"`
+	// PlanSums are the SHA-256 sums of the plan and of its readable forms, by the blob's name.
+	PlanSums map[string]string `json:"planSums,omitempty"`
 	// State names the managed state. Runners only see its bytes.
 	State StateRef `json:"state,omitzero"`
 	// StateMark is the state that the run got, then the last one it shipped; StatesStored is the

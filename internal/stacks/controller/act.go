@@ -67,8 +67,14 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		if err != nil {
 			return nil, fmt.Errorf("read the last applied inputs: %w", err)
 		}
+		if kept.Spec.Backend.Kind == "" {
+			return nil, fmt.Errorf("use the last applied inputs of %s: run %s used another state, so its inputs were not imported. Repair the source of the stack, or restore its former workspace and backend",
+				p.stack, kept.Spec.ID)
+		}
 		rec.Spec, rec.State = kept.Spec, kept.State
 		rec.Spec.Plan, rec.Spec.Unless = nil, ""
+		// An imported record has no limits, and none may outlive those of the server.
+		rec.Spec.Limits, rec.Spec.Origin = w.limitsFor(p.obj), string(p.obj.Status.OriginUID)
 	} else {
 		rec.Spec = w.spec(&p.gathered)
 		rec.State = stateRefOf(p.obj)
@@ -132,13 +138,17 @@ func urgencyOf(d decide.Decision) run.Urgency {
 	return run.UrgencyChange
 }
 
-func (w runDrafts) spec(p *gathered) run.Spec {
-	obj := p.obj
+func (w runDrafts) limitsFor(obj *infrav1.Terraform) run.Limits {
 	limits := w.limits
 	limits.Grace = run.Duration(obj.GetGracePeriod())
+	return limits
+}
+
+func (w runDrafts) spec(p *gathered) run.Spec {
+	obj := p.obj
 	s := run.Spec{Stack: p.stack, Origin: string(obj.Status.OriginUID), Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
-		Limits: limits,
+		Limits: w.limitsFor(obj),
 		// Upgrade providers after a change of program or object, or on request.
 		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != p.facts.Source.Revision ||
 			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),

@@ -12,9 +12,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// runnersAudience is that of the tokens by which runners identify their Pods.
-const runnersAudience = "yuba-runner"
-
 // setIdentities describes the tokens that runs get, and the variables by which clouds' SDKs and
 // providers find them.
 func (c *Configuration) setIdentities(obj *infrav1.Terraform) error {
@@ -23,7 +20,7 @@ func (c *Configuration) setIdentities(obj *infrav1.Terraform) error {
 	}
 	seen := map[string]bool{}
 	for n, t := range obj.Spec.IdentityTokens {
-		if t.Audience == runnersAudience {
+		if t.Audience == run.RunnersAudience {
 			return &Problem{Reason: infrav1.ReasonInitFailed, Message: fmt.Sprintf("spec.identityTokens[%d]: the audience %s is for Yuba's own runners", n, t.Audience)}
 		}
 		if seen[t.Audience] {

@@ -103,7 +103,7 @@ func (m Marks) Rival(live, manifest metav1.Object, was bool) engine.Rival {
 
 // Ours reports whether an object is marked as the tenant's.
 func (m Marks) Ours(o metav1.Object) bool {
-	if m.refers(o) {
+	if m.Refers(o) {
 		return true
 	}
 	owner, ok := labelledOwner(o)
@@ -207,7 +207,7 @@ func (m Marks) controlled(o metav1.Object) string {
 
 // Marked reports whether an object is marked exactly as its manifest.
 func (m Marks) Marked(o, manifest metav1.Object) bool {
-	if !m.Ours(o) || isOrphan(o) || m.refers(o) != m.refers(manifest) {
+	if !m.Ours(o) || isOrphan(o) || m.Refers(o) != m.Refers(manifest) {
 		return false
 	}
 	for _, name := range ownLabels {
@@ -221,7 +221,8 @@ func (m Marks) Marked(o, manifest metav1.Object) bool {
 // ownLabels say whose an object is.
 var ownLabels = []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace, tenantv1.LabelHome}
 
-func (m Marks) refers(o metav1.Object) bool {
+// Refers reports whether an object has an owner reference to the tenant.
+func (m Marks) Refers(o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == m.Tenant.UID })
 }
 

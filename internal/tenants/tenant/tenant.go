@@ -159,15 +159,6 @@ func (r *Controller) passOver(ctx context.Context, p *pass) (ctrl.Result, error)
 	return r.record(ctx, p)
 }
 
-// leaveMoved leaves a tenant that another home works on alone. Its deletion keeps its objects.
-func (r *Controller) leaveMoved(ctx context.Context, p *pass) error {
-	if p.obj.DeletionTimestamp.IsZero() || !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
-		return nil
-	}
-	kept := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
-	return client.IgnoreNotFound(r.SetFinalizers(ctx, p.obj, p.before, kept))
-}
-
 // gather gathers the facts about the tenant's objects.
 func (r *Controller) gather(ctx context.Context, p *pass) error {
 	registry := passes.RegistryOf(p.obj)

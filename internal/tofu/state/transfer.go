@@ -41,35 +41,19 @@ func (s *Store) OpenPacked(ctx context.Context, key Key, id string) (io.ReadClos
 	return packed, err
 }
 
+// CheckPacked returns the error that PutPacked would return, and stores nothing.
+func (s *Store) CheckPacked(ctx context.Context, key Key, id, was string, packed io.Reader) error {
+	_, _, err := s.offered(ctx, key, id, was, packed)
+	return err
+}
+
 // PutPacked stores a version of another home under its id: its content must be the state that its
 // note describes. It belongs to the key's tenant here. The owner with the UID was becomes the key's
-// stack; others stay as they are. Repeating it is safe.
+// stack; others stay as they are. It never replaces another state, and repeating it is safe.
 func (s *Store) PutPacked(ctx context.Context, key Key, id, was string, packed io.Reader) (Version, error) {
-	if err := key.Validate(); err != nil {
-		return Version{}, err
-	}
-	version, data, err := unpackVersion(id, packed)
+	version, data, err := s.offered(ctx, key, id, was, packed)
 	if err != nil {
-		return Version{}, &CorruptError{Key: key, Where: "version " + id, Offered: true, Err: err}
-	}
-	// A state that stacks share comes with each of them. Each knows only its own new UID.
-	had, content, err := s.openVersion(ctx, key, id)
-	switch {
-	case err == nil:
-		if err := content.Close(); err != nil {
-			return Version{}, err
-		}
-		if had.Digest == version.Digest {
-			version.Owners = had.Owners
-		}
-	case !errors.Is(err, blob.ErrNotFound) && !damaged(err):
-		return Version{}, fmt.Errorf("store version %s of the state of %s: %w", id, key, err)
-	}
-	version.Scope = key.Scope
-	for i := range version.Owners {
-		if version.Owners[i].UID == was && key.UID != "" {
-			version.Owners[i].UID = key.UID
-		}
+		return Version{}, err
 	}
 	repacked, err := packVersion(version, data)
 	if err == nil {
@@ -79,6 +63,42 @@ func (s *Store) PutPacked(ctx context.Context, key Key, id, was string, packed i
 		return Version{}, fmt.Errorf("store version %s of the state of %s: %w", id, key, err)
 	}
 	return version, nil
+}
+
+// offered is a version of another home as it is to be stored here.
+func (s *Store) offered(ctx context.Context, key Key, id, was string, packed io.Reader) (Version, []byte, error) {
+	if err := key.Validate(); err != nil {
+		return Version{}, nil, err
+	}
+	refused := func(err error) error { return &CorruptError{Key: key, Where: "version " + id, Offered: true, Err: err} }
+	version, data, err := unpackVersion(id, packed)
+	if err != nil {
+		return Version{}, nil, refused(err)
+	}
+	version.Scope = key.Scope
+	had, content, err := s.openVersion(ctx, key, id)
+	switch {
+	case err == nil:
+		if err := content.Close(); err != nil {
+			return Version{}, nil, err
+		}
+		if had.Digest != version.Digest || had.Lineage != version.Lineage {
+			return Version{}, nil, refused(errors.New("another state is stored under its id"))
+		}
+		if had.Scope.Excludes(key.Scope) {
+			return Version{}, nil, refused(errors.New("the one that is stored belongs to another tenant"))
+		}
+		// A state that stacks share comes with each of them. Each knows only its own new UID.
+		version.Owners, version.RunID, version.Reason = had.Owners, had.RunID, had.Reason
+	case !errors.Is(err, blob.ErrNotFound) && !damaged(err):
+		return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
+	}
+	for i := range version.Owners {
+		if version.Owners[i].UID == was && key.UID != "" {
+			version.Owners[i].UID = key.UID
+		}
+	}
+	return version, data, nil
 }
 
 // unpackVersion reads a version that may be hostile.

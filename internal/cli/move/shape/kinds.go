@@ -27,6 +27,9 @@ type Kind struct {
 // String is the kind in messages.
 func (k Kind) String() string { return k.GK.Kind }
 
+// OnlyMarked reports whether nothing but the mark stops the controller of an object.
+func (k Kind) OnlyMarked() bool { return k.Active && k.Hold == nil }
+
 // Custom reports whether the kind is defined by a CustomResourceDefinition.
 func (k Kind) Custom() bool { return k.GK.Group != "" && k.GK.Group != groupRBAC }
 

@@ -62,8 +62,11 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 				o.Blocked, err = m.blockedStack(ctx, p)
 			case shape.Tenants.GK:
 				if _, remote, _ := unstructured.NestedMap(p.source.Object, "spec", "kubeConfig"); remote { //nolint:errcheck // none
-					o.Blocked = "its objects in another cluster bear the seal of this home, and cannot change homes"
+					o.Blocked = "its objects in another cluster have a label of this home, and cannot change homes"
 				}
+			}
+			if o.Blocked == "" && err == nil {
+				o.Blocked = m.unstoppable(p)
 			}
 			if err != nil {
 				return err
@@ -97,6 +100,20 @@ func (m *Mover) blockedByManager(ctx context.Context, g *gathered, p *pair) (str
 		g.managers[key] = manager
 	}
 	return shape.BlockedByManager(manager, m.From.Name), nil
+}
+
+// unstoppable says which home has controllers that would go on working on a marked object: nothing but
+// the mark stops those of tenants. A home without a Yuba that the caller can ask may have another one.
+func (m *Mover) unstoppable(p *pair) string {
+	if !p.kind.OnlyMarked() {
+		return ""
+	}
+	for _, s := range []*Side{m.From, m.To} {
+		if s.files == nil && !s.KnowsMoves {
+			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants. Run a current Yuba there, with access to its server"
+		}
+	}
+	return ""
 }
 
 // blockedStack says why a stack cannot move now: a holder of its lock that is not a run of its own,

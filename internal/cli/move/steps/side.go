@@ -31,7 +31,9 @@ const Manager = "yuba-move"
 type Side struct {
 	decide.Home
 	Content contents
-	objects dynamic.Interface
+	// KnowsMoves: its controllers respect the marks of moves.
+	KnowsMoves bool
+	objects    dynamic.Interface
 	// files are set for a backup, which is read like a home.
 	files *backupFiles
 	// guard is asked before each write, if it is set.
@@ -126,7 +128,8 @@ const contentPatience = 10 * time.Second
 func (s *Side) servesContent(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentPatience)
 	defer cancel()
-	_, err := s.client().Server(ctx)
+	info, err := s.client().Server(ctx)
+	s.KnowsMoves = info.Moves
 	if err == nil || apierrors.IsForbidden(err) {
 		return true, nil
 	}
