@@ -25,7 +25,6 @@ import (
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -480,21 +479,6 @@ func (e *engine) aboutRuns(ctx context.Context) content.ServerInfo {
 	}
 	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
 		Confined: e.tool.walls.Complete(), Walls: e.tool.walls.Summary(), MissingWalls: e.tool.missingWalls(), Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: installed}
-}
-
-// servedSources returns the kinds of sources that this API serves.
-func servedSources(m apimeta.RESTMapper) ([]string, error) {
-	var kinds []string
-	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
-		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))
-		if err != nil {
-			return nil, err
-		}
-		if served {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds, nil
 }
 
 // holder names this server in locks: user@host, as tofu does.

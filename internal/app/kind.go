@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,4 +95,19 @@ func hasField(definition *unstructured.Unstructured, version string, field ...st
 		return has && err == nil
 	}
 	return false
+}
+
+// servedSources returns the kinds of sources that this API serves.
+func servedSources(m apimeta.RESTMapper) ([]string, error) {
+	var kinds []string
+	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
+		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))
+		if err != nil {
+			return nil, err
+		}
+		if served {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
 }

@@ -28,7 +28,7 @@ var triggers = []trigger{
 			lastFailedSameConfig(f) && mayBreak(f.Stack, f.Last.Lock) && f.Last.Generation != 0 && f.Last.Generation != f.Stack.Generation
 	}},
 	{ReasonRetry, func(f Facts) (string, bool) {
-		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f)
+		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f) && !resumesLater(f)
 	}},
 	// A failure is retried after its interval; a changed configuration does not wait.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
