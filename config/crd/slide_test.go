@@ -49,7 +49,7 @@ func TestAnOCIRepositoryOfTheOldVersionIsOneOfTheNew(t *testing.T) {
 	if got.Spec.Provider != "aws" || got.Spec.Reference.SemVer != "~ 0.1.0-0" || got.Spec.URL != "oci://xxx.dkr.ecr.eu-central-1.amazonaws.com/iac/foo" {
 		t.Errorf("it is %+v", got.Spec)
 	}
-	// What a controller writes in v1 is there in v1beta2, and a second "kubectl apply" changes
+	// A client of v1beta2 reads what a controller writes in v1, and a second "kubectl apply" changes
 	// nothing.
 	got.Status.URL = "http://yuba.example.com/latest"
 	if err := c.Status().Update(t.Context(), &got); err != nil {

@@ -116,7 +116,7 @@ func (o *options) run(ctx context.Context, a *session.App) error {
 		if err != nil {
 			return claimed(err)
 		}
-		a.News("Canceled. %d objects at %s are as they were before. What has arrived at %s stays there, suspended; the next move uses it.", n, m.From.Name, m.To.Name)
+		a.News("Canceled. %d objects at %s are as they were before. The copies at %s stay there, suspended, and the next move uses them.", n, m.From.Name, m.To.Name)
 		return nil
 	case o.dryRun:
 		report, err := m.Plan(ctx)

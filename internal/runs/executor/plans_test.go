@@ -110,7 +110,7 @@ func TestAServerThatStartsAnewKnowsTheRunsPlan(t *testing.T) {
 	}
 }
 
-// Whoever moves a run to another server must see which readable forms belong to its plan.
+// A move to another server checks which readable forms belong to the plan.
 func TestTheRecordCoversTheFormsOfItsPlan(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))

@@ -118,7 +118,7 @@ func TestIsolatedRunsReachWhatEntriesName(t *testing.T) {
 	}
 }
 
-// What tofu says of a refused connection does not say why.
+// The error of tofu does not say why a connection was refused.
 func TestAFailedRunNamesWhatItsNetworkRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -79,7 +79,7 @@ func Resumes(o *unstructured.Unstructured) bool {
 }
 
 // Status is the status to write at the target, for the live object there; nil without one. UIDs in
-// it are those of the target. What is about the current generation stays so.
+// it are those of the target, and observed generations that were current stay current.
 func Status(k Kind, source, live *unstructured.Unstructured, uids UIDs) map[string]any {
 	status, ok := source.Object["status"].(map[string]any)
 	if !ok || !k.Status || len(status) == 0 {

@@ -107,7 +107,7 @@ func (m *Mover) copyObject(ctx context.Context, g *gathered, p *pair) error {
 	return m.copyManagers(ctx, p)
 }
 
-// overwrite updates an object. What only the target's controllers set, their finalizers, stays.
+// overwrite updates an object. It keeps the finalizers, which only the target's controllers set.
 func (m *Mover) overwrite(ctx context.Context, p *pair, live, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if immutable, _, _ := unstructured.NestedBool(live.Object, "immutable"); immutable { //nolint:errcheck // none
 		if shape.Covers(p.kind, live, wanted) {

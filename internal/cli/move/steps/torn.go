@@ -93,8 +93,8 @@ func tornState(namespace, name string, current *state.File, newest state.Version
 		"    yuba state rollback %s %s -n %s\n    yuba resume %s -n %s", has, newest.Serial, name, newest.ID, namespace, name, namespace)
 }
 
-// currentState reads the serial and lineage of the state in a Secret. Of a large one, the Secret has
-// only the id of a version, which ends with the serial.
+// currentState reads the serial and lineage of the state in a Secret. The Secret
+// of a large state has only the ID of a version, which ends with the serial.
 func currentState(secret *unstructured.Unstructured) (*state.File, error) {
 	if at := secret.GetAnnotations()[state.AnnotationStateBlob]; at != "" {
 		_, serial, _ := strings.Cut(path.Base(at), "-")

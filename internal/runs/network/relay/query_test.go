@@ -173,7 +173,7 @@ func TestAddressesThatEmbedThoseOfThisMachine(t *testing.T) {
 	}
 }
 
-// What a program makes the relay remember is limited.
+// A program cannot make the relay remember more and more names.
 func TestAFloodOfNames(t *testing.T) {
 	w := &world{names: map[string]string{}}
 	for n := range 3 * maxPins / 2 {
