@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
@@ -66,7 +67,15 @@ func TestBesideFluxTheControllersLeaveItsObjectsAlone(t *testing.T) {
 	running(t, func(o *ControllerOptions) {
 		o.GitOps, o.Log = true, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
-	time.Sleep(2 * time.Second)
+	// The controllers work, because they look at a stack.
+	stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one"}, Spec: infrav1.TerraformSpec{
+		Interval: metav1.Duration{Duration: time.Hour}, SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "infra"}}}
+	if err := c.Create(t.Context(), stack); err != nil {
+		t.Fatal(err)
+	}
+	awaits(t, "the controllers look at a stack", func() bool {
+		return c.Get(t.Context(), client.ObjectKeyFromObject(stack), stack) == nil && len(stack.Status.Conditions) > 0
+	})
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(repository), repository); err != nil {
 		t.Fatal(err)
 	}
