@@ -78,7 +78,7 @@ type scene struct {
 	Device uint32
 	// ModeUser is the user to become first, with the machine's devices changed before.
 	ModeUser int
-	// Allow is the list of the relay, which is the test binary by another name.
+	// Allow is the list of the relay, which is testdata/relay.
 	Allow []string
 	// Resolver is a directory with other files for resolvers, which need a Device, too.
 	Resolver string
@@ -174,9 +174,6 @@ type stage struct{ dir, sandbox, self, relay string }
 var theStage stage
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == relayName {
-		os.Exit(playRelay(os.Args[1:]))
-	}
 	if part := os.Getenv(envPlay); part != "" {
 		os.Exit(play(part))
 	}
@@ -191,18 +188,28 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	theStage = stage{dir: dir, sandbox: filepath.Join(dir, "yuba-sandbox"), self: filepath.Join(dir, "self"), relay: filepath.Join(dir, relayName)}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", theStage.sandbox, "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build yuba-sandbox: %v\n%s", err, out)
-		return 1
+	for program, of := range map[string]string{theStage.sandbox: "github.com/yuba-dev/yuba/cmd/yuba-sandbox", theStage.relay: "./testdata/relay"} {
+		if err := buildProgram(program, of); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	text, err := os.ReadFile(os.Args[0])
-	if err := errors.Join(err, os.WriteFile(theStage.self, text, 0o755), os.Link(theStage.self, theStage.relay), os.Chmod(dir, 0o755)); err != nil {
+	if err := errors.Join(err, os.WriteFile(theStage.self, text, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// buildProgram builds a program of a package, without libraries.
+func buildProgram(program, of string) error {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, of)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", of, err, out)
+	}
+	return nil
 }
 
 // inMode plays a part in a mode and returns what it prints.

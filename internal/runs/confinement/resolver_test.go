@@ -13,7 +13,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -227,10 +226,8 @@ func TestNamesOfTheRealRelay(t *testing.T) {
 	if err := errors.Join(os.Mkdir(programs, 0o755), os.Link(theStage.sandbox, filepath.Join(programs, "yuba-sandbox"))); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(programs, relayName), "github.com/yuba-dev/yuba/cmd/yuba-network")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build yuba-network: %v\n%s", err, out)
+	if err := buildProgram(filepath.Join(programs, relayName), "github.com/yuba-dev/yuba/cmd/yuba-network"); err != nil {
+		t.Fatal(err)
 	}
 	server, address := startNameServer(t)
 	want := map[string]string{

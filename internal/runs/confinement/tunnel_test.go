@@ -24,7 +24,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/network"
-	"github.com/yuba-dev/yuba/internal/runs/network/relay"
 )
 
 func init() {
@@ -33,44 +32,6 @@ func init() {
 
 // relayName is the relay's program.
 const relayName = "yuba-network"
-
-// noise is what a relay's sandbox prints where a wall is missing. It is not part of the report.
-const noise = "yuba-sandbox: not confined: this kernel has no Landlock"
-
-// playRelay is yuba-network with names of its own, which real resolvers do not have.
-func playRelay(args []string) int {
-	fmt.Fprintln(os.Stderr, noise)
-	var entries []string
-	for i := 1; i < len(args); i += 2 {
-		entries = append(entries, args[i])
-	}
-	list, err := network.ParseList(entries)
-	if err == nil {
-		err = relay.Run(context.Background(), relay.Options{Control: os.Stdin, List: list, Report: os.Stdout, Lookup: (&resolverOfTests{}).lookup})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-type resolverOfTests struct{}
-
-// lookup knows a name that leads to loopback, one that first leads elsewhere, and names that are
-// addresses with hyphens.
-func (r *resolverOfTests) lookup(_ context.Context, _, name string) ([]netip.Addr, error) {
-	switch name {
-	case "loopback.test.":
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-	case "metadata.test.":
-		return []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254")}, nil
-	}
-	if address, err := netip.ParseAddr(strings.ReplaceAll(strings.TrimSuffix(name, ".at.test."), "-", ".")); err == nil {
-		return []netip.Addr{address}, nil
-	}
-	return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
-}
 
 // admit replaces the device for tunnels by one of another mode, in its own view of the files, and
 // becomes the user.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -29,11 +28,9 @@ func BenchmarkRelay(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// The real program instead of the test binary.
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", theStage.relay, "github.com/yuba-dev/yuba/cmd/yuba-network")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("build yuba-network: %v\n%s", err, out)
+	// The real program instead of the one of tests.
+	if err := buildProgram(theStage.relay, "github.com/yuba-dev/yuba/cmd/yuba-network"); err != nil {
+		b.Fatal(err)
 	}
 	var wall, cpu [2]time.Duration
 	for range b.N {

@@ -128,9 +128,11 @@ func (w *world) made() *tenantv1.Tenant {
 func TestAPassAfterARestartAsksNothing(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.made()
-	eventually(t, "the watch has the object", func() bool {
+	eventually(t, "the watches have the object and the tenant's last write", func() bool {
 		m, _ := w.r.Clusters.Home.Watch.Get(refOf(&tenant.Status.Inventory[0]).ID)
-		return m != nil
+		cached := &tenantv1.Tenant{}
+		w.must(w.r.Cached.Get(t.Context(), client.ObjectKeyFromObject(tenant), cached))
+		return m != nil && cached.ResourceVersion == tenant.ResourceVersion
 	})
 	w.r.drop(client.ObjectKeyFromObject(tenant))
 	before := w.asked.Load()
