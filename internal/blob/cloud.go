@@ -32,10 +32,23 @@ func openCloud(ctx context.Context, rawURL string) (*cloud, error) {
 }
 
 func (c *cloud) write(ctx context.Context, key string, fill func(io.Writer) error) error {
+	return c.fill(ctx, key, fill, blob.WriterOptions{})
+}
+
+func (c *cloud) create(ctx context.Context, key string, fill func(io.Writer) error) error {
+	err := c.fill(ctx, key, fill, blob.WriterOptions{IfNotExist: true})
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return ErrExists
+	}
+	return err
+}
+
+func (c *cloud) fill(ctx context.Context, key string, fill func(io.Writer) error, options blob.WriterOptions) error {
 	// Cancelling the context before Close tells gocloud not to publish the object.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := c.objects.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	options.ContentType = "application/octet-stream"
+	w, err := c.objects.NewWriter(ctx, key, &options)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,22 @@ func (d *directory) sweep(before time.Time) error {
 	return nil
 }
 
-func (d *directory) write(ctx context.Context, key string, fill func(io.Writer) error) (err error) {
+func (d *directory) write(ctx context.Context, key string, fill func(io.Writer) error) error {
+	return d.fill(ctx, key, fill, d.root.Rename)
+}
+
+func (d *directory) create(ctx context.Context, key string, fill func(io.Writer) error) error {
+	return d.fill(ctx, key, fill, func(name, key string) error {
+		err := d.root.Link(name, key)
+		if errors.Is(err, fs.ErrExist) {
+			return ErrExists
+		}
+		return errors.Join(err, d.root.Remove(name))
+	})
+}
+
+// fill writes a temporary file and moves it to its key.
+func (d *directory) fill(ctx context.Context, key string, fill func(io.Writer) error, move func(name, key string) error) (err error) {
 	name := path.Join(temporary, rand.Text())
 	file, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -103,17 +118,17 @@ func (d *directory) write(ctx context.Context, key string, fill func(io.Writer) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return d.publish(name, key)
+	return d.publish(name, key, move)
 }
 
 // publish moves a synced file to its key, durably.
-func (d *directory) publish(name, key string) error {
+func (d *directory) publish(name, key string, move func(name, key string) error) error {
 	d.parents.RLock()
 	defer d.parents.RUnlock()
 	if err := d.makeDirectory(path.Dir(key)); err != nil {
 		return err
 	}
-	if err := d.root.Rename(name, key); err != nil {
+	if err := move(name, key); err != nil {
 		return err
 	}
 	return syncDirectory(d.root.Open(path.Dir(key)))

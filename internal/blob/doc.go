@@ -25,5 +25,8 @@
 // keys, and can miss keys at the end of a page, because it walks in another order ("a/x" before
 // "a-b") than the one in which it resumes. The layout of the files is the same.
 //
+// [Plain] is a bucket that other programs read and write, too, such as a registry's: it has the same
+// guarantees, but its objects are not encrypted.
+//
 // The package does not know the meaning of blobs, and does not decide what to delete when.
 package blob

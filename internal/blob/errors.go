@@ -11,6 +11,9 @@ import (
 // ErrNotFound means that no blob has the key. Test with errors.Is.
 var ErrNotFound = errors.New("no such blob")
 
+// ErrExists means that an object has the key already.
+var ErrExists = errors.New("it exists already")
+
 // TooLargeError means that content exceeds the limit of its reader or writer.
 type TooLargeError struct {
 	Key   string // the blob, or "artifact" before its key is known

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 
@@ -45,6 +44,8 @@ type bucket interface {
 	// write stores what fill writes, completely or not at all. When it returns nil the bytes are
 	// durable.
 	write(ctx context.Context, key string, fill func(io.Writer) error) error
+	// create is write, but returns ErrExists if an object has the key.
+	create(ctx context.Context, key string, fill func(io.Writer) error) error
 	// open returns ErrNotFound if no object has the key.
 	open(ctx context.Context, key string) (io.ReadCloser, error)
 	// stat returns ErrNotFound if no object has the key.
@@ -68,24 +69,13 @@ func Open(ctx context.Context, rawURL string, identity *age.X25519Identity) (*St
 	if identity == nil {
 		return nil, errors.New("open the blob store: no key; this is a bug in Yuba")
 	}
-	u, err := url.Parse(rawURL)
+	b, name, err := openBucket(ctx, rawURL)
 	if err != nil {
-		// Report only the parser's cause: the full error quotes the URL, which may contain a
-		// password.
-		return nil, fmt.Errorf("open the blob store: its URL is invalid: %w", errors.Unwrap(err))
-	}
-	var b bucket
-	if u.Scheme == "file" {
-		b, err = openDirectory(u)
-	} else {
-		b, err = openCloud(ctx, rawURL)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the blob store %s: %w", u.Redacted(), err)
+		return nil, err
 	}
 	s := &Store{bucket: b, identity: identity}
 	if err := s.checkRecipient(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the blob store %s: %w", u.Redacted(), err), b.close())
+		return nil, errors.Join(fmt.Errorf("open the blob store %s: %w", name, err), b.close())
 	}
 	return s, nil
 }
