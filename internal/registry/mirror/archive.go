@@ -10,19 +10,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
-// Archive opens the archive of a platform, after downloading and verifying it if the bucket does not
-// have it yet. The caller must close it.
-func (m *Mirror) Archive(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (*release.Archive, error) {
+// archive opens the archive of a platform, after downloading and verifying it if the bucket does not
+// have it yet.
+func (m *Mirror) archive(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (offer.File, error) {
 	for range 3 { // it may be evicted between being stored and opened
 		r, err := m.record(ctx, v)
 		if err != nil {
-			return nil, err
+			return offer.File{}, err
 		}
 		pkg, ok := r.Packages[p]
 		if !ok {
@@ -30,39 +32,39 @@ func (m *Mirror) Archive(ctx context.Context, v layout.ProviderVersion, p layout
 			for _, known := range r.Platforms() {
 				missing.Known = append(missing.Known, known.String())
 			}
-			return nil, missing
+			return offer.File{}, missing
 		}
 		if r.stored[p] {
-			a, err := m.open(ctx, v, p, pkg)
+			a, err := m.openHeld(ctx, v, p, pkg, r.Verified)
 			if !errors.Is(err, blob.ErrNotFound) {
 				return a, err
 			}
 		}
 		err = m.flights.Do(ctx, "archive "+v.Key(v.Archive(p)), func(ctx context.Context) error { return m.provide(ctx, v, p) })
 		if err != nil {
-			return nil, err
+			return offer.File{}, err
 		}
 	}
-	return nil, fmt.Errorf("open %s for %s: it is removed from the bucket as often as it is stored; the mirror's size limit may be too small for it", v, p)
+	return offer.File{}, fmt.Errorf("open %s for %s: it is removed from the bucket as often as it is stored; the mirror's size limit may be too small for it", v, p)
 }
 
-// open opens an archive in the bucket and holds it until it is closed.
-func (m *Mirror) open(ctx context.Context, v layout.ProviderVersion, p layout.Platform, pkg release.Package) (*release.Archive, error) {
+// openHeld opens an archive in the bucket and holds it until it is closed.
+func (m *Mirror) openHeld(ctx context.Context, v layout.ProviderVersion, p layout.Platform, pkg release.Package, verified time.Time) (offer.File, error) {
 	key := v.Key(v.Archive(p))
 	if !m.uses.hold(key, m.now()) {
-		return nil, blob.ErrNotFound // it is being evicted
+		return offer.File{}, blob.ErrNotFound // it is being evicted
 	}
 	r, err := m.bucket.Open(ctx, key)
 	if err != nil {
 		m.uses.release(key)
-		return nil, err
+		return offer.File{}, err
 	}
 	held := &held{ReadCloser: r, release: func() { m.uses.release(key) }}
-	a := &release.Archive{ReadCloser: held, Name: v.Archive(p), Size: pkg.Size, Modified: m.started, SHA256: pkg.Hash("zh:")}
+	f := offer.File{Content: held, Size: pkg.Size, Digest: "sha256:" + pkg.Hash("zh:"), Modified: verified}
 	if seeker, ok := r.(io.ReadSeeker); ok {
-		a.ReadCloser = heldSeeker{held, seeker}
+		f.Content = heldSeeker{held, seeker}
 	}
-	return a, nil
+	return f, nil
 }
 
 // held is an open archive that is not evicted.

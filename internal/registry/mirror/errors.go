@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // NotFoundError means that neither the origin nor the mirror has what was requested.
@@ -17,6 +18,9 @@ type NotFoundError struct {
 	// Known are the platforms or versions that there are, if that helps.
 	Known []string
 }
+
+// Is makes the error one of [offer.ErrNone].
+func (e *NotFoundError) Is(target error) bool { return target == offer.ErrNone }
 
 func (e *NotFoundError) Error() string {
 	text := e.What + " does not exist"
@@ -36,6 +40,9 @@ type DeniedError struct {
 	Reason   string
 }
 
+// Is makes the error one of [offer.ErrRefused].
+func (e *DeniedError) Is(target error) bool { return target == offer.ErrRefused }
+
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("mirror %s: %s. An administrator can change the lists of the mirror", e.Provider, e.Reason)
 }
@@ -50,6 +57,9 @@ type OriginError struct {
 	Err    error
 }
 
+// Is makes the error one of [offer.ErrUpstream].
+func (e *OriginError) Is(target error) bool { return target == offer.ErrUpstream }
+
 func (e *OriginError) Error() string {
 	return fmt.Sprintf("%s of %s: %v", e.What, e.Host, e.Err)
 }
@@ -62,6 +72,9 @@ type UntrustedError struct {
 	What string
 	Err  error
 }
+
+// Is makes the error one of [offer.ErrUpstream].
+func (e *UntrustedError) Is(target error) bool { return target == offer.ErrUpstream }
 
 func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("verify %s: %v. It was neither stored nor served", e.What, e.Err)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
-	"github.com/yuba-dev/yuba/internal/registry/release"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 type Index struct {
 	Provider layout.Provider
 	// Versions are newest first. A version need not have been downloaded.
-	Versions []release.Version
+	Versions []offer.Version
 	// Warnings are for the users of the provider, from the origin.
 	Warnings []string
 	// Fetched is when the origin gave the list; zero for a list of what the bucket has.
@@ -46,7 +46,7 @@ type Index struct {
 }
 
 // find returns the entry of a version; nil if there is none.
-func (i *Index) find(version string) *release.Version {
+func (i *Index) find(version string) *offer.Version {
 	for n := range i.Versions {
 		if i.Versions[n].Version == version {
 			return &i.Versions[n]
@@ -86,9 +86,18 @@ func indexKey(p layout.Provider) string {
 	return layout.ProviderVersion{Provider: p, Version: "index"}.OwnKey()
 }
 
-// Versions returns the index of a provider. While the origin does not give a usable answer, it
-// returns the last one it gave, else a list of what the mirror has.
-func (m *Mirror) Versions(ctx context.Context, p layout.Provider) (*Index, error) {
+// Versions returns all versions of a provider, newest first, as [Mirror.Index] does.
+func (m *Mirror) Versions(ctx context.Context, p layout.Provider) ([]offer.Version, error) {
+	i, err := m.Index(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return i.Versions, nil
+}
+
+// Index returns the index of a provider. While the origin does not give a usable answer, it returns
+// the last one it gave, else a list of what the mirror has.
+func (m *Mirror) Index(ctx context.Context, p layout.Provider) (*Index, error) {
 	if err := m.rules.check(p); err != nil {
 		return nil, err
 	}
@@ -153,7 +162,7 @@ func (m *Mirror) recall(ctx context.Context, p layout.Provider) (*indexed, error
 	}
 	have = &indexed{Index: &Index{Provider: p, Fetched: stored.Fetched, Warnings: stored.Warnings}, written: stored.Fetched, loaded: m.now()}
 	for _, v := range stored.Versions {
-		entry := release.Version{Version: v.Version, Protocols: v.Protocols}
+		entry := offer.Version{Version: v.Version, Protocols: v.Protocols}
 		for _, text := range v.Platforms {
 			if platform, err := layout.ParsePlatform(text); err == nil {
 				entry.Platforms = append(entry.Platforms, platform)
@@ -235,18 +244,18 @@ func (m *Mirror) writeIndex(ctx context.Context, i *Index) error {
 }
 
 func changed(old, fresh *Index) bool {
-	return old == nil || len(old.Versions) != len(fresh.Versions) || !slices.EqualFunc(old.Versions, fresh.Versions, func(a, b release.Version) bool {
+	return old == nil || len(old.Versions) != len(fresh.Versions) || !slices.EqualFunc(old.Versions, fresh.Versions, func(a, b offer.Version) bool {
 		return a.Version == b.Version && slices.Equal(a.Protocols, b.Protocols) && slices.Equal(a.Platforms, b.Platforms)
 	})
 }
 
-func newestFirst(list []release.Version) []release.Version {
+func newestFirst(list []offer.Version) []offer.Version {
 	parsed := map[string]*semver.Version{}
 	for _, v := range list {
 		parsed[v.Version], _ = layout.ParseVersion(v.Version) // the caller has parsed them
 	}
-	slices.SortStableFunc(list, func(a, b release.Version) int { return parsed[b.Version].Compare(parsed[a.Version]) })
-	return slices.CompactFunc(list, func(a, b release.Version) bool { return a.Version == b.Version })
+	slices.SortStableFunc(list, func(a, b offer.Version) int { return parsed[b.Version].Compare(parsed[a.Version]) })
+	return slices.CompactFunc(list, func(a, b offer.Version) bool { return a.Version == b.Version })
 }
 
 // instead returns an index although the origin gave none: the old one, or what the bucket has.
@@ -280,9 +289,9 @@ func (m *Mirror) instead(ctx context.Context, p layout.Provider, have *indexed, 
 }
 
 // inBucket lists the versions of which the bucket has archives.
-func (m *Mirror) inBucket(ctx context.Context, p layout.Provider) ([]release.Version, error) {
-	found := map[string]*release.Version{}
-	var list []release.Version
+func (m *Mirror) inBucket(ctx context.Context, p layout.Provider) ([]offer.Version, error) {
+	found := map[string]*offer.Version{}
+	var list []offer.Version
 	for info, err := range m.bucket.List(ctx, layout.ProviderVersion{Provider: p}.Key("")) {
 		if err != nil {
 			return nil, err
@@ -292,7 +301,7 @@ func (m *Mirror) inBucket(ctx context.Context, p layout.Provider) ([]release.Ver
 			continue
 		}
 		if found[f.Version] == nil {
-			found[f.Version] = &release.Version{Version: f.Version}
+			found[f.Version] = &offer.Version{Version: f.Version}
 		}
 		found[f.Version].Platforms = append(found[f.Version].Platforms, f.Platform)
 	}

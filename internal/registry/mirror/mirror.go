@@ -79,14 +79,13 @@ type Mirror struct {
 	// changes excludes two changes of the same record in this process.
 	changes sync.Map
 	// size gets a value when an archive was stored.
-	size    chan struct{}
-	started time.Time
+	size chan struct{}
 }
 
 // Open returns a mirror that keeps providers in a bucket.
-func Open(bucket *blob.Plain, o Options) (*Mirror, error) { return open(bucket, o) }
+func Open(bucket *blob.Plain, o Options) (*Mirror, error) { return newMirror(bucket, o) }
 
-func open(bucket store, o Options) (*Mirror, error) {
+func newMirror(bucket store, o Options) (*Mirror, error) {
 	allowed, err := parseRules(o.Allow, o.Deny)
 	if err != nil {
 		return nil, fmt.Errorf("open the mirror of providers: %w", err)
@@ -104,7 +103,6 @@ func open(bucket store, o Options) (*Mirror, error) {
 	if m.now == nil {
 		m.now = time.Now
 	}
-	m.started = m.now()
 	m.options.TTL = cmp.Or(o.TTL, DefaultTTL)
 	if o.Spool == "" {
 		return nil, errors.New("open the mirror of providers: no directory for downloads is given")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -201,12 +202,12 @@ func (o *origins) authorization(host string) http.Header {
 }
 
 // versions reads the list of all versions of a provider.
-func (o *origins) versions(ctx context.Context, p layout.Provider) (list []release.Version, warnings []string, err error) {
+func (o *origins) versions(ctx context.Context, p layout.Provider) (list []offer.Version, warnings []string, err error) {
 	base, err := o.registry(ctx, p.Host)
 	if err != nil {
 		return nil, nil, err
 	}
-	var answer struct {
+	var listed struct {
 		Versions []struct {
 			Version   string   `json:"version"`
 			Protocols []string `json:"protocols"`
@@ -217,17 +218,17 @@ func (o *origins) versions(ctx context.Context, p layout.Provider) (list []relea
 		} `json:"versions"`
 		Warnings []string `json:"warnings"`
 	}
-	if _, err := o.ask(ctx, base.JoinPath(p.Namespace, p.Name, "versions"), o.authorization(p.Host), maxIndex, &answer); err != nil {
+	if _, err := o.ask(ctx, base.JoinPath(p.Namespace, p.Name, "versions"), o.authorization(p.Host), maxIndex, &listed); err != nil {
 		return nil, nil, err
 	}
-	if answer.Versions == nil {
+	if listed.Versions == nil {
 		return nil, nil, errors.New(`the answer has no "versions"`)
 	}
-	for _, entry := range answer.Versions {
+	for _, entry := range listed.Versions {
 		if _, err := layout.ParseVersion(entry.Version); err != nil {
 			continue // no tool could install it by that name
 		}
-		v := release.Version{Version: entry.Version, Protocols: entry.Protocols}
+		v := offer.Version{Version: entry.Version, Protocols: entry.Protocols}
 		for _, platform := range entry.Platforms {
 			if parsed, err := layout.ParsePlatform(platform.OS + "_" + platform.Arch); err == nil {
 				v.Platforms = append(v.Platforms, parsed)
@@ -235,11 +236,11 @@ func (o *origins) versions(ctx context.Context, p layout.Provider) (list []relea
 		}
 		list = append(list, v)
 	}
-	return list, answer.Warnings, nil
+	return list, listed.Warnings, nil
 }
 
-// offer is what an origin says of the archive of one platform.
-type offer struct {
+// answer is what an origin says of the archive of one platform.
+type answer struct {
 	Protocols []string `json:"protocols"`
 	OS        string   `json:"os"`
 	Arch      string   `json:"arch"`
@@ -257,24 +258,24 @@ type offer struct {
 }
 
 // find asks for the archive of a platform.
-func (o *origins) find(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (offer, error) {
+func (o *origins) find(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (answer, error) {
 	base, err := o.registry(ctx, v.Host)
 	if err != nil {
-		return offer{}, err
+		return answer{}, err
 	}
-	var found offer
+	var found answer
 	found.at, err = o.ask(ctx, base.JoinPath(v.Namespace, v.Name, v.Version, "download", p.OS, p.Arch), o.authorization(v.Host), maxDownload, &found)
 	if err != nil {
-		return offer{}, err
+		return answer{}, err
 	}
 	if found.OS != p.OS || found.Arch != p.Arch || found.Filename != v.Archive(p) {
-		return offer{}, fmt.Errorf("it offers %q for %s_%s, not %s", found.Filename, found.OS, found.Arch, v.Archive(p))
+		return answer{}, fmt.Errorf("it offers %q for %s_%s, not %s", found.Filename, found.OS, found.Arch, v.Archive(p))
 	}
 	return found, nil
 }
 
 // signed reads the list of sums and its signature.
-func (o *origins) signed(ctx context.Context, found offer) (sums, signature []byte, err error) {
+func (o *origins) signed(ctx context.Context, found answer) (sums, signature []byte, err error) {
 	for _, part := range []struct {
 		url   string
 		limit int64

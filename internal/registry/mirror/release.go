@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -25,12 +27,29 @@ const justNow = 10 * time.Second
 
 // Release returns a verified release, with the hashes of all platforms. It asks the origin at most
 // once in the release's life.
-func (m *Mirror) Release(ctx context.Context, v layout.ProviderVersion) (release.Release, error) {
+func (m *Mirror) Release(ctx context.Context, v layout.ProviderVersion) (offer.Release, error) {
 	r, err := m.record(ctx, v)
 	if err != nil {
-		return release.Release{}, err
+		return offer.Release{}, err
 	}
-	return r.Release, nil
+	return r.Offer(), nil
+}
+
+// Open opens a file of a release: an archive, the list of sums or its signature. The caller must
+// close it.
+func (m *Mirror) Open(ctx context.Context, v layout.ProviderVersion, file string) (offer.File, error) {
+	if f, ok := layout.ProviderOfKey(v.Key(file)); ok && f.Platform != (layout.Platform{}) && f.ProviderVersion == v {
+		return m.archive(ctx, v, f.Platform)
+	}
+	r, err := m.record(ctx, v)
+	if err != nil {
+		return offer.File{}, err
+	}
+	f, ok := r.File(file)
+	if !ok {
+		return offer.File{}, &NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
+	}
+	return f, nil
 }
 
 func (m *Mirror) record(ctx context.Context, v layout.ProviderVersion) (*record, error) {
@@ -95,13 +114,13 @@ func (m *Mirror) fetchRelease(ctx context.Context, v layout.ProviderVersion) (*r
 }
 
 // find asks the origin for the archive of a platform.
-func (m *Mirror) find(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (offer, error) {
+func (m *Mirror) find(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (answer, error) {
 	found, err := m.origins.find(ctx, v, p)
 	if code := status(err); code == http.StatusNotFound || code == http.StatusGone || errors.Is(err, errNoRegistry) {
-		return offer{}, &NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
+		return answer{}, &NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
 	}
 	if err != nil {
-		return offer{}, &OriginError{Host: v.Host, What: fmt.Sprintf("find %s for %s", v, p), Status: status(err), Err: err}
+		return answer{}, &OriginError{Host: v.Host, What: fmt.Sprintf("find %s for %s", v, p), Status: status(err), Err: err}
 	}
 	return found, nil
 }

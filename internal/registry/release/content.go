@@ -5,9 +5,13 @@ package release
 
 import (
 	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
 
 	"golang.org/x/mod/sumdb/dirhash"
 )
@@ -31,6 +35,9 @@ func ContentHash(archive io.ReaderAt, size int64) (string, error) {
 	files := make(map[string]*zip.File, len(z.File))
 	var names []string
 	for _, file := range z.File {
+		if !fs.ValidPath(strings.TrimSuffix(file.Name, "/")) {
+			return "", fmt.Errorf("it contains %q, which does not stay in the directory where it is unpacked", file.Name)
+		}
 		if files[file.Name] != nil {
 			return "", fmt.Errorf("it contains %q twice", file.Name)
 		}
@@ -66,4 +73,27 @@ func (l *limited) Read(p []byte) (int, error) {
 		return n, errBomb
 	}
 	return n, err
+}
+
+// HasProgram returns an error if an archive lacks the program of a provider, which tools find by its
+// name.
+func HasProgram(archive io.ReaderAt, size int64, provider string) error {
+	z, err := zip.NewReader(archive, size)
+	if err != nil {
+		return fmt.Errorf("it is not a zip archive: %w", err)
+	}
+	prefix := "terraform-provider-" + provider
+	for _, file := range z.File {
+		if rest, ok := strings.CutPrefix(file.Name, prefix); ok && !strings.Contains(file.Name, "/") && (rest == "" || strings.ContainsAny(rest[:1], "_.")) {
+			return nil
+		}
+	}
+	return fmt.Errorf("it does not contain a program %s_v…", prefix)
+}
+
+// Sum computes the SHA-256 sum of a reader's content in hexadecimal.
+func Sum(r io.Reader) (string, error) {
+	hash := sha256.New()
+	_, err := io.Copy(hash, r)
+	return hex.EncodeToString(hash.Sum(nil)), err
 }

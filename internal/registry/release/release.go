@@ -4,27 +4,21 @@
 package release
 
 import (
+	"bytes"
 	"cmp"
-	"io"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // DefaultProtocols are the plugin protocols of a provider that does not say which it speaks.
 var DefaultProtocols = []string{"5.0", "6.0"}
-
-// Version is an entry in the list of a provider's versions.
-type Version struct {
-	Version   string
-	Protocols []string
-	Platforms []layout.Platform
-	// Published is when this registry got the version; zero if it did not record that.
-	Published time.Time
-}
 
 // Package is the archive of one platform.
 type Package struct {
@@ -64,37 +58,43 @@ type Release struct {
 }
 
 // Platforms returns the platforms in their order.
-func (r Release) Platforms() []layout.Platform { return SortPlatforms(slices.Collect(maps.Keys(r.Packages))) }
-
-// Complete returns the packages of which the size is known, too, if the package of the platform is
-// one of them; else nil. OpenTofu 1.12 refuses an answer whose "packages" lack that platform or its
-// size, and accepts one without "packages".
-func (r Release) Complete(p layout.Platform) map[layout.Platform]Package {
-	if r.Packages[p].Size <= 0 {
-		return nil
-	}
-	complete := map[layout.Platform]Package{}
-	for platform, pkg := range r.Packages {
-		if pkg.Size > 0 {
-			complete[platform] = pkg
-		}
-	}
-	return complete
+func (r Release) Platforms() []layout.Platform {
+	return SortPlatforms(slices.Collect(maps.Keys(r.Packages)))
 }
+
+// Offer returns the release as sources of providers describe it.
+func (r Release) Offer() offer.Release {
+	o := offer.Release{ProviderVersion: r.ProviderVersion, Protocols: r.Protocols, Packages: map[layout.Platform]offer.Package{}}
+	for platform, pkg := range r.Packages {
+		o.Packages[platform] = offer.Package{File: r.Archive(platform), SHA256: pkg.Hash("zh:"), Hashes: slices.Clone(pkg.Hashes), Size: pkg.Size}
+	}
+	for _, key := range r.Keys {
+		o.Keys = append(o.Keys, offer.Key{ID: key.ID, ASCIIArmor: key.Armor, TrustSignature: key.TrustSignature, Source: key.Source, SourceURL: key.SourceURL})
+	}
+	return o
+}
+
+// File returns the list of sums or its signature; false for any other name.
+func (r Release) File(name string) (offer.File, bool) {
+	content := r.SumsFile
+	switch name {
+	case r.Sums():
+	case r.Signature():
+		content = r.SignatureFile
+	default:
+		return offer.File{}, false
+	}
+	sum := sha256.Sum256(content)
+	return offer.File{Content: inMemory{bytes.NewReader(content)}, Size: int64(len(content)), Digest: "sha256:" + hex.EncodeToString(sum[:]), Modified: r.Verified}, true
+}
+
+// inMemory is a file that needs no closing.
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }
 
 // SortPlatforms sorts platforms by their names.
 func SortPlatforms(list []layout.Platform) []layout.Platform {
 	slices.SortFunc(list, func(a, b layout.Platform) int { return cmp.Compare(a.String(), b.String()) })
 	return list
-}
-
-// Archive is the open archive of a platform. It must be closed. In a directory its reader is an
-// [io.ReadSeeker], too.
-type Archive struct {
-	io.ReadCloser
-	Name     string
-	Size     int64
-	Modified time.Time
-	// SHA256 is the sum in hexadecimal.
-	SHA256 string
 }
