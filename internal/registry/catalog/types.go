@@ -26,7 +26,7 @@ type Release struct {
 	// Problem says why the archive cannot be used as a module. Only archives of other programs have
 	// one: Publish refuses them.
 	Problem string `json:"problem,omitempty"`
-	// Interface is what the module declares. Lists leave it out; [Catalog.Release] reads it.
+	// Interface is what the module declares. Only [Catalog.Describe] and [Catalog.Publish] return it.
 	Interface *inspect.Module `json:"interface,omitempty"`
 }
 
@@ -74,6 +74,8 @@ type Changes struct {
 	Base string `json:"base,omitempty"`
 	// Step is the highest number that differs from Base: "major", "minor" or "patch".
 	Step string `json:"step,omitempty"`
+	// Uncompared says why the base's interface is unknown; usually empty.
+	Uncompared string `json:"uncompared,omitempty"`
 	// List are the differences. Those that are breaking were accepted because of the step, or by
 	// force.
 	List []inspect.Change `json:"changes,omitempty"`
