@@ -307,6 +307,29 @@ func must(r catalog.Release, err error) catalog.Release {
 	return r
 }
 
+func TestLatest(t *testing.T) {
+	for want, list := range map[string][]catalog.Release{
+		"a stable one": {release("2.0.0-rc1", ""), release("1.0.0", ""), release("0.9.0", "")}, "a pre-release": {release("2.0.0-rc1", "")},
+		"one without a notice": {release("2.0.0", catalog.Deprecated), release("1.0.0", "")}, "a deprecated one": {release("2.0.0", catalog.Revoked), release("1.0.0", catalog.Deprecated)},
+	} {
+		expected := map[string]string{"a pre-release": "2.0.0-rc1"}[want]
+		if expected == "" {
+			expected = "1.0.0"
+		}
+		if got := catalog.Latest(list); got.Version != expected {
+			t.Errorf("%s: %s", want, got.Version)
+		}
+	}
+}
+
+func release(v string, notice catalog.NoticeKind) catalog.Release {
+	r := catalog.Release{ModuleVersion: layout.ModuleVersion{Version: v}}
+	if notice != "" {
+		r.Notice = &catalog.Notice{Kind: notice}
+	}
+	return r
+}
+
 func TestPublishStripsADirectoryAroundTheModule(t *testing.T) {
 	s := newShelf(t)
 	var wrapped bytes.Buffer

@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
@@ -79,4 +80,21 @@ type Changes struct {
 	// List are the differences. Those that are breaking were accepted because of the step, or by
 	// force.
 	List []inspect.Change `json:"changes,omitempty"`
+}
+
+// Latest returns the release to recommend of releases that are sorted, newest first: the newest that
+// is stable and has no notice, else the newest stable one that is not revoked, else the newest. The
+// list must not be empty.
+func Latest(releases []Release) Release {
+	suits := func(r Release, notices bool) bool {
+		return !strings.Contains(r.Version, "-") && (r.Notice == nil || notices && r.Notice.Kind != Revoked)
+	}
+	for _, notices := range []bool{false, true} {
+		for _, r := range releases {
+			if suits(r, notices) {
+				return r
+			}
+		}
+	}
+	return releases[0]
 }
