@@ -82,6 +82,8 @@ type Spec struct {
 
 	// Replace puts another version of a module in place, for PurposeTry.
 	Replace *Replacement `json:"replace,omitempty"`
+	// Resolved are, with Replace, the versions of the other modules, by the call's key. They stay.
+	Resolved map[string]string `json:"resolved,omitempty"`
 
 	// Workspace is what terraform.workspace evaluates to.
 	Workspace string  `json:"workspace"`

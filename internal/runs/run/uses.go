@@ -3,6 +3,8 @@
 
 package run
 
+import "strings"
+
 // Uses are the modules of other origins and the providers that a run worked with, as the tool
 // resolved them. They come from its list of modules and from the dependency lock file.
 type Uses struct {
@@ -41,6 +43,24 @@ type Replacement struct {
 	// Source is the module's address, HOST/NAMESPACE/NAME/SYSTEM, and Version the exact version.
 	Source  string `json:"source"`
 	Version string `json:"version"`
+}
+
+// Of reports whether a call's source, as a program writes it, names the module. A source without a
+// host means the tool's own registry.
+func (r *Replacement) Of(source, tool string) bool {
+	source, _, _ = strings.Cut(source, "//")
+	switch strings.Count(source, "/") {
+	case 2:
+		host := "registry.opentofu.org"
+		if tool == "terraform" {
+			host = "registry.terraform.io"
+		}
+		source = host + "/" + source
+	case 3:
+	default:
+		return false
+	}
+	return !strings.HasPrefix(source, ".") && strings.EqualFold(source, r.Source)
 }
 
 // PurposeTry is for speculative plans: they are never applied, and say nothing about the stack.

@@ -4,6 +4,7 @@
 package initstep
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path"
@@ -42,11 +43,35 @@ func (s *Step) readUses() *run.Uses {
 	if err != nil {
 		return uses
 	}
+	constraints := s.providerConstraints()
 	for _, l := range lock.Locks {
-		uses.Providers = append(uses.Providers, run.UsedProvider{Source: l.Address.String(), Version: l.Version, Constraint: l.Constraints})
+		uses.Providers = append(uses.Providers, run.UsedProvider{Source: l.Address.String(), Version: l.Version, Constraint: cmp.Or(l.Constraints, constraints[l.Address])})
 	}
 	slices.SortFunc(uses.Providers, func(a, b run.UsedProvider) int { return strings.Compare(a.Source, b.Source) })
 	return uses
+}
+
+// providerConstraints returns the constraints of all modules: a lock file of the provider store does
+// not have them.
+func (s *Step) providerConstraints() map[providers.Address]string {
+	w := s.site.Space
+	source, err := os.OpenRoot(filepath.Join(w.Base, workspace.SourceDir))
+	if err != nil {
+		return nil
+	}
+	defer source.Close() //nolint:errcheck // it was only read
+	all := map[providers.Address]string{}
+	for name, list := range module.ReadProviders(source.FS(), s.rootModule(), module.ReadOptions{Terraform: w.Tool.Name == "terraform"}).Providers {
+		if address, err := providers.ParseAddress(name, providers.DefaultHost(w.Tool.Name)); err == nil {
+			all[address] = s.run.Mask.Text(strings.Join(list, ", "))
+		}
+	}
+	return all
+}
+
+// rootModule is the root module's directory in the source.
+func (s *Step) rootModule() string {
+	return path.Clean("./" + strings.TrimPrefix(s.site.Space.Module, workspace.SourceDir))
 }
 
 // usedModules returns the modules of other origins.
@@ -77,7 +102,7 @@ func (s *Step) usedModules() (used []run.UsedModule, more int) {
 		return nil, 0
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	root := path.Clean("./" + strings.TrimPrefix(w.Module, workspace.SourceDir))
+	root := s.rootModule()
 	reader := module.NewCallReader(source.FS(), module.ReadOptions{Terraform: w.Tool.Name == "terraform"})
 	for _, m := range elsewhere {
 		one := run.UsedModule{Key: m.Key, Source: s.plainSource(m.Source), Version: m.Version}
