@@ -5,20 +5,24 @@ package registry
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
-// Modules are the modules of the registry. Errors for what does not exist wrap [offer.ErrNone].
+// Modules are the modules of the registry: [catalog.Catalog], whose errors they have.
 type Modules interface {
-	// Versions returns all versions of a module, newest first.
-	Versions(ctx context.Context, m layout.Module) ([]string, error)
-	// Open returns the archive of a version.
-	Open(ctx context.Context, v layout.ModuleVersion) (offer.File, error)
+	Modules(ctx context.Context) []layout.Module
+	Versions(ctx context.Context, m layout.Module) ([]catalog.Release, error)
+	Release(ctx context.Context, v layout.ModuleVersion) (catalog.Release, error)
+	Archive(ctx context.Context, v layout.ModuleVersion) (io.ReadCloser, catalog.Release, error)
+	Publish(ctx context.Context, v layout.ModuleVersion, archive io.Reader, opts catalog.PublishOptions) (catalog.Release, catalog.Changes, error)
+	Mark(ctx context.Context, v layout.ModuleVersion, notice *catalog.Notice) (catalog.Release, error)
 }
 
 // Providers are providers: the registry's own, whose Host is empty, or those of the mirror. Errors
