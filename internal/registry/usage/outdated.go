@@ -38,32 +38,46 @@ type Outdated struct {
 func (x *Index) Outdated(ctx context.Context, releases Releases, pass func(namespace string) bool) []Outdated {
 	var list []Outdated
 	known := &knownReleases{ask: releases, index: x, bySource: map[string]*source{}}
-	for _, u := range x.users(func(u Use) bool { return parse(u.Version) != nil }, pass) {
+	for _, u := range x.users(func(u Use) bool { return u.Version != "" }, pass) {
 		s := known.of(ctx, u.Kind, u.Source)
 		o := Outdated{User: u, From: s.from}
 		o.Notice = s.notice(u.Version)
-		constraint, err := ParseConstraint(u.Constraint)
-		if err != nil {
-			constraint = Constraint{}
-		}
-		now := parse(u.Version)
-		for _, r := range s.newest {
-			v := parse(r)
-			if v == nil || !v.GreaterThan(now) {
-				break
-			}
-			if o.Newest == "" {
-				o.Newest = r
-			}
-			if o.Allowed == "" && constraint.Allows(v) {
-				o.Allowed = r
-			}
-		}
+		o.Allowed, o.Newest = s.newer(u.Version, u.Constraint)
 		if o.Newest != "" || o.Notice != nil {
 			list = append(list, o)
 		}
 	}
 	return list
+}
+
+// newer returns the newest version that a constraint allows, and the newest of all, if newer.
+func (s *source) newer(version, constraint string) (allowed, newest string) {
+	key := [2]string{version, constraint}
+	if answer, known := s.answers[key]; known {
+		return answer[0], answer[1]
+	}
+	defer func() { s.answers[key] = [2]string{allowed, newest} }()
+	now := parse(version)
+	if now == nil {
+		return "", ""
+	}
+	c, err := ParseConstraint(constraint)
+	if err != nil { // the tool understood it
+		c = Constraint{}
+	}
+	for _, text := range s.newest {
+		v := parse(text)
+		if !v.GreaterThan(now) {
+			break
+		}
+		if newest == "" {
+			newest = text
+		}
+		if c.Allows(v) {
+			return text, newest
+		}
+	}
+	return "", newest
 }
 
 // Mark adds the notices of their versions to users.
@@ -88,6 +102,8 @@ type source struct {
 	// newest are released versions that are not revoked, newest first.
 	newest  []string
 	notices map[string]*Notice
+	// answers are those of newer, by version and constraint.
+	answers map[[2]string][2]string
 }
 
 func (s *source) notice(version string) *Notice { return s.notices[version] }
@@ -97,7 +113,7 @@ func (k *knownReleases) of(ctx context.Context, kind Kind, at string) *source {
 	if s := k.bySource[key]; s != nil {
 		return s
 	}
-	s := &source{from: FromRegistry, notices: map[string]*Notice{}}
+	s := &source{from: FromRegistry, notices: map[string]*Notice{}, answers: map[[2]string][2]string{}}
 	k.bySource[key] = s
 	var list []Release
 	found := false

@@ -162,7 +162,18 @@ type User struct {
 // Users returns the users of what a query names, in namespaces that pass, by name. A use that a plan
 // and the last apply have in common is in effect.
 func (x *Index) Users(q Query, pass func(namespace string) bool) []User {
-	return x.users(q.Matches, pass)
+	bySource := map[string]bool{} // a thousand stacks use the same few
+	return x.users(func(u Use) bool {
+		if u.Kind != q.Kind {
+			return false
+		}
+		is, known := bySource[u.Source]
+		if !known {
+			is = q.ofSource(u.Source)
+			bySource[u.Source] = is
+		}
+		return is && q.Matches(u)
+	}, pass)
 }
 
 func (x *Index) users(matches func(Use) bool, pass func(namespace string) bool) []User {

@@ -28,6 +28,9 @@ type UsedModule struct {
 	Constraint string `json:"constraint,omitempty"`
 }
 
+// NoticePrefix begins the warnings about versions that a stack uses.
+const NoticePrefix = "Uses "
+
 // UsedProvider is one provider in the dependency lock file.
 type UsedProvider struct {
 	// Source is HOST/NAMESPACE/TYPE.
