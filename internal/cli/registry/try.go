@@ -70,7 +70,7 @@ plans run the module's code with the stacks' credentials.`,
 			return nil
 		}
 		chosen := sampleOf(users, sample)
-		s.News("Planning %s of %d with %s %s. Nothing is applied.", ui.Count(len(chosen), "stack"), len(users), module, version)
+		s.News("Planning %s with %s %s. Nothing is applied.", howMany(len(chosen), len(users)), module, version)
 		t := &trial{session: s, module: module, version: version, total: len(chosen)}
 		t.run(cmd.Context(), chosen, parallel)
 		return t.show(out, cmd.Context().Err())
@@ -116,6 +116,13 @@ func sampleOf(list []tried, n int) []tried {
 		}
 	}
 	return chosen
+}
+
+func howMany(n, of int) string {
+	if n == of {
+		return ui.Count(n, "stack")
+	}
+	return fmt.Sprintf("%d of %d stacks", n, of)
 }
 
 // trial plans stacks, and collects the results.
