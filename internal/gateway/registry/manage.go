@@ -157,7 +157,7 @@ func (s *Server) sendModules(w http.ResponseWriter, r *http.Request, namespace s
 			return err
 		}
 		if len(releases) > 0 {
-			list.Items = append(list.Items, content.ModuleSummary{Module: m.String(), Versions: len(releases), Latest: releases[0]})
+			list.Items = append(list.Items, content.ModuleSummary{Module: m.String(), Versions: len(releases), Latest: catalog.Latest(releases)})
 		}
 	}
 	return sendJSON(w, list)
@@ -173,7 +173,7 @@ func (s *Server) getModule(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		release, err := s.opts.Modules.Release(r.Context(), v)
+		release, err := s.opts.Modules.Describe(r.Context(), v)
 		if err != nil {
 			return s.withVersions(r, v, err)
 		}

@@ -20,6 +20,7 @@ type Modules interface {
 	Modules(ctx context.Context) []layout.Module
 	Versions(ctx context.Context, m layout.Module) ([]catalog.Release, error)
 	Release(ctx context.Context, v layout.ModuleVersion) (catalog.Release, error)
+	Describe(ctx context.Context, v layout.ModuleVersion) (catalog.Release, error)
 	Archive(ctx context.Context, v layout.ModuleVersion) (io.ReadCloser, catalog.Release, error)
 	Publish(ctx context.Context, v layout.ModuleVersion, archive io.Reader, opts catalog.PublishOptions) (catalog.Release, catalog.Changes, error)
 	Mark(ctx context.Context, v layout.ModuleVersion, notice *catalog.Notice) (catalog.Release, error)
