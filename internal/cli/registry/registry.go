@@ -19,6 +19,7 @@ func NewCommand(a *session.App) *cobra.Command {
 		Example: "  yuba registry push ./vpc acme/vpc/aws@1.2.0\n  yuba registry list\n  yuba registry users acme/vpc/aws",
 	},
 		newPushCommand(a), newListCommand(a), newVersionsCommand(a), newShowCommand(a), newDeprecateCommand(a), newRevokeCommand(a), newUndoCommand(a),
-		newUsersCommand(a), newOutdatedCommand(a), newTryCommand(a))
+		newUsersCommand(a), newOutdatedCommand(a), newTryCommand(a),
+		newProviderCommand(a), newKeysCommand(a), newMirrorCommand(a))
 	return cmd
 }
