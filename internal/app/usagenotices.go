@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/telemetry"
 )
 
 // ownHosts are the hosts by which programs name this server's registry.
@@ -148,4 +149,25 @@ func (k *usageKeeper) Users(ctx context.Context, query, namespace string) (conte
 func (k *usageKeeper) Outdated(ctx context.Context, namespace string) (content.OutdatedList, error) {
 	k.forgetDeleted(ctx)
 	return content.OutdatedList{Items: k.index.Outdated(ctx, k.engine.releases, within(namespace)), Incomplete: !k.index.Complete()}, nil
+}
+
+// moduleUses counts the stacks that use each version of the registry's own modules, for metrics.
+func (e *engine) moduleUses() []telemetry.ModuleUse {
+	if e.usage == nil {
+		return nil
+	}
+	var list []telemetry.ModuleUse
+	for _, c := range e.usage.index.Versions(usage.Module) {
+		m, own := e.ownModule(c.Source)
+		if !own {
+			continue
+		}
+		u := telemetry.ModuleUse{Module: m.String(), Version: c.Version, Stacks: c.Stacks}
+		releases, _ := e.releases(context.Background(), usage.Module, c.Source)
+		if at := slices.IndexFunc(releases, func(r usage.Release) bool { return r.Version == c.Version }); at >= 0 && releases[at].Notice != nil {
+			u.Notice = releases[at].Notice.Kind
+		}
+		list = append(list, u)
+	}
+	return list
 }
