@@ -18,7 +18,7 @@ import (
 
 // ownHosts are the hosts by which programs name this server's registry.
 func (e *engine) ownHosts() (hosts []string) {
-	if e.registry == nil {
+	if e.registry == nil || e.registry.server == nil {
 		return nil
 	}
 	for _, host := range []string{e.registry.server.Host(), e.opts.Registry.Host} {
@@ -63,8 +63,20 @@ func (e *engine) releases(ctx context.Context, kind usage.Kind, source string) (
 	return known, true
 }
 
-// providerReleases returns the versions of a provider; nobody here knows them yet.
-func (e *engine) providerReleases(context.Context, string) ([]usage.Release, bool) { return nil, false }
+// providerReleases returns the versions of one of the registry's own providers. The mirror would ask
+// upstream, which a look at what is outdated must not do.
+func (e *engine) providerReleases(ctx context.Context, source string) (known []usage.Release, found bool) {
+	host, name, _ := strings.Cut(source, "/")
+	namespace, name, two := strings.Cut(name, "/")
+	if !two || e.registry == nil || e.registry.providers == nil || !slices.Contains(e.ownHosts(), host) {
+		return nil, false
+	}
+	list, err := e.registry.providers.Versions(ctx, layout.Provider{Namespace: namespace, Name: name})
+	for _, v := range list {
+		known = append(known, usage.Release{Version: v.Version})
+	}
+	return known, err == nil
+}
 
 // notices are the warnings about the versions that a stack uses now.
 func (k *usageKeeper) notices(stack run.Stack) (list []string) {
