@@ -230,7 +230,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 
 // release closes the engine's resources.
 func (e *engine) release(ctx context.Context) error {
-	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close())
+	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close(), e.closeRegistry())
 	e.stopTelemetry(ctx)
 	return err
 }

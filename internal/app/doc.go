@@ -22,6 +22,7 @@
 //	telemetry.go         metrics and traces
 //	queue.go             content about runs and decisions; byhand.go manual operations
 //	collect.go           deletes unused blobs; retention.go old runs and state versions; providers.go providers
+//	registry.go          the registry of modules and providers
 //	tool.go              finds or downloads tofu, and finds yuba-sandbox
 //	quieter.go           filters controller-runtime's log
 package app

@@ -156,6 +156,8 @@ type Common struct {
 	// none. MetricsPerObject adds the metrics that name objects.
 	MetricsAddress   string
 	MetricsPerObject bool
+	// Registry configures the registry of modules and providers.
+	Registry RegistryOptions
 	// Connections limits the connections of all listeners; NewBudget returns the maximum.
 	Connections listener.Budget
 	// Out receives the message that the server is ready, with its addresses. News receives progress
@@ -196,6 +198,7 @@ type engine struct {
 	tenants atomic.Bool
 	// sourceKinds are the watched kinds of sources.
 	sourceKinds []string
+	registry    *registryParts
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -238,7 +241,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	defer func() {
 		if err != nil {
 			e.stopTelemetry(context.WithoutCancel(ctx))
-			err = errors.Join(err, e.blobs.Close())
+			err = errors.Join(err, e.blobs.Close(), e.closeRegistry())
 		}
 	}()
 	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler(), ctx.Done()}))
@@ -248,6 +251,9 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	e.manager, err = ctrl.NewManager(config, managerOptions(opts.Pods != nil, opts.Namespaces))
 	if err != nil {
 		return nil, fmt.Errorf("create the controller manager: %w", err)
+	}
+	if err := e.openRegistry(ctx); err != nil {
+		return nil, err
 	}
 	e.events = e.manager.GetEventRecorder("yuba")
 	if err := e.addNotifications(); err != nil {

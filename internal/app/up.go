@@ -275,7 +275,7 @@ func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
 		errs = append(errs, h.plane.Stop(ctx))
 	}
 	if h.engine != nil {
-		errs = append(errs, h.engine.blobs.Close())
+		errs = append(errs, h.engine.blobs.Close(), h.engine.closeRegistry())
 	}
 	errs = append(errs, h.web.Close())
 	return errors.Join(errs...)

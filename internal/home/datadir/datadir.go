@@ -49,6 +49,9 @@ func (d Dir) Tools() string { return d.path("tools") }
 // Notifications holds notifications that are not sent yet.
 func (d Dir) Notifications() string { return d.path("notifications") }
 
+// Registry holds published modules and providers, and the mirror of others' providers.
+func (d Dir) Registry() string { return d.path("registry") }
+
 // Kubeconfig is the administrator's kubeconfig.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 

@@ -1,0 +1,53 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"errors"
+)
+
+// Identity is who asks.
+type Identity struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// ServiceAccount is the identity of a service account, as the API server would find it by a token.
+func ServiceAccount(namespace, name string) Identity {
+	return Identity{Name: "system:serviceaccount:" + namespace + ":" + name,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
+}
+
+// Anonymous is who shows no token.
+func Anonymous() Identity {
+	return Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
+}
+
+// The resources of the registry, which are resources of the API group content.yuba.dev.
+const (
+	ResourceModules   = "modules"
+	ResourceProviders = "providers"
+	ResourceMirror    = "mirror"
+)
+
+// Action is what somebody wants to do: a verb of the API on a resource, for one namespace of the
+// registry (of mirrored providers: a host), or with an empty Name for all.
+type Action struct {
+	Verb, Resource, Name string
+}
+
+// ErrUnknownToken says that nobody has a token.
+var ErrUnknownToken = errors.New("the token is not valid, or no longer")
+
+// Access decides who asks, and what they may do. It is safe for concurrent use.
+type Access interface {
+	// Identify returns who has a bearer token, or an error that wraps [ErrUnknownToken].
+	Identify(ctx context.Context, token string) (Identity, error)
+	// May reports whether somebody may do something, and why, or why not. An error means that it is
+	// unknown.
+	May(ctx context.Context, who Identity, what Action) (allowed bool, reason string, err error)
+}
