@@ -83,7 +83,7 @@ type ModuleSourceSpec struct {
 
 	// The modules of the repository.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:MaxItems=200
 	// +listType=map
 	// +listMapKey=name
 	Modules []ModuleSourceModule `json:"modules"`
@@ -101,16 +101,16 @@ type ModuleSourceModule struct {
 	Name string `json:"name"`
 
 	// The directory of the module in the repository. The default is the whole repository.
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="the path is relative to the repository's root and stays inside it"
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !('/' + self + '/').contains('/../')",message="the path is relative to the repository's root and stays inside it"
 	// +optional
 	Path string `json:"path,omitempty"`
 
 	// What the tags of the module look like, with {version} in place of the version, which may begin
 	// with v. The default is {version} for the whole repository (v1.2.3 or 1.2.3), and PATH/{version}
 	// for a directory (modules/vpc/v1.2.3).
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.split('{version}').size() == 2",message="the pattern of tags contains {version} exactly once, such as vpc-{version}"
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.contains('{version}')",message="the pattern of tags contains {version}, such as vpc-{version}"
 	// +optional
 	Tag string `json:"tag,omitempty"`
 

@@ -180,7 +180,9 @@ func (m *Matcher) candidates(tags []Tag) ([]candidate, []Refusal) {
 	}
 	var all []candidate
 	for _, c := range of {
-		slices.SortFunc(c.tags, func(a, b Tag) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Commit, b.Commit)) })
+		slices.SortFunc(c.tags, func(a, b Tag) int {
+			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Commit, b.Commit))
+		})
 		all = append(all, *c)
 	}
 	slices.SortFunc(all, func(a, b candidate) int { return a.version.Compare(b.version) })
