@@ -187,6 +187,8 @@ type home struct {
 	permit func(run.Record) (executor.Permission, error)
 	// review answers for those who are asked about plans; nobody is without it.
 	review func(context.Context) (executor.Permission, error)
+	// registry serves downloads; there is none without it.
+	registry executor.Registry
 
 	exec *executor.Executor
 	http *httptest.Server
@@ -235,7 +237,7 @@ func (h *home) start() {
 		},
 		Review:         review,
 		NamespaceLimit: func(string) int { return h.limit },
-		Backend:        h.backend, Lease: h.lease,
+		Backend:        h.backend, Lease: h.lease, Registry: h.registry,
 		Ended: func(s run.Stack) { h.ended <- s }, Observe: h.observed,
 		Credential: credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})

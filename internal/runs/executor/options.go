@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -79,10 +80,21 @@ type Options struct {
 	// Token issues a token of the service account of a run's stack for an audience; nil where Pods
 	// have them. It may block.
 	Token func(ctx context.Context, rec run.Record, audience string) (run.IdentityToken, error)
+	// Registry serves the downloads of runs; nil without one.
+	Registry Registry
 	// Holder names this server in locks, such as "yuba@host".
 	Holder  string
 	Version string
 	Log     *slog.Logger
+}
+
+// Registry is the server's registry of modules and providers. Both methods must not block.
+type Registry interface {
+	// About tells runs about it; nil while there is none.
+	About() *run.Registry
+	// For answers requests of the run below /v1/, with the rights of the run's service account. URLs
+	// in its answers are relative, or begin with /v1/: the run has no other way to the registry.
+	For(spec *run.Spec) http.Handler
 }
 
 // shellPatience is the default of Options.ShellPatience.

@@ -56,6 +56,7 @@ func (p *protocol) Handler() http.Handler {
 		method, part, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+run.PathPrefix+"/runs/{id}"+part, p.forRun(serve))
 	}
+	mux.Handle("GET "+run.PathPrefix+"/runs/{id}/registry/", p.forRun(p.serveRegistry)) // also HEAD
 	return versioned(mux)
 }
 
@@ -314,6 +315,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) err
 // send sends the answer of a serve function.
 func send(w http.ResponseWriter, answer any) {
 	switch answer := answer.(type) {
+	case answered:
 	case nil:
 		w.WriteHeader(http.StatusNoContent)
 	case io.ReadCloser:

@@ -20,6 +20,7 @@ const ProtocolVersion = 2
 //	GET  {prefix}/runs/{id}/plan            -> the saved plan's bytes
 //	GET  {prefix}/runs/{id}/state           -> the state's bytes; 204 when there has never been one
 //	GET  {prefix}/runs/{id}/identity        ?audience=A -> IdentityToken
+//	GET  {prefix}/runs/{id}/registry/v1/... -> the registry's answer, if Spec.Registry is set; also HEAD
 //	PUT  {prefix}/runs/{id}/state           state bytes, header HeaderSequence counts from 1; 204 when stored
 //	PUT  {prefix}/runs/{id}/plan            the saved plan's bytes, before the result
 //	PUT  {prefix}/runs/{id}/plan.json       the redacted readable plan

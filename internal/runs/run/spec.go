@@ -140,6 +140,8 @@ type Spec struct {
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
+	// Registry is the server's registry; nil without one. The server adds it at the run's start.
+	Registry *Registry `json:"registry,omitempty"`
 }
 
 // Part is a part of a source: files, and directories with their content, relative to the root.

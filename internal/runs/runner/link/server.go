@@ -57,7 +57,9 @@ type Server struct {
 	modified time.Time
 	conn     run.Connection
 	client   *http.Client
-	lastOK   time.Time
+	// opener is for answers that take long to begin.
+	opener *http.Client
+	lastOK time.Time
 }
 
 // New makes the connection from the file in a directory. Version is the runner's.
@@ -98,8 +100,9 @@ func (s *Server) load() error {
 	}
 	if s.client != nil {
 		s.client.CloseIdleConnections()
+		s.opener.CloseIdleConnections()
 	}
-	s.modified, s.conn, s.client = info.ModTime(), conn, client
+	s.modified, s.conn, s.client, s.opener = info.ModTime(), conn, client, newOpener(client)
 	return nil
 }
 
@@ -116,6 +119,7 @@ func (s *Server) loadFixed() error {
 		if s.client, err = newClient(s.conn); err != nil {
 			return fmt.Errorf("find the server: %w", err)
 		}
+		s.opener = newOpener(s.client)
 	}
 	return nil
 }
@@ -183,16 +187,7 @@ func (s *Server) Do(ctx context.Context, r Request) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("send a request to the server: %w", err)
 	}
-	token := r.Token
-	if token == "" {
-		token = conn.Credential
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set(run.HeaderProtocol, fmt.Sprint(run.ProtocolVersion))
-	req.Header.Set("User-Agent", "yuba-runner/"+s.version)
-	for name, value := range r.Header {
-		req.Header.Set(name, value)
-	}
+	r.sign(req, conn, s.version)
 	response, err := client.Do(req)
 	if err != nil {
 		return 0, fmt.Errorf("send a request to the server: %w", err)

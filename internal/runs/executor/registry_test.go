@@ -1,0 +1,71 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// fakeRegistry says who asked for what.
+type fakeRegistry struct{ about *run.Registry }
+
+func (f fakeRegistry) About() *run.Registry { return f.about }
+
+func (f fakeRegistry) For(spec *run.Spec) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s/%s %s revoked=%s authorization=%s", spec.Stack.Namespace, spec.ServiceAccount, r.URL, r.Header.Get(run.HeaderRevoked), r.Header.Get("Authorization"))
+	})
+}
+
+func TestDownloadsOfARunReachTheRegistryAsItsServiceAccount(t *testing.T) {
+	h := newHome(t)
+	h.registry = fakeRegistry{&run.Registry{Host: "registry.example.com:7445", Mirror: &run.Mirror{Deny: []string{"*/acme"}}}}
+	h.start()
+	rec := h.record("r1")
+	rec.Spec.ServiceAccount = "deployer"
+	h.started(rec)
+	spec := decoded[run.Spec](h, h.mustDo(http.StatusOK, h.of("r1", "GET", "")))
+	if spec.Registry == nil || spec.Registry.Host != "registry.example.com:7445" || spec.Registry.Mirror == nil || spec.Registry.Mirror.Deny[0] != "*/acme" {
+		t.Fatalf("told the runner of %+v", spec.Registry)
+	}
+	ask := h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions?x=1").with(run.HeaderRevoked, "1")
+	want := h.stack.Namespace + "/deployer /v1/modules/acme/vpc/aws/versions?x=1 revoked= authorization="
+	if got := h.mustDo(http.StatusOK, ask); got != want {
+		t.Errorf("answered %q, want %q", got, want)
+	}
+	stranger := ask
+	stranger.token = "token-of-another"
+	h.mustDo(http.StatusUnauthorized, stranger)
+	ask.method = "POST"
+	h.mustDo(http.StatusMethodNotAllowed, ask)
+	h.finish("r1", succeeded())
+	h.mustDo(http.StatusGone, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions"))
+}
+
+func TestRunsThatDestroyMayAskForRevokedVersions(t *testing.T) {
+	h := newHome(t)
+	h.registry = fakeRegistry{&run.Registry{Host: "registry.example.com"}}
+	h.start()
+	rec := h.record("r1")
+	rec.Spec.Destroy = true
+	h.started(rec)
+	got := h.mustDo(http.StatusOK, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions").with(run.HeaderRevoked, "1"))
+	if !strings.Contains(got, "revoked=1") {
+		t.Error(got)
+	}
+}
+
+func TestServersWithoutARegistry(t *testing.T) {
+	h := newHome(t)
+	h.started(h.record("r1"))
+	if spec := decoded[run.Spec](h, h.mustDo(http.StatusOK, h.of("r1", "GET", ""))); spec.Registry != nil {
+		t.Errorf("told the runner of %+v", spec.Registry)
+	}
+	h.mustDo(http.StatusNotFound, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions"))
+}
