@@ -251,5 +251,5 @@ func publishingError(err error, one decide.Publish) error {
 	case errors.As(err, &invalid):
 		return &refusedError{yubav1.ReasonInvalidModule, invalid.Error()}
 	}
-	return &registryError{fmt.Sprintf("publish %s@%s", one.Rule.Module, one.Version), err}
+	return &registryError{"write to the registry", err}
 }
