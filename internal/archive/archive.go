@@ -54,6 +54,7 @@ type entry struct {
 	kind       entryKind
 	executable bool
 	target     string
+	size       int64
 	content    io.Reader
 }
 
@@ -110,7 +111,7 @@ func (a *reader) explain(action string, err error) error {
 	if errors.As(err, &entry) || errors.As(err, &limit) || a.ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", action, err)
 	}
-	return fmt.Errorf("%s: not a valid gzipped tar archive: %w", action, err)
+	return fmt.Errorf("%s: %w", action, &FormatError{err})
 }
 
 func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) error) error {
@@ -130,7 +131,7 @@ func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) 
 		e.kind = isDir
 	case tar.TypeReg:
 		e.kind, e.executable = isFile, header.Mode&0o111 != 0
-		e.content = counted{a, content, &a.logical}
+		e.size, e.content = header.Size, counted{a, content, &a.logical}
 	case tar.TypeSymlink:
 		e.kind, e.target = isLink, header.Linkname
 		if err := checkLink(name, header.Linkname); err != nil {

@@ -99,7 +99,7 @@ var everywhere = []right{
 	{"content.yuba.dev/server", "get list", "", ""},
 	{"content.yuba.dev/queue", "get list", "", ""},
 	{"content.yuba.dev/figures", "get list", "", ""},
-	{"content.yuba.dev/providers", "get list", "", "delete deletecollection"},
+	{"content.yuba.dev/providerstore", "get list", "", "delete deletecollection"},
 	{"yuba.dev/circuitbreakers", read, "", write},
 	{"yuba.dev/circuitbreakers/status", read, "", ""},
 	// For a role of their own, and for administrators of all.

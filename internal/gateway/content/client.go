@@ -193,13 +193,13 @@ func (c *Client) Figures(ctx context.Context) (Figures, error) {
 
 // Providers returns the providers that are stored for all stacks.
 func (c *Client) Providers(ctx context.Context) (ProviderList, error) {
-	return ask[ProviderList](ctx, c, http.MethodGet, PathPrefix+"/providers", nil, nil)
+	return ask[ProviderList](ctx, c, http.MethodGet, PathPrefix+"/providerstore", nil, nil)
 }
 
 // RemoveProvider removes a version of a provider from one scope or, if scope is empty, from all. It
 // returns what it removed.
 func (c *Client) RemoveProvider(ctx context.Context, source, version, scope string) (ProviderList, error) {
-	return ask[ProviderList](ctx, c, http.MethodDelete, PathPrefix+"/providers", parameters("source", source, "version", version, "scope", scope), nil)
+	return ask[ProviderList](ctx, c, http.MethodDelete, PathPrefix+"/providerstore", parameters("source", source, "version", version, "scope", scope), nil)
 }
 
 func stackPath(namespace, name, part string) string {

@@ -75,6 +75,9 @@ type Handler struct {
 	// provider from one scope or all, and returns what it removed.
 	Providers      func(ctx context.Context) (ProviderList, error)
 	RemoveProvider func(ctx context.Context, source, version, scope string) (ProviderList, error)
+	// Registry serves the management API of the registry of modules and providers; nil if there is
+	// none.
+	Registry http.Handler
 	// Why explains the current decision about a stack.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
@@ -101,32 +104,38 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET " + stack + "/log":               h.stack(h.log),
-		"GET " + stack + "/plan":              h.stack(h.plan),
-		"GET " + stack + "/runs":              h.stack(h.runs),
-		"GET " + stack + "/why":               h.stack(h.why),
-		"GET " + stack + "/state":             h.stack(h.state),
-		"GET " + stack + "/versions":          h.stack(h.versions),
-		"GET " + stack + "/outputs":           h.stack(h.outputs),
-		"POST " + stack + "/rollback":         h.stack(h.rollback),
-		"POST " + stack + "/change":           h.stack(h.change),
-		"POST " + stack + "/shell":            h.stack(h.shell),
-		"POST " + stack + "/unlock":           h.stack(h.unlock),
-		"GET " + stack + "/export":            h.stack(h.export),
-		"POST " + stack + "/import":           h.stack(h.takeParcel),
-		"POST " + stack + "/cancel":           h.stack(h.cancel),
-		"POST " + artifact + "/archive":       h.takeArchive,
-		"GET " + PathPrefix + "/backup":       h.backup,
-		"POST " + PathPrefix + "/restore":     h.restore,
-		"GET " + PathPrefix:                   discover,
-		"GET " + PathPrefix + "/server":       h.server,
-		"GET " + PathPrefix + "/queue":        h.queue,
-		"GET " + PathPrefix + "/figures":      h.figures,
-		"GET " + PathPrefix + "/providers":    h.providers,
-		"GET " + PathPrefix + "/metrics":      h.metrics,
-		"DELETE " + PathPrefix + "/providers": h.removeProvider,
+		"GET " + stack + "/log":                   h.stack(h.log),
+		"GET " + stack + "/plan":                  h.stack(h.plan),
+		"GET " + stack + "/runs":                  h.stack(h.runs),
+		"GET " + stack + "/why":                   h.stack(h.why),
+		"GET " + stack + "/state":                 h.stack(h.state),
+		"GET " + stack + "/versions":              h.stack(h.versions),
+		"GET " + stack + "/outputs":               h.stack(h.outputs),
+		"POST " + stack + "/rollback":             h.stack(h.rollback),
+		"POST " + stack + "/change":               h.stack(h.change),
+		"POST " + stack + "/shell":                h.stack(h.shell),
+		"POST " + stack + "/unlock":               h.stack(h.unlock),
+		"GET " + stack + "/export":                h.stack(h.export),
+		"POST " + stack + "/import":               h.stack(h.takeParcel),
+		"POST " + stack + "/cancel":               h.stack(h.cancel),
+		"POST " + artifact + "/archive":           h.takeArchive,
+		"GET " + PathPrefix + "/backup":           h.backup,
+		"POST " + PathPrefix + "/restore":         h.restore,
+		"GET " + PathPrefix:                       discover,
+		"GET " + PathPrefix + "/server":           h.server,
+		"GET " + PathPrefix + "/queue":            h.queue,
+		"GET " + PathPrefix + "/figures":          h.figures,
+		"GET " + PathPrefix + "/providerstore":    h.providers,
+		"GET " + PathPrefix + "/metrics":          h.metrics,
+		"DELETE " + PathPrefix + "/providerstore": h.removeProvider,
 	} {
 		mux.HandleFunc(pattern, h.answer(serve))
+	}
+	if h.Registry != nil {
+		for _, resource := range registryResources {
+			mux.Handle(PathPrefix+"/"+resource, h.Registry)
+			mux.Handle(PathPrefix+"/"+resource+"/", h.Registry)
+		}
 	}
 	for plural := range archivedKinds {
 		mux.HandleFunc("GET "+PathPrefix+"/namespaces/{namespace}/"+plural+"/{name}/archive", h.answer(h.serveArchive(plural)))

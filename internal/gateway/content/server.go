@@ -110,7 +110,7 @@ type EndedRun struct {
 	Took      run.Duration `json:"took"`
 }
 
-// ProviderList is the response of /providers, by address and version.
+// ProviderList is the response of /providerstore, by address and version.
 type ProviderList struct {
 	Items []run.StoredProvider `json:"items"`
 }

@@ -32,6 +32,8 @@ const (
 	ResourceModules   = "modules"
 	ResourceProviders = "providers"
 	ResourceMirror    = "mirror"
+	// ResourceRegistry is the description of the registry.
+	ResourceRegistry = "registry"
 )
 
 // Action is what somebody wants to do: a verb of the API on a resource, for one namespace of the

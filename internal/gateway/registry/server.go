@@ -20,6 +20,7 @@ type Modules interface {
 	Modules(ctx context.Context) []layout.Module
 	Versions(ctx context.Context, m layout.Module) ([]catalog.Release, error)
 	Release(ctx context.Context, v layout.ModuleVersion) (catalog.Release, error)
+	Describe(ctx context.Context, v layout.ModuleVersion) (catalog.Release, error)
 	Archive(ctx context.Context, v layout.ModuleVersion) (io.ReadCloser, catalog.Release, error)
 	Publish(ctx context.Context, v layout.ModuleVersion, archive io.Reader, opts catalog.PublishOptions) (catalog.Release, catalog.Changes, error)
 	Mark(ctx context.Context, v layout.ModuleVersion, notice *catalog.Notice) (catalog.Release, error)
@@ -36,6 +37,18 @@ type Providers interface {
 	Open(ctx context.Context, v layout.ProviderVersion, file string) (offer.File, error)
 }
 
+// Served is a request that was answered, for metrics.
+type Served struct {
+	// Kind is the route: discovery, module-versions, module-download, module-archive,
+	// provider-versions, provider-download, provider-file, mirror-index, mirror-version, mirror-file,
+	// login, manage or other.
+	Kind   string
+	Status int
+	// Subject is the module, or provider, whose archive was sent; else empty.
+	Subject string
+	Took    time.Duration
+}
+
 // Options configure a server.
 type Options struct {
 	Modules   Modules
@@ -48,25 +61,133 @@ type Options struct {
 	Key []byte
 	// Host is the registry's public host, with its port unless that is 443.
 	Host string
-	Log  *slog.Logger
-	Now  func() time.Time
+	// CA is the authority of the registry's certificate, in PEM; nil for one that is trusted anyway.
+	CA []byte
+	// Login is nil if "tofu login" is not offered.
+	Login *Login
+	// Management serves what other packages add to the management API, by resource; they authorise
+	// nothing.
+	Management map[string]http.Handler
+	// Observe is called after each answer; nil for nobody.
+	Observe func(Served)
+	Log     *slog.Logger
+	// Now is the clock; nil for the system's.
+	Now func() time.Time
 }
 
 // Server serves the protocols. It is safe for concurrent use.
 type Server struct {
-	opts Options
+	opts   Options
+	signer signer
 }
 
 // New returns a server.
-func New(opts Options) *Server { return &Server{opts: opts} }
+func New(opts Options) *Server {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(Served) {}
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{opts: opts, signer: signer{key: opts.Key, now: opts.Now}}
+}
 
 // Host is the host to write in sources.
 func (s *Server) Host() string { return s.opts.Host }
 
 // Handler serves everyone: requests are authenticated by their bearer token.
-func (s *Server) Handler() http.Handler { return http.NotFoundHandler() }
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	s.protocols(mux, s.byToken)
+	s.manageByToken(mux)
+	if s.opts.Login != nil {
+		s.login(mux)
+	}
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") }) //nolint:errcheck // the client is gone
+	mux.HandleFunc("/", s.observed("other", func(http.ResponseWriter, *http.Request) (string, error) {
+		return "", problem(http.StatusNotFound, "the registry does not have this address")
+	}))
+	return mux
+}
 
 // ServeAs serves one identity, whoever sends the requests: tokens are ignored. It is for callers that
 // have authenticated the client. All links in answers are relative, so the handler can be mounted
 // below any prefix that the caller strips. It serves neither login nor the management API.
-func (s *Server) ServeAs(Identity) http.Handler { return http.NotFoundHandler() }
+func (s *Server) ServeAs(who Identity) http.Handler {
+	mux := http.NewServeMux()
+	s.protocols(mux, func(*http.Request) (Identity, error) { return who, nil })
+	return mux
+}
+
+// identify finds who sends a request.
+type identify func(r *http.Request) (Identity, error)
+
+// protocols adds the routes of the protocols.
+func (s *Server) protocols(mux *http.ServeMux, by identify) {
+	const module, provider = "/v1/modules/{namespace}/{name}/{system}", "/{namespace}/{name}"
+	own, upstream := source{resource: ResourceProviders, from: s.opts.Providers}, source{resource: ResourceMirror, from: s.opts.Mirror}
+	get := func(pattern, kind string, answer answer) { mux.HandleFunc("GET "+pattern, s.observed(kind, answer)) }
+	get("/.well-known/terraform.json", "discovery", s.discovery)
+	get(module+"/versions", "module-versions", s.moduleVersions(by))
+	get(module+"/{version}/download", "module-download", s.moduleDownload(by))
+	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive)
+	for prefix, from := range map[string]source{"/v1/providers": own, "/v1/upstream/{host}": upstream} {
+		get(prefix+provider+"/versions", "provider-versions", s.providerVersions(from, by))
+		get(prefix+provider+"/{version}/download/{os}/{arch}", "provider-download", s.providerDownload(from, by))
+		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from))
+	}
+	get("/v1/mirror/{host}"+provider+"/index.json", "mirror-index", s.mirrorIndex(by))
+	get("/v1/mirror/{host}"+provider+"/{file}", "mirror-version", s.mirrorVersion(by))
+	get("/v1/mirror/{host}"+provider+"/{version}/files/{signature}/{file}", "mirror-file", s.signedFile(source{ResourceMirror, mirrored{own.from, upstream.from, s.opts.Host}}))
+}
+
+// answer serves a request, and returns the subject whose archive it sent.
+type answer func(w http.ResponseWriter, r *http.Request) (subject string, err error)
+
+// observed turns the error of an answer into a response, and observes both.
+func (s *Server) observed(kind string, serve answer) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		began := s.opts.Now()
+		status := &recorder{ResponseWriter: w}
+		subject, err := serve(status, r)
+		if err != nil {
+			s.fail(status, r, err)
+		}
+		if r.Method == http.MethodHead {
+			subject = ""
+		}
+		s.opts.Observe(Served{Kind: kind, Status: status.code(), Subject: subject, Took: s.opts.Now().Sub(began)})
+	}
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// ReadFrom lets the kernel send files.
+func (r *recorder) ReadFrom(from io.Reader) (int64, error) {
+	return io.Copy(r.ResponseWriter, from)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}

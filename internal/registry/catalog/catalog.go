@@ -4,13 +4,24 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
+	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 )
 
@@ -34,45 +45,178 @@ type Options struct {
 type Catalog struct {
 	bucket *blob.Plain
 	opts   Options
+	limits archive.Limits
+
+	mu      sync.RWMutex
+	modules map[layout.Module]*entry
+	// changes counts the changes that this process made, so that a list of the bucket that began
+	// before one does not undo it.
+	changes uint64
+	misses  map[layout.Module]time.Time
+
+	flights singleflight.Group
+	// lists limits lists of single modules for unknown names; reads limits archives that are read
+	// because nothing is known of them.
+	lists, reads chan struct{}
 }
 
-var errLater = errors.New("not written yet")
+const (
+	// maxMisses limits the remembered unknown names, which anybody can ask for.
+	maxMisses = 10_000
+	// sidecars is the number of sidecars that are read at the same time.
+	sidecars = 16
+)
 
 // Open lists the bucket once.
 func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, error) {
-	return &Catalog{bucket: bucket, opts: opts}, nil
+	opts.Spool = cmp.Or(opts.Spool, os.TempDir())
+	opts.Refresh = cmp.Or(opts.Refresh, time.Minute)
+	opts.Again = cmp.Or(opts.Again, 10*time.Second)
+	opts.MaxArchive = cmp.Or(opts.MaxArchive, inspect.DefaultLimits.MaxPacked)
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	c := &Catalog{bucket: bucket, opts: opts, limits: inspect.DefaultLimits, modules: map[layout.Module]*entry{}, misses: map[layout.Module]time.Time{},
+		lists: make(chan struct{}, 4), reads: make(chan struct{}, 2)}
+	c.limits.MaxPacked = opts.MaxArchive
+	if err := c.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("list the modules of the registry: %w", err)
+	}
+	return c, nil
 }
 
-// Run refreshes the index, and reads archives of other programs, until ctx ends.
-func (c *Catalog) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+// Run refreshes the index, and reads what the bucket has beside the archives, until ctx ends.
+func (c *Catalog) Run(ctx context.Context) error {
+	ticker := time.NewTicker(c.opts.Refresh)
+	defer ticker.Stop()
+	for {
+		for _, m := range c.Modules(ctx) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			c.learn(ctx, m)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := c.refresh(ctx); err != nil && ctx.Err() == nil {
+			c.opts.Log.Warn("listing the registry's modules failed; the last list is used", "error", err)
+		}
+	}
+}
 
 // Modules returns all modules, sorted.
-func (c *Catalog) Modules(ctx context.Context) []layout.Module { return nil }
+func (c *Catalog) Modules(context.Context) []layout.Module {
+	c.mu.RLock()
+	modules := slices.Collect(maps.Keys(c.modules))
+	c.mu.RUnlock()
+	slices.SortFunc(modules, func(a, b layout.Module) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.System, b.System))
+	})
+	return modules
+}
 
 // Versions returns the releases of a module, newest first, without interfaces. The error wraps
 // [ErrNone] if there is no such module.
 func (c *Catalog) Versions(ctx context.Context, m layout.Module) ([]Release, error) {
-	return nil, errLater
+	e := c.entry(m)
+	if e == nil {
+		if err := c.seek(ctx, m); err != nil {
+			return nil, err
+		}
+		if e = c.entry(m); e == nil {
+			return nil, fmt.Errorf("%w as %s in the registry", ErrNone, m)
+		}
+	}
+	if e.unread() {
+		c.learn(ctx, m)
+		if again := c.entry(m); again != nil {
+			e = again
+		}
+	}
+	releases := make([]Release, 0, len(e.records))
+	for i := range e.records {
+		releases = append(releases, e.records[i].release(m))
+	}
+	return releases, nil
 }
 
-// Release returns a release with its interface, or an error that wraps [ErrNone].
+// Release returns a release without its interface, or an error that wraps [ErrNone].
 func (c *Catalog) Release(ctx context.Context, v layout.ModuleVersion) (Release, error) {
-	return Release{}, errLater
+	r, err := c.record(ctx, v)
+	if err != nil {
+		return Release{}, err
+	}
+	if r.unread() {
+		c.learn(ctx, v.Module)
+		if again := c.entry(v.Module).get(v.Version); again != nil {
+			r = again
+		}
+	}
+	return r.release(v.Module), nil
+}
+
+// record finds a release. It lists the module if the version is unknown.
+func (c *Catalog) record(ctx context.Context, v layout.ModuleVersion) (*record, error) {
+	if r := c.entry(v.Module).get(v.Version); r != nil {
+		return r, nil
+	}
+	if err := c.seek(ctx, v.Module); err != nil {
+		return nil, err
+	}
+	e := c.entry(v.Module)
+	if e == nil {
+		return nil, fmt.Errorf("%w as %s in the registry", ErrNone, v.Module)
+	}
+	if r := e.get(v.Version); r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("%w version as %s in the registry; its newest is %s", ErrNone, v, e.records[0].version)
 }
 
 // Archive opens the archive of a release, or returns an error that wraps [ErrNone].
 func (c *Catalog) Archive(ctx context.Context, v layout.ModuleVersion) (io.ReadCloser, Release, error) {
-	return nil, Release{}, errLater
+	release, err := c.Release(ctx, v)
+	if err != nil {
+		return nil, Release{}, err
+	}
+	content, err := c.bucket.Open(ctx, v.Key())
+	if errors.Is(err, blob.ErrNotFound) { // another program removed it
+		return nil, Release{}, fmt.Errorf("%w version as %s in the registry any more", ErrNone, v)
+	}
+	if err != nil {
+		return nil, Release{}, err
+	}
+	return content, release, nil
 }
 
-// Publish stores an archive as a new release. It returns an *inspect.Error for an invalid archive,
-// *IncompatibleError for a patch that breaks callers, and *ConflictError for a version that exists
-// with other bytes. Publishing the same bytes again succeeds.
-func (c *Catalog) Publish(ctx context.Context, v layout.ModuleVersion, archive io.Reader, opts PublishOptions) (Release, Changes, error) {
-	return Release{}, Changes{}, errLater
-}
-
-// Mark sets the notice of a release; nil removes it.
-func (c *Catalog) Mark(ctx context.Context, v layout.ModuleVersion, notice *Notice) (Release, error) {
-	return Release{}, errLater
+// Describe returns a release with its interface, or an error that wraps [ErrNone]. It reads the
+// bucket; if nothing is recorded of the release, it reads the archive.
+func (c *Catalog) Describe(ctx context.Context, v layout.ModuleVersion) (Release, error) {
+	r, err := c.record(ctx, v)
+	if err != nil {
+		return Release{}, err
+	}
+	side, err := c.readSidecar(ctx, v)
+	if errors.Is(err, errUnusable) || err == nil && side.Size != r.size {
+		if side, err = c.adopt(ctx, v, r); err == nil {
+			r = c.entry(v.Module).get(v.Version)
+		}
+	}
+	if err != nil {
+		return Release{}, fmt.Errorf("describe the module %s: %w", v, err)
+	}
+	if r == nil {
+		return Release{}, fmt.Errorf("%w version as %s in the registry any more", ErrNone, v)
+	}
+	known := *r
+	known.facts = side.facts()
+	release := known.release(v.Module)
+	release.Interface = side.Module
+	return release, nil
 }

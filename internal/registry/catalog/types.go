@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
@@ -26,7 +27,7 @@ type Release struct {
 	// Problem says why the archive cannot be used as a module. Only archives of other programs have
 	// one: Publish refuses them.
 	Problem string `json:"problem,omitempty"`
-	// Interface is what the module declares. Lists leave it out; [Catalog.Release] reads it.
+	// Interface is what the module declares. Only [Catalog.Describe] and [Catalog.Publish] return it.
 	Interface *inspect.Module `json:"interface,omitempty"`
 }
 
@@ -74,7 +75,26 @@ type Changes struct {
 	Base string `json:"base,omitempty"`
 	// Step is the highest number that differs from Base: "major", "minor" or "patch".
 	Step string `json:"step,omitempty"`
+	// Uncompared says why the base's interface is unknown; usually empty.
+	Uncompared string `json:"uncompared,omitempty"`
 	// List are the differences. Those that are breaking were accepted because of the step, or by
 	// force.
 	List []inspect.Change `json:"changes,omitempty"`
+}
+
+// Latest returns the release to recommend of releases that are sorted, newest first: the newest that
+// is stable and has no notice, else the newest stable one that is not revoked, else the newest. The
+// list must not be empty.
+func Latest(releases []Release) Release {
+	suits := func(r Release, notices bool) bool {
+		return !strings.Contains(r.Version, "-") && (r.Notice == nil || notices && r.Notice.Kind != Revoked)
+	}
+	for _, notices := range []bool{false, true} {
+		for _, r := range releases {
+			if suits(r, notices) {
+				return r
+			}
+		}
+	}
+	return releases[0]
 }

@@ -34,7 +34,9 @@ var (
 
 // Module is the name of a module.
 type Module struct {
-	Namespace, Name, System string
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	System    string `json:"system"`
 }
 
 // String returns NAMESPACE/NAME/SYSTEM.
@@ -71,7 +73,7 @@ func ParseVersion(text string) (*semver.Version, error) {
 // ModuleVersion is one version of a module.
 type ModuleVersion struct {
 	Module
-	Version string
+	Version string `json:"version"`
 }
 
 // String returns NAMESPACE/NAME/SYSTEM@VERSION.

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,8 +48,12 @@ type Variable struct {
 	// Type is the type constraint; [cty.DynamicPseudoType] if any type is allowed.
 	Type cty.Type
 	// Defaults are the defaults of optional attributes in Type; may be nil.
-	Defaults   *typeexpr.Defaults
+	Defaults *typeexpr.Defaults
+	// Written is the type as in the configuration; empty if none is declared.
+	Written    string
 	HasDefault bool
+	// Default is the default as JSON; nil if it is not a constant, too large, or sensitive.
+	Default json.RawMessage
 	// Sensitive is also true if it is not a literal, and so might be.
 	Sensitive bool
 	Ephemeral bool
@@ -67,6 +72,7 @@ type Output struct {
 	Name        string
 	Description string
 	Sensitive   bool
+	Ephemeral   bool
 	Pos         Position
 }
 
@@ -81,6 +87,8 @@ type Backend struct {
 type Provider struct {
 	Source  string
 	Version string
+	// Aliases are the configurations that callers must pass, such as "aws.east".
+	Aliases []string
 }
 
 // WithAssigned returns the module for the case that other files also set these variables.

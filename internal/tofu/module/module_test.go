@@ -73,9 +73,9 @@ output "id" {
 	want := &Module{
 		Files: []string{"main.tf", "more.tofu.json", "shadowed.tofu", "size_override.tf"},
 		Variables: map[string]*Variable{
-			"size":      {Name: "size", Description: "How large.", Type: cty.Number, HasDefault: true, Nullable: true, Pos: Position{"main.tf", 16}},
+			"size":      {Name: "size", Description: "How large.", Type: cty.Number, Written: "number", HasDefault: true, Default: json.RawMessage("3"), Nullable: true, Pos: Position{"main.tf", 16}},
 			"token":     {Name: "token", Type: cty.DynamicPseudoType, HasDefault: true, Sensitive: true, Pos: Position{"main.tf", 20}},
-			"names":     {Name: "names", Description: "JSON.", Type: cty.List(cty.String), HasDefault: true, Nullable: true, Pos: Position{"more.tofu.json", 1}},
+			"names":     {Name: "names", Description: "JSON.", Type: cty.List(cty.String), Written: "list(string)", HasDefault: true, Default: json.RawMessage("[]"), Nullable: true, Pos: Position{"more.tofu.json", 1}},
 			"from_tofu": {Name: "from_tofu", Type: cty.DynamicPseudoType, Nullable: true, Pos: Position{"shadowed.tofu", 1}},
 		},
 		Outputs:           map[string]*Output{"id": {Name: "id", Sensitive: true, Pos: Position{"main.tf", 25}}},

@@ -37,7 +37,7 @@ var (
 		{Name: "sensitive"}, {Name: "ephemeral"}, {Name: "nullable"},
 	}}
 	outputSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-		{Name: "description"}, {Name: "sensitive"},
+		{Name: "description"}, {Name: "sensitive"}, {Name: "ephemeral"},
 	}}
 )
 
@@ -225,6 +225,8 @@ func (p *parser) requiredProviders(block *hcl.Block) {
 				provider.Source, _ = literalString(pair.Value)
 			case "version":
 				provider.Version, _ = literalString(pair.Value)
+			case "configuration_aliases":
+				provider.Aliases = aliases(pair.Value)
 			}
 		}
 		p.module.RequiredProviders[name] = provider
@@ -249,6 +251,9 @@ func (p *parser) output(block *hcl.Block, override bool) {
 	}
 	if attr := content.Attributes["sensitive"]; attr != nil {
 		output.Sensitive = literalBool(attr.Expr, true)
+	}
+	if attr := content.Attributes["ephemeral"]; attr != nil {
+		output.Ephemeral = literalBool(attr.Expr, true)
 	}
 }
 

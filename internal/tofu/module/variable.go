@@ -73,6 +73,10 @@ func (p *parser) decode(name string, d *draft) *Variable {
 	}
 	if attr := d.attrs["type"]; attr != nil {
 		v.Type, v.Defaults = p.typeOf(attr.Expr)
+		v.Written = p.written(attr.Expr)
+	}
+	if attr := d.attrs["default"]; attr != nil && !v.Sensitive {
+		v.Default = constant(attr.Expr)
 	}
 	return v
 }

@@ -1,0 +1,87 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/gateway/registry"
+)
+
+// memory is how long answers count.
+const memory = 10 * time.Second
+
+// patience limits a review; the tools give up after ten seconds.
+const patience = 8 * time.Second
+
+// API asks an API server.
+type API struct {
+	tokens authenticator.Request
+	rights authorizer.Authorizer
+}
+
+var _ registry.Access = (*API)(nil)
+
+// NewAPI returns the access that an API server decides. Its client needs the rights to create token
+// reviews and subject access reviews.
+func NewAPI(api kubernetes.Interface) (*API, error) {
+	backoff := genericoptions.DefaultAuthWebhookRetryBackoff()
+	tokens, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{Anonymous: &apiserver.AnonymousAuthConfig{},
+		TokenAccessReviewClient: api.AuthenticationV1(), TokenAccessReviewTimeout: patience, WebhookRetryBackoff: backoff, CacheTTL: memory}.New()
+	if err != nil {
+		return nil, fmt.Errorf("set up the registry's authentication: %w", err)
+	}
+	rights, err := authorizerfactory.DelegatingAuthorizerConfig{SubjectAccessReviewClient: api.AuthorizationV1(), WebhookRetryBackoff: backoff,
+		AllowCacheTTL: memory, DenyCacheTTL: memory}.New()
+	if err != nil {
+		return nil, fmt.Errorf("set up the registry's authorisation: %w", err)
+	}
+	return &API{tokens, rights}, nil
+}
+
+// Identify implements registry.Access.
+func (a *API) Identify(ctx context.Context, token string) (registry.Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+	if err != nil {
+		return registry.Identity{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, ok, err := a.tokens.AuthenticateRequest(request)
+	if err != nil && ctx.Err() != nil {
+		return registry.Identity{}, fmt.Errorf("review a token: %w", err)
+	}
+	if err != nil || !ok {
+		return registry.Identity{}, registry.ErrUnknownToken // the error may quote the token
+	}
+	who := answer.User
+	return registry.Identity{Name: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: who.GetExtra()}, nil
+}
+
+// May implements registry.Access.
+func (a *API) May(ctx context.Context, who registry.Identity, what registry.Action) (bool, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	decision, reason, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
+		User: &user.DefaultInfo{Name: who.Name, UID: who.UID, Groups: who.Groups, Extra: who.Extra},
+		Verb: what.Verb, APIGroup: content.Group, APIVersion: content.Version, Resource: what.Resource, Name: what.Name, ResourceRequest: true})
+	if err != nil {
+		return false, "", fmt.Errorf("review the rights of %s: %w", who.Name, err)
+	}
+	return decision == authorizer.DecisionAllow, reason, nil
+}

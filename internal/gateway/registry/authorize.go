@@ -1,0 +1,75 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// byToken finds who sends a request by its bearer token.
+func (s *Server) byToken(r *http.Request) (Identity, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return Anonymous(), nil
+	}
+	scheme, token, _ := strings.Cut(header, " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return Identity{}, problem(http.StatusUnauthorized, "the registry expects a bearer token: run \"tofu login HOST\", or set TF_TOKEN_…")
+	}
+	who, err := s.opts.Access.Identify(r.Context(), token)
+	if errors.Is(err, ErrUnknownToken) {
+		s.opts.Log.Warn("refused a token", "request", r.Method+" "+redactedPath(r), "from", r.RemoteAddr)
+		return Identity{}, problem(http.StatusUnauthorized, "the token is not valid, or no longer: run \"tofu login "+s.opts.Host+"\", or get another one")
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("find who has the token: %w", err)
+	}
+	return who, nil
+}
+
+// mayRead returns an error unless somebody may read a namespace, or with an empty name all.
+func (s *Server) mayRead(r *http.Request, by identify, resource, name string) error {
+	who, err := by(r)
+	if err != nil {
+		return err
+	}
+	return s.may(r, who, Action{"get", resource, name})
+}
+
+// may returns an error unless somebody may do something. Refusals are logged.
+func (s *Server) may(r *http.Request, who Identity, what Action) error {
+	reads := what.Verb == "get" || what.Verb == "list"
+	if s.opts.Anonymous && reads {
+		return nil
+	}
+	nobody := who.Name == Anonymous().Name
+	allowed, reason := false, ""
+	if !nobody || s.opts.Access != nil {
+		var err error
+		if allowed, reason, err = s.opts.Access.May(r.Context(), who, what); err != nil {
+			return fmt.Errorf("find what %s may do: %w", who.Name, err)
+		}
+	}
+	if allowed {
+		return nil
+	}
+	s.opts.Log.Warn("refused", "who", who.Name, "verb", what.Verb, "resource", what.Resource, "namespace", what.Name, "reason", reason, "from", r.RemoteAddr)
+	if nobody {
+		return problem(http.StatusUnauthorized, fmt.Sprintf("the registry needs a token: run \"tofu login %s\", or set %s", s.opts.Host, tokenVariable(s.opts.Host)))
+	}
+	return problem(http.StatusForbidden, fmt.Sprintf("%s may not %s %s %q of the registry. Check with:\n    kubectl auth can-i %s %s.content.yuba.dev/%s --as %s",
+		who.Name, what.Verb, what.Resource, what.Name, what.Verb, what.Resource, what.Name, who.Name))
+}
+
+// tokenVariable is the variable in which tofu and terraform look for a host's token. They cannot have
+// one for a host with a port.
+func tokenVariable(host string) string {
+	if host == "" || strings.Contains(host, ":") {
+		return "credentials in the CLI configuration"
+	}
+	return "TF_TOKEN_" + strings.NewReplacer(".", "_", "-", "__").Replace(host)
+}

@@ -1,0 +1,116 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+const (
+	// connectPatience limits connecting and the beginning of an answer: tofu waits 10 s for metadata.
+	connectPatience = 8 * time.Second
+	// redirects is the number of redirects to follow; releases on GitHub use one or two.
+	redirects = 5
+)
+
+// privateError means that a host that no administrator named has an address in this network.
+type privateError struct{ host string }
+
+func (e *privateError) Error() string {
+	return fmt.Sprintf("%s has an address on this machine or in a private network. If it is meant to be mirrored, allow it by its exact name: %s/*/*", e.host, e.host)
+}
+
+// shared are networks that net/netip does not count as private.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+func public(address netip.Addr) bool {
+	address = outbound.Embedded(address)
+	return !address.IsLoopback() && !address.IsPrivate() && !address.IsUnspecified() && !shared.Contains(address) && !outbound.Forbidden(address)
+}
+
+// gate connects to origins and to the hosts that they name.
+type gate struct {
+	named []string
+	// proxies are the proxies of the server's environment, which may have private addresses.
+	proxies sync.Map
+}
+
+// dial checks the address in the moment of connecting: a name can resolve to another one any time.
+func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := outbound.Dialer(connectPatience)
+	_, proxy := g.proxies.Load(address)
+	if name := hostname(address); !proxy && !slices.Contains(g.named, name) {
+		forbidden := dialer.Control
+		dialer.Control = func(network, to string, c syscall.RawConn) error {
+			host, err := netip.ParseAddrPort(to)
+			if err == nil && !public(host.Addr()) && !outbound.Forbidden(host.Addr()) {
+				return &privateError{strings.TrimSuffix(address, ":443")}
+			}
+			return forbidden(network, to, c)
+		}
+	}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// proxy remembers the addresses of proxies. A proxy resolves names itself, so that only literal
+// addresses can be checked here.
+func (g *gate) proxy(find func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := find(r)
+		if u == nil || err != nil {
+			return u, err
+		}
+		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !public(address) && !slices.Contains(g.named, r.URL.Hostname()) {
+			return nil, &privateError{r.URL.Host}
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+		}
+		if port == "" {
+			port = "80"
+		}
+		g.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
+		return u, nil
+	}
+}
+
+// client returns a client for metadata and downloads, which have deadlines of their own.
+func (o Options) client(named []string) *http.Client {
+	g := &gate{named: named}
+	t := outbound.Transport(outbound.Options{Connect: connectPatience, Roots: o.Roots})
+	t.DialContext = g.dial
+	t.Proxy = g.proxy(t.Proxy)
+	// Metadata of a dozen providers come from the same host.
+	t.DisableKeepAlives, t.MaxIdleConnsPerHost, t.IdleConnTimeout = false, 8, 30*time.Second
+	follow := outbound.Follow(redirects)
+	return &http.Client{Transport: t, CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		if next.URL.Scheme != "https" {
+			return errors.New("it redirects to a URL that is not https://")
+		}
+		return follow(next, before)
+	}}
+}
+
+// explain describes a network error in our own words, see [outbound.Explain].
+func explain(err error) error {
+	var private *privateError
+	if errors.As(err, &private) {
+		return private
+	}
+	return errors.New(outbound.Explain(err))
+}

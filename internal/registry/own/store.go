@@ -1,0 +1,221 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package own
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/download"
+	"github.com/yuba-dev/yuba/internal/registry/layout"
+)
+
+// Options configure a store.
+type Options struct {
+	// Spool is a directory for uploads that nobody else uses. It is created, and must be given.
+	Spool string
+	// MaxUpload is the size of an upload in bytes; 0 means [DefaultMaxUpload].
+	MaxUpload int64
+	// Now is the clock; nil means the system's.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// DefaultMaxUpload is 20 platforms of a very large provider.
+const DefaultMaxUpload = 16 << 30
+
+const (
+	// refreshInterval is how often the bucket is listed for what other programs published.
+	refreshInterval = time.Minute
+	// missInterval is how often a provider is listed for a version that is not known.
+	missInterval = 10 * time.Second
+)
+
+// bucket is the part of [blob.Plain] that the store needs.
+type bucket interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	Create(ctx context.Context, key string, r io.Reader) error
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	Stat(ctx context.Context, key string) (blob.Info, error)
+	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
+}
+
+// Store keeps the registry's own providers. It is safe for concurrent use.
+type Store struct {
+	bucket  bucket
+	options Options
+	staging download.Staging
+	flights download.Flights
+	log     *slog.Logger
+	now     func() time.Time
+
+	mu sync.RWMutex
+	// found are the files of each version in the bucket.
+	found map[layout.Provider]map[string]*files
+	// missed is when a provider was listed last for something unknown.
+	missed map[layout.Provider]time.Time
+	// keys excludes two changes of keys.
+	keys sync.Mutex
+	// publishing excludes two uploads of one version in this process.
+	publishing sync.Map
+}
+
+// files are those of one version.
+type files struct {
+	platforms       map[layout.Platform]int64 // sizes
+	sums, signature bool
+	modified        time.Time
+	// record is what is known of the release; nil until somebody asks.
+	record *record
+}
+
+// Open lists the providers of a bucket once.
+func Open(ctx context.Context, b *blob.Plain, o Options) (*Store, error) { return newStore(ctx, b, o) }
+
+func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
+	s := &Store{bucket: b, options: o, staging: download.Staging(o.Spool), log: o.Log, now: o.Now,
+		found: map[layout.Provider]map[string]*files{}, missed: map[layout.Provider]time.Time{}}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.options.MaxUpload == 0 {
+		s.options.MaxUpload = DefaultMaxUpload
+	}
+	if o.Spool == "" {
+		return nil, errors.New("open the registry's providers: no directory for uploads is given")
+	}
+	if err := os.MkdirAll(o.Spool, 0o700); err != nil {
+		return nil, fmt.Errorf("open the registry's providers: %w", err)
+	}
+	if err := s.staging.Clean(); err != nil {
+		return nil, fmt.Errorf("open the registry's providers: remove abandoned uploads: %w", err)
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("open the registry's providers: %w", err)
+	}
+	return s, nil
+}
+
+// Run finds what other programs publish in the bucket, until ctx ends.
+func (s *Store) Run(ctx context.Context) error {
+	tick := time.NewTicker(refreshInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := s.refresh(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("listing the registry's providers", "error", err)
+		}
+	}
+}
+
+// refresh lists all providers.
+func (s *Store) refresh(ctx context.Context) error {
+	fresh, err := s.list(ctx, layout.ProvidersPrefix)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, versions := range fresh {
+		keepRecords(versions, s.found[p])
+	}
+	s.found = fresh
+	return nil
+}
+
+// refreshOne lists one provider, unless that was done just now.
+func (s *Store) refreshOne(ctx context.Context, p layout.Provider) error {
+	return s.flights.Do(ctx, p.String(), func(ctx context.Context) error {
+		s.mu.RLock()
+		at := s.missed[p]
+		s.mu.RUnlock()
+		if s.now().Sub(at) < missInterval {
+			return nil
+		}
+		fresh, err := s.list(ctx, layout.ProviderVersion{Provider: p}.Key(""))
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.missed) > 10_000 { // names that somebody makes up
+			clear(s.missed)
+		}
+		s.missed[p] = s.now()
+		if versions := fresh[p]; len(versions) > 0 {
+			keepRecords(versions, s.found[p])
+			s.found[p] = versions
+		} else {
+			delete(s.found, p)
+		}
+		return nil
+	})
+}
+
+// keepRecords carries over what was read, for versions whose files are the same. Another program may
+// change the keys of the releases that it published.
+func keepRecords(fresh, old map[string]*files) {
+	for version, f := range fresh {
+		if known := old[version]; known != nil && known.record != nil && known.record.Signer != "" && known.modified.Equal(f.modified) && len(known.platforms) == len(f.platforms) {
+			f.record = known.record
+		}
+	}
+}
+
+func (s *Store) list(ctx context.Context, prefix string) (map[layout.Provider]map[string]*files, error) {
+	found := map[layout.Provider]map[string]*files{}
+	for info, err := range s.bucket.List(ctx, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		f, ok := layout.ProviderOfKey(info.Key)
+		if !ok || f.Host != "" {
+			continue
+		}
+		if found[f.Provider] == nil {
+			found[f.Provider] = map[string]*files{}
+		}
+		of := found[f.Provider][f.Version]
+		if of == nil {
+			of = &files{platforms: map[layout.Platform]int64{}}
+			found[f.Provider][f.Version] = of
+		}
+		switch f.Name {
+		case f.Sums():
+			of.sums, of.modified = true, info.Modified
+		case f.Signature():
+			of.signature = true
+		default:
+			of.platforms[f.Platform] = info.Size
+		}
+	}
+	for p, versions := range found {
+		for version, f := range versions {
+			if !f.sums || !f.signature || len(f.platforms) == 0 { // no client could verify it
+				delete(versions, version)
+			}
+		}
+		if len(versions) == 0 {
+			delete(found, p)
+		}
+	}
+	return found, nil
+}
