@@ -67,7 +67,7 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
-	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress(), "--http-address": opts.HTTPAddress} {
+	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress(), "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens()} {
 		if address == "" {
 			continue
 		}
@@ -204,6 +204,11 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 // startEngine creates the engine and starts its runner. On an error it closes blobs, endpoint and
 // tracer; the rest ends with ctx.
 func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir, t tool) (_ *engine, certs *certificates, err error) {
+	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), serverAuthority), "yuba server", time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.authority = authority.PEM()
 	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
 	if err != nil {
 		return nil, nil, err
@@ -222,6 +227,16 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 	if certs, err = openCertificates(dir, opts.ContentAddress, opts.runnerHost(), opts.serviceName()); err != nil {
 		return nil, nil, err
 	}
+	err = e.serveRegistry(func(names []string) (certificate, error) {
+		c, err := openLeaf(certs.authority, filepath.Join(dir.Keys(), "registry"), names)
+		if err != nil {
+			return nil, err
+		}
+		return c.get, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +245,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 
 // release closes the engine's resources.
 func (e *engine) release(ctx context.Context) error {
-	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close(), e.closeRegistry())
+	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close(), e.registry.close())
 	e.stopTelemetry(ctx)
 	return err
 }
@@ -257,6 +272,7 @@ func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url str
 		runs = fmt.Sprintf("  Runs:    in Pods of %s, at most %d\n", e.pods.Image, e.pods.Max)
 	}
 	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n%s", opts.Config.Host, url, runs)
+	e.sayRegistry(opts.Out, "  %-9s %s\n")
 	if opts.Ready != nil {
 		opts.Ready(url)
 	}
@@ -340,8 +356,13 @@ func openCertificates(dir datadir.Dir, address string, more ...string) (*certifi
 	if err != nil {
 		return nil, err
 	}
-	c := &certificates{authority: authority, leaf: pki.Leaf{Base: filepath.Join(dir.Keys(), "server"), CommonName: "yuba", Hosts: hosts, Life: certificateLife}}
-	_, err = c.get(nil)
+	return openLeaf(authority, filepath.Join(dir.Keys(), "server"), hosts)
+}
+
+// openLeaf keeps a certificate of the authority in BASE.crt and BASE.key.
+func openLeaf(authority *pki.Authority, base string, hosts []string) (*certificates, error) {
+	c := &certificates{authority: authority, leaf: pki.Leaf{Base: base, CommonName: "yuba", Hosts: hosts, Life: certificateLife}}
+	_, err := c.get(nil)
 	return c, err
 }
 

@@ -158,6 +158,8 @@ type Common struct {
 	MetricsPerObject bool
 	// Registry configures the registry of modules and providers.
 	Registry RegistryOptions
+	// authority signs the certificates of this server.
+	authority []byte
 	// Connections limits the connections of all listeners; NewBudget returns the maximum.
 	Connections listener.Budget
 	// Out receives the message that the server is ready, with its addresses. News receives progress
@@ -241,7 +243,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	defer func() {
 		if err != nil {
 			e.stopTelemetry(context.WithoutCancel(ctx))
-			err = errors.Join(err, e.blobs.Close(), e.closeRegistry())
+			err = errors.Join(err, e.blobs.Close(), e.registry.close())
 		}
 	}()
 	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler(), ctx.Done()}))
@@ -252,7 +254,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if err != nil {
 		return nil, fmt.Errorf("create the controller manager: %w", err)
 	}
-	if err := e.openRegistry(ctx); err != nil {
+	if err := e.openRegistry(ctx, config); err != nil {
 		return nil, err
 	}
 	e.events = e.manager.GetEventRecorder("yuba")
@@ -429,7 +431,8 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 	return &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
-		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler()}
+		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
+		Registry: e.registry.server.Manager()}
 }
 
 // addCollectors adds the deletion of unused data.

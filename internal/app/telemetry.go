@@ -23,6 +23,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	gateway "github.com/yuba-dev/yuba/internal/gateway/registry"
 	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
@@ -260,4 +261,9 @@ func (e *engine) figures(context.Context) content.Figures {
 			Outcome: string(r.Outcome), Finished: r.Finished, Took: run.Duration(r.Took)})
 	}
 	return answer
+}
+
+// observeRegistry counts an answer of the registry.
+func (e *engine) observeRegistry(s gateway.Served) {
+	e.metrics.ObserveRegistry(s.Kind, s.Status, s.Subject, s.Took)
 }

@@ -59,7 +59,10 @@ type Addresses struct {
 // Up runs Yuba on its embedded control plane until ctx ends. It restarts itself after a restored
 // backup.
 func Up(ctx context.Context, opts UpOptions) error {
-	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress} {
+	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens()} {
+		if address == "" {
+			continue
+		}
 		if err := checkAddress(name, address, opts.AllowNonLoopback, opts.Log); err != nil {
 			return err
 		}
@@ -180,6 +183,7 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	if err != nil {
 		return err
 	}
+	h.opts.authority = h.plane.CA()
 	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
 		return err
 	}
@@ -195,6 +199,10 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 		return err
 	}
 	if err := h.engine.startRunner(ctx, cert, h.plane.CA()); err != nil {
+		return err
+	}
+	err = h.engine.serveRegistry(func(names []string) (certificate, error) { return h.plane.IssueServerCert("registry", names) })
+	if err != nil {
 		return err
 	}
 	c := h.engine.content
@@ -235,6 +243,7 @@ func (h *life) sayReady(httpAddress string) {
 	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
 	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Webhooks:   %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
 		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
+	h.engine.sayRegistry(h.opts.Out, "  %-11s %s\n")
 	if h.opts.Ready != nil {
 		h.opts.Ready(a)
 	}
@@ -275,7 +284,7 @@ func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
 		errs = append(errs, h.plane.Stop(ctx))
 	}
 	if h.engine != nil {
-		errs = append(errs, h.engine.blobs.Close(), h.engine.closeRegistry())
+		errs = append(errs, h.engine.blobs.Close(), h.engine.registry.close())
 	}
 	errs = append(errs, h.web.Close())
 	return errors.Join(errs...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/gitops"
 	"github.com/yuba-dev/yuba/internal/cli/move"
+	"github.com/yuba-dev/yuba/internal/cli/registry"
 	"github.com/yuba-dev/yuba/internal/cli/server"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/stacks"
@@ -105,7 +106,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
 		stacks.NewWhyCommand(a), state.NewOutputsCommand(a), stacks.NewQueueCommand(a), stacks.NewTopCommand(a))
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
-		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a))
+		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))
 	addTo(root, groupState, state.NewStateCommand(a), state.NewForceUnlockCommand(a), state.NewShellCommand(a))
 	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())

@@ -57,6 +57,13 @@ var (
 	deploySeconds = family{"yuba_kustomization_apply_duration_seconds", histogram, "Duration of attempts to build and apply Kustomizations. result is succeeded or failed.", []string{"result"}}
 )
 
+// Metrics of the registry.
+var (
+	registryRequests = family{"yuba_registry_requests_total", counter, "Requests to the registry of modules and providers, by what they are about and the status of the answer.", []string{"kind", "status"}}
+	registrySeconds  = family{"yuba_registry_request_duration_seconds", histogram, "Duration of requests to the registry, until the answer was sent.", []string{"kind"}}
+	registryPackages = family{"yuba_registry_downloads_total", counter, "Archives that the registry sent. kind is module, provider or mirror, name NAMESPACE/NAME/SYSTEM or NAMESPACE/NAME, or \"other\" beyond 1000 names.", []string{"kind", "name"}}
+)
+
 // Metrics of tenants that are counted as events happen. The names are those of Tenant Operator.
 var (
 	tenantSeconds = family{"tenant_reconcile_duration_seconds", histogram, "Duration of reconciliations of Tenants. result is success, partial_failure (some objects failed) or error.", []string{"result"}}
@@ -130,6 +137,7 @@ var chapters = []chapter{
 		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"Tenants", "The number of tenants and their status is in `yuba_objects` and `yuba_objects_failing` with the kinds `Tenant`, `TenantTemplate` and `TenantRegistry`.",
 		[]*family{&tenantSeconds, &applyAttempts, &tenantsHeld}},
+	{"The registry", "", []*family{&registryRequests, &registrySeconds, &registryPackages}},
 	{"The server", "", []*family{&buildInfo, &leads, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, optional", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are about twenty series for each object. " +
 		"Enable them with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},

@@ -56,14 +56,15 @@ type Metrics struct {
 	gotk       *gotk
 	tenants    *tenants
 	resources  limited
+	packages   limited
 }
 
 // New creates the metrics of a server.
 func New(opts Options) *Metrics {
-	m := &Metrics{opts: opts, registry: prometheus.NewRegistry(), resources: limited{limit: maxResources},
+	m := &Metrics{opts: opts, registry: prometheus.NewRegistry(), resources: limited{limit: maxResources}, packages: limited{limit: maxPackages},
 		counters: map[*family]*prometheus.CounterVec{}, histograms: map[*family]*prometheus.HistogramVec{}, tenants: newTenants(opts)}
 	for _, f := range []*family{&runsTotal, &stepCPU, &initsTotal, &storeHits, &storeFetches, &storeBytes, &plansTotal, &changedTotal,
-		&driftFound, &driftMended, &lostTotal, &decisions, &skipped, &writesTotal} {
+		&driftFound, &driftMended, &lostTotal, &decisions, &skipped, &writesTotal, &registryRequests, &registryPackages} {
 		m.counters[f] = f.counters()
 		m.registry.MustRegister(m.counters[f])
 		if len(f.labels) == 0 { // it exists from the start, so that the first increase is visible
@@ -74,7 +75,8 @@ func New(opts Options) *Metrics {
 		m.histograms[f] = f.histograms(runBuckets)
 		m.registry.MustRegister(m.histograms[f])
 	}
-	m.registry.MustRegister(&live{opts}, m.tenants)
+	m.histograms[&registrySeconds] = registrySeconds.histograms(requestBuckets)
+	m.registry.MustRegister(m.histograms[&registrySeconds], &live{opts}, m.tenants)
 	if opts.PerObject {
 		m.gotk = newGotk(opts.Objects)
 		m.registry.MustRegister(m.gotk)

@@ -11,12 +11,13 @@ import (
 )
 
 // NewCommand is "yuba registry".
-func NewCommand(*session.App) *cobra.Command {
+func NewCommand(a *session.App) *cobra.Command {
 	cmd := ui.Group(&cobra.Command{
 		Use:     "registry",
 		Short:   "Publish and find modules and providers",
 		Long:    "Publish modules and providers in this Yuba's registry, see who uses which version, and fill the mirror of providers.",
 		Example: "  yuba registry push ./vpc acme/vpc/aws@1.2.0\n  yuba registry list\n  yuba registry users acme/vpc/aws",
-	})
+	},
+		newPushCommand(a), newListCommand(a), newVersionsCommand(a), newShowCommand(a), newDeprecateCommand(a), newRevokeCommand(a), newUndoCommand(a))
 	return cmd
 }

@@ -166,3 +166,13 @@ func WordOrNone(word string) []cobra.Completion {
 	}
 	return []cobra.Completion{word}
 }
+
+// FirstWord completes the first argument with words that the server knows.
+func (a *App) FirstWord(what func(context.Context, *Session) ([]cobra.Completion, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.ask(cmd, what)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
+	"github.com/yuba-dev/yuba/internal/registry/own"
 )
 
 // problemError is an error with the status to answer.
@@ -32,6 +33,8 @@ func statusOf(err error) int {
 		conflict     *catalog.ConflictError
 		incompatible *catalog.IncompatibleError
 		invalid      *inspect.Error
+		unfit        *own.InvalidError
+		taken        *own.ConflictError
 		tooLarge     *http.MaxBytesError
 		oversize     *blob.TooLargeError
 	)
@@ -44,9 +47,9 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case errors.Is(err, offer.ErrUpstream):
 		return http.StatusBadGateway
-	case errors.As(err, &conflict), errors.Is(err, blob.ErrExists):
+	case errors.As(err, &conflict), errors.As(err, &taken), errors.Is(err, blob.ErrExists):
 		return http.StatusConflict
-	case errors.As(err, &incompatible), errors.As(err, &invalid):
+	case errors.As(err, &incompatible), errors.As(err, &invalid), errors.As(err, &unfit):
 		return http.StatusUnprocessableEntity
 	case errors.As(err, &tooLarge), errors.As(err, &oversize):
 		return http.StatusRequestEntityTooLarge

@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // moduleOf parses the module in a path.
@@ -46,6 +47,11 @@ type deprecation struct {
 	Link   string `json:"externalLink,omitempty"`
 }
 
+// hidden reports whether a release is revoked, and the client is not a run that destroys what it created.
+func hidden(r *http.Request, release catalog.Release) bool {
+	return release.Notice != nil && release.Notice.Kind == catalog.Revoked && r.Header.Get(run.HeaderRevoked) == ""
+}
+
 func (s *Server) moduleVersions(by identify) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		m, err := moduleOf(r)
@@ -61,6 +67,9 @@ func (s *Server) moduleVersions(by identify) answer {
 		}
 		versions := make([]listedVersion, 0, len(releases))
 		for _, release := range releases {
+			if hidden(r, release) {
+				continue
+			}
 			v := listedVersion{Version: release.Version}
 			if n := release.Notice; n != nil {
 				v.Deprecation = &deprecation{Reason: string(n.Kind) + ": " + n.Reason}
@@ -82,8 +91,12 @@ func (s *Server) moduleDownload(by identify) answer {
 		if err := s.mayRead(r, by, ResourceModules, v.Namespace); err != nil {
 			return "", err
 		}
-		if _, err := s.opts.Modules.Release(r.Context(), v); err != nil {
+		release, err := s.opts.Modules.Release(r.Context(), v)
+		if err != nil {
 			return "", s.withVersions(r, v, err)
+		}
+		if hidden(r, release) {
+			return "", problem(http.StatusGone, fmt.Sprintf("%s was revoked by %s: %s. Use another version", v, release.Notice.By, release.Notice.Reason))
 		}
 		location := "./archive/" + s.signer.sign(v.Key()) + "/" + path.Base(v.Key())
 		w.Header().Set("X-Terraform-Get", location)

@@ -52,6 +52,9 @@ func (d Dir) Notifications() string { return d.path("notifications") }
 // Registry holds published modules and providers, and the mirror of others' providers.
 func (d Dir) Registry() string { return d.path("registry") }
 
+// RegistrySpool holds uploads to the registry, and downloads of its mirror, until they are complete.
+func (d Dir) RegistrySpool() string { return d.path("registry-spool") }
+
 // Kubeconfig is the administrator's kubeconfig.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 

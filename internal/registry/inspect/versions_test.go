@@ -23,3 +23,21 @@ func TestConstraintsThatExcludeVersions(t *testing.T) {
 		}
 	}
 }
+
+func TestConstraintsAllow(t *testing.T) {
+	for _, c := range []struct {
+		constraints, version string
+		want                 bool
+	}{
+		{"~> 1.2", "1.9.0", true}, {"~> 1.2", "2.0.0", false}, {"~> 1.2.0", "1.3.0", false}, {">= 1.0, < 2", "1.5.0", true},
+		{"!= 1.2.3", "1.2.3", false}, {"", "0.0.1", true}, {"< 1, > 2", "1.5.0", false}, {">= 1", "1.0", false},
+	} {
+		set, err := ParseConstraints(c.constraints)
+		if err != nil || set.Allow(c.version) != c.want {
+			t.Errorf("%q, %s: %v", c.constraints, c.version, err)
+		}
+	}
+	if _, err := ParseConstraints("latest"); err == nil {
+		t.Error("a word is a constraint")
+	}
+}

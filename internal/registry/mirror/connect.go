@@ -89,6 +89,9 @@ func (g *gate) proxy(find func(*http.Request) (*url.URL, error)) func(*http.Requ
 	}
 }
 
+// errNotTLS means that a redirect leaves TLS.
+var errNotTLS = errors.New("it redirects to a URL that is not https://")
+
 // client returns a client for metadata and downloads, which have deadlines of their own.
 func (o Options) client(named []string) *http.Client {
 	g := &gate{named: named}
@@ -100,7 +103,7 @@ func (o Options) client(named []string) *http.Client {
 	follow := outbound.Follow(redirects)
 	return &http.Client{Transport: t, CheckRedirect: func(next *http.Request, before []*http.Request) error {
 		if next.URL.Scheme != "https" {
-			return errors.New("it redirects to a URL that is not https://")
+			return errNotTLS
 		}
 		return follow(next, before)
 	}}
@@ -111,6 +114,9 @@ func explain(err error) error {
 	var private *privateError
 	if errors.As(err, &private) {
 		return private
+	}
+	if errors.Is(err, errNotTLS) {
+		return errNotTLS
 	}
 	return errors.New(outbound.Explain(err))
 }

@@ -194,7 +194,17 @@ func (m *Mirror) refresh(ctx context.Context, p layout.Provider, hasOld bool) er
 	case err := <-ended:
 		return err
 	case <-patience.C:
-		return errors.New("no response in time")
+		err := errors.New("no response in time")
+		// The next ones do not wait; the attempt replaces this when it succeeds.
+		m.indexes.update(p, func(have *indexed) *indexed {
+			if have == nil || have.Index == nil || m.now().Sub(have.Fetched) < m.options.TTL {
+				return have
+			}
+			waited := *have
+			waited.failed, waited.reason = m.now(), err
+			return &waited
+		})
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

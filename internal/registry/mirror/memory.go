@@ -37,6 +37,15 @@ func (m *memory[K, V]) put(key K, value V) {
 	m.entries[key] = value
 }
 
+// update replaces an entry, if there is one.
+func (m *memory[K, V]) update(key K, change func(V) V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.entries[key]; known {
+		m.entries[key] = change(m.entries[key])
+	}
+}
+
 func (m *memory[K, V]) forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,6 +25,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
 )
 
 // T is the part of testing.TB that this package needs; benchmarks implement it.
@@ -59,12 +61,17 @@ type Registry struct {
 	gate     chan struct{}
 	pages    map[string][]byte
 	modules  map[string][]string // versions by NAMESPACE/NAME/SYSTEM
+	faults   map[string]faulttest.Fault
+	paths    map[string]int
 }
 
 // release is one version of a provider.
 type release struct {
 	archive   []byte
 	served    []byte // sent instead of the archive, if set
+	archives  map[string]archive
+	keys      []any
+	reported  map[string]Reported
 	sums      []byte
 	signature []byte
 	others    map[string]string // hashes of other platforms' archives
@@ -158,9 +165,15 @@ func (r *Registry) Publish(provider, version string, files map[string][]byte, fa
 		r.t.Fatalf("sign: %v", err)
 	}
 	rel.signature = signature.Bytes()
+	rel.archives = map[string]archive{platform(): {data: rel.archive, sum: hexSum(rel.archive), size: int64(len(rel.archive))}}
+	rel.keys = []any{map[string]string{"key_id": r.signer.PrimaryKey.KeyIdString(), "ascii_armor": r.key}}
 	for _, fault := range faults {
 		fault(rel)
 	}
+	r.add(provider, version, rel)
+}
+
+func (r *Registry) add(provider, version string, rel *release) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.releases[provider] == nil {
@@ -271,6 +284,12 @@ func packed(t T, files map[string][]byte) []byte {
 
 // ServeHTTP serves the protocols of registries and of network mirrors.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !r.broken(w, req) {
+		r.serve(w, req)
+	}
+}
+
+func (r *Registry) serve(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	down, token, page := r.down, r.token, r.pages[req.URL.Path]
 	r.mu.Unlock()
@@ -292,7 +311,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case len(parts) == 5 && parts[0] == "mirror":
 		r.mirror(w, parts[2]+"/"+parts[3], parts[4])
 	case len(parts) == 5 && parts[0] == "files":
-		r.file(w, parts[1]+"/"+parts[2], parts[3], parts[4])
+		r.file(w, req, parts[1]+"/"+parts[2], parts[3], parts[4])
 	default:
 		http.NotFound(w, req)
 	}
@@ -318,8 +337,13 @@ func (r *Registry) versions(w http.ResponseWriter, provider string) {
 	r.mu.Lock()
 	r.counts.Versions++
 	var all []entry
-	for version := range r.releases[provider] {
-		all = append(all, entry{version, []string{"5.0", "6.0"}, []map[string]string{{"os": runtime.GOOS, "arch": runtime.GOARCH}}})
+	for version, rel := range r.releases[provider] {
+		e := entry{version, []string{"5.0", "6.0"}, nil}
+		for platform := range rel.archives {
+			system, arch, _ := strings.Cut(platform, "_")
+			e.Platforms = append(e.Platforms, map[string]string{"os": system, "arch": arch})
+		}
+		all = append(all, e)
 	}
 	r.mu.Unlock()
 	if all == nil {
@@ -331,18 +355,23 @@ func (r *Registry) versions(w http.ResponseWriter, provider string) {
 
 func (r *Registry) download(w http.ResponseWriter, provider, version, target string) {
 	rel := r.find(provider, version)
-	if rel == nil || target != platform() {
+	if rel == nil || rel.archives[target].sum == "" {
 		http.Error(w, "no such package", http.StatusNotFound)
 		return
 	}
 	_, name, _ := strings.Cut(provider, "/")
+	system, arch, _ := strings.Cut(target, "_")
 	files := r.http.URL + "/files/" + provider + "/" + version + "/"
-	answer(w, map[string]any{
-		"protocols": []string{"5.0", "6.0"}, "os": runtime.GOOS, "arch": runtime.GOARCH,
-		"filename": archiveName(name, version, target), "download_url": files + "archive", "shasum": hexSum(rel.archive),
+	document := map[string]any{
+		"protocols": []string{"5.0", "6.0"}, "os": system, "arch": arch,
+		"filename": archiveName(name, version, target), "download_url": files + "archive-" + target, "shasum": rel.archives[target].sum,
 		"shasums_url": files + "sums", "shasums_signature_url": files + "signature",
-		"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]string{"key_id": r.signer.PrimaryKey.KeyIdString(), "ascii_armor": r.key}}},
-	})
+		"signing_keys": map[string]any{"gpg_public_keys": rel.keys},
+	}
+	if rel.reported != nil {
+		document["packages"] = rel.reported
+	}
+	answer(w, document)
 }
 
 func (r *Registry) mirror(w http.ResponseWriter, provider, name string) {
@@ -367,7 +396,7 @@ func (r *Registry) mirror(w http.ResponseWriter, provider, name string) {
 		"url": r.http.URL + "/files/" + provider + "/" + version + "/archive", "hashes": []string{"zh:" + hexSum(rel.archive)}}}})
 }
 
-func (r *Registry) file(w http.ResponseWriter, provider, version, name string) {
+func (r *Registry) file(w http.ResponseWriter, req *http.Request, provider, version, name string) {
 	rel := r.find(provider, version)
 	if rel == nil {
 		http.Error(w, "no such release", http.StatusNotFound)
@@ -378,21 +407,32 @@ func (r *Registry) file(w http.ResponseWriter, provider, version, name string) {
 		_, _ = w.Write(rel.sums)
 	case "signature":
 		_, _ = w.Write(rel.signature)
-	case "archive":
-		r.sendArchive(w, rel)
+	default:
+		target := platform()
+		if _, other, named := strings.Cut(name, "-"); named {
+			target = other
+		}
+		r.sendArchive(w, req, rel, rel.archives[target])
 	}
 }
 
-func (r *Registry) sendArchive(w http.ResponseWriter, rel *release) {
-	data := rel.archive
+func (r *Registry) sendArchive(w http.ResponseWriter, req *http.Request, rel *release, a archive) {
+	data := a.data
 	if rel.served != nil {
 		data = rel.served
 	}
 	r.mu.Lock()
 	r.counts.Archives++
+	if a.path != "" {
+		r.counts.Bytes += a.size
+	}
 	r.counts.Bytes += int64(len(data))
 	gate := r.gate
 	r.mu.Unlock()
+	if a.path != "" {
+		r.sendFile(w, req, a)
+		return
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	half := len(data) / 2
 	_, _ = w.Write(data[:half])
