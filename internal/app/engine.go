@@ -201,6 +201,9 @@ type engine struct {
 	// sourceKinds are the watched kinds of sources.
 	sourceKinds []string
 	registry    *registryParts
+	// usage knows who uses which version of modules and providers.
+	usage *usageKeeper
+	tries *tries
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -336,6 +339,13 @@ func (o Common) limits() run.Limits {
 // addControllers adds all controllers, with everything that they need, to the manager.
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	r := e.stackReconciler(direct)
+	e.usage = newUsageKeeper(e)
+	r.Notices, e.tries = e.usage.notices, newTries(e, r)
+	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.run} {
+		if err := e.manager.Add(work); err != nil {
+			return err
+		}
+	}
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
 	if err := e.makeExecutor(r, direct); err != nil {
 		return err
@@ -417,9 +427,14 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 	opts.Ended, opts.NamespaceLimit, opts.Busy = e.announce, e.namespaceLimit, e.breath.Voice()
 	opts.Observe = func(rec run.Record) {
 		e.observeRun(rec)
+		if rec.Spec.Speculative() {
+			return
+		}
+		e.usage.observe(rec)
 		e.narrator.run(rec)
 		e.keeper.observe(rec)
 	}
+	opts.Notices = e.usage.noticesOf
 	opts.Permit, opts.Review, opts.Changing = permission(r.Permit), permission(r.Review), r.Changing
 	var err error
 	e.executor, err = executor.New(opts)
@@ -432,7 +447,7 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
 		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
-		Registry: e.registry.server.Manager()}
+		Registry: e.registry.server.Manager(), Usage: e.usage, Tries: e.tries}
 }
 
 // addCollectors adds the deletion of unused data.
@@ -464,6 +479,10 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 // announce notifies the stack controller of the end of a run. The executor must not wait, so a
 // goroutine waits if the channel is full.
 func (e *engine) announce(s run.Stack) {
+	if isTry(s) {
+		go e.tries.over(s)
+		return
+	}
 	select {
 	case e.ended <- s:
 	default:

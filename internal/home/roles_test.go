@@ -37,6 +37,9 @@ var inNamespaces = []right{
 	{"content.yuba.dev/terraforms/plan", "get", "", ""},
 	{"content.yuba.dev/terraforms/runs", "get", "", ""},
 	{"content.yuba.dev/terraforms/why", "get", "", ""},
+	{"content.yuba.dev/usage", "get list", "", ""},
+	{"content.yuba.dev/outdated", "get list", "", ""},
+	{"content.yuba.dev/terraforms/try", "", "get create delete", ""},
 	// States and archives, which hold secrets.
 	{"content.yuba.dev/terraforms/state", "", "get create update", ""},
 	{"content.yuba.dev/terraforms/versions", "", "get create update", ""},

@@ -81,6 +81,9 @@ type Handler struct {
 	// Why explains the current decision about a stack.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
+	// Usage knows who uses which modules and providers, and Tries tries other versions; may be nil.
+	Usage Usage
+	Tries Tries
 	// Metrics serves the metrics for Prometheus.
 	Metrics http.Handler
 	// Operate starts a manual operation and returns its record. Grant returns what the person's
@@ -101,7 +104,8 @@ type Handler struct {
 // ServeMux returns the routes, all below PathPrefix.
 func (h *Handler) ServeMux() *http.ServeMux {
 	mux := http.NewServeMux()
-	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
+	const namespace = PathPrefix + "/namespaces/{namespace}"
+	const stack = namespace + "/terraforms/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET " + stack + "/log":                   h.stack(h.log),
@@ -118,10 +122,17 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/export":                h.stack(h.export),
 		"POST " + stack + "/import":               h.stack(h.takeParcel),
 		"POST " + stack + "/cancel":               h.stack(h.cancel),
+		"POST " + stack + "/try":                  h.stack(h.startTry),
+		"GET " + stack + "/try":                   h.stack(h.waitForTry),
+		"DELETE " + stack + "/try":                h.stack(h.cancelTry),
 		"POST " + artifact + "/archive":           h.takeArchive,
 		"GET " + PathPrefix + "/backup":           h.backup,
 		"POST " + PathPrefix + "/restore":         h.restore,
 		"GET " + PathPrefix:                       discover,
+		"GET " + PathPrefix + "/usage":            h.usersOf,
+		"GET " + namespace + "/usage":             h.usersOf,
+		"GET " + PathPrefix + "/outdated":         h.outdated,
+		"GET " + namespace + "/outdated":          h.outdated,
 		"GET " + PathPrefix + "/server":           h.server,
 		"GET " + PathPrefix + "/queue":            h.queue,
 		"GET " + PathPrefix + "/figures":          h.figures,

@@ -70,6 +70,7 @@ func (f *ending) judge(ctx context.Context, en *entry, rec run.Record, result *r
 		return err
 	}
 	f.sayWhoStopped(en, result)
+	f.warn(en, result)
 	en.onePlan(result)
 	return f.account(ctx, en, rec, result)
 }
@@ -142,6 +143,19 @@ func (f *ending) sayWhoStopped(en *entry, result *run.Result) {
 		}
 	case result.Class == "":
 		result.Class = run.FailureCanceled
+	}
+}
+
+// warn adds the notices about the versions that a run resolved, to the result and the log.
+func (f *ending) warn(en *entry, result *run.Result) {
+	if result.Uses == nil || result.Notices != nil {
+		return
+	}
+	result.Notices = f.opts.Notices(*result.Uses)
+	for _, text := range result.Notices {
+		if err := en.log.Say("warn", text); err != nil {
+			f.opts.Log.Warn("cannot write a run's log", "stack", en.stack.String(), "run", en.id, "error", err)
+		}
 	}
 }
 

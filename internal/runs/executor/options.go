@@ -63,6 +63,8 @@ type Options struct {
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Review may refuse the plan of a run with Spec.Review; an error means "try again". May block.
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Notices returns warnings about the versions of modules and providers that a run resolved.
+	Notices func(run.Uses) []string
 	// Changing gets runs that plan and apply with one process when they begin to change something.
 	Changing func(run.Record)
 	// Ended gets the stack of each run that has ended, or that now waits for something else.
@@ -119,6 +121,9 @@ func (o Options) withDefaults() *Options {
 	}
 	if o.Review == nil {
 		o.Review = review
+	}
+	if o.Notices == nil {
+		o.Notices = func(run.Uses) []string { return nil }
 	}
 	if o.Changing == nil {
 		o.Changing = ignore

@@ -110,6 +110,12 @@ type Result struct {
 	SameModules bool `json:"sameModules,omitempty"`
 	// Providers is how the run used the runner's store of providers; nil if init did not.
 	Providers *ProviderUse `json:"providers,omitempty"`
+	// Uses are the resolved modules and providers; nil if init did not get so far.
+	Uses *Uses `json:"uses,omitempty"`
+	// Notices are warnings about their versions, such as revoked ones. The server writes them.
+	Notices []string `json:"notices,omitempty"`
+	// Replaced counts the calls that got the module of Spec.Replace.
+	Replaced int `json:"replaced,omitempty"`
 	// Init is the result of the run's init; empty if the run did not reach it.
 	Init Init `json:"init,omitempty"`
 

@@ -80,6 +80,11 @@ type Spec struct {
 	// Unless ends the run before it plans if Modules.Placed is this digest; empty to always plan.
 	Unless string `json:"unless,omitempty"`
 
+	// Replace puts another version of a module in place, for PurposeTry.
+	Replace *Replacement `json:"replace,omitempty"`
+	// Resolved are, with Replace, the versions of the other modules, by the call's key. They stay.
+	Resolved map[string]string `json:"resolved,omitempty"`
+
 	// Workspace is what terraform.workspace evaluates to.
 	Workspace string  `json:"workspace"`
 	Backend   Backend `json:"backend"`

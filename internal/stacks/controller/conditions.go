@@ -340,6 +340,7 @@ func describeWarnings(p *acted) {
 		warnings = append(warnings, p.keptWarnings()...)
 	}
 	warnings = append(warnings, p.inventoryWarnings()...)
+	warnings = append(warnings, p.notices...)
 	if len(warnings) > infrav1.MaxWarnings {
 		more := len(warnings) - infrav1.MaxWarnings + 1
 		warnings = append(warnings[:infrav1.MaxWarnings-1], fmt.Sprintf("and %d more", more))
@@ -357,6 +358,6 @@ func describeWarnings(p *acted) {
 func (p *pass) keptWarnings() []string {
 	ignored := p.rules.IgnoredFields(&p.obj.Spec)
 	return slices.DeleteFunc(slices.Clone(p.obj.Status.Warnings), func(w string) bool {
-		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
+		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning) || strings.HasPrefix(w, run.NoticePrefix)
 	})
 }

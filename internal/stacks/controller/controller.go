@@ -102,6 +102,9 @@ type Reconciler struct {
 	Limits run.Limits
 	// Circuits detects outages; may be nil.
 	Circuits Circuits
+	// Notices returns warnings about the versions of modules and providers that a stack uses; may be
+	// nil; must not block.
+	Notices func(run.Stack) []string
 	// Observe receives each decision, and whether a run has just ended; may be nil; must not block.
 	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time

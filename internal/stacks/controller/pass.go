@@ -28,12 +28,18 @@ type pass struct {
 	stack       run.Stack
 	now         time.Time
 	rules       reads.Rules
+	// notices are warnings about versions that the stack uses.
+	notices []string
 	// notes are events besides those of conditions.
 	notes []note
 }
 
 func (r *Reconciler) pass(obj *infrav1.Terraform) *pass {
-	return &pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: r.Now(), rules: r.Rules}
+	p := &pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: r.Now(), rules: r.Rules}
+	if r.Notices != nil {
+		p.notices = r.Notices(p.stack)
+	}
+	return p
 }
 
 // note is an event.

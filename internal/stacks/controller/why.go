@@ -55,6 +55,11 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 		return why, err
 	}
 	why.OwnTool = obj.Spec.Tool != nil
+	if r.Notices != nil {
+		for _, text := range r.Notices(run.StackOf(&obj)) {
+			why.Note(text)
+		}
+	}
 	dependants, err := relativesOf(r).dependants(ctx, name)
 	if err != nil {
 		return why, err

@@ -65,6 +65,8 @@ type moduleWalk struct {
 	bytes            int64
 	hits, downloaded int
 	closure          *modules.ClosureReader
+	// replacedAt are the positions of replaced modules, each with a dot.
+	replacedAt []string
 	// elsewhere is true once a remote module was called. why is the reason to leave some to init.
 	elsewhere bool
 	why       string
@@ -132,6 +134,9 @@ func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int)
 	if err != nil {
 		m.leave("%v", err)
 		return nil
+	}
+	if calls, err = m.replaced(dir, key, calls); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		place := strings.TrimPrefix(key+"."+name, ".")

@@ -126,6 +126,7 @@ func (s *Step) reuseInit() error {
 	s.run.Log.Note("Init: nothing has changed since the last one")
 	s.run.Result.Init = run.InitUnchanged
 	s.tellModules()
+	s.tellUses(false)
 	return s.reportLockFile()
 }
 

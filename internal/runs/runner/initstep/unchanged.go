@@ -67,6 +67,7 @@ func (s *Step) recordInit() error {
 		w.Record.Selected = w.Selected()
 	}
 	s.tellModules()
+	s.tellUses(true)
 	if err := w.Save(); err != nil {
 		return err
 	}

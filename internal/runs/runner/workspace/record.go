@@ -64,6 +64,8 @@ type Record struct {
 	Modules map[string]modules.Answer `json:"modules,omitempty"`
 	// Known describes those modules, if the program calls no others.
 	Known *KnownModules `json:"known,omitempty"`
+	// Uses are the modules and providers of the last init.
+	Uses *run.Uses `json:"uses,omitempty"`
 	// Placed are the files of the last run that are not removed yet.
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init's record may have the run's backend settings.

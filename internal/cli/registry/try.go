@@ -1,0 +1,327 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/usage"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// parallelTries is the default of --parallel. The server limits how many of them execute.
+const parallelTries = 8
+
+// newTryCommand is "yuba registry try".
+func newTryCommand(a *session.App) *cobra.Command {
+	var sample, parallel int
+	cmd := &cobra.Command{
+		Use: "try MODULE@VERSION", SuggestFor: []string{"test", "candidate"},
+		Short: "Plan the stacks that use a module with another version of it, without applying anything",
+		Long: `Plan the stacks that use a module with another version of it, such as a release candidate, and show the differences, identical
+ones together. Nothing is applied, locked or recorded: the plans are speculative, and no stack's own plan or status changes. They
+run after all other runs.
+
+Each stack is planned as it is configured now, with the version in place of the one that it has, whatever its constraint says,
+also where other modules call it. Its other modules and its providers keep their versions. Changes that a stack would have
+anyway, because of drift or of inputs that changed since its last apply, are among the differences.
+
+Ctrl-C cancels the plans that have not ended, and shows the results so far. The command requires the right to create the
+resource "terraforms/try" of the API group content.yuba.dev in the namespaces of the stacks; the role "edit" has it, because the
+plans run the module's code with the stacks' credentials.`,
+		Example: "  yuba registry try acme/vpc/aws@1.3.0-rc1\n  yuba registry try acme/vpc/aws@1.3.0-rc1 --sample 10\n  yuba registry try acme/vpc/aws@2.0.0 -n team-a -o json",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+	}
+	cmd.Flags().IntVar(&sample, "sample", 0, "plan at most this many stacks, of as many versions and namespaces as possible; 0 for all")
+	cmd.Flags().IntVar(&parallel, "parallel", parallelTries, "request this many plans at a time")
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
+		module, version, _ := strings.Cut(args[0], "@")
+		if q, err := usage.ParseQuery(module); err != nil || q.Kind != usage.Module {
+			return ui.UsageErrorf(cmd, "%q is not a module. Expected NAMESPACE/NAME/SYSTEM@VERSION, such as acme/vpc/aws@1.3.0-rc1", args[0])
+		}
+		if _, err := layout.ParseVersion(version); err != nil {
+			return ui.UsageErrorf(cmd, "%w", err)
+		}
+		if sample < 0 || parallel < 1 {
+			return ui.UsageErrorf(cmd, "--sample must not be negative, and --parallel must be at least 1")
+		}
+		list, err := s.Content.Users(cmd.Context(), module, a.NamespaceFlag())
+		if err != nil {
+			return fmt.Errorf("find who uses %s: %w", module, err)
+		}
+		users := stacksOf(list.Items)
+		if len(users) == 0 {
+			s.News("No stack uses %s.", module)
+			return nil
+		}
+		chosen := sampleOf(users, sample)
+		s.News("Planning %s with %s %s. Nothing is applied.", howMany(len(chosen), len(users)), module, version)
+		t := &trial{session: s, module: module, version: version, total: len(chosen)}
+		t.run(cmd.Context(), chosen, parallel)
+		return t.show(out, cmd.Context().Err())
+	})
+	return cmd
+}
+
+// tried is a stack to plan.
+type tried struct{ namespace, name, version string }
+
+// stacksOf lists each stack once, with the version that it has in effect.
+func stacksOf(users []usage.User) (list []tried) {
+	for _, u := range users {
+		if !slices.ContainsFunc(list, func(t tried) bool { return t.namespace == u.Namespace && t.name == u.Stack }) {
+			list = append(list, tried{u.Namespace, u.Stack, u.Version})
+		}
+	}
+	return list
+}
+
+// sampleOf chooses stacks: those of different versions and namespaces take turns. The choice is the
+// same each time.
+func sampleOf(list []tried, n int) []tried {
+	if n == 0 || n >= len(list) {
+		return list
+	}
+	var groups [][]tried
+	at := map[[2]string]int{}
+	for _, t := range list {
+		key := [2]string{t.version, t.namespace}
+		if _, known := at[key]; !known {
+			at[key] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[key]] = append(groups[at[key]], t)
+	}
+	var chosen []tried
+	for turn := 0; len(chosen) < n; turn++ {
+		for _, g := range groups {
+			if turn < len(g) && len(chosen) < n {
+				chosen = append(chosen, g[turn])
+			}
+		}
+	}
+	return chosen
+}
+
+func howMany(n, of int) string {
+	if n == of {
+		return ui.Count(n, "stack")
+	}
+	return fmt.Sprintf("%d of %d stacks", n, of)
+}
+
+// trial plans stacks, and collects the results.
+type trial struct {
+	session         *session.Session
+	module, version string
+	total           int
+
+	mu      sync.Mutex
+	results []content.Try
+}
+
+func (t *trial) run(ctx context.Context, list []tried, parallel int) {
+	next := make(chan tried)
+	var workers sync.WaitGroup
+	for range min(parallel, len(list)) {
+		workers.Go(func() {
+			for one := range next {
+				t.took(t.one(ctx, one))
+			}
+		})
+	}
+feed:
+	for _, one := range list {
+		select {
+		case next <- one:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	workers.Wait()
+	if ui.IsTerminal(t.session.Err) {
+		fmt.Fprint(t.session.Err, "\r\x1b[K")
+	}
+}
+
+// took adds a result and shows how far the trial is.
+func (t *trial) took(result content.Try) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.results = append(t.results, result)
+	if ui.IsTerminal(t.session.Err) {
+		fmt.Fprintf(t.session.Err, "\r\x1b[K%d of %d: %s/%s %s", len(t.results), t.total, result.Namespace, result.Name, inWords(result))
+		return
+	}
+	if step := max(1, t.total/10); len(t.results)%step == 0 {
+		t.session.News("%d of %d", len(t.results), t.total)
+	}
+}
+
+// cancelPatience is how long the cancellation of a plan may take after Ctrl-C.
+const cancelPatience = 5 * time.Second
+
+// one plans one stack.
+func (t *trial) one(ctx context.Context, stack tried) content.Try {
+	result, err := t.session.Content.StartTry(ctx, stack.namespace, stack.name, t.module, t.version)
+	for err == nil && !result.Ended {
+		var next content.Try
+		if next, err = t.session.Content.WaitForTry(ctx, stack.namespace, stack.name, result.Run); err == nil {
+			result = next
+		}
+	}
+	if err == nil {
+		return result
+	}
+	if result.Run != "" {
+		cancel, done := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
+		defer done()
+		_ = t.session.Content.CancelTry(cancel, stack.namespace, stack.name, result.Run) // else it ends when nobody asks for it
+	}
+	result.Namespace, result.Name, result.Ended = stack.namespace, stack.name, true
+	result.Outcome, result.Error = run.OutcomeFailed, err.Error()
+	if ctx.Err() != nil {
+		result.Outcome, result.Error = run.OutcomeCanceled, ""
+	}
+	return result
+}
+
+// tryGroup are the stacks with the same result.
+type tryGroup struct {
+	Result string   `json:"result"`
+	Stacks []string `json:"stacks"`
+	// Changes are those of the plans; Error is why there is none.
+	Changes []string `json:"changes,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// tryReport is the answer of the command.
+type tryReport struct {
+	Module  string        `json:"module"`
+	Version string        `json:"version"`
+	Groups  []tryGroup    `json:"groups"`
+	Stacks  []content.Try `json:"stacks"`
+}
+
+const (
+	resultUnchanged = "no changes"
+	resultChanges   = "changes"
+	resultFailed    = "failed"
+	resultCanceled  = "canceled"
+)
+
+func resultOf(t content.Try) string {
+	switch {
+	case t.Outcome == run.OutcomeCanceled:
+		return resultCanceled
+	case t.Outcome != run.OutcomeSucceeded:
+		return resultFailed
+	case len(t.Changes) > 0:
+		return resultChanges
+	}
+	return resultUnchanged
+}
+
+func inWords(t content.Try) string {
+	switch result := resultOf(t); result {
+	case resultChanges:
+		return ui.SomeOf(t.Changes, maxShownChanges)
+	case resultFailed:
+		return "failed: " + ui.FirstLine(strings.TrimSpace(t.Error), maxShownError)
+	default:
+		return result
+	}
+}
+
+const (
+	maxShownChanges = 6
+	maxShownStacks  = 5
+	maxShownError   = 200
+)
+
+// reportOf folds equal results: first those without changes, then the most frequent ones.
+func reportOf(module, version string, results []content.Try) tryReport {
+	r := tryReport{Module: module, Version: version, Stacks: slices.Clone(results), Groups: []tryGroup{}}
+	slices.SortFunc(r.Stacks, func(a, b content.Try) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	at := map[string]int{}
+	for _, t := range r.Stacks {
+		g := tryGroup{Result: resultOf(t), Changes: t.Changes}
+		if g.Result == resultFailed {
+			g.Error, g.Changes = strings.TrimSpace(t.Error), nil
+		}
+		key := g.Result + "\n" + strings.Join(g.Changes, "\n") + "\n" + g.Error
+		if _, known := at[key]; !known {
+			at[key] = len(r.Groups)
+			r.Groups = append(r.Groups, g)
+		}
+		group := &r.Groups[at[key]]
+		group.Stacks = append(group.Stacks, t.Namespace+"/"+t.Name)
+	}
+	order := []string{resultUnchanged, resultChanges, resultFailed, resultCanceled}
+	slices.SortStableFunc(r.Groups, func(a, b tryGroup) int {
+		return cmp.Or(slices.Index(order, a.Result)-slices.Index(order, b.Result), len(b.Stacks)-len(a.Stacks))
+	})
+	return r
+}
+
+// show prints the report. The exit code says whether a plan failed.
+func (t *trial) show(out *ui.Output, interrupted error) error {
+	r := reportOf(t.module, t.version, t.results)
+	if out.Machine() {
+		if err := out.Print(t.session.Out, r); err != nil {
+			return err
+		}
+	} else {
+		for i := range r.Groups {
+			fmt.Fprint(t.session.Out, r.Groups[i].text())
+		}
+	}
+	failed := 0
+	for _, g := range r.Groups {
+		if g.Result == resultFailed {
+			failed += len(g.Stacks)
+		}
+	}
+	switch {
+	case interrupted != nil:
+		return ui.Exitf(ui.ExitInterrupted, "interrupted after %d of %s", len(t.results), ui.Count(t.total, "stack"))
+	case failed > 0:
+		return ui.WithCode(ui.ExitRunFailed, errors.New(ui.Count(failed, "plan")+" failed"))
+	}
+	return nil
+}
+
+// text is a group in lines, such as "3 stacks: +1 aws_subnet.this".
+func (g *tryGroup) text() string {
+	var b strings.Builder
+	what := g.Result
+	if g.Result == resultChanges {
+		what = ui.SomeOf(g.Changes, maxShownChanges)
+	}
+	fmt.Fprintf(&b, "%s: %s\n", ui.Count(len(g.Stacks), "stack"), what)
+	if g.Result != resultUnchanged {
+		fmt.Fprintf(&b, "    %s\n", ui.SomeOf(g.Stacks, maxShownStacks))
+	}
+	for line := range strings.Lines(g.Error) {
+		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
+	}
+	return b.String()
+}

@@ -1,0 +1,80 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// Every run tells what it resolved, also one that needs no init.
+func TestARunTellsTheModulesItResolved(t *testing.T) {
+	b := newModuleBench(t)
+	b.registry.PublishModule(netModule, "1.3.0", map[string][]byte{"main.tf": []byte(oneThing)})
+	b.start()
+	source := b.registry.ModuleSource(netModule)
+	files := program(call("net", source, "~> 1.2.0") + call("own", "./own", ""))
+	files["own/main.tf"] = call("deep", source, "1.3.0") + call("base", b.gitSource("v1"), "")
+	r := b.trusting(b.stack("s", run.OperationPlan, files))
+	r.spec.Upgrade = true
+	want := []run.UsedModule{
+		{Key: "net", Source: source, Version: "1.2.3", Constraint: "~> 1.2.0"},
+		{Key: "own.base", Source: b.gitSource("v1")},
+		{Key: "own.deep", Source: source, Version: "1.3.0", Constraint: "1.3.0"},
+	}
+	b.succeed(r)
+	if diff := cmp.Diff(want, r.result.Uses.Modules); diff != "" {
+		t.Error(diff)
+	}
+	again := b.trusting(b.stack("s", run.OperationPlan, files))
+	again.artifact, again.spec.Artifact, again.spec.LockFile = r.artifact, r.spec.Artifact, r.result.LockFile
+	b.succeed(again)
+	if diff := cmp.Diff(want, again.result.Uses.Modules); diff != "" || again.result.Init != run.InitUnchanged {
+		t.Error(again.result.Init, diff)
+	}
+}
+
+func TestARunTellsTheProvidersItResolved(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3").publish("1.3.0")
+	b.start()
+	r := b.wants("s", "~> 1.2.0")
+	b.installed(r)
+	want := []run.UsedProvider{{Source: b.registry.Source(thing), Version: "1.2.3", Constraint: "~> 1.2.0"}}
+	if diff := cmp.Diff(want, r.result.Uses.Providers); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Only the working copy changes, wherever the module is called, and nothing else moves.
+func TestAReplacedModuleIsPlannedInsteadOfWhatTheProgramCalls(t *testing.T) {
+	b := newModuleBench(t)
+	const other = "acme/other/test"
+	two := oneThing + "resource \"terraform_data\" \"b\" {}\n"
+	b.registry.PublishModule(netModule, "1.3.0-rc1", map[string][]byte{"main.tf": []byte(two), "sub/main.tf": []byte(two)})
+	b.registry.PublishModule(other, "1.0.0", map[string][]byte{"main.tf": []byte(oneThing + call("net", b.registry.ModuleSource(netModule), "~> 1.0"))})
+	b.registry.PublishModule(other, "1.1.0", map[string][]byte{"main.tf": []byte(two + two)})
+	b.start()
+	source := b.registry.ModuleSource(netModule)
+	files := program(call("net", source, "~> 1.2.0") + call("sub", source+"//sub", "1.2.3") + call("own", "./own", "") + call("other", b.registry.ModuleSource(other), "~> 1.0"))
+	files["own/main.tf"] = call("deep", source, "1.2.3")
+	r := b.trusting(b.stack("s+try", run.OperationPlan, files))
+	r.spec.Purpose = run.PurposeTry
+	r.spec.Replace = &run.Replacement{Source: source, Version: "1.3.0-rc1"}
+	r.spec.Resolved = map[string]string{"net": "1.2.3", "other": "1.0.0", "other.net": "1.2.3"}
+	b.succeed(r)
+	planned(t, r, 2*4+1)
+	if r.result.Replaced != 4 {
+		t.Errorf("replaced %d calls", r.result.Replaced)
+	}
+	versions := map[string]string{}
+	for _, m := range r.result.Uses.Modules {
+		versions[m.Key] = m.Version
+	}
+	if diff := cmp.Diff(map[string]string{"net": "1.3.0-rc1", "sub": "1.3.0-rc1", "own.deep": "1.3.0-rc1", "other": "1.0.0", "other.net": "1.3.0-rc1"}, versions); diff != "" {
+		t.Error(diff)
+	}
+}
