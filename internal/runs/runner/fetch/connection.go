@@ -5,6 +5,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ import (
 
 // Registry is the server's registry, as downloads use it.
 type Registry struct {
-	// Host is the registry's host in sources.
+	// Host is the registry's host in sources; empty if it has none.
 	Host string
 	// Mirror says which providers of other hosts come from the server; nil for none.
 	Mirror *run.Mirror
@@ -50,7 +51,7 @@ func (r *Registry) OwnServices() services {
 
 // forModules returns the host and services for the download of modules.
 func (r *Registry) forModules() (string, services) {
-	if r == nil {
+	if r == nil || r.Host == "" {
 		return "", nil
 	}
 	return r.Host, services{modulesProtocol: registryproxy.Modules}
@@ -68,6 +69,16 @@ func (r *Registry) forProvider(a providers.Address) (string, services) {
 		return a.Host, services{providersProtocol: registryproxy.Upstream(a.Host)}
 	}
 	return "", nil
+}
+
+// declines returns why the mirror does not serve a provider, if the server says so: its lists, the
+// rights of the stack, or a host in a private network.
+func (r *Registry) declines(ctx context.Context, at services, a providers.Address) string {
+	path := at[providersProtocol]
+	if !registryproxy.IsUpstream(path) {
+		return ""
+	}
+	return registryproxy.Declined(ctx, r.Open, path+a.Namespace+"/"+a.Type+"/versions")
 }
 
 // IsHost reports whether two hosts in sources are the same. Port 443 may be omitted.

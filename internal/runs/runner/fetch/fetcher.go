@@ -46,8 +46,9 @@ type Fetcher struct {
 	Mask        *mask.Masker
 	// Registry is the server's registry; nil if the download does not use it.
 	Registry *Registry
-	// connection is that of the download.
+	// connection is that of the download. declined says why it does not use the server's mirror.
 	connection *Connection
+	declined   string
 }
 
 // maxFetch limits the download of one provider, maxFetchOutput the output that is kept.
@@ -65,9 +66,14 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 		return err
 	}
 	host, services := f.Registry.forProvider(a)
+	declined := f.Registry.declines(ctx, services, a)
+	if declined != "" { // the provider comes from its own registry, as without a mirror
+		services = nil
+	}
 	if f, err = f.connected(host, services); err != nil {
 		return err
 	}
+	f.declined = declined
 	defer f.connection.Close()
 	if config, err = f.connection.Config(config); err != nil {
 		return err
@@ -191,6 +197,9 @@ func (f *Fetcher) problem(out, errs *Bounded, notices []string, ended error) err
 	}
 	text = explained(cmp.Or(text, ended.Error()), notices)
 	text = strings.Join(append([]string{text}, f.connection.Problems()...), "\n")
+	if f.declined != "" {
+		text += "\n" + f.declined
+	}
 	err := errors.New(f.Mask.Text(text))
 	if summary.DiskFull(said) {
 		return fullDisk{err}

@@ -110,15 +110,16 @@ func (m *moduleStep) moduleOrigins() (from origins, why string) {
 
 // registryOrigins are those of the server's registry, if there is one.
 func (m *moduleStep) registryOrigins(like *fetch.Fetcher, identity string) (all []*origin) {
+	if about := m.run.Spec.Registry; about == nil || about.Host == "" {
+		return nil
+	}
 	kinds := []bool{false}
 	if m.run.Spec.Destroy { // others must not get revoked versions from the store
 		kinds = append(kinds, true)
 	}
 	for _, revoked := range kinds {
 		f := *like
-		if f.Registry = m.downloads.registry(revoked, false); f.Registry == nil {
-			return nil
-		}
+		f.Registry = m.downloads.registry(revoked, false)
 		all = append(all, &origin{m.run.Modules.Scope(m.downloads.registryScope(identity, revoked)), &f})
 	}
 	return all

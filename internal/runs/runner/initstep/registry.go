@@ -25,7 +25,7 @@ import (
 // providers of other registries may come from there, too.
 func (d *downloads) registry(revoked, mirrored bool) *fetch.Registry {
 	about := d.run.Spec.Registry
-	if about == nil || about.Host == "" {
+	if about == nil {
 		return nil
 	}
 	d.run.JoinRegistry()
@@ -106,7 +106,7 @@ func (d *downloads) providerScopes() []*providers.Scope {
 func (d *downloads) connected(program *supervisor.Supervisor, do func() error) error {
 	w, limits := d.site.Space, d.run.Spec.Limits
 	r := d.registry(d.run.Spec.Destroy, false)
-	if r == nil || limits.Network == run.NoNetwork && len(limits.Isolated) == 0 {
+	if r == nil || r.Host == "" || limits.Network == run.NoNetwork && len(limits.Isolated) == 0 {
 		return do()
 	}
 	connection, err := r.Connect(r.Host, r.OwnServices(), d.run.Spec.CLIConfig)
