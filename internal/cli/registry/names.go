@@ -67,16 +67,14 @@ func status(r catalog.Release) string {
 func explained(err error, doing string) error {
 	var known apierrors.APIStatus
 	if errors.As(err, &known) && known.Status().Message != "" && known.Status().Code != 500 {
-		err = errors.New(known.Status().Message)
+		message := strings.TrimPrefix(known.Status().Message, doing+": ") // the server says what it did, too
+		err = errors.New(message)
 		switch known.Status().Code {
 		case 404:
 			return ui.Exitf(ui.ExitNotFound, "%s: %w", doing, err)
 		case 409, 422, 403:
 			return ui.Exitf(ui.ExitRefused, "%s: %w", doing, err)
 		}
-	}
-	if strings.HasPrefix(err.Error(), doing) {
-		return err
 	}
 	return ui.Exitf(ui.ExitFailure, "%s: %w", doing, err)
 }

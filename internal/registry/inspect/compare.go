@@ -104,13 +104,19 @@ func (c *comparison) inputs(before, after []Input) {
 			added = append(added, in)
 		}
 	}
+	removed := 0
+	for _, old := range before {
+		if find(after, old.Name) == nil {
+			removed++
+		}
+	}
 	for _, old := range before {
 		in := find(after, old.Name)
 		if in != nil {
 			c.input(old, *in)
 			continue
 		}
-		if renamed := renamedTo(old, added); renamed != "" {
+		if renamed := renamedTo(old, added, removed == 1 && len(added) == 1); renamed != "" {
 			c.add(InputRenamed, true, old.Name, &old.Pos, "the input %q was removed; it seems to be %q now", old.Name, renamed)
 			continue
 		}
@@ -132,11 +138,12 @@ func find(list []Input, name string) *Input {
 	return nil
 }
 
-// renamedTo returns the only added input with the same type and description, which is not empty.
-func renamedTo(old Input, added []Input) string {
+// renamedTo returns the only added input with the same type and description. A type alone is only
+// enough if one input came and one went.
+func renamedTo(old Input, added []Input, single bool) string {
 	found := ""
 	for _, in := range added {
-		if old.Description != "" && in.Description == old.Description && bytes.Equal(in.Cty, old.Cty) {
+		if (old.Description != "" || single && old.Type != "") && in.Description == old.Description && bytes.Equal(in.Cty, old.Cty) {
 			if found != "" {
 				return ""
 			}

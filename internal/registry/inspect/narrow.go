@@ -55,11 +55,10 @@ func narrowedSequence(before, after cty.Type, path string, wants func() []string
 	var out []string
 	switch {
 	case isSequence(before):
-		// A list loses its order and duplicates in a set.
 		if before.IsListType() && after.IsSetType() {
-			out = wants()
+			return wants() // it loses its order and duplicates
 		}
-		return append(out, narrowed(before.ElementType(), after.ElementType(), path+"[*]")...)
+		return narrowed(before.ElementType(), after.ElementType(), path+"[*]")
 	case before.IsTupleType():
 		for i, element := range before.TupleElementTypes() {
 			out = append(out, narrowed(element, after.ElementType(), fmt.Sprintf("%s[%d]", path, i))...)

@@ -144,8 +144,14 @@ func rest(have *indexed) time.Duration {
 // recall returns what is known of a provider in memory, or else in the bucket.
 func (m *Mirror) recall(ctx context.Context, p layout.Provider) (*indexed, error) {
 	have, ok := m.indexes.get(p)
-	// Offline, another process may import.
-	if ok && (!m.options.Offline || m.now().Sub(have.loaded) < m.options.TTL) {
+	if m.options.Offline {
+		// Only what the bucket has can be installed, and another process may import more.
+		if ok && m.now().Sub(have.loaded) < m.options.TTL {
+			return have, nil
+		}
+		return &indexed{}, nil
+	}
+	if ok {
 		return have, nil
 	}
 	text, err := m.bucket.Get(ctx, indexKey(p), maxIndex)

@@ -33,7 +33,7 @@ func (s *Store) namespaceKeys(ctx context.Context, namespace string) (release.Ke
 
 // checkNamespace returns an error for a name that no namespace can have.
 func checkNamespace(namespace string) error {
-	if _, err := layout.ParseProvider(namespace + "/x"); err != nil {
+	if p, err := layout.ParseProvider(namespace + "/x"); err != nil || p.Namespace != namespace {
 		return &InvalidError{What: fmt.Sprintf("the namespace %q", namespace), Reason: "expected at most 64 lower-case letters, digits, - and _, and a letter or digit first and last"}
 	}
 	return nil
