@@ -45,6 +45,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	notify "github.com/yuba-dev/yuba/internal/gitops/notify/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
@@ -201,6 +202,9 @@ type engine struct {
 	// sourceKinds are the watched kinds of sources.
 	sourceKinds []string
 	registry    *registryParts
+	// mirrors has copies of git repositories. gitNews are told when one has changed.
+	mirrors *git.Mirrors
+	gitNews []func(upstream string)
 	// usage knows who uses which version of modules and providers.
 	usage *usageKeeper
 	tries *tries
@@ -369,10 +373,16 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addTenants(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.openMirrors(); err != nil {
+		return err
+	}
 	if e.opts.GitOps {
 		if err := e.addGitOps(ctx, direct); err != nil {
 			return err
 		}
+	}
+	if err := e.addModuleSources(ctx, direct); err != nil {
+		return err
 	}
 	e.content = e.contentHandler(direct)
 	if err := e.addCollectors(direct, kinds); err != nil {

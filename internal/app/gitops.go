@@ -18,7 +18,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
-	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/identity"
 )
 
@@ -61,13 +60,6 @@ func (e *engine) addKustomizations(ctx context.Context, direct client.Client) er
 	return nil
 }
 
-const (
-	// mirrorIdle is how long an unused mirror is kept: a deleted branch may come back.
-	mirrorIdle = 7 * 24 * time.Hour
-	// mirrorBytes limits all mirrors on disk.
-	mirrorBytes = 50 << 30
-)
-
 // ownArchive reports whether this server, at any address, created the URL of an archive.
 func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
 
@@ -92,23 +84,15 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest, e.blobs.ID())
 		},
 	}
-	mirrors, err := git.Open(filepath.Join(e.dir.Sources(), "git"), git.Options{FileDirs: e.opts.FileSources, MaxPack: limits.MaxPacked,
-		MaxTree: limits.MaxUnpacked, MaxEntries: limits.MaxEntries, News: s.GitNews})
-	if err != nil {
-		return err
-	}
-	e.collects = append(e.collects, func(ctx context.Context) error {
-		_, err := mirrors.Collect(ctx, mirrorIdle, mirrorBytes)
-		return err
-	})
 	identities, err := identity.New(e.opts.SourceIdentities)
 	if err != nil {
 		return err
 	}
-	s.Git, s.OCI = sources.NewGit(direct, mirrors), sources.NewOCI(direct, limits, identities)
+	s.Git, s.OCI = sources.NewGit(direct, e.mirrors), sources.NewOCI(direct, limits, identities)
 	s.Bucket = sources.NewBucket(direct, limits, identities)
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
 	}
+	e.gitNews = append(e.gitNews, s.GitNews)
 	return nil
 }

@@ -17,6 +17,15 @@ func TestSourcesAndKustomizationsAreCreated(t *testing.T) {
 		want(t, ui.ExitOK, "", "GitRepository/"+ns+"/infra is created.", "yuba reconcile source git "+ns+"/infra")
 	yuba(t, ns, "create", "source", "oci", "network", "--url", "oci://registry.example.com/network", "--tag", "1.0.0", "--insecure", "-o", "name").want(t, ui.ExitOK, "ocirepository.source.toolkit.fluxcd.io/network\n")
 	yuba(t, ns, "create", "source", "bucket", "plans", "--bucket-name", "plans", "--endpoint", "s3.example.com", "--provider", "aws").want(t, ui.ExitOK, "")
+	yuba(t, ns, "create", "source", "module", "modules", "--url", "https://git.example.com/modules", "--module", "acme/vpc/aws=modules/vpc", "--module", "acme/dns/aws", "--tag-semver", ">=1").
+		want(t, ui.ExitOK, "", "ModuleSource/"+ns+"/modules is created.", "yuba reconcile source module "+ns+"/modules")
+	yuba(t, ns, "create", "source", "module", "bad", "--url", "https://git.example.com/modules", "--module", "Acme/vpc/aws").want(t, ui.ExitFailure, "", "spec.modules[0].name")
+	yuba(t, ns, "create", "source", "module", "bad", "--url", "https://git.example.com/modules", "--module", "acme/vpc/aws=../vpc").want(t, ui.ExitFailure, "", "stays inside it")
+	yuba(t, ns, "create", "source", "module", "bad", "--url", "https://git.example.com/modules").want(t, ui.ExitUsage, "", "--url and --module are required")
+	yuba(t, ns, "suspend", "source", "module", "modules").want(t, ui.ExitOK, "")
+	if got := yuba(t, ns, "get", "sources", "module", "modules", "-o", "yaml").out; !strings.Contains(got, "path: modules/vpc") || !strings.Contains(got, "suspend: true") || !strings.Contains(got, "semver: '>=1'") {
+		t.Errorf("got %s", got)
+	}
 	yuba(t, ns, "create", "ks", "apps", "--source", "GitRepository/infra", "--path", "./apps", "--prune", "--wait", "--depends-on", "base/network", "--decryption-secret", "sops").want(t, ui.ExitOK, "")
 	yuba(t, ns, "create", "ks", "apps", "--source", "GitRepository/infra").want(t, ui.ExitFailure, "", "it exists already. Change it:\n    yuba kubectl edit kustomizations apps -n "+ns)
 	yuba(t, ns, "create", "source", "git", "bad", "--url", "ftp://example.com").want(t, ui.ExitFailure, "", "create GitRepository "+ns+"/bad", "spec.url")

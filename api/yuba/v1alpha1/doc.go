@@ -3,10 +3,11 @@
 
 // Package v1alpha1 holds the kinds of the group yuba.dev, for which no published kind exists.
 //
-// Term:
+// Terms:
 //
 //   - Circuit breaker: one outage of many stacks, such as a provider that does not answer. While it
 //     is open, Yuba applies nothing that it concerns without approval.
+//   - Module source: a git repository whose tags become versions of modules in the registry.
 //
 // Invariants:
 //

@@ -21,7 +21,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{})
+	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -35,6 +35,13 @@
 - apiGroups: [source.toolkit.fluxcd.io]
   resources: [externalartifacts/status]
   verbs: [get, update, patch]
+# Tags of git repositories become versions of modules.
+- apiGroups: [yuba.dev]
+  resources: [modulesources]
+  verbs: [get, list, watch]
+- apiGroups: [yuba.dev]
+  resources: [modulesources/status]
+  verbs: [get, update, patch]
 # Tenants. What their templates create needs rbac.extraRules.
 - apiGroups: [operator.kubernetes-tenants.org]
   resources: [tenantregistries, tenanttemplates, tenants]

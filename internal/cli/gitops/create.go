@@ -21,8 +21,8 @@ import (
 // blueprints add the flags of each kind to its command.
 var blueprints = map[string]func(cmd *cobra.Command, f *blueprint.Fields){
 	session.GitRepositories.Plural: gitFields, session.OCIRepositories.Plural: ociFields, session.Buckets.Plural: bucketFields,
-	session.Kustomizations.Plural: kustomizationFields,
-	session.Receivers.Plural:      receiverFields, session.Providers.Plural: providerFields, session.Alerts.Plural: alertFields,
+	session.ModuleSources.Plural: moduleFields, session.Kustomizations.Plural: kustomizationFields,
+	session.Receivers.Plural: receiverFields, session.Providers.Plural: providerFields, session.Alerts.Plural: alertFields,
 }
 
 func newCreateKindCommand(a *session.App, k session.Kind) *cobra.Command {
@@ -102,6 +102,34 @@ func bucketFields(cmd *cobra.Command, f *blueprint.Fields) {
 	ui.Complete(cmd, "provider", "generic", "aws", "gcp", "azure")
 }
 
+func moduleFields(cmd *cobra.Command, f *blueprint.Fields) {
+	cmd.Example = "  yuba create source module vpc --url https://git.example.com/team/vpc --module acme/vpc/aws\n" +
+		"  yuba create source module modules --url ssh://git@git.example.com/team/modules --secret-ref git \\\n" +
+		"      --module acme/vpc/aws=modules/vpc --module acme/dns/aws=modules/dns --export > modules.yaml"
+	f.Text("url", "url", "", "the repository's address (required)")
+	modules := cmd.Flags().StringArray("module", nil, "a module to publish as NAMESPACE/NAME/SYSTEM, or NAMESPACE/NAME/SYSTEM=DIRECTORY in a repository of several (required)")
+	f.Require("--url and --module are required", "url", "module")
+	pattern := cmd.Flags().String("tag", "", "what the tags look like, such as release-{version} (default {version}, or DIRECTORY/{version})")
+	versions := cmd.Flags().String("tag-semver", "", "publish only the versions in this `range`")
+	stable := cmd.Flags().Bool("ignore-prereleases", false, "leave out pre-releases such as 1.2.0-rc1")
+	f.Each("modules", modules, func(v string) (any, error) {
+		name, dir, _ := strings.Cut(v, "=")
+		module := map[string]any{"name": name}
+		for field, value := range map[string]string{"path": dir, "tag": *pattern, "semver": *versions} {
+			if value != "" {
+				module[field] = value
+			}
+		}
+		if *stable {
+			module["ignorePrereleases"] = true
+		}
+		return module, nil
+	})
+	f.Duration("interval", "interval", 10*time.Minute, "how often to list the tags")
+	f.Text("secret-ref", "secretRef.name", "", "the Secret with the credentials")
+	f.Text("service-account", "serviceAccountName", "", "publish with the rights of this service account (default default)")
+}
+
 func kustomizationFields(cmd *cobra.Command, f *blueprint.Fields) {
 	cmd.Example = "  yuba create kustomization apps --source GitRepository/infra --path ./apps --prune\n" +
 		"  yuba create kustomization apps --source OCIRepository/manifests.base --depends-on base/network --wait --export > apps.yaml"
@@ -164,4 +192,4 @@ func alertFields(cmd *cobra.Command, f *blueprint.Fields) {
 }
 
 // receivable are the kinds that a Receiver can reconcile.
-var receivable = []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact", "Kustomization", "Terraform"}
+var receivable = []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact", "ModuleSource", "Kustomization", "Terraform"}

@@ -33,6 +33,8 @@ func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
 		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are and no longer follow its rows; their conditions say so."
 	case k.GVK == session.TenantTemplates.GVK:
 		cmd.Long = "Delete a TenantTemplate and its tenants. Their objects are deleted with them, unless their deletionPolicy is Retain. The\ncommand asks first. If the template is deleted by other means, such as \"yuba kubectl delete\", Yuba holds the deletion of more\nthan one tenant until somebody confirms it: see \"yuba tenant confirm\"."
+	case k.GVK == session.ModuleSources.GVK:
+		cmd.Long = "Delete a ModuleSource. The versions that it published stay in the registry; new tags are no longer published."
 	case k.Source:
 		cmd.Long = "Delete " + k.One() + ". Its users keep their resources and get no new revisions."
 	}

@@ -49,7 +49,7 @@ func newGetSourcesCommand(a *session.App) *cobra.Command {
 	cmd := listing.ObjectCommand(a, &cobra.Command{
 		Use: "sources", Aliases: []string{"source"}, Args: ui.NoSuchCommand,
 		Short:   "List all sources",
-		Long:    "List all sources: GitRepositories, OCIRepositories, Buckets and ExternalArtifacts.",
+		Long:    "List all sources: GitRepositories, OCIRepositories, Buckets, ExternalArtifacts and ModuleSources.",
 		Example: "  yuba get sources\n  yuba get sources git -A",
 	}, sources...)
 	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{

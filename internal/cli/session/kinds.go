@@ -71,6 +71,8 @@ var (
 		Also: []string{"bucket"}, Source: true, Fetched: true, Suspends: true, Reports: true}
 	externalArtifacts = Kind{GVK: sourcev1.GroupVersion.WithKind("ExternalArtifact"), Plural: "externalartifacts", Word: "external",
 		Also: []string{"externalartifact"}, Source: true, Reports: true}
+	ModuleSources = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ModuleSourceKind), Plural: "modulesources", Word: "module",
+		Also: []string{"modulesource", "modsrc"}, Source: true, Fetched: true, Suspends: true, Reports: true}
 	Kustomizations = Kind{GVK: kustomizev1.GroupVersion.WithKind("Kustomization"), Plural: "kustomizations", Word: "kustomization",
 		Also: []string{"kustomization", "ks"}, Fetched: true, Suspends: true, Reports: true}
 	Receivers = Kind{GVK: notificationv1.GroupVersion.WithKind("Receiver"), Plural: "receivers", Word: "receiver",
@@ -93,7 +95,7 @@ var (
 )
 
 // AllKinds are in the order of their dependencies.
-var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, Kustomizations, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
+var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, ModuleSources, Kustomizations, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
 
 // SourceKinds are the kinds that --source may name.
 var SourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket, infrav1.SourceKindExternalArtifact}

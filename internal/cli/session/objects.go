@@ -64,7 +64,9 @@ type objectStatus struct {
 	Artifact               *fluxmeta.Artifact             `json:"artifact,omitempty"`
 	Inventory              *kustomizev1.ResourceInventory `json:"inventory,omitempty"`
 	// State, Affected and OpenedAt are a circuit breaker's.
-	State    string       `json:"state,omitempty"`
+	State string `json:"state,omitempty"`
+	// LastTag is the last tag that a module source published.
+	LastTag  string       `json:"lastTag,omitempty"`
 	Affected int          `json:"affected,omitempty"`
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
 }
@@ -95,8 +97,11 @@ func (o *Object) String() string { return o.Kind.GVK.Kind + "/" + keyInWords(o.K
 // keyInWords is NAMESPACE/NAME, or NAME without a namespace.
 func keyInWords(key types.NamespacedName) string { return strings.TrimPrefix(key.String(), "/") }
 
-// Revision is a source's artifact revision, or the last applied revision.
+// Revision is a source's artifact revision or last published tag, or the last applied revision.
 func (o *Object) Revision() string {
+	if o.Kind.GVK == ModuleSources.GVK {
+		return o.Status.LastTag
+	}
 	if o.Kind.Source {
 		if o.Status.Artifact != nil {
 			return o.Status.Artifact.Revision

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
 // verdict is the result of a check: a receiver with its path, or a problem.
@@ -104,6 +105,7 @@ var groups = map[string]string{
 	"ImageUpdateAutomation": "image.toolkit.fluxcd.io",
 	"ArtifactGenerator":     "source.extensions.fluxcd.io",
 	infrav1.Kind:            infrav1.GroupVersion.Group,
+	yubav1.ModuleSourceKind: yubav1.GroupVersion.Group,
 }
 
 // readTargets reads spec.resources. unserved are the kinds that the API does not serve.

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 const (
@@ -116,7 +118,7 @@ func (w *treeWriter) checkout(commit plumbing.Hash, dir string) error {
 	}
 	for _, dir := range w.sparse {
 		if !w.met[dir] {
-			return wrongRef("the directory %q of sparseCheckout is not in commit %s", dir, commit)
+			return &upstream.Problem{Text: fmt.Sprintf("the directory %q of sparseCheckout is not in commit %s", dir, commit), Content: true}
 		}
 	}
 	return nil

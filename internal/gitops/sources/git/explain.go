@@ -64,12 +64,12 @@ func impossible(format string, args ...any) error {
 
 // tooBig is an exceeded limit.
 func tooBig(format string, args ...any) error {
-	return &upstream.Problem{Text: "it is too big: " + printable(fmt.Sprintf(format, args...))}
+	return &upstream.Problem{Text: "it is too big: " + printable(fmt.Sprintf(format, args...)), Content: true}
 }
 
 // inTree is a path of a tree that is not acceptable.
 func inTree(path, reason string) error {
-	return &upstream.Problem{Text: fmt.Sprintf("%q: %s", path, reason)}
+	return &upstream.Problem{Text: fmt.Sprintf("%q: %s", path, reason), Content: true}
 }
 
 // show returns a URL for messages. The user of ssh is not secret; elsewhere it may be a token.

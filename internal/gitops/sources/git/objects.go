@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 // maxText limits commits, tags and configuration files, maxListing the list of a directory: about
@@ -130,7 +132,7 @@ func (o *objects) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 		case kind == plumbing.CommitObject:
 			return hash, nil
 		case kind != plumbing.TagObject:
-			return plumbing.ZeroHash, wrongRef("the reference leads to %s, which is not a commit", hash)
+			return plumbing.ZeroHash, &upstream.Problem{Text: fmt.Sprintf("the reference leads to %s, which is not a commit", hash), Content: true}
 		}
 		if hash, err = headerHash(content, "object"); err != nil {
 			return plumbing.ZeroHash, err

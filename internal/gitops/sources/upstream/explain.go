@@ -21,6 +21,8 @@ type Problem struct {
 	Reason string
 	// Stalled is true if the source must be changed.
 	Stalled bool
+	// Content is true if the requested content itself cannot be used: trying again is useless.
+	Content bool
 }
 
 func (p *Problem) Error() string { return p.Text }
