@@ -411,7 +411,7 @@ func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 
 // makeExecutor creates the executor. The stack controller decides how far each run may go.
 func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error {
-	opts := executor.Options{}
+	opts := executor.Options{Registry: e.runRegistry()}
 	if e.opts.Pods != nil {
 		e.pods = e.podBackend(direct)
 		opts.Backend, opts.Identify = e.pods, e.pods.Identify
