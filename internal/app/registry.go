@@ -55,6 +55,8 @@ type RegistryOptions struct {
 	MirrorAllow, MirrorDeny []string
 	MirrorBytes             int64
 	MirrorOffline           bool
+	// RunsSkipMirror lets runs download providers of other registries from these.
+	RunsSkipMirror bool
 }
 
 // NoRegistryAddress is the address that disables the listener.
