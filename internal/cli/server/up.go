@@ -166,6 +166,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.String("provider-store-size", "16Gi", "maximum size of the provider store, beyond which unused providers are removed")
 	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long the provider store keeps a provider that no stack uses")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to store archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
+	addRegistryFlags(flags, &o.Registry)
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "maximum number of concurrent runs (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "maximum number of concurrent runs of one namespace (default unlimited)")
 	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files tenant registries may read (default none); can be repeated")
@@ -239,6 +240,9 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 	}
 	o.MaxArchive = size.Value()
 	completeToolSource(&o.ToolSource)
+	if err := completeRegistry(cmd, &o.Registry); err != nil {
+		return err
+	}
 	log, err := logger(a, cmd, o.LogFormat, o.Verbose)
 	if err != nil {
 		return err
