@@ -77,6 +77,9 @@ func TestReleasesAreKept(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if asked := releases.Asked(); len(asked) != 3 {
+		t.Errorf("asked for %q", asked)
+	}
 	if got, err := have(t, k, archive); err != nil || got != string(read(t, releases.Path("1.12.6", archive.Name))) {
 		t.Errorf("it differs, %v", err)
 	}
