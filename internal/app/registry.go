@@ -30,6 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/registry/own"
 )
 
@@ -55,6 +56,8 @@ type RegistryOptions struct {
 	MirrorAllow, MirrorDeny []string
 	MirrorBytes             int64
 	MirrorOffline           bool
+	// RunsSkipMirror lets runs download providers of other registries from these.
+	RunsSkipMirror bool
 }
 
 // NoRegistryAddress is the address that disables the listener.
@@ -259,6 +262,8 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	r, opts := e.registry, e.opts.Registry
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, Key: key,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
+	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
+		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority
