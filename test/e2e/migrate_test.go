@@ -265,3 +265,21 @@ func (y *yuba) givenBack(t *testing.T, ns string, plain map[string]*plainTofu) {
 		}
 	}
 }
+
+// A cluster that does not answer is named, and nobody is told to start another home.
+func TestControllersOnAClusterThatDoesNotAnswer(t *testing.T) {
+	address, err := proctest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yuba{dir: t.TempDir()}
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: \"https://" + address + "\"}}]\n" +
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {token: t}}]\ncurrent-context: a\n"
+	if err := os.WriteFile(y.kubeconfig(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, news, code := y.run(t, "controller", "--data-dir", y.dir+"-controller", "--content-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t))
+	if code != 1 || !strings.Contains(news, "start the controllers: https://"+address+" refused the connection") || strings.Contains(news, "yuba up") {
+		t.Errorf("code %d:\n%s", code, news)
+	}
+}
