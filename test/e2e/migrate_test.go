@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -46,8 +47,11 @@ const (
 	legacyLock     = "6c1d2d1e-0f4b-4c53-9a3d-0a0b0c0d0e0f"
 )
 
-// startLegacy starts an API without a controller, with Flux's GitRepository and a repository in it.
-func startLegacy(t *testing.T, ns string) *yuba {
+// startLegacy starts an API without a controller, with Flux's kinds.
+func startLegacy(t *testing.T, ns string) *yuba { return startBare(t, ns, crd.FS) }
+
+// startBare starts an API without a controller, with these kinds and Flux's, and a namespace.
+func startBare(t *testing.T, ns string, crds fs.FS) *yuba {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "yuba-e2e-")
 	if err != nil {
@@ -56,7 +60,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS,
+	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crds,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +79,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 	if y.client, err = client.NewWithWatch(api.RESTConfig(), client.Options{Scheme: kubetest.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
-	y.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	y.create(t, namespaceObject(ns))
 	return y
 }
 
