@@ -23,7 +23,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/move/steps"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
-	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // publishedKind is the kind Terraform without the fields that only Yuba has, as tofu-controller
