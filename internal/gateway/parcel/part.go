@@ -22,6 +22,9 @@ const (
 	PartSize = 16 * mib
 	// PartTime ends the parts of slow connections early.
 	PartTime = 20 * time.Second
+	// partUnits limits the units of an imported part: each run needs some ten requests to a bucket, half
+	// a second in all.
+	partUnits = 50
 )
 
 // Part selects a part of a stack's content. The zero value is everything.
@@ -151,11 +154,15 @@ func (m *merger) add(part io.Reader) (bundle.Manifest, error) {
 func begin(ctx context.Context, r io.Reader) (*reader, Header, error) {
 	in := newReader(ctx, r, MaxTotal)
 	var header Header
-	if name, err := in.next(); err != nil || name != headerName {
-		return nil, header, errors.Join(bad("it does not begin with %s", headerName), err)
+	name, err := in.next()
+	var format *BadError
+	switch {
+	case err != nil && !errors.As(err, &format):
+		return nil, header, err // such as a lost connection
+	case err != nil, name != headerName:
+		return nil, header, bad("it does not begin with %s", headerName)
 	}
-	err := in.readJSON(&header, maxHeader)
-	return in, header, err
+	return in, header, in.readJSON(&header, maxHeader)
 }
 
 // Split sends a parcel in parts that end with the unit that reaches the size, and returns the sum of
@@ -166,33 +173,28 @@ func Split(ctx context.Context, r io.Reader, size int64, send func(ctx context.C
 	if err != nil {
 		return Summary{}, err
 	}
-	s := &splitter{ctx: ctx, header: header, send: send, sum: Summary{Versions: []string{}, Runs: []string{}}}
+	s := &splitter{ctx: ctx, header: header, size: size, send: send, sum: Summary{Versions: []string{}, Runs: []string{}}}
 	defer s.discard()
-	last := ""
 	for {
 		name, err := in.next()
 		if err != nil {
 			return s.sum, err
 		}
-		unit := unitOf(name)
-		if s.file != nil && s.out.n >= size && unit != last && name != bundle.ManifestName {
-			if err := s.flush(nil); err != nil {
-				return s.sum, err
-			}
-		}
-		if err := s.open(); err != nil {
-			return s.sum, err
-		}
 		if name == bundle.ManifestName {
 			break
+		}
+		if err := s.begin(unitOf(name)); err != nil {
+			return s.sum, err
 		}
 		if err := s.bundle.Add(name, in.member(MaxTotal)); err != nil {
 			return s.sum, err
 		}
-		last = unit
 	}
 	manifest, err := in.check()
 	if err != nil {
+		return s.sum, err
+	}
+	if err := s.open(); err != nil { // of a parcel without members
 		return s.sum, err
 	}
 	return s.sum, s.flush(manifest.Damaged)
@@ -202,14 +204,32 @@ func Split(ctx context.Context, r io.Reader, size int64, send func(ctx context.C
 type splitter struct {
 	ctx    context.Context
 	header Header
+	size   int64
 	send   func(context.Context, io.ReadSeeker) (Summary, error)
+	// file is nil between two parts. last is the current unit, units counts those of the part.
 	file   *os.File
 	out    *counter
 	bundle *bundle.Writer
+	last   string
+	units  int
 	sum    Summary
 }
 
-// open begins a part.
+// begin prepares for a member of a unit. A full part is sent before another unit begins.
+func (s *splitter) begin(unit string) error {
+	if unit != s.last {
+		if s.file != nil && (s.out.n >= s.size || s.units >= partUnits) {
+			if err := s.flush(nil); err != nil {
+				return err
+			}
+		}
+		s.last = unit
+		s.units++
+	}
+	return s.open()
+}
+
+// open begins a part, unless one has begun.
 func (s *splitter) open() error {
 	if s.file != nil {
 		return nil
@@ -249,5 +269,5 @@ func (s *splitter) discard() {
 	}
 	_ = s.file.Close() // nobody reads it again
 	_ = os.Remove(s.file.Name())
-	s.file = nil
+	s.file, s.units = nil, 0
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // parts exports a content in parts of a size, and returns the merged parcel and the number of parts.
@@ -107,6 +109,24 @@ func TestSeriesOfPartsThatMakeNoSense(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", sentence, err, c.want)
 		}
+	}
+}
+
+// Many small runs need many requests to a bucket.
+func TestAPartHasFewRuns(t *testing.T) {
+	from, to := newHome(t, "uid-a"), newHome(t, "uid-b")
+	const runs = 120
+	for i := range runs {
+		id := fmt.Sprintf("20260102-030405.%03d-00000000aa", i)
+		from.put(t, id, run.BlobRecord, string(recordOf(t, from.subject.Stack, id, "")))
+	}
+	sent := 0
+	summary, err := parcel.Split(t.Context(), bytes.NewReader(from.export(t)), parcel.PartSize, func(ctx context.Context, part io.ReadSeeker) (parcel.Summary, error) {
+		sent++
+		return to.Read(ctx, part, to.subject)
+	})
+	if err != nil || sent != 3 || len(summary.Runs) != runs {
+		t.Errorf("%d parts with %d runs: %v", sent, len(summary.Runs), err)
 	}
 }
 
