@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster tests Yuba in a real Kubernetes cluster: runs in Pods, the death of any part,
-// sources and Kustomizations of Flux, Yuba in Flux's place, and Yuba in tofu-controller's place.
+// sources and Kustomizations of Flux, Yuba in place of Flux and of tofu-controller, and moves from and
+// to one machine.
 //
 // "make test-cluster" starts a node, builds images, installs Flux and the chart, and runs these
 // tests. They need a kubeconfig with all rights, the release yuba of charts/yuba in the namespace

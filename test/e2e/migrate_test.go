@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -46,8 +47,11 @@ const (
 	legacyLock     = "6c1d2d1e-0f4b-4c53-9a3d-0a0b0c0d0e0f"
 )
 
-// startLegacy starts an API without a controller, with Flux's GitRepository and a repository in it.
-func startLegacy(t *testing.T, ns string) *yuba {
+// startLegacy starts an API without a controller, with Flux's kinds.
+func startLegacy(t *testing.T, ns string) *yuba { return startBare(t, ns, crd.FS) }
+
+// startBare starts an API without a controller, with these kinds and Flux's, and a namespace.
+func startBare(t *testing.T, ns string, crds fs.FS) *yuba {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "yuba-e2e-")
 	if err != nil {
@@ -56,7 +60,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS,
+	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crds,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +79,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 	if y.client, err = client.NewWithWatch(api.RESTConfig(), client.Options{Scheme: kubetest.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
-	y.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	y.create(t, namespaceObject(ns))
 	return y
 }
 
@@ -263,5 +267,23 @@ func (y *yuba) givenBack(t *testing.T, ns string, plain map[string]*plainTofu) {
 		if want := fmt.Sprint([]string{infrav1.Finalizer}, map[string]string(nil), map[string]string(nil)); left != want {
 			t.Errorf("%s is left with %s", s.Name, left)
 		}
+	}
+}
+
+// A cluster that does not answer is named, and nobody is told to start another home.
+func TestControllersOnAClusterThatDoesNotAnswer(t *testing.T) {
+	address, err := proctest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yuba{dir: t.TempDir()}
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: \"https://" + address + "\"}}]\n" +
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {token: t}}]\ncurrent-context: a\n"
+	if err := os.WriteFile(y.kubeconfig(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, news, code := y.run(t, "controller", "--data-dir", y.dir+"-controller", "--content-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t))
+	if code != 1 || !strings.Contains(news, "start the controllers: https://"+address+" refused the connection") || strings.Contains(news, "yuba up") {
+		t.Errorf("code %d:\n%s", code, news)
 	}
 }

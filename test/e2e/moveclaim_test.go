@@ -51,22 +51,29 @@ func (m movers) awaitFrozen(t *testing.T, obj *infrav1.Terraform) {
 	m.a.await(t, obj, "it is suspended and marked", func(o *infrav1.Terraform) bool { return moving.Held(o) != "" && o.Spec.Suspend })
 }
 
-// While a move waits for a run, a second one is refused, and so is its cancellation. Afterwards no
-// Lease is left.
-func TestASecondMoveAndACancellationAreRefusedBesideARunningMove(t *testing.T) {
-	m := newMovers(t)
-	const ns = "claimed"
-	busy, open := m.gated(t, ns)
+// underWay begins a move that waits for the run of a gated stack, and returns its end.
+func (m movers) underWay(t *testing.T, ns string) (busy *infrav1.Terraform, open string, ended chan error) {
+	t.Helper()
+	busy, open = m.gated(t, ns)
 	mover, err := m.mover(t, &killer{}, ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
+	ended = make(chan error, 1)
 	go func() {
 		_, err := mover.Run(t.Context())
 		ended <- err
 	}()
 	m.awaitFrozen(t, busy)
+	return busy, open, ended
+}
+
+// While a move waits for a run, a second one is refused, and so is its cancellation. Afterwards no
+// Lease is left.
+func TestASecondMoveAndACancellationAreRefusedBesideARunningMove(t *testing.T) {
+	m := newMovers(t)
+	const ns = "claimed"
+	busy, open, ended := m.underWay(t, ns)
 	for _, extra := range []string{"--yes", "--cancel"} {
 		out, news, code := m.a.run(t, "move", "--from", m.a.dir, "--to", m.b.kubeconfig(), "-n", ns, extra)
 		if code != 5 || !strings.Contains(news, "another yuba move works on namespace "+ns) {
@@ -99,17 +106,7 @@ func TestASecondMoveAndACancellationAreRefusedBesideARunningMove(t *testing.T) {
 func TestAMoveThatLostItsLeasesToACancellationStops(t *testing.T) {
 	m := newMovers(t)
 	const ns = "lost"
-	busy, open := m.gated(t, ns)
-	mover, err := m.mover(t, &killer{}, ns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := mover.Run(t.Context())
-		ended <- err
-	}()
-	m.awaitFrozen(t, busy)
+	busy, open, ended := m.underWay(t, ns)
 	m.expireClaims(t, ns)
 	other, err := m.mover(t, &killer{}, ns)
 	if err != nil {

@@ -5,14 +5,9 @@ package e2e
 
 import (
 	"io/fs"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"context"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -26,11 +21,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/cli/move/steps"
-	"github.com/yuba-dev/yuba/internal/home"
-	kinds "github.com/yuba-dev/yuba/internal/home/install"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
-	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // publishedKind is the kind Terraform without the fields that only Yuba has, as tofu-controller
@@ -82,34 +74,7 @@ func withoutOurs(value any) {
 // and no controller that knows Yuba.
 func startTofuController(t *testing.T, ns string) *yuba {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "yuba-e2e-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: publishedKind(t),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		if err := api.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := kinds.Kinds(ctx, api.RESTConfig(), crd.Flux()); err != nil {
-		t.Fatal(err)
-	}
-	y := &yuba{dir: filepath.Dir(api.Kubeconfig())}
-	if y.client, err = client.NewWithWatch(api.RESTConfig(), client.Options{Scheme: kubetest.Scheme()}); err != nil {
-		t.Fatal(err)
-	}
-	y.create(t, namespaceObject(ns))
-	return y
+	return startBare(t, ns, publishedKind(t))
 }
 
 // Stacks of a tofu-controller move to Yuba, and back. Their resources are never created again, and a

@@ -63,7 +63,7 @@ Kustomizations of an active Flux, alone.`,
 		}
 		o.Config = config
 		server.LogKubernetes(o.Log)
-		return server.RunController(cmd.Context(), o)
+		return session.ExplainCluster("start the controllers", server.RunController(cmd.Context(), o))
 	}
 	return cmd
 }

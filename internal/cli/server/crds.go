@@ -115,7 +115,7 @@ func crdsCommand(a *session.App, cmd *cobra.Command, work func(context.Context, 
 		if errors.As(failure, &refused) {
 			return ui.Exitf(ui.ExitRefused, "%w", failure)
 		}
-		return failure
+		return session.ExplainCluster("read the installed kinds", failure)
 	}
 	return cmd
 }

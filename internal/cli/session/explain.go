@@ -6,7 +6,7 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -54,13 +54,32 @@ func Explain(err error) (string, int) {
 	case clientcmd.IsEmptyConfig(err):
 		return NoYubaText, ui.ExitFailure
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
-		return fmt.Sprintf("%s refused the connection. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), ui.ExitFailure
+		return explainRefused(hostOf(address.URL)), ui.ExitFailure
 	case apierrors.IsNotFound(err):
 		return text, ui.ExitNotFound
 	case apierrors.IsUnauthorized(err):
 		return text + "\nThe server rejected these credentials. Show them:\n    yuba kubectl config view --minify", ui.ExitFailure
 	}
 	return text, ui.ExitFailure
+}
+
+// explainRefused says what to start. "yuba up" listens on loopback by default, and clusters rarely do.
+func explainRefused(host string) string {
+	u, err := url.Parse(host)
+	if err != nil || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
+		return host + " refused the connection. Is Yuba running? Start it:\n    yuba up"
+	}
+	return host + " refused the connection. Check that its API server is running, and which server the kubeconfig names:\n    yuba kubectl config view --minify"
+}
+
+// ExplainCluster is for commands that work on the API of a cluster, which no command of Yuba starts.
+func ExplainCluster(doing string, err error) error {
+	var address *url.Error
+	if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &address) {
+		return err
+	}
+	return ui.Exitf(ui.ExitFailure, "%s: %s refused the connection. Check that the cluster's API server is running, and which server the kubeconfig names:\n"+
+		"    yuba kubectl config view --minify", doing, hostOf(address.URL))
 }
 
 func hostOf(address string) string {

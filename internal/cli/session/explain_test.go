@@ -23,6 +23,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:7443/apis/x?y=z", Err: syscall.ECONNREFUSED}
+	cluster := &url.Error{Op: "Get", URL: "https://10.0.0.1:6443/apis/x", Err: syscall.ECONNREFUSED}
 	cases := map[string]struct {
 		err  error
 		text string
@@ -35,6 +36,9 @@ func TestExplain(t *testing.T) {
 		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "--timeout", 5},
 		"Ctrl-C is told as such":                     {context.Canceled, "interrupted", 130},
 		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "https://127.0.0.1:7443 refused the connection. Is Yuba", 1},
+		"a cluster does not answer: what to check":   {fmt.Errorf("list: %w", cluster), "https://10.0.0.1:6443 refused the connection. Check that its API server", 1},
+		"a command for clusters: what to check":      {ExplainCluster("start", refused), "start: https://127.0.0.1:7443 refused the connection. Check that the cluster's", 1},
+		"another error of a cluster stays":           {ExplainCluster("start", errors.New("the disk is full")), "the disk is full", 1},
 		"nothing is configured: what to do":          {clientcmd.ErrEmptyConfig, "yuba up", 1},
 		"credentials are not known: how to look":     {apierrors.NewUnauthorized("no"), "config view", 1},
 		"a refused data directory has its own code":  {fmt.Errorf("start: %w", &datadir.RefusedError{Dir: "/d", Problem: "etcd/ has no store"}), "Nothing was changed", 6},

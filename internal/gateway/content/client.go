@@ -17,7 +17,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -129,23 +128,6 @@ func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run
 // Unlock releases the state's lock with exactly this id.
 func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return c.do(ctx, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)
-}
-
-// Export returns everything that the server's blob store has of a stack, see package parcel. It is
-// complete only if it was read to the end without an error.
-func (c *Client) Export(ctx context.Context, namespace, name string) (io.ReadCloser, error) {
-	return c.open(ctx, http.MethodGet, stackPath(namespace, name, "export"), nil, nil)
-}
-
-// Import stores the exported content of a stack. It reads it once, so the client must have found its
-// server before, for instance by Server.
-func (c *Client) Import(ctx context.Context, namespace, name string, content io.Reader) (parcel.Summary, error) {
-	var summary parcel.Summary
-	response, err := c.door.stream(ctx, http.MethodPost, stackPath(namespace, name, "import"), content)
-	if err == nil {
-		err = decode(response.Body, &summary)
-	}
-	return summary, err
 }
 
 // Archive returns the archive of a source, by the plural name of its kind.

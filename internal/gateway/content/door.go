@@ -73,24 +73,6 @@ func (d *door) ask(ctx context.Context, method, path string, query url.Values, b
 	return response, nil
 }
 
-// stream sends a request with a body that cannot be read twice.
-func (d *door) stream(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
-	to := d.known()
-	request, err := http.NewRequestWithContext(ctx, method, to.base.JoinPath(path).String(), body)
-	if err != nil {
-		return nil, fmt.Errorf("request %s: %w", path, err)
-	}
-	request.Header.Set("Content-Type", "application/octet-stream")
-	response, err := to.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, statusError(response)
-	}
-	return response, nil
-}
-
 func (d *door) known() address {
 	d.mu.Lock()
 	defer d.mu.Unlock()

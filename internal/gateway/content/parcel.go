@@ -17,17 +17,22 @@ import (
 )
 
 // export serves everything that the blob store has of the stack, see package parcel. It contains
-// variables and states in clear text.
+// variables and states in clear text. With the parameter "part" it serves only the part of bounded
+// size after the unit "after".
 func (h *Handler) export(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	if h.Parcels == nil {
 		return notFound("this server does not export the content of stacks")
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
-	if err := h.Parcels.Write(r.Context(), w, subject(obj)); err != nil {
+	var part parcel.Part
+	if query := r.URL.Query(); query.Has("part") {
+		part = parcel.Part{After: query.Get("after"), Size: parcel.PartSize, Time: parcel.PartTime}
+	}
+	if err := h.Parcels.Write(r.Context(), w, subject(obj), part); err != nil {
 		h.Log.Error("an export failed", "stack", run.StackOf(obj).String(), "error", err)
 		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 	}
-	h.Log.Info("content of a stack exported", "stack", run.StackOf(obj).String(), "by", user(r))
+	h.Log.Info("content of a stack exported", "stack", run.StackOf(obj).String(), "by", user(r), "after", part.After)
 	return nil
 }
 

@@ -5,17 +5,26 @@ package content_test
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // exported is the content of a stack.
@@ -31,6 +40,25 @@ func exported(t *testing.T, c *content.Client, s *site) ([]byte, error) {
 		t.Fatal(err)
 	}
 	return data, nil
+}
+
+// post sends a part as it is read, unlike the client, which reads it first.
+func (s *site) post(part io.Reader) (int, string) {
+	s.t.Helper()
+	config := apitest.API(s.t).RESTConfig()
+	c, err := rest.HTTPClientFor(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, config.Host+content.PathPrefix+"/namespaces/"+s.namespace+"/terraforms/vpc/import", part)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := c.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, readAll(s.t, answer.Body)
 }
 
 func TestOnlyAdministratorsMoveContent(t *testing.T) {
@@ -63,8 +91,12 @@ func TestContentIsImportedOnlyIntoSuspendedStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.as("").Import(t.Context(), s.namespace, "vpc", strings.NewReader("hello")); !apierrors.IsBadRequest(err) {
+	var bad *parcel.BadError
+	if _, err := s.as("").Import(t.Context(), s.namespace, "vpc", strings.NewReader("hello")); !errors.As(err, &bad) {
 		t.Errorf("bad content: %v", err)
+	}
+	if code, answer := s.post(strings.NewReader("hello")); code != http.StatusBadRequest {
+		t.Errorf("bad content of another client: %d %s", code, answer)
 	}
 	before := s.stack.DeepCopy()
 	s.stack.Spec.Suspend = false
@@ -111,10 +143,83 @@ func TestAStackThatWorksAgainDuringAnImportGetsNothing(t *testing.T) {
 		}
 	}
 	body := io.MultiReader(bytes.NewReader(data[:half]), &slowly{bytes.NewReader(data[half:]), resume})
-	if _, err := s.as("").Import(t.Context(), s.namespace, "vpc", body); !apierrors.IsConflict(err) {
-		t.Errorf("the import: %v", err)
+	if code, answer := s.post(body); code != http.StatusConflict {
+		t.Errorf("the import: %d %s", code, answer)
 	}
 	if found, err := s.blobs.Exists(t.Context(), run.StackOf(s.stack).LockFileKey()); found || err != nil {
 		t.Errorf("it was published: %v (%v)", found, err)
 	}
 }
+
+// A history that is larger than a part travels in several requests, none of which is long.
+func TestALongHistoryTravelsInParts(t *testing.T) {
+	from := newSite(t, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
+	const size, count = 6 << 20, 8
+	want := map[string]string{}
+	for i := range count {
+		id := fmt.Sprintf("20260102-03040%d.000-00000000aa", i)
+		text := make([]byte, size)
+		rand.Read(text) //nolint:errcheck // never fails, see its documentation
+		rec := run.Record{Spec: run.Spec{ID: id, Stack: from.id(), Operation: run.OperationPlan}, Result: &run.Result{Outcome: run.OutcomeSucceeded}}
+		data, err := json.Marshal(rec)
+		if err := errors.Join(err, from.blobs.PutBytes(t.Context(), from.id().Key(id, run.BlobLog), text), from.blobs.PutBytes(t.Context(), from.id().Key(id, run.BlobRecord), data)); err != nil {
+			t.Fatal(err)
+		}
+		want[id] = state.Digest(text)
+	}
+	var requests atomic.Int32
+	admin := from.counting(&requests)
+	data, err := exported(t, admin, from)
+	if err != nil || len(data) < count*size {
+		t.Fatalf("exported %d bytes (%v)", len(data), err)
+	}
+	if n := requests.Swap(0); n < 3 || n > count {
+		t.Errorf("the export took %d requests", n)
+	}
+	for id := range want {
+		if err := errors.Join(from.blobs.Delete(t.Context(), from.id().Key(id, run.BlobLog)), from.blobs.Delete(t.Context(), from.id().Key(id, run.BlobRecord))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	summary, err := admin.Import(t.Context(), from.namespace, "vpc", bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := requests.Load(); n < 3 || n > count {
+		t.Errorf("the import took %d requests", n)
+	}
+	if len(summary.Runs) != count || summary.Bytes < count*size {
+		t.Errorf("summary %+v", summary)
+	}
+	for id, digest := range want {
+		if text, err := from.blobs.Get(t.Context(), from.id().Key(id, run.BlobLog), 1<<30); err != nil || state.Digest(text) != digest {
+			t.Errorf("the log of %s has %d bytes (%v)", id, len(text), err)
+		}
+	}
+	_, err = admin.Import(t.Context(), from.namespace, "vpc", bytes.NewReader(data[:len(data)-size]))
+	var bad *parcel.BadError
+	if !errors.As(err, &bad) {
+		t.Errorf("a truncated history: %v", err)
+	}
+}
+
+// counting is a client that counts its requests.
+func (s *site) counting(n *atomic.Int32) *content.Client {
+	s.t.Helper()
+	config := rest.CopyConfig(apitest.API(s.t).RESTConfig())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return tripper(func(r *http.Request) (*http.Response, error) {
+			n.Add(1)
+			return next.RoundTrip(r)
+		})
+	})
+	c, err := content.NewClient(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -14,11 +14,15 @@
 //	runs/RUN/record.json …        records, logs and plans of runs that have ended
 //	manifest.json                 length and SHA-256 of every member before it
 //
+// A long content travels in parts (Write with a Part, Merge, Split): the API server of a cluster ends
+// requests after a minute. Each part is a parcel with some of the units: a unit is a member, or all
+// members of a run. A part's manifest names its last unit if another part follows.
+//
 // A member that is larger than a chunk is split into consecutive entries with its name: its length
 // is not known before it was read.
 //
 // Invariants:
-//   - Every member has a limit, and so have their number and their sum. Reading a parcel never needs
+//   - Every member has a limit, and so have the number and the sum of those of a parcel. Reading a parcel never needs
 //     more memory than the largest state and some small members.
 //   - Nothing is stored before the whole parcel was received and checked against its manifest, which
 //     comes last. Until then, members are below a prefix of their own.

@@ -30,6 +30,11 @@ type reader struct {
 	got         map[string]bundle.Member
 }
 
+// newReader reads a stream of at most limit bytes.
+func newReader(ctx context.Context, r io.Reader, limit int64) *reader {
+	return &reader{ctx: ctx, tar: tar.NewReader(&bounded{Reader: r, limit: limit}), got: map[string]bundle.Member{}}
+}
+
 // next begins the next member. The previous one must have been read to its end.
 func (r *reader) next() (string, error) {
 	if r.name != "" {
@@ -128,27 +133,25 @@ func (r *reader) readJSON(into any, limit int64) error {
 	return nil
 }
 
-// check compares what was read with the manifest.
-func (r *reader) check(summary *Summary) error {
+// check reads the manifest, and compares it with what was read.
+func (r *reader) check() (bundle.Manifest, error) {
 	var manifest bundle.Manifest
 	if err := r.readJSON(&manifest, maxManifest); err != nil {
-		return err
+		return manifest, err
 	}
-	summary.Damaged = manifest.Damaged
 	known := map[string]bool{}
 	for _, m := range manifest.Members {
 		known[m.Name] = true
 		if r.got[m.Name] != m {
-			return bad("%s does not match the manifest", m.Name)
+			return manifest, bad("%s does not match the manifest", m.Name)
 		}
-		summary.Bytes += m.Size
 	}
 	for name := range r.got {
 		if !known[name] {
-			return bad("%s is not in the manifest", name)
+			return manifest, bad("%s is not in the manifest", name)
 		}
 	}
-	return nil
+	return manifest, nil
 }
 
 // bounded refuses more than limit bytes, headers and padding included.

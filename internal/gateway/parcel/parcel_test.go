@@ -129,7 +129,7 @@ func packedState(t testing.TB, content, owner string) []byte {
 func (h *home) export(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := h.Write(t.Context(), &out, h.subject); err != nil {
+	if err := h.Write(t.Context(), &out, h.subject, parcel.Part{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

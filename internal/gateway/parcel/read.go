@@ -4,7 +4,6 @@
 package parcel
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ func (in *incoming) receive(ctx context.Context, r io.Reader) error {
 	if total <= 0 {
 		total = MaxTotal
 	}
-	entries := &reader{ctx: ctx, tar: tar.NewReader(&bounded{Reader: r, limit: total}), got: map[string]bundle.Member{}}
+	entries := newReader(ctx, r, total)
 	if name, err := entries.next(); err != nil || name != headerName {
 		return bad("it does not begin with %s", headerName)
 	}
@@ -102,8 +101,13 @@ func (in *incoming) receive(ctx context.Context, r io.Reader) error {
 			return err
 		}
 	}
-	if err := entries.check(&in.summary); err != nil {
+	manifest, err := entries.check()
+	if err != nil {
 		return err
+	}
+	in.summary.Damaged = manifest.Damaged
+	for _, m := range manifest.Members {
+		in.summary.Bytes += m.Size
 	}
 	for _, m := range in.stage.members {
 		m.sum = entries.got[m.name].SHA256

@@ -20,16 +20,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Write writes the parcel of a stack.
-func (s *Store) Write(ctx context.Context, w io.Writer, of Subject) error {
+// Write writes the parcel of a stack, or a part of it. A part that another one follows names its last
+// unit in its manifest.
+func (s *Store) Write(ctx context.Context, w io.Writer, of Subject, part Part) error {
 	now := time.Now().UTC()
-	out := &writer{bundle.NewWriter(ctx, w, now), ctx}
+	size := &counter{Writer: w}
+	out := &writer{Writer: bundle.NewWriter(ctx, size, now), ctx: ctx, part: part, size: size, began: now}
 	header := Header{Format: Format, Version: s.Version, Created: now, Namespace: of.Stack.Namespace, Name: of.Stack.Name, UID: of.Stack.UID}
 	if err := out.AddJSON(headerName, header); err != nil {
 		return err
 	}
-	for _, part := range []func(*writer, Subject) error{s.writeLockFile, s.writeStates, s.writeArtifacts, s.writeRuns} {
-		if err := part(out, of); err != nil {
+	for _, section := range []func(*writer, Subject) error{s.writeLockFile, s.writeStates, s.writeArtifacts, s.writeRuns} {
+		if err := section(out, of); err != nil {
 			return fmt.Errorf("export %s: %w", of.Stack, err)
 		}
 	}
@@ -37,6 +39,9 @@ func (s *Store) Write(ctx context.Context, w io.Writer, of Subject) error {
 }
 
 func (s *Store) writeLockFile(out *writer, of Subject) error {
+	if !out.begins(lockFileName) {
+		return nil
+	}
 	return out.addBlob(lockFileName, func() (io.ReadCloser, error) { return s.Blobs.Open(out.ctx, of.Stack.LockFileKey()) })
 }
 
@@ -48,7 +53,11 @@ func (s *Store) writeStates(out *writer, of Subject) error {
 	if err != nil {
 		return err
 	}
+	slices.Sort(ids) // as strings, which is the order of units
 	for _, id := range ids {
+		if !out.begins(statesDir + "/" + id) {
+			continue
+		}
 		err := out.addBlob(statesDir+"/"+id, func() (io.ReadCloser, error) { return s.States.OpenPacked(out.ctx, *of.State, id) })
 		if err != nil {
 			return err
@@ -76,6 +85,9 @@ func (s *Store) writeArtifacts(out *writer, of Subject) error {
 			continue
 		}
 		name := artifactsDir + "/" + strings.TrimPrefix(digest, digestPrefix)
+		if !out.begins(name) {
+			continue
+		}
 		if err := out.addBlob(name, func() (io.ReadCloser, error) { return s.Blobs.OpenArtifact(out.ctx, digest) }); err != nil {
 			return err
 		}
@@ -116,7 +128,11 @@ func (s *Store) writeRuns(out *writer, of Subject) error {
 			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
 	for _, id := range ids {
+		if !out.begins(runsDir + "/" + id) {
+			continue
+		}
 		rec, err := s.record(out.ctx, of.Stack, id)
 		if err != nil {
 			return err
@@ -153,6 +169,11 @@ func unreadable(err error) bool {
 type writer struct {
 	*bundle.Writer
 	ctx context.Context
+	// part selects what is written, last is the last unit that was.
+	part  Part
+	last  string
+	size  *counter
+	began time.Time
 }
 
 // addBlob adds a blob, unless it is missing. A damaged one is listed instead.

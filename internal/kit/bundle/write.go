@@ -33,6 +33,8 @@ type Manifest struct {
 	Members []Member `json:"members"`
 	// Damaged are contents that could not be read, and are missing.
 	Damaged []string `json:"damaged,omitempty"`
+	// Next is set in a part of a longer content: the next part begins after it.
+	Next string `json:"next,omitempty"`
 }
 
 // Writer writes an archive.

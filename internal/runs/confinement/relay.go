@@ -22,6 +22,8 @@ type Relay struct {
 	Allow, Forwards []string
 	// Report gets a line for each refusal, and one if the relay ends too early.
 	Report *os.File
+	// PID is set when it starts.
+	PID int
 }
 
 // The limits of a relay, far above what its own bounds let it use.
@@ -90,6 +92,7 @@ func (w Walls) StartRelay(c Cell, program *exec.Cmd) (done func(), err error) {
 		watch.close()
 		return nil, errors.Join(fmt.Errorf("start the relay of the network: %w", err), ours.Close())
 	}
+	c.Relay.PID = relay.Process.Pid
 	go watch.await(relay)
 	program.ExtraFiles = append(program.ExtraFiles, ours) // the first, descriptor 3
 	return func() { ours.Close() }, nil                   //nolint:errcheck // it has no content

@@ -16,7 +16,7 @@ import (
 )
 
 // relayWatch reports a relay that ends before its program. Otherwise connections of the program hang,
-// and nothing says why.
+// and nothing says why. A later runner, which is not the relay's parent, watches it by its pid.
 type relayWatch struct {
 	// report is the relay's, errs its standard error. Each is nil if there is none.
 	report, errs *os.File
@@ -51,8 +51,13 @@ func (w relayWatch) await(relay *exec.Cmd) {
 	if first := w.firstError(); first != "" {
 		why += ": " + first
 	}
+	ReportRelayEnd(w.report, why)
+}
+
+// ReportRelayEnd reports a relay that ended before its program.
+func ReportRelayEnd(report io.Writer, why string) {
 	// One write, so that others see a whole line.
-	_, _ = io.WriteString(w.report, network.Ended+"yuba-network stopped before the program ("+why+"). Open connections hang until they time out, and new ones fail\n")
+	_, _ = io.WriteString(report, network.Ended+"yuba-network stopped before the program ("+why+"). Open connections hang until they time out, and new ones fail\n")
 }
 
 func (w relayWatch) close() {

@@ -209,7 +209,7 @@ func TestAnIsolatedApplySurvivesItsRunner(t *testing.T) {
 	b.server.wait(r, "the adoption", func() bool { return strings.Contains(string(r.log), "A new runner took this run over") })
 	let()
 	result := b.server.finished(r)
-	if result.Outcome != run.OutcomeSucceeded || !strings.Contains(string(r.log), "it says hello") || !strings.Contains(string(r.log), "does not allow 169.254.169.254:80") {
+	if result.Outcome != run.OutcomeSucceeded || len(result.Warnings) > 0 || !strings.Contains(string(r.log), "it says hello") || !strings.Contains(string(r.log), "does not allow 169.254.169.254:80") {
 		t.Errorf("%+v\n%s", result, r.log)
 	}
 	eventually(t, "the end of the relays", func() bool { return len(relaysOf(t, b)) == 0 })
@@ -233,16 +233,7 @@ func TestARelayThatIsKilledTakesTheNetworkAlong(t *testing.T) {
 }`, open.port, silent))), "*", "127.0.0.1:"+open.port, "127.0.0.1:"+silent, "198.51.100.77")
 	b.server.submit(r)
 	let := b.atGate("cut", "gate")
-	for _, relay := range relaysOf(t, b) {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(relay)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-	}
-	eventually(t, "the end of the relay", func() bool { return len(relaysOf(t, b)) == 0 })
+	killRelays(t, b)
 	const want = "The network of this run ended: yuba-network stopped before the program (signal: killed)."
 	b.server.wait(r, "a line about the relay, during the apply", func() bool { return strings.Contains(string(r.log), want) })
 	began := time.Now()
@@ -258,6 +249,61 @@ func TestARelayThatIsKilledTakesTheNetworkAlong(t *testing.T) {
 	}
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+func killRelays(t *testing.T, b *bench) {
+	t.Helper()
+	for _, relay := range relaysOf(t, b) {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(relay)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the end of the relays", func() bool { return len(relaysOf(t, b)) == 0 })
+}
+
+// The relay's parent is the runner that started it. The next one notices its end all the same: after the
+// takeover, and between both runners.
+func TestARelayThatEndsAfterItsRunnerIsReported(t *testing.T) {
+	t.Parallel()
+	for when, between := range map[string]bool{"after the takeover": false, "between two runners": true} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.needsTunnels()
+			first := b.process()
+			open := listenAndCount(t)
+			r := isolated(b.stack("orphan", run.OperationPlanAndApply, program(`resource "terraform_data" "call" {
+  provisioner "local-exec" {
+    command = "mkfifo gate && cat gate"
+  }
+}`)), "127.0.0.1:"+open.port)
+			b.server.submit(r)
+			let := b.atGate("orphan", "gate")
+			if err := first.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			first.Wait()
+			if between {
+				killRelays(t, b)
+			}
+			b.process()
+			b.server.wait(r, "the adoption", func() bool { return strings.Contains(string(r.log), "A new runner took this run over") })
+			if !between {
+				killRelays(t, b)
+			}
+			const want = "The network of this run ended: yuba-network stopped before the program (an earlier runner had started it"
+			b.server.wait(r, "a line about the relay, during the apply", func() bool { return strings.Contains(string(r.log), want) })
+			let()
+			result := b.server.finished(r)
+			if result.Outcome != run.OutcomeSucceeded || strings.Count(strings.Join(result.Warnings, "\n"), want) != 1 {
+				t.Errorf("%+v\n%s", result, r.log)
+			}
+		})
 	}
 }
 

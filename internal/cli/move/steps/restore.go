@@ -136,56 +136,35 @@ func (s *Side) client() *content.Client {
 
 // Restore writes a backup, the source, to the target. Keep leaves everything suspended there.
 func (m *Mover) Restore(ctx context.Context, keep bool) (Summary, error) {
-	report, g, err := m.plan(ctx)
-	if err != nil {
-		return Summary{}, err
+	check := func(g *gathered) error {
+		if names := g.unsuspendable(); keep && len(names) > 0 {
+			return fmt.Errorf("objects of tenants cannot be suspended, and would start: %s. Restore without --suspended, when the old home is gone", strings.Join(names, ", "))
+		}
+		return nil
 	}
-	if report.Refused() {
-		return Summary{}, &RefusedError{Report: report}
-	}
-	if report.Step == decide.StepNothing {
-		return m.summary(report, nil, nil), nil
-	}
-	if names := g.unsuspendable(); keep && len(names) > 0 {
-		return Summary{}, fmt.Errorf("objects of tenants cannot be suspended, and would start: %s. Restore without --suspended, when the old home is gone", strings.Join(names, ", "))
-	}
-	if err := m.Confirm(report); err != nil {
-		return Summary{}, err
-	}
-	return m.exclusively(ctx, g, func(ctx context.Context, report Report, g *gathered) (Report, *copied, []resumed, error) {
-		return m.restore(ctx, report, g, keep)
+	return m.exclusively(ctx, check, func(ctx context.Context, report Report, g *gathered) (Report, *copied, []resumed, error) {
+		if keep {
+			g.suspendAll()
+		}
+		copied, resumed, err := m.restore(ctx, g)
+		return report, copied, resumed, err
 	})
 }
 
-func (m *Mover) restore(ctx context.Context, report Report, g *gathered, keep bool) (Report, *copied, []resumed, error) {
-	if keep {
-		g.suspendAll()
-	}
+func (m *Mover) restore(ctx context.Context, g *gathered) (*copied, []resumed, error) {
 	if err := m.each(g, ctx, m.announce); err != nil {
-		return report, nil, nil, err
+		return nil, nil, err
 	}
-	copied, err := m.copy(ctx, g)
+	copied, err := m.copyAndVerify(ctx, g)
 	if err != nil {
-		return report, nil, nil, err
-	}
-	if err := m.verify(ctx, g, copied); err != nil {
-		return report, nil, nil, err
+		return nil, nil, err
 	}
 	m.torns = map[string]string{}
 	if err := m.holdTorn(ctx, g); err != nil {
-		return report, nil, nil, err
+		return nil, nil, err
 	}
-	if err := m.owned(ctx, g); err != nil {
-		return report, nil, nil, err
-	}
-	if err := m.each(g, ctx, m.recordVerified); err != nil {
-		return report, nil, nil, err
-	}
-	resumed, err := m.resume(ctx, g)
-	if err != nil {
-		return report, nil, nil, err
-	}
-	return report, copied, resumed, m.each(g, ctx, m.recordRestored)
+	resumed, err := m.finish(ctx, g, m.recordRestored)
+	return copied, resumed, err
 }
 
 // recordRestored records at the target that a restore is complete.

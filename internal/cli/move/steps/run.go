@@ -100,6 +100,13 @@ func (e *RefusedError) Error() string {
 
 // Run moves the namespaces, or continues an interrupted move.
 func (m *Mover) Run(ctx context.Context) (Summary, error) {
+	return m.exclusively(ctx, func(*gathered) error { return nil }, m.run)
+}
+
+// exclusively plans, asks, plans again when no other process works on the namespaces, and calls do. It
+// ends with the first passes. Check may refuse the plan.
+func (m *Mover) exclusively(ctx context.Context, check func(*gathered) error,
+	do func(context.Context, Report, *gathered) (Report, *copied, []resumed, error)) (Summary, error) {
 	report, g, err := m.plan(ctx)
 	if err != nil {
 		return Summary{}, err
@@ -110,22 +117,19 @@ func (m *Mover) Run(ctx context.Context) (Summary, error) {
 	if report.Step == decide.StepNothing {
 		return m.summary(report, nil, nil), nil
 	}
+	if err := check(g); err != nil {
+		return Summary{}, err
+	}
 	if err := m.Confirm(report); err != nil {
 		return Summary{}, err
 	}
-	return m.exclusively(ctx, g, m.run)
-}
-
-// exclusively plans again when no other process works on the namespaces, and calls do. It ends with the
-// first passes.
-func (m *Mover) exclusively(ctx context.Context, g *gathered, do func(context.Context, Report, *gathered) (Report, *copied, []resumed, error)) (Summary, error) {
 	defer m.release()
 	claimed, err := m.claimSpaces(ctx, g)
 	if err != nil {
 		return Summary{}, err
 	}
 	// Another process may have moved or canceled since this one has planned.
-	report, g, err := m.plan(claimed)
+	report, g, err = m.plan(claimed)
 	switch {
 	case err != nil:
 		return Summary{}, m.explain(err)
@@ -167,21 +171,36 @@ func (m *Mover) run(ctx context.Context, report Report, g *gathered) (Report, *c
 	if err != nil {
 		return report, nil, nil, err
 	}
+	resumed, err := m.finish(ctx, g, m.recordDone)
+	return report, copied, resumed, err
+}
+
+// finish resumes at the target what has been copied and compared, and records that.
+func (m *Mover) finish(ctx context.Context, g *gathered, record func(context.Context, *gathered, *space) error) ([]resumed, error) {
 	if err := m.owned(ctx, g); err != nil {
-		return report, nil, nil, err
+		return nil, err
 	}
 	if err := m.each(g, ctx, m.recordVerified); err != nil {
-		return report, nil, nil, err
+		return nil, err
 	}
-	// 6. Resume at the target, and 7. record that.
+	// 6. Resume, and 7. record.
 	resumed, err := m.resume(ctx, g)
 	if err != nil {
-		return report, nil, nil, err
+		return nil, err
 	}
 	if err := m.owned(ctx, g); err != nil {
-		return report, nil, nil, err
+		return nil, err
 	}
-	return report, copied, resumed, m.each(g, ctx, m.recordDone)
+	return resumed, m.each(g, ctx, record)
+}
+
+// copyAndVerify copies, and compares both homes.
+func (m *Mover) copyAndVerify(ctx context.Context, g *gathered) (*copied, error) {
+	copied, err := m.copy(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return copied, m.verify(ctx, g, copied)
 }
 
 // maxThaws limits how often somebody may resume objects at the source during a move.
@@ -196,11 +215,8 @@ func (m *Mover) bring(ctx context.Context, report Report, g *gathered) (Report, 
 			return report, nil, nil, err
 		}
 		// 4. Copy, and 5. compare.
-		copied, err := m.copy(ctx, g)
+		copied, err := m.copyAndVerify(ctx, g)
 		if err != nil {
-			return report, nil, nil, err
-		}
-		if err := m.verify(ctx, g, copied); err != nil {
 			return report, nil, nil, err
 		}
 		thawed, err := m.thawed(ctx, g)

@@ -61,6 +61,12 @@ func (t *Run) OpenReport() (*os.File, error) {
 	return file, nil
 }
 
+// NetworkEnded reports whether the report says that a relay ended early.
+func (t *Run) NetworkEnded() bool {
+	text, err := os.ReadFile(t.Dir.Path(reportFile))
+	return err == nil && bytes.Contains(text, []byte(network.Ended))
+}
+
 // LookForRefusals adds new refusals to the log.
 func (t *Run) LookForRefusals() {
 	if len(t.Spec.Limits.Isolated) == 0 {

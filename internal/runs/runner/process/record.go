@@ -29,6 +29,8 @@ type Record struct {
 	// Mount is the mount of its output, Secured the output's allocated size; 0 for unknown.
 	Mount   uint64 `json:"mount,omitempty"`
 	Secured int64  `json:"secured,omitempty"`
+	// Relay is the relay of its network; nil for none.
+	Relay *Record `json:"relay,omitempty"`
 }
 
 // Identify makes the record of a running process.

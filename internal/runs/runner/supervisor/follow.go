@@ -291,6 +291,7 @@ func (g *Supervisor) FollowLeft(p *process.Process) (*plan.Stream, process.Exit,
 	var e process.Exit
 	if p != nil {
 		p.WatchTime(g.run.Journal.Process.Age())
+		g.watchRelay(g.run.Journal.Process)
 		done := g.run.Meter.Watch(g.Measured(), p, g.site.MeasuredDirs())
 		e = p.Wait()
 		done()

@@ -143,6 +143,9 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	g.run.Journal.Steps = g.run.Result.Steps
 	g.run.Journal.Process = process.Identify(c.Step, p.PID, g.logStart)
 	g.run.Journal.Process.Mount, g.run.Journal.Process.Secured = process.MountID(g.run.Dir.Path(string(c.Step)+spool.OutEnd)), g.secured
+	if cell.Relay != nil {
+		g.run.Journal.Process.Relay = process.Identify(c.Step, cell.Relay.PID, 0)
+	}
 	g.run.SaveJournal()
 	g.run.Unlock()
 	return p, nil
