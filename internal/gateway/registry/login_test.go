@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,8 @@ func TestTofuLogsIn(t *testing.T) {
 	s := newSite(t)
 	s.publish("acme/vpc/aws@1.2.0")
 	l := s.laptop(tofutest.Tofu(t), "")
+	// With a CLI configuration of its own, tofu does not read the credentials that it stored.
+	l.env = slices.DeleteFunc(l.env, func(pair string) bool { return strings.HasPrefix(pair, "TF_CLI_CONFIG_FILE=") })
 	cmd := exec.CommandContext(t.Context(), l.program, "login", s.host())
 	cmd.Dir, cmd.Env, cmd.Stdin = l.home, l.env, strings.NewReader("yes\n")
 	out, err := cmd.StdoutPipe()
