@@ -27,9 +27,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	gateway "github.com/yuba-dev/yuba/internal/gateway/registry"
 	"github.com/yuba-dev/yuba/internal/gateway/registry/access"
+	"github.com/yuba-dev/yuba/internal/gateway/registry/providersapi"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/registry/own"
 )
 
@@ -55,6 +57,8 @@ type RegistryOptions struct {
 	MirrorAllow, MirrorDeny []string
 	MirrorBytes             int64
 	MirrorOffline           bool
+	// RunsSkipMirror lets runs download providers of other registries from these.
+	RunsSkipMirror bool
 }
 
 // NoRegistryAddress is the address that disables the listener.
@@ -163,6 +167,14 @@ func (r *registryParts) names(opts RegistryOptions) []string {
 	return names
 }
 
+// management serves what is about providers in the management API.
+func (r *registryParts) management(log *slog.Logger) map[string]http.Handler {
+	return map[string]http.Handler{
+		gateway.ResourceProviders: providersapi.Providers(r.providers, log),
+		gateway.ResourceMirror:    providersapi.Mirror(r.mirror, log),
+	}
+}
+
 // run does the work in the background until ctx ends.
 func (r *registryParts) run(ctx context.Context) error {
 	ended := make(chan error, 3)
@@ -251,6 +263,9 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	r, opts := e.registry, e.opts.Registry
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, Key: key,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
+	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
+		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
+	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority
 	}

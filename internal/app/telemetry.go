@@ -40,7 +40,7 @@ import (
 func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest.Config, err error) {
 	e.metrics = telemetry.New(telemetry.Options{Version: e.opts.Version, ToolVersion: e.tool.version, Places: e.concurrency(),
 		Figures: func() executor.Figures { return e.executor.Figures() }, Objects: e.eachObject, DataDir: string(e.dir),
-		Circuits: e.circuitCounts, Providers: e.storeSize, Tenants: e.eachTenant, Registries: e.eachRegistry,
+		Circuits: e.circuitCounts, Providers: e.storeSize, Modules: e.moduleUses, Tenants: e.eachTenant, Registries: e.eachRegistry,
 		PerObject: e.opts.MetricsPerObject, Also: ctrlmetrics.Registry, Log: e.opts.Log})
 	if e.tracer, err = telemetry.OpenTracer(ctx, e.opts.Version, e.opts.Log); err != nil {
 		return nil, err

@@ -260,7 +260,7 @@ var (
 	instanceKey = regexp.MustCompile(`(\["(?:[^"\\]|\\.)*"\]|\[[0-9]+\])$`)
 )
 
-var actionMarks = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Replace: "-/+", plan.Forget: "forget"}
+var actionMarks = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Replace: "-/+", plan.Forget: "forget ", plan.Read: "read "}
 
 // changesInWords lists what a plan changes so that the same change in two stacks is the same line:
 // without the position of the module, keys and values, and counted.

@@ -13,11 +13,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/telemetry"
 )
 
 // ownHosts are the hosts by which programs name this server's registry.
 func (e *engine) ownHosts() (hosts []string) {
-	if e.registry == nil {
+	if e.registry == nil || e.registry.server == nil {
 		return nil
 	}
 	for _, host := range []string{e.registry.server.Host(), e.opts.Registry.Host} {
@@ -62,8 +63,20 @@ func (e *engine) releases(ctx context.Context, kind usage.Kind, source string) (
 	return known, true
 }
 
-// providerReleases returns the versions of a provider; nobody here knows them yet.
-func (e *engine) providerReleases(context.Context, string) ([]usage.Release, bool) { return nil, false }
+// providerReleases returns the versions of one of the registry's own providers. The mirror would ask
+// upstream, which a look at what is outdated must not do.
+func (e *engine) providerReleases(ctx context.Context, source string) (known []usage.Release, found bool) {
+	host, name, _ := strings.Cut(source, "/")
+	namespace, name, two := strings.Cut(name, "/")
+	if !two || e.registry == nil || e.registry.providers == nil || !slices.Contains(e.ownHosts(), host) {
+		return nil, false
+	}
+	list, err := e.registry.providers.Versions(ctx, layout.Provider{Namespace: namespace, Name: name})
+	for _, v := range list {
+		known = append(known, usage.Release{Version: v.Version})
+	}
+	return known, err == nil
+}
 
 // notices are the warnings about the versions that a stack uses now.
 func (k *usageKeeper) notices(stack run.Stack) (list []string) {
@@ -148,4 +161,25 @@ func (k *usageKeeper) Users(ctx context.Context, query, namespace string) (conte
 func (k *usageKeeper) Outdated(ctx context.Context, namespace string) (content.OutdatedList, error) {
 	k.forgetDeleted(ctx)
 	return content.OutdatedList{Items: k.index.Outdated(ctx, k.engine.releases, within(namespace)), Incomplete: !k.index.Complete()}, nil
+}
+
+// moduleUses counts the stacks that use each version of the registry's own modules, for metrics.
+func (e *engine) moduleUses() []telemetry.ModuleUse {
+	if e.usage == nil {
+		return nil
+	}
+	var list []telemetry.ModuleUse
+	for _, c := range e.usage.index.Versions(usage.Module) {
+		m, own := e.ownModule(c.Source)
+		if !own {
+			continue
+		}
+		u := telemetry.ModuleUse{Module: m.String(), Version: c.Version, Stacks: c.Stacks}
+		releases, _ := e.releases(context.Background(), usage.Module, c.Source)
+		if at := slices.IndexFunc(releases, func(r usage.Release) bool { return r.Version == c.Version }); at >= 0 && releases[at].Notice != nil {
+			u.Notice = releases[at].Notice.Kind
+		}
+		list = append(list, u)
+	}
+	return list
 }

@@ -108,7 +108,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))
 	addTo(root, groupState, state.NewStateCommand(a), state.NewForceUnlockCommand(a), state.NewShellCommand(a))
-	addTo(root, groupServer, registry.NewCommand(a), server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
+	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
 	root.AddCommand(newHomesTopic(root))
 	root.SetHelpCommand(newHelpCommand())

@@ -109,6 +109,8 @@ var (
 	stacksOut     = family{"yuba_stacks_failing_alike", gauge, "Stacks that fail because of the outage of an open circuit breaker.", nil}
 	storePackages = family{"yuba_provider_store_packages", gauge, "Providers in the machine's store, at most a minute ago.", nil}
 	storeSize     = family{"yuba_provider_store_bytes", gauge, "Size of the machine's provider store, at most a minute ago.", nil}
+	moduleStacks  = family{"yuba_registry_module_stacks", gauge, "Stacks that use a version of a module of this registry, in effect or in a plan. Beyond the 500 most used versions, module and version are (others).", []string{"module", "version"}}
+	noticeStacks  = family{"yuba_registry_notice_stacks", gauge, "Stacks that use a version of a module with a notice. notice is deprecated or revoked.", []string{"notice"}}
 	diskFree      = family{"yuba_data_free_bytes", gauge, "Free space of the data directory's file system that this server may use.", nil}
 	diskSize      = family{"yuba_data_size_bytes", gauge, "Size of the data directory's file system.", nil}
 )
@@ -137,7 +139,7 @@ var chapters = []chapter{
 		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"Tenants", "The number of tenants and their status is in `yuba_objects` and `yuba_objects_failing` with the kinds `Tenant`, `TenantTemplate` and `TenantRegistry`.",
 		[]*family{&tenantSeconds, &applyAttempts, &tenantsHeld}},
-	{"The registry", "", []*family{&registryRequests, &registrySeconds, &registryPackages}},
+	{"The registry", "", []*family{&registryRequests, &registrySeconds, &registryPackages, &moduleStacks, &noticeStacks}},
 	{"The server", "", []*family{&buildInfo, &leads, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, optional", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are about twenty series for each object. " +
 		"Enable them with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},

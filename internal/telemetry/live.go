@@ -18,7 +18,7 @@ import (
 type live struct{ opts Options }
 
 var descs = descsOf(&buildInfo, &leads, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
-	&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize)
+	&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &moduleStacks, &noticeStacks, &diskFree, &diskSize)
 
 // sample sends one value.
 type sample func(f *family, value float64, labels ...string)
@@ -54,6 +54,9 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 	}
 	if l.opts.Objects != nil {
 		collectObjects(send, l.opts.Objects)
+	}
+	if l.opts.Modules != nil {
+		collectModules(send, l.opts.Modules())
 	}
 	if l.opts.Circuits != nil {
 		c := l.opts.Circuits()

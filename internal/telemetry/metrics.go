@@ -30,6 +30,8 @@ type Options struct {
 	Registries func(yield func(*Registry))
 	// Circuits counts circuit breakers; nil if there are none.
 	Circuits func() Circuits
+	// Modules returns who uses the modules of this registry; nil if there is none.
+	Modules func() []ModuleUse
 	// Providers returns the content of the provider store; nil if there is none.
 	Providers func() (packages int, bytes int64)
 	// DataDir is this server's data directory.

@@ -16,6 +16,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
@@ -162,5 +163,58 @@ func TestTryAReleaseCandidate(t *testing.T) {
 	var report struct{ Stacks []content.Try }
 	if err := json.Unmarshal([]byte(sampled), &report); err != nil || len(report.Stacks) != 2 || report.Stacks[0].From[0] == report.Stacks[1].From[0] {
 		t.Errorf("%v\n%s", err, sampled)
+	}
+}
+
+// Who revokes a version tells its users why: those that have it at once, and each run that takes it.
+func TestUsersOfARevokedVersionLearnTheReason(t *testing.T) {
+	address, err := proctest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := alone(t, "--registry-address", address)
+	ns, dir := y.namespace(t), t.TempDir()
+	push := func(version, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		y.do(t, "registry", "push", dir, vpcModule+"@"+version)
+	}
+	push("1.2.0", "resource \"terraform_data\" \"net\" {}\n")
+	host, _ := y.do(t, "registry", "host")
+	host = strings.TrimSpace(host)
+	stack := func(name string) *infrav1.Terraform {
+		return inline(ns, name, fmt.Sprintf("module \"vpc\" {\n  source  = \"%s/%s\"\n  version = \"~> 1.2.0\"\n}\n", host, vpcModule), auto)
+	}
+	obj := stack("a")
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	same(t, "users", y.users(t, vpcModule, ns), "a 1.2.0 (~> 1.2.0) applied")
+	push("1.3.0-rc1", "resource \"terraform_data\" \"net\" {}\nresource \"terraform_data\" \"spare\" {}\n")
+	if out, _ := y.do(t, "registry", "try", vpcModule+"@1.3.0-rc1", "-n", ns); out != "1 stack: +1 terraform_data.spare\n    "+ns+"/a\n" {
+		t.Errorf("tried:\n%s", out)
+	}
+
+	y.do(t, "registry", "revoke", vpcModule+"@1.2.0", "--reason", "it leaks")
+	const notice = "Uses " + vpcModule + " 1.2.0, which is revoked: it leaks. Newer versions: yuba registry outdated"
+	warned := func(o *infrav1.Terraform) bool { return strings.Join(o.Status.Warnings, "\n") == notice }
+	y.await(t, obj, "it is warned", warned)
+	y.awaitEvent(t, obj, "Warning", "which is revoked")
+	if out, _ := y.do(t, "why", "a", "-n", ns); !strings.Contains(out, notice) {
+		t.Errorf("why:\n%s", out)
+	}
+	if out, _ := y.do(t, "registry", "users", vpcModule, "-n", ns); !strings.Contains(out, "revoked: it leaks") {
+		t.Errorf("users:\n%s", out)
+	}
+	y.do(t, "registry", "restore", vpcModule+"@1.2.0")
+	y.await(t, obj, "the warning is gone", func(o *infrav1.Terraform) bool { return len(o.Status.Warnings) == 0 })
+	// A deprecated version can still be had, and each run that takes it says so.
+	y.do(t, "registry", "deprecate", vpcModule+"@1.2.0", "--reason", "use 1.3")
+	late := stack("late")
+	y.create(t, late)
+	y.await(t, late, "it is ready", ready)
+	if out, _ := y.do(t, "logs", "late", "-n", ns); !strings.Contains(out, vpcModule+" 1.2.0, which is deprecated: use 1.3.") {
+		t.Errorf("log:\n%s", out)
 	}
 }

@@ -20,6 +20,7 @@ func NewCommand(a *session.App) *cobra.Command {
 	},
 		newHostCommand(a), newCACommand(a), newTokenCommand(a), newServeCommand(a),
 		newPushCommand(a), newListCommand(a), newVersionsCommand(a), newShowCommand(a), newDeprecateCommand(a), newRevokeCommand(a), newUndoCommand(a),
-		newUsersCommand(a), newOutdatedCommand(a), newTryCommand(a))
+		newUsersCommand(a), newOutdatedCommand(a), newTryCommand(a),
+		newProviderCommand(a), newKeysCommand(a), newMirrorCommand(a))
 	return cmd
 }

@@ -59,6 +59,9 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	default:
 		text = "Superseded " + name + made + " by run " + s.Run + ": it was never applied"
 	}
+	for _, notice := range s.Notices {
+		text += "\nWarning: " + notice
+	}
 	return diagnostic.Printable(text)
 }
 

@@ -36,7 +36,7 @@ func (h *Handler) withStanding(ctx context.Context, obj *infrav1.Terraform, id s
 func standing(obj *infrav1.Terraform, made run.Record, runs []run.Record) plan.Standing {
 	s := plan.Standing{State: plan.StateSuperseded, Run: made.Spec.ID, Revision: made.Spec.Artifact.Revision}
 	if made.Result != nil {
-		s.Made = made.Result.Finished
+		s.Made, s.Notices = made.Result.Finished, made.Result.Notices
 	}
 	pending := obj.Status.Plan
 	switch {

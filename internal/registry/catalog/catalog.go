@@ -203,8 +203,12 @@ func (c *Catalog) Describe(ctx context.Context, v layout.ModuleVersion) (Release
 		return Release{}, err
 	}
 	side, err := c.readSidecar(ctx, v)
-	if errors.Is(err, errUnusable) || err == nil && side.Size != r.size {
-		if side, err = c.adopt(ctx, v, r); err == nil {
+	known := *r
+	if err == nil {
+		known.facts = side.facts()
+	}
+	if errors.Is(err, errUnusable) || err == nil && !known.current() {
+		if side, err = c.adopt(ctx, v, r, side); err == nil {
 			r = c.entry(v.Module).get(v.Version)
 		}
 	}
@@ -214,7 +218,7 @@ func (c *Catalog) Describe(ctx context.Context, v layout.ModuleVersion) (Release
 	if r == nil {
 		return Release{}, fmt.Errorf("%w version as %s in the registry any more", ErrNone, v)
 	}
-	known := *r
+	known = *r
 	known.facts = side.facts()
 	release := known.release(v.Module)
 	release.Interface = side.Module

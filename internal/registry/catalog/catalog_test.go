@@ -5,13 +5,11 @@ package catalog_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -441,83 +439,5 @@ func TestAFailingStoreInTheMiddle(t *testing.T) {
 	}
 	if r, err := s.another().Release(t.Context(), v); err != nil || r.By != "eva" {
 		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestArchivesOfOtherPrograms(t *testing.T) {
-	s := newShelf(t)
-	s.mustPublish("acme/vpc/aws@1.0.0", ``)
-	s.write("acme/vpc/aws@1.1.0", `variable "a" { default = 1 }`)
-	s.write("acme/new/aws@0.1.0", ``)
-	// A new module appears at once; a new version when it is asked for.
-	if got := versions(t, s.Catalog, "acme/new/aws"); got != "0.1.0" {
-		t.Error(got)
-	}
-	if got := versions(t, s.Catalog, "acme/vpc/aws"); got != "1.0.0" {
-		t.Error(got)
-	}
-	v := version(t, "acme/vpc/aws@1.1.0")
-	r, err := s.Release(t.Context(), v)
-	if err != nil || r.Digest != "" || r.Size == 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	// It is the base of the next release, and has a digest once it was read.
-	if _, _, err := s.publish("acme/vpc/aws@1.1.1", ``); err == nil || !strings.Contains(err.Error(), `the input "a" was removed`) {
-		t.Error(err)
-	}
-	if r, err := s.Release(t.Context(), v); err != nil || r.Digest == "" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	// Unknown names are listed again only after some time.
-	if got := versions(t, s.Catalog, "acme/late/aws"); got != "none" {
-		t.Error(got)
-	}
-	s.write("acme/late/aws@1.0.0", ``)
-	if got := versions(t, s.Catalog, "acme/late/aws"); got != "none" {
-		t.Error(got)
-	}
-	s.now.Add(11)
-	if got := versions(t, s.Catalog, "acme/late/aws"); got != "1.0.0" {
-		t.Error(got)
-	}
-	// Archives that are not modules have a problem, and are no base.
-	s.write("acme/late/aws@1.1.0", "{{{")
-	s.now.Add(11)
-	r, err = s.Describe(t.Context(), version(t, "acme/late/aws@1.1.0"))
-	if err != nil || r.Interface != nil || !strings.Contains(r.Problem, "main.tf:1:1") {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if _, changes, err := s.publish("acme/late/aws@1.1.1", ``); err != nil || changes.Uncompared == "" {
-		t.Errorf("%+v, %v", changes, err)
-	}
-	// An archive that another program replaced is not the one that was published.
-	s.write("acme/vpc/aws@1.0.0", "# other bytes\n")
-	c := s.another()
-	if r, err := c.Release(t.Context(), version(t, "acme/vpc/aws@1.0.0")); err != nil || r.Digest != "" || r.By != "" {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestRunRefreshes(t *testing.T) {
-	s := newShelf(t)
-	s.mustPublish("acme/gone/aws@1.0.0", ``)
-	c, err := catalog.Open(t.Context(), s.bucket, catalog.Options{Refresh: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- c.Run(ctx) }()
-	s.write("acme/new/aws@1.0.0", ``)
-	if err := s.bucket.Delete(ctx, version(t, "acme/gone/aws@1.0.0").Key()); err != nil {
-		t.Fatal(err)
-	}
-	want := []layout.Module{{Namespace: "acme", Name: "new", System: "aws"}}
-	for !slices.Equal(c.Modules(ctx), want) {
-		time.Sleep(time.Millisecond) // the test's timeout ends this
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

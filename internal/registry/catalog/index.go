@@ -72,14 +72,26 @@ func (e *entry) unread() bool {
 // unread reports whether a sidecar exists and was not read.
 func (r *record) unread() bool { return r.facts == nil && r.side != stamp{} }
 
+// current reports whether the facts are about the archive as it is. An archive that was written after
+// its sidecar may be another one, of the same size. Both times are the bucket's.
+func (r *record) current() bool {
+	if r.facts == nil || r.facts.size != r.size {
+		return false
+	}
+	return r.side == learned || r.side == stamp{} || r.side.at >= r.written.UnixNano()
+}
+
 func (r *record) release(m layout.Module) Release {
 	release := Release{ModuleVersion: layout.ModuleVersion{Module: m, Version: r.version}, Size: r.size, Published: r.written, Notice: r.notice}
 	// Facts about an archive of another size are about one that another program replaced.
 	if f := r.facts; f != nil && f.size == r.size {
-		release.Digest, release.By, release.From, release.Problem = f.digest, f.by, f.from, f.problem
+		release.By, release.From = f.by, f.from
 		if !f.published.IsZero() {
 			release.Published = f.published
 		}
+	}
+	if r.current() {
+		release.Digest, release.Problem = r.facts.digest, r.facts.problem
 	}
 	return release
 }

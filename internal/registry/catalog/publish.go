@@ -114,7 +114,7 @@ func (c *Catalog) storedDigest(ctx context.Context, v layout.ModuleVersion) (str
 	case err != nil:
 		return "", err
 	}
-	if r := c.entry(v.Module).get(v.Version); r != nil && r.facts != nil && r.facts.size == info.Size && r.facts.digest != "" {
+	if r := c.entry(v.Module).get(v.Version); r != nil && r.current() && r.size == info.Size && r.written.Equal(info.Modified) && r.facts.digest != "" {
 		return r.facts.digest, nil
 	}
 	return c.hashStored(ctx, v)
@@ -212,13 +212,10 @@ func (c *Catalog) receive(ctx context.Context, content io.Reader) (*upload, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := u.rewind(); err == nil {
+	if err = u.rewind(); err == nil {
 		u.module, err = inspect.Read(ctx, u.file, c.limits)
-		if err != nil {
-			u.close()
-			return nil, err
-		}
-	} else {
+	}
+	if err != nil {
 		u.close()
 		return nil, err
 	}

@@ -83,8 +83,9 @@ func (c *Catalog) writeSidecar(ctx context.Context, v layout.ModuleVersion, s *s
 // so the next list reads them again.
 var learned = stamp{size: -1}
 
-// adopt reads an archive that another program wrote, or whose sidecar is missing, and records it.
-func (c *Catalog) adopt(ctx context.Context, v layout.ModuleVersion, r *record) (*sidecar, error) {
+// adopt reads an archive that another program wrote, or whose sidecar is missing or older, and
+// records it. It keeps what a sidecar says of the same bytes.
+func (c *Catalog) adopt(ctx context.Context, v layout.ModuleVersion, r *record, before *sidecar) (*sidecar, error) {
 	result, err, _ := c.flights.Do("adopt "+v.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxAdopt) // others wait for it, too
 		defer cancel()
@@ -95,6 +96,9 @@ func (c *Catalog) adopt(ctx context.Context, v layout.ModuleVersion, r *record) 
 			return nil, err
 		}
 		side.Published = r.written
+		if before != nil && before.Digest == side.Digest {
+			side.Published, side.By, side.From = before.Published, before.By, before.From
+		}
 		if err := c.writeSidecar(ctx, v, side, true); err != nil {
 			// The bucket may be read-only for this program.
 			c.opts.Log.Warn("recording what is known of a module failed", "module", v.String(), "error", err)

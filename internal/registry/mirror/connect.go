@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 const (
@@ -29,6 +30,9 @@ const (
 
 // privateError means that a host that no administrator named has an address in this network.
 type privateError struct{ host string }
+
+// Is makes the error one of [offer.ErrRefused].
+func (e *privateError) Is(target error) bool { return target == offer.ErrRefused }
 
 func (e *privateError) Error() string {
 	return fmt.Sprintf("%s has an address on this machine or in a private network. If it is meant to be mirrored, allow it by its exact name: %s/*/*", e.host, e.host)

@@ -225,3 +225,33 @@ func CountOf(list []User) Count {
 	c.Stacks = len(stacks)
 	return c
 }
+
+// VersionCount says how many stacks use a version.
+type VersionCount struct {
+	Source, Version string
+	Stacks          int
+}
+
+// Versions counts the stacks of each version of each module or provider, in effect or in a plan.
+func (x *Index) Versions(kind Kind) []VersionCount {
+	stacks := map[[2]string]int{}
+	for _, e := range x.all(func(string) bool { return true }) {
+		seen := map[[2]string]bool{}
+		for _, s := range []*Set{e.Applied, e.Planned} {
+			if s == nil {
+				continue
+			}
+			for _, u := range s.Uses {
+				if key := [2]string{u.Source, u.Version}; u.Kind == kind && !seen[key] {
+					seen[key] = true
+					stacks[key]++
+				}
+			}
+		}
+	}
+	list := make([]VersionCount, 0, len(stacks))
+	for key, n := range stacks {
+		list = append(list, VersionCount{key[0], key[1], n})
+	}
+	return list
+}

@@ -12,7 +12,7 @@ import (
 // Registry is the server's registry of modules and providers. Downloads of the run reach it through
 // the runner; older runners ignore it.
 type Registry struct {
-	// Host is its host in sources, with its port unless that is 443.
+	// Host is its host in sources, with its port unless that is 443; empty if it has no address.
 	Host string `json:"host"`
 	// Mirror says which providers of other hosts it serves; nil for none.
 	Mirror *Mirror `json:"mirror,omitempty"`

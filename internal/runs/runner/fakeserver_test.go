@@ -5,6 +5,7 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -41,6 +42,8 @@ type fakeServer struct {
 	polls      int
 	last       run.PollRequest
 	drain      bool
+	// registry serves downloads; there is none without it.
+	registry http.Handler
 	// older servers wait for the runner to request the spec.
 	older bool
 	wake  chan struct{}
@@ -184,6 +187,9 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	id, part, _ := strings.Cut(strings.TrimPrefix(path, "/runs/"), "/")
 	body, err := io.ReadAll(req.Body)
+	if inner, ours := strings.CutPrefix(part, "registry"); ours && s.serveRegistry(w, req, id, token, inner) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.runs[id]
@@ -202,6 +208,28 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
+
+// serveRegistry answers a download of a run that is not over.
+func (s *fakeServer) serveRegistry(w http.ResponseWriter, req *http.Request, id, token, path string) bool {
+	s.mu.Lock()
+	r, registry := s.runs[id], s.registry
+	over := r == nil || r.token != token || r.result != nil
+	if !over {
+		r.requests = append(r.requests, req.Method+" registry"+path)
+	}
+	s.mu.Unlock()
+	if over || registry == nil {
+		return false
+	}
+	inner := req.Clone(context.WithValue(req.Context(), asRun{}, r))
+	inner.URL.Path = path
+	w.Header().Set(run.HeaderRegistry, "1")
+	registry.ServeHTTP(w, inner)
+	return true
+}
+
+// asRun is the key of the run that asks the registry.
+type asRun struct{}
 
 func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string) {
 	var p run.PollRequest

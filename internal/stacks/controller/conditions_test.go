@@ -345,3 +345,19 @@ func TestWarningsAreReportedOnceAndLimited(t *testing.T) {
 		t.Errorf("%d warnings are left of %d", len(obj.Status.Warnings), kept)
 	}
 }
+
+func TestNoticesAreWarningsWhileTheyLast(t *testing.T) {
+	notice := run.NoticePrefix + "acme/vpc/aws 1.2.0, which is revoked: it leaks"
+	p := passOver(&infrav1.Terraform{})
+	p.notices = []string{notice}
+	describeWarnings(p)
+	if diff := cmp.Diff([]string{notice}, p.obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
+		t.Errorf("%s, events %+v", diff, p.notes)
+	}
+	// Without inputs the other warnings stay, but not a notice that was withdrawn.
+	next := passOver(p.obj)
+	next.facts.Source.Ready = true
+	if describeWarnings(next); len(next.obj.Status.Warnings) != 0 || len(next.notes) != 0 {
+		t.Errorf("%+v, events %+v", next.obj.Status.Warnings, next.notes)
+	}
+}

@@ -46,7 +46,7 @@ type Configuration struct {
 	// open are variables, and "env NAME", from Secrets that are known not to be secret. The digest
 	// ignores that, so learning it causes no plan.
 	open map[string]bool
-	// identities are tokens of the stack's service account, serviceAccount.
+	// identities are tokens of the stack's service account, serviceAccount. It reads the registry.
 	identities     []run.Identity
 	serviceAccount string
 	// planLock and lockTimeout are for locks of a custom backend. They do not change plans.

@@ -15,9 +15,7 @@ import (
 // setIdentities describes the tokens that runs get, and the variables by which clouds' SDKs and
 // providers find them.
 func (c *Configuration) setIdentities(obj *infrav1.Terraform) error {
-	if len(obj.Spec.IdentityTokens) > 0 {
-		c.serviceAccount = obj.RunnerServiceAccount()
-	}
+	c.serviceAccount = obj.RunnerServiceAccount()
 	seen := map[string]bool{}
 	for n, t := range obj.Spec.IdentityTokens {
 		if t.Audience == run.RunnersAudience {

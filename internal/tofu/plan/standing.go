@@ -43,6 +43,8 @@ type Standing struct {
 	Run      string    `json:"run"`
 	Revision string    `json:"revision,omitempty"`
 	Made     time.Time `json:"made,omitzero"`
+	// Notices warn about versions of modules that the plan was made with.
+	Notices []string `json:"notices,omitempty"`
 	// ApplyRun is the run that applied the plan or tried to, until ApplyEnded.
 	ApplyRun   string    `json:"applyRun,omitempty"`
 	ApplyEnded time.Time `json:"applyEnded,omitzero"`

@@ -45,6 +45,8 @@ type Equipment struct {
 	Meter *usage.Meter
 	// Processes counts the tofu processes that are running.
 	Processes atomic.Int32
+	// lines are the runs whose tokens the server's registry knows.
+	lines lines
 	// tunnels is true once this machine was found to support isolated networks.
 	tunnels atomic.Bool
 }

@@ -44,6 +44,11 @@ type Fetcher struct {
 	// Authorities are the stack's certificates.
 	Authorities []Authority
 	Mask        *mask.Masker
+	// Registry is the server's registry; nil if the download does not use it.
+	Registry *Registry
+	// connection is that of the download. declined says why it does not use the server's mirror.
+	connection *Connection
+	declined   string
 }
 
 // maxFetch limits the download of one provider, maxFetchOutput the output that is kept.
@@ -60,6 +65,19 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 	if err != nil {
 		return err
 	}
+	host, services := f.Registry.forProvider(a)
+	declined := f.Registry.declines(ctx, services, a)
+	if declined != "" { // the provider comes from its own registry, as without a mirror
+		services = nil
+	}
+	if f, err = f.connected(host, services); err != nil {
+		return err
+	}
+	f.declined = declined
+	defer f.connection.Close()
+	if config, err = f.connection.Config(config); err != nil {
+		return err
+	}
 	if err := f.furnish(dir, string(config), nil); err != nil {
 		return err
 	}
@@ -69,6 +87,17 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 	}
 	_, err = f.run(ctx, dir, mirror, f.Tool.Path, args...)
 	return err
+}
+
+// connected returns a fetcher that is connected to the registry for a host, if there are services.
+func (f *Fetcher) connected(host string, at services) (*Fetcher, error) {
+	connection, err := f.Registry.Connect(host, at, f.Config)
+	if err != nil {
+		return nil, err
+	}
+	with := *f
+	with.connection = connection
+	return &with, nil
 }
 
 // downloadPatience limits the wait for the end of a stopped download and of its output.
@@ -133,11 +162,14 @@ func (f *Fetcher) command(ctx context.Context, dir, mirror, program string, call
 		Writable: append([]string{dir}, SystemWritable...), Executable: executable, Readable: SystemReadable, Limits: f.Limits, Mark: confinement.Mark(dir),
 	}
 	if f.Relay != nil {
-		cell.NoNetwork, cell.Relay = true, f.Relay
+		cell.NoNetwork, cell.Relay = true, f.connection.Relay(f.Relay)
 	}
 	cell.Environment = []string{"PATH=" + tools.SystemPath, "HOME=" + f.Walls.HomeOf(cell), "TMPDIR=" + f.Walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
 		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, workspace.CLIConfigName)}
-	for _, e := range f.Env {
+	if f.connection != nil {
+		cell.Environment = append(cell.Environment, Patience)
+	}
+	for _, e := range f.Env { // the last value of a name counts
 		cell.Environment = append(cell.Environment, e.Name+"="+e.Value)
 	}
 	for _, a := range f.Authorities {
@@ -164,6 +196,10 @@ func (f *Fetcher) problem(out, errs *Bounded, notices []string, ended error) err
 		said = summary.Printed(lines)
 	}
 	text = explained(cmp.Or(text, ended.Error()), notices)
+	text = strings.Join(append([]string{text}, f.connection.Problems()...), "\n")
+	if f.declined != "" {
+		text += "\n" + f.declined
+	}
 	err := errors.New(f.Mask.Text(text))
 	if summary.DiskFull(said) {
 		return fullDisk{err}

@@ -30,7 +30,16 @@ const maxModuleFetch = 10 * time.Minute
 func (f *Fetcher) Module(ctx context.Context, dir string, call modules.Call, files []run.File) ([]modules.Found, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxModuleFetch, fmt.Errorf("the download took longer than %s", maxModuleFetch))
 	defer cancel()
-	if err := errors.Join(f.Furnish(dir, files), f.writeCall(dir, call)); err != nil {
+	f, err := f.connected(f.Registry.forModules())
+	if err != nil {
+		return nil, err
+	}
+	defer f.connection.Close()
+	config, err := f.connection.Config([]byte(cmp.Or(string(f.Config), plainConfig)))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.furnish(dir, string(config), files), f.writeCall(dir, call)); err != nil {
 		return nil, err
 	}
 	if _, err := f.Run(ctx, dir, f.Tool.Path, "get", "-no-color"); err != nil {
@@ -73,9 +82,12 @@ func (f *Fetcher) run(ctx context.Context, dir, mirror, program string, call ...
 	return out.Bytes(), nil
 }
 
+// plainConfig is the CLI configuration of stacks without one.
+const plainConfig = "disable_checkpoint = true\n"
+
 // Furnish prepares the directory of a download, with the stack's credentials.
 func (f *Fetcher) Furnish(dir string, files []run.File) error {
-	return f.furnish(dir, cmp.Or(string(f.Config), "disable_checkpoint = true\n"), files)
+	return f.furnish(dir, cmp.Or(string(f.Config), plainConfig), files)
 }
 
 func (f *Fetcher) furnish(dir, config string, files []run.File) error {

@@ -21,7 +21,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
-	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
@@ -50,9 +49,8 @@ type moduleUse struct {
 // moduleWalk collects the modules that a program calls.
 type moduleWalk struct {
 	step   *moduleStep
-	scope  *modules.Scope
+	from   origins
 	reader *module.CallReader
-	fetch  *fetch.Fetcher
 	// root is the root module, relative to the source.
 	root string
 	// after is when the stack last got its modules; an upgrade asks for newer ones.
@@ -78,8 +76,8 @@ type moduleWalk struct {
 // until an upgrade.
 func (m *moduleStep) placeModules(ctx context.Context) error {
 	m.used = moduleUse{}
-	scope, fetcher, why := m.moduleScope()
-	if scope == nil && why == "" || !m.run.Spec.Upgrade && m.listsModules() {
+	from, why := m.moduleOrigins()
+	if from.open == nil && why == "" || !m.run.Spec.Upgrade && m.listsModules() {
 		return nil
 	}
 	source, err := os.OpenRoot(filepath.Join(m.site.Space.Base, workspace.SourceDir))
@@ -91,7 +89,7 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	defer cancel()
 	m.site.Space.Record.Known = nil
 	root := path.Clean("./" + strings.TrimPrefix(m.site.Space.Module, workspace.SourceDir))
-	walk := &moduleWalk{step: m, scope: scope, fetch: fetcher, had: m.site.Space.Record.Modules, got: map[string]modules.Answer{}, root: root,
+	walk := &moduleWalk{step: m, from: from, had: m.site.Space.Record.Modules, got: map[string]modules.Answer{}, root: root,
 		closure: modules.NewClosureReader(source.FS(), root),
 		reader:  module.NewCallReader(source.FS(), module.ReadOptions{Terraform: m.site.Space.Tool.Name == "terraform"})}
 	if m.run.Spec.Upgrade {
@@ -103,7 +101,7 @@ func (m *moduleStep) placeModules(ctx context.Context) error {
 	if !walk.elsewhere {
 		return nil
 	}
-	if scope == nil {
+	if from.open == nil {
 		m.run.Log.Note("Modules: init downloads them in the run, because %s", why)
 		return nil
 	}
@@ -183,7 +181,7 @@ func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call mod
 func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
 	if !m.elsewhere {
 		m.elsewhere = true
-		if m.scope == nil || !m.clear() {
+		if m.from.open == nil || !m.clear() {
 			return nil
 		}
 	}
@@ -235,17 +233,35 @@ func (m *moduleWalk) clear() bool {
 	return true
 }
 
-// place puts a module in place, and fetches it again if the stored one is damaged.
-func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (*modules.Module, error) {
+// place puts a module in place, from the first origin that has it.
+func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (got *modules.Module, err error) {
+	ours := m.step.downloads.ofRegistry(moduleHost(call.Source))
+	var first error
+	for i, from := range m.from.of(call, ours) {
+		if got, err = m.placeFrom(ctx, from, call, dir); err == nil {
+			return got, nil
+		}
+		if i == 0 {
+			first = err
+		}
+		if ctx.Err() != nil || fault.DiskFull(err) || !m.from.worthAnother(err, ours) {
+			return nil, err
+		}
+	}
+	return nil, first
+}
+
+// placeFrom puts a module in place, and fetches it again if the stored one is damaged.
+func (m *moduleWalk) placeFrom(ctx context.Context, from *origin, call modules.Call, dir string) (*modules.Module, error) {
 	const attempts = 2
 	var problem error
 	for range attempts {
-		wish := modules.Wish{Call: call, After: m.after, Fetch: m.step.moduleFetcher(m.fetch, call), Resolve: m.step.moduleResolver(m.fetch)}
-		key := m.scope.Key(call)
+		wish := modules.Wish{Call: call, After: m.after, Fetch: m.step.moduleFetcher(from.fetch, call), Resolve: m.step.moduleResolver(from.fetch)}
+		key := from.scope.Key(call)
 		if last, had := m.had[key]; had {
 			wish.Last = &last
 		}
-		got, err := m.scope.Get(ctx, wish)
+		got, err := from.scope.Get(ctx, wish)
 		if err != nil {
 			return nil, err
 		}

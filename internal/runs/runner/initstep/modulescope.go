@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,21 +50,35 @@ func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 	}
 }
 
-// moduleScope returns the run's part of the module store, named by everything of the stack that a
-// download can see, and a fetcher. It returns nil without a store or if the stack has its own
-// locations; why is set if git could run programs of the stack.
-func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why string) {
+// origins are the parts of the module store that a run uses, each with a fetcher.
+type origins struct {
+	// open has modules of all other origins; nil without a store, or if the stack downloads its own
+	// way. registry has what the server's registry lets the stack read: without and, for a run that
+	// destroys, with revoked versions.
+	open     *origin
+	registry []*origin
+}
+
+// origin is a scope of the store, and a fetcher for it.
+type origin struct {
+	scope *modules.Scope
+	fetch *fetch.Fetcher
+}
+
+// moduleOrigins returns the run's parts of the module store. They are named by everything of the
+// stack that a download can see. Why is set if git could run programs of the stack.
+func (m *moduleStep) moduleOrigins() (from origins, why string) {
 	if m.run.Modules == nil || len(m.run.Spec.CLIConfig) > fetch.MaxUnderstood {
-		return nil, nil, ""
+		return from, ""
 	}
 	files := m.homeFiles()
 	if why := fetch.StartsPrograms(m.run.Spec.Env, files); why != "" {
-		return nil, nil, why
+		return from, why
 	}
 	env := fetch.Environment(&m.run.Spec)
 	for _, e := range m.run.Spec.Env {
 		if fetch.HasAnyPrefix(e.Name, []string{"XDG_", "TF_REATTACH_PROVIDERS"}) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" || e.Name == "TF_CLI_ARGS_get" {
-			return nil, nil, ""
+			return from, ""
 		}
 		if fetch.IsHarmless(e.Name) && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
 			env = append(env, e)
@@ -71,23 +86,60 @@ func (m *moduleStep) moduleScope() (scope *modules.Scope, f *fetch.Fetcher, why 
 	}
 	env, authorities, unreadable := m.downloads.takeAuthorities(env)
 	if unreadable != "" {
-		return nil, nil, ""
+		return from, ""
 	}
 	// A download cannot read a file in the working directory.
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, m.run.Opts.WorkRoot) }) {
-		return nil, nil, ""
+		return from, ""
 	}
-	f = &fetch.Fetcher{Tool: m.site.Space.Tool, Sandbox: m.run.Opts.Sandbox, Mirror: m.run.Opts.ProviderMirror, Walls: m.run.Walls, Users: m.run.Users, Limits: usage.ProcessLimits(m.run.Spec.Limits, m.run.Walls, m.run.Opts.Pod), Config: m.run.Spec.CLIConfig, Env: env, Authorities: authorities, Mask: m.run.Mask, Relay: m.run.Relay(nil)}
-	if len(m.run.Spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
-		return m.run.Modules.Scope(""), f, ""
+	f := &fetch.Fetcher{Tool: m.site.Space.Tool, Sandbox: m.run.Opts.Sandbox, Mirror: m.run.Opts.ProviderMirror, Walls: m.run.Walls, Users: m.run.Users, Limits: usage.ProcessLimits(m.run.Spec.Limits, m.run.Walls, m.run.Opts.Pod), Config: m.run.Spec.CLIConfig, Env: env, Authorities: authorities, Mask: m.run.Mask, Relay: m.run.Relay(nil)}
+	identity := ""
+	if len(m.run.Spec.CLIConfig) > 0 || len(env) > 0 || len(authorities) > 0 || len(files) > 0 {
+		slices.SortStableFunc(env, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+		parts := []any{m.run.Spec.CLIConfig, env, files}
+		if len(authorities) > 0 {
+			parts = append(parts, authorities)
+		}
+		sum := sha256.Sum256(execution.Encode(parts))
+		identity = hex.EncodeToString(sum[:])
 	}
-	slices.SortStableFunc(env, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
-	identity := []any{m.run.Spec.CLIConfig, env, files}
-	if len(authorities) > 0 {
-		identity = append(identity, authorities)
+	from.open = &origin{m.run.Modules.Scope(identity), f}
+	from.registry = m.registryOrigins(f, identity)
+	return from, ""
+}
+
+// registryOrigins are those of the server's registry, if there is one.
+func (m *moduleStep) registryOrigins(like *fetch.Fetcher, identity string) (all []*origin) {
+	if about := m.run.Spec.Registry; about == nil || about.Host == "" {
+		return nil
 	}
-	sum := sha256.Sum256(execution.Encode(identity))
-	return m.run.Modules.Scope(hex.EncodeToString(sum[:])), f, ""
+	kinds := []bool{false}
+	if m.run.Spec.Destroy { // others must not get revoked versions from the store
+		kinds = append(kinds, true)
+	}
+	for _, revoked := range kinds {
+		f := *like
+		f.Registry = m.downloads.registry(revoked, false)
+		all = append(all, &origin{m.run.Modules.Scope(m.downloads.registryScope(identity, revoked)), &f})
+	}
+	return all
+}
+
+// of returns the origins of a call, to be tried in this order. Modules from elsewhere that call one
+// of the registry are fetched with the registry in reach, and kept with what came from there.
+func (o *origins) of(call modules.Call, ours bool) []*origin {
+	if ours {
+		return o.registry
+	}
+	return append([]*origin{o.open}, o.registry...)
+}
+
+// worthAnother reports whether a call may succeed with the next origin after this error.
+func (o *origins) worthAnother(err error, ours bool) bool {
+	if ours || errors.Is(err, modules.ErrFailed) {
+		return true
+	}
+	return len(o.registry) > 0 && strings.Contains(err.Error(), o.registry[0].fetch.Registry.Host)
 }
 
 // homeFiles are the run's files for its home directory, where git and others find credentials.

@@ -54,22 +54,21 @@ type providing struct {
 // keepProviders holds the store packages that an earlier init linked. It reports false if one is
 // gone, so that init runs again.
 func (s *providerStep) keepProviders() bool {
-	scope := s.downloads.providerScope()
+	scopes := s.downloads.providerScopes()
 	for _, target := range workspace.LinksBelow(s.site.Space.Root.Root, s.site.Space.Module) {
 		if _, err := os.Stat(target); err != nil {
 			return false
 		}
-		if scope == nil {
-			continue
+		for _, scope := range scopes {
+			held, inScope, err := scope.HoldDir(target)
+			if !inScope {
+				continue
+			}
+			if err != nil || held == nil {
+				return false
+			}
+			s.providing.packages = append(s.providing.packages, held)
 		}
-		held, inScope, err := scope.HoldDir(target)
-		if !inScope {
-			continue
-		}
-		if err != nil || held == nil {
-			return false
-		}
-		s.providing.packages = append(s.providing.packages, held)
 	}
 	return true
 }
@@ -77,8 +76,7 @@ func (s *providerStep) keepProviders() bool {
 // provide gets the providers that the program needs into the store. The CLI configuration then
 // names the store, and the lock file each package. Init gets everything unknown.
 func (s *providerStep) provide(ctx context.Context) error {
-	scope := s.downloads.providerScope()
-	if scope == nil {
+	if s.downloads.providerScope() == nil {
 		s.sayWithoutStore()
 		return nil
 	}
@@ -99,14 +97,14 @@ func (s *providerStep) provide(ctx context.Context) error {
 	if err != nil || len(wants) == 0 || len(wants) > maxWants {
 		return err
 	}
-	got, err := s.getProviders(ctx, scope, wants)
+	got, err := s.getProviders(ctx, wants)
 	if err != nil {
 		return err
 	}
 	complete = complete && len(got) == len(wants)
 	s.providing.before, s.providing.complete = before, complete
 	s.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
-	return s.offerProviders(scope, &lock, got)
+	return s.offerProviders(&lock, got)
 }
 
 // sayWithoutStore logs why the stack cannot share downloads.
@@ -142,7 +140,9 @@ func (s *providerStep) providerNeeds(ctx context.Context) (module.ProviderNeeds,
 		args = append(args, "-update")
 	}
 	s.run.Log.Note("Fetching modules")
-	err = s.program.InitCommand(ctx, s.site.Space.Own && s.site.Space.Named != "default", args...)
+	err = s.downloads.connected(s.program, func() error {
+		return s.program.InitCommand(ctx, s.site.Space.Own && s.site.Space.Named != "default", args...)
+	})
 	var f *fault.Failure
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return needs, err
@@ -287,18 +287,21 @@ func allProviders(origins []fetch.Origin) []string {
 const parallelFetches = 4
 
 // getProviders gets the providers from the store, without those that the tool finds on the machine.
-func (s *providerStep) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
+func (s *providerStep) getProviders(ctx context.Context, wants []wish) ([]providers.Got, error) {
 	waiting, cancel := s.run.Stop.Until(ctx)
 	defer cancel()
-	fetch := s.downloads.fetcher().Provider
 	all, problems := make([]providers.Got, len(wants)), make([]error, len(wants))
 	var group sync.WaitGroup
 	places := make(chan struct{}, parallelFetches)
+	from := make([]source, len(wants))
+	for i, want := range wants {
+		from[i] = s.downloads.providerSource(want.Address)
+	}
 	for i, want := range wants {
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i], problems[i] = s.getProvider(waiting, scope, want.Want, fetch)
+			all[i], problems[i] = s.getProvider(waiting, from[i].scope, want.Want, from[i].fetch.Provider)
 		})
 	}
 	group.Wait()
@@ -381,16 +384,20 @@ func megabytes(n int64) string {
 }
 
 // offerProviders puts lock file and CLI configuration in place.
-func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
+func (s *providerStep) offerProviders(lock *providers.LockFile, got []providers.Got) error {
 	w := s.site.Space
 	if len(got) == 0 {
 		return nil
 	}
 	changed := false
-	var names []string
+	names := map[string][]string{}
 	for _, g := range got {
+		scope := s.downloads.providerScope()
+		if s.downloads.ofRegistry(g.Address.Host) {
+			scope = s.downloads.ownProviders()
+		}
 		changed = lock.Complete(g.Package) || changed
-		names = append(names, g.Address.String())
+		names[scope.Mirror()] = append(names[scope.Mirror()], g.Address.String())
 		if err := forgetCopy(w, scope, g.Package); err != nil {
 			return err
 		}
@@ -411,7 +418,10 @@ func (s *providerStep) offerProviders(scope *providers.Scope, lock *providers.Lo
 	if err != nil {
 		return err
 	}
-	places := append(mirrors, fetch.Origin{Dir: scope.Mirror(), Providers: names})
+	places := mirrors
+	for _, dir := range slices.Sorted(maps.Keys(names)) {
+		places = append(places, fetch.Origin{Dir: dir, Providers: names[dir]})
+	}
 	config, err := fetch.PlacedConfig(s.run.Spec.CLIConfig, places, s.providing.complete)
 	if err != nil {
 		return err
@@ -463,4 +473,5 @@ func (s *Step) ReleaseProviders() {
 		p.Release()
 	}
 	s.providers.providing.packages = nil
+	s.run.LeaveRegistry()
 }

@@ -115,7 +115,7 @@ func (d *downloads) mirrors() []string {
 	if d.run.Opts.ProviderMirror != "" {
 		dirs = append(dirs, d.run.Opts.ProviderMirror)
 	}
-	if scope := d.providerScope(); scope != nil {
+	for _, scope := range d.providerScopes() {
 		dirs = append(dirs, scope.Mirror())
 	}
 	return dirs

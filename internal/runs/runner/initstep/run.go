@@ -80,7 +80,9 @@ func (s *Step) runInit(ctx context.Context) (initflow.Event, error) {
 		return initflow.Event{}, err
 	}
 	defer removeSettings()
-	return s.endInit(s.program.InitCommand(ctx, s.site.Space.Selects(), append(args, settings...)...))
+	return s.endInit(s.downloads.connected(s.program, func() error {
+		return s.program.InitCommand(ctx, s.site.Space.Selects(), append(args, settings...)...)
+	}))
 }
 
 // endInit returns the event for init's end. After a failure, too, it lists the result.

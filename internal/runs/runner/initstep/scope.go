@@ -31,6 +31,8 @@ type downloads struct {
 type scoped struct {
 	chosen bool
 	scope  *providers.Scope
+	// public is true if the stack has nothing of its own that could change a download.
+	public bool
 	// why is the reason for not using the store; empty if the stack uses it.
 	why string
 	// env and authorities are the part of the stack's environment that a download gets.
@@ -59,7 +61,7 @@ func (d *downloads) chooseScope() scoped {
 		return s
 	}
 	if len(d.run.Spec.CLIConfig) == 0 && len(s.env) == 0 && len(s.authorities) == 0 {
-		s.scope = d.run.Store.Scope("")
+		s.scope, s.public = d.run.Store.Scope(""), true
 		return s
 	}
 	if !fetch.Understood(d.run.Spec.CLIConfig) {

@@ -151,5 +151,5 @@ func (s *Step) runInitWithState(ctx context.Context) (initflow.Event, error) {
 			return initflow.Event{}, err
 		}
 	}
-	return s.endInit(s.program.InitCommand(ctx, false, s.initArgs()...))
+	return s.endInit(s.downloads.connected(s.program, func() error { return s.program.InitCommand(ctx, false, s.initArgs()...) }))
 }

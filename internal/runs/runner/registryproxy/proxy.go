@@ -28,7 +28,10 @@ const (
 // Upstream is the path of the providers of another registry.
 func Upstream(host string) string { return upstream + host + "/" }
 
-// Files are the paths that answers may lead to, besides those that a download was given.
+// IsUpstream reports whether a path is below those of other registries.
+func IsUpstream(path string) bool { return strings.HasPrefix(path, upstream) }
+
+// files are the paths that answers may lead to, besides those that a download was given.
 var files = []string{"/v1/files/"}
 
 // Limits of a proxy. A download makes few requests at a time.

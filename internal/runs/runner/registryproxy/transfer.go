@@ -79,6 +79,21 @@ func (t *transfer) refuse(ctx context.Context, w http.ResponseWriter, status int
 	http.Error(w, err.Error(), status)
 }
 
+// Declined asks for a path once, and returns the reason if the registry does not allow it. Other
+// problems are left to the download.
+func Declined(ctx context.Context, open Open, path string) string {
+	answer, err := open(ctx, http.MethodGet, path, http.Header{})
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was only read
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblem))
+	if answer.StatusCode != http.StatusForbidden || answer.Header.Get(run.HeaderRegistry) == "" {
+		return ""
+	}
+	return "This server's mirror does not serve it: " + problemText(text)
+}
+
 // maxProblem limits what is read of the text of an error.
 const maxProblem = 4 << 10
 

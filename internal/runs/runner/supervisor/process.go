@@ -110,8 +110,11 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 		defer report.Close()
 	}
 	cell := g.Cell()
-	cell.Relay = g.run.Relay(report)
+	cell.Relay = g.Connection.Relay(g.run.Relay(report))
 	cell.Environment = usage.Economic(slices.Clone(g.site.Space.Env), len(g.run.Places), g.run.Opts.Capacity)
+	if name, _, _ := strings.Cut(fetch.Patience, "="); g.Connection != nil && !slices.ContainsFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+		cell.Environment = append(cell.Environment, fetch.Patience)
+	}
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}

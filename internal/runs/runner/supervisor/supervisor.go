@@ -30,6 +30,8 @@ type Supervisor struct {
 	keeper *statekeeper.Keeper
 	// Mirrors returns the directories that providers are linked from.
 	Mirrors func() []string
+	// Connection connects programs to the server's registry; nil for none.
+	Connection *fetch.Connection
 	// subject is the run in the meter, nil before its first process.
 	subject *usage.Subject
 	// Orderly has the steps whose last process ended normally.
