@@ -16,28 +16,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
-	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/go-logr/logr"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
@@ -221,20 +206,6 @@ type engine struct {
 	narrator *narrator
 }
 
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(apiregistrationv1.AddToScheme(scheme))
-	utilruntime.Must(infrav1.AddToScheme(scheme))
-	utilruntime.Must(yubav1.AddToScheme(scheme))
-	utilruntime.Must(tenantv1.AddToScheme(scheme))
-	utilruntime.Must(sourcev1.AddToScheme(scheme))
-	utilruntime.Must(kustomizev1.AddToScheme(scheme))
-	utilruntime.Must(notificationv1.AddToScheme(scheme))
-	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
-	return scheme
-}
-
 // certificate is the GetCertificate of a tls.Config.
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
@@ -279,27 +250,6 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 		return nil, err
 	}
 	return e, nil
-}
-
-// managerOptions limits memory: only metadata of Secrets and ConfigMaps is cached, and reads of
-// their content bypass caches.
-func managerOptions(pods bool, namespaces []string) ctrl.Options {
-	// Of Leases only locks of states matter; a cluster's nodes renew theirs all the time.
-	cached := map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}
-	if pods {
-		cached[&corev1.Pod{}] = cachedPods()
-	}
-	within := map[string]cache.Config{}
-	for _, namespace := range namespaces {
-		within[namespace] = cache.Config{}
-	}
-	return ctrl.Options{
-		Scheme: newScheme(), NewClient: names.New,
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached, DefaultNamespaces: within},
-		Client: client.Options{Cache: &client.CacheOptions{
-			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
-	}
 }
 
 func openBlobs(ctx context.Context, opts Common, dir datadir.Dir) (*blob.Store, error) {
@@ -403,9 +353,10 @@ func archiveClient() *http.Client {
 func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	return &stacks.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
-		Source: &reads.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
-		Rules:  reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes, Pods: e.opts.Pods != nil},
-		Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log, Webhooks: &review.Client{Certs: e.opts.WebhookCerts},
+		Source:     &reads.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
+		Rules:      reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes, Pods: e.opts.Pods != nil},
+		PinnedTool: newPins(direct, e.opts.Log).tool,
+		Limits:     e.opts.limits(), Now: time.Now, Log: e.opts.Log, Webhooks: &review.Client{Certs: e.opts.WebhookCerts},
 	}
 }
 

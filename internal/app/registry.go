@@ -30,6 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/registry/own"
 )
 
@@ -261,6 +262,8 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	r, opts := e.registry, e.opts.Registry
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, Key: key,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
+	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
+		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority

@@ -24,6 +24,7 @@ func addRegistryFlags(flags *pflag.FlagSet, o *server.RegistryOptions) {
 	flags.StringVar(&o.TLSKey, "registry-tls-key", "", "a file with that certificate's key")
 	flags.BoolVar(&o.Plain, "registry-plain-http", false, "serve the registry without TLS, behind a proxy that has it")
 	flags.BoolVar(&o.AnonymousRead, "registry-anonymous-read", false, "let everybody read the registry without a token")
+	flags.Bool("registry-mirror", true, "let runs get public providers from the registry's mirror; false lets them ask other registries themselves")
 	flags.StringSliceVar(&o.MirrorAllow, "registry-mirror-allow", nil, "a pattern of providers that the registry's mirror serves, such as registry.opentofu.org/hashicorp/* (default all); can be repeated")
 	flags.StringSliceVar(&o.MirrorDeny, "registry-mirror-deny", nil, "a pattern of providers that it does not serve; can be repeated")
 	flags.BoolVar(&o.MirrorOffline, "registry-mirror-offline", false, "let the mirror serve only what it has, without asking other registries")
@@ -31,6 +32,11 @@ func addRegistryFlags(flags *pflag.FlagSet, o *server.RegistryOptions) {
 }
 
 func completeRegistry(cmd *cobra.Command, o *server.RegistryOptions) error {
+	mirror, err := cmd.Flags().GetBool("registry-mirror")
+	if err != nil {
+		return err
+	}
+	o.RunsSkipMirror = !mirror
 	o.MayBeBusy = !cmd.Flags().Changed("registry-address")
 	if (o.TLSCert == "") != (o.TLSKey == "") || o.Plain && o.TLSCert != "" {
 		return ui.UsageErrorf(cmd, "want --registry-tls-cert and --registry-tls-key, or --registry-plain-http, or none of them")

@@ -28,22 +28,32 @@ func newToolInstallCommand(a *session.App) *cobra.Command {
 	var tools string
 	cmd := &cobra.Command{
 		Use:   "install [VERSION]",
-		Short: "Install a version of OpenTofu for runs on this machine",
+		Short: "Install a version of OpenTofu or Terraform for runs on this machine",
 		Long: fmt.Sprintf(`Download a release of OpenTofu for this machine, verify OpenTofu's signature, and install it in the directory of tools,
 where "yuba up" and stacks with spec.tool find it. Without VERSION it is %s, the one that Yuba is tested with. An installed
 version is not downloaded again. The command needs no server; a running server finds the new version with its next run.
 
 Releases come from %s. A mirror has the same layout, URL/v1.12.6/FILE, with
 the archive, the file SHA256SUMS and its .gpgsig; a file:// URL is a local directory. Releases of a mirror must be signed
-by OpenTofu, or by a key that you name.`, opentofu.Pinned, opentofu.ReleasesURL),
-		Example: "  yuba tools install\n  yuba tools install 1.11.3\n  yuba tools install --url https://mirror.example.com/opentofu\n  yuba tools install --url file:///media/usb/opentofu",
+by OpenTofu, or by a key that you name. Yuba's registry is such a mirror: https://REGISTRY/v1/tools/tofu.
+
+With --name terraform it installs a release of Terraform, signed by HashiCorp, in the layout of releases.hashicorp.com.`, opentofu.Pinned, opentofu.ReleasesURL),
+		Example: "  yuba tools install\n  yuba tools install 1.11.3\n  yuba tools install --url https://mirror.example.com/opentofu\n  yuba tools install --url file:///media/usb/opentofu\n  yuba tools install 1.11.4 --name terraform",
 		Args:    ui.Arguments(0, 1), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&tools, "tools", "", "the directory of tools, as \"yuba up --tools\" names it (default DATA-DIR/tools)")
+	flags.StringVar(&source.Tool, "name", opentofu.Tofu, "the tool: tofu or terraform")
+	ui.Complete(cmd, "name", opentofu.Tofu, opentofu.Terraform)
 	addToolSourceFlags(flags, &source, "url", "key")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		version := opentofu.Pinned
+		switch {
+		case source.Tool != opentofu.Tofu && source.Tool != opentofu.Terraform:
+			return ui.UsageErrorf(cmd, "--name %q: it is tofu or terraform", source.Tool)
+		case source.Tool == opentofu.Terraform && len(args) == 0:
+			return ui.UsageErrorf(cmd, "name the version of Terraform to install")
+		}
 		if len(args) > 0 {
 			if version, err = opentofu.ParseVersion(args[0]); err != nil {
 				return ui.UsageErrorf(cmd, "%v", err)
@@ -54,7 +64,9 @@ by OpenTofu, or by a key that you name.`, opentofu.Pinned, opentofu.ReleasesURL)
 				return err
 			}
 		}
-		completeToolSource(&source)
+		if source.Tool == opentofu.Tofu { // the variables are about OpenTofu's releases
+			completeToolSource(&source)
+		}
 		return installTool(a, cmd, source, tools, version)
 	}
 	return cmd
@@ -66,7 +78,7 @@ func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, too
 	installed, err := opentofu.Install(cmd.Context(), source, tools, version, func(done, total int64) {
 		if !started {
 			started = true
-			a.News("Downloading OpenTofu %s from %s", version, source.Shown())
+			a.News("Downloading %s %s from %s", source.Product(), version, source.Shown())
 		}
 		tell(done, total)
 	})
@@ -74,9 +86,9 @@ func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, too
 	case err != nil:
 		return err
 	case installed.Already:
-		a.News("OpenTofu %s is installed already.", version)
+		a.News("%s %s is installed already.", source.Product(), version)
 	default:
-		a.News("Installed OpenTofu %s; it is signed by %s.", version, installed.Signer)
+		a.News("Installed %s %s; it is signed by %s.", source.Product(), version, installed.Signer)
 	}
 	fmt.Fprintln(a.Out, installed.Path)
 	return nil

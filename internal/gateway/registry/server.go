@@ -41,7 +41,7 @@ type Providers interface {
 type Served struct {
 	// Kind is the route: discovery, module-versions, module-download, module-archive,
 	// provider-versions, provider-download, provider-file, mirror-index, mirror-version, mirror-file,
-	// login, manage or other.
+	// tool-file, login, manage or other.
 	Kind   string
 	Status int
 	// Subject is the module, or provider, whose archive was sent; else empty.
@@ -54,6 +54,7 @@ type Options struct {
 	Modules   Modules
 	Providers Providers // nil for none
 	Mirror    Providers // nil for none
+	Tools     Tools     // nil for none
 	Access    Access
 	// Anonymous allows requests without a token to read everything.
 	Anonymous bool
@@ -138,6 +139,9 @@ func (s *Server) protocols(mux *http.ServeMux, by identify) {
 		get(prefix+provider+"/versions", "provider-versions", s.providerVersions(from, by))
 		get(prefix+provider+"/{version}/download/{os}/{arch}", "provider-download", s.providerDownload(from, by))
 		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from))
+	}
+	if s.opts.Tools != nil {
+		get("/v1/tools/{tool}/{version}/{file}", "tool-file", s.toolFile(by))
 	}
 	get("/v1/mirror/{host}"+provider+"/index.json", "mirror-index", s.mirrorIndex(by))
 	get("/v1/mirror/{host}"+provider+"/{file}", "mirror-version", s.mirrorVersion(by))

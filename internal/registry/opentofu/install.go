@@ -5,6 +5,7 @@ package opentofu
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -37,31 +38,33 @@ type Installed struct {
 	Signer string
 }
 
-// Path returns the path of a version in a directory of tools.
-func Path(dir, version string) string { return filepath.Join(dir, "tofu-"+version) }
+// Path returns the path of a version of OpenTofu in a directory of tools.
+func Path(dir, version string) string { return Source{}.path(dir, version) }
+
+func (s Source) path(dir, version string) string { return filepath.Join(dir, s.name()+"-"+version) }
 
 // Install fetches a version for this platform, verifies it and installs it in a directory of tools.
 // It leaves an existing program unchanged. tell, unless nil, receives the progress of the archive.
 //
 // Concurrent installations of the same version, in any process, are safe.
 func Install(ctx context.Context, s Source, dir, version string, tell func(done, total int64)) (Installed, error) {
-	installed := Installed{Path: Path(dir, version), Version: version}
+	installed := Installed{Path: s.path(dir, version), Version: version}
 	if info, err := os.Stat(installed.Path); err == nil {
 		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-			return Installed{}, fmt.Errorf("install OpenTofu %s: %s exists but is not a program. Remove it and try again", version, installed.Path)
+			return Installed{}, fmt.Errorf("install %s %s: %s exists but is not a program. Remove it and try again", s.Product(), version, installed.Path)
 		}
 		installed.Already = true
 		return installed, nil
 	}
 	var err error
 	if installed.Signer, err = s.install(ctx, dir, version, tell); err != nil {
-		return Installed{}, fmt.Errorf("install OpenTofu %s: %w", version, err)
+		return Installed{}, fmt.Errorf("install %s %s: %w", s.Product(), version, err)
 	}
 	return installed, nil
 }
 
 func (s Source) install(ctx context.Context, dir, version string, tell func(done, total int64)) (signer string, err error) {
-	archive := fmt.Sprintf("tofu_%s_%s_%s.tar.gz", version, runtime.GOOS, runtime.GOARCH)
+	archive := s.Archive(version, runtime.GOOS, runtime.GOARCH)
 	sum, signer, err := s.signedSum(ctx, version, archive)
 	if err != nil {
 		return "", err
@@ -82,14 +85,17 @@ func (s Source) install(ctx context.Context, dir, version string, tell func(done
 	if err := s.fetchArchive(ctx, version, archive, sum, packed, tell); err != nil {
 		return "", err
 	}
-	program := filepath.Join(work.Dir, "tofu")
+	program, unpack := filepath.Join(work.Dir, "program"), unpack
+	if s.Tool == Terraform {
+		unpack = unpackZip
+	}
 	if err := unpack(packed, program); err != nil {
 		return "", fmt.Errorf("unpack %s: %w", archive, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := os.Rename(program, Path(dir, version)); err != nil {
+	if err := os.Rename(program, s.path(dir, version)); err != nil {
 		return "", err
 	}
 	return signer, syncDir(dir)
@@ -97,26 +103,34 @@ func (s Source) install(ctx context.Context, dir, version string, tell func(done
 
 // signedSum returns the checksum of an archive from the signed list.
 func (s Source) signedSum(ctx context.Context, version, archive string) (sum, signer string, err error) {
-	var sums, signature bytes.Buffer
-	list := "tofu_" + version + "_SHA256SUMS"
-	err = s.fetch(ctx, version, list, maxSums, &sums, nil)
-	if errors.Is(err, errAbsent) {
-		return "", "", fmt.Errorf("%w: this version may not exist", err)
-	}
+	sums, _, signer, err := s.signedSums(ctx, version)
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.fetch(ctx, version, list+".gpgsig", maxSignature, &signature, nil); err != nil {
-		return "", "", err
-	}
-	if signer, err = s.signer(sums.Bytes(), signature.Bytes()); err != nil {
-		return "", "", fmt.Errorf("verify %s: %w. Nothing was installed", list, err)
-	}
-	sum, ok := sumOf(sums.Bytes(), archive)
+	sum, ok := sumOf(sums, archive)
 	if !ok {
-		return "", "", fmt.Errorf("%s does not list %s: this release has no program for %s/%s", list, archive, runtime.GOOS, runtime.GOARCH)
+		return "", "", fmt.Errorf("%s does not list %s: this release has no program for %s/%s", s.Sums(version), archive, runtime.GOOS, runtime.GOARCH)
 	}
 	return sum, signer, nil
+}
+
+// signedSums fetches a version's list of checksums, and verifies its signature.
+func (s Source) signedSums(ctx context.Context, version string) (list, signed []byte, signer string, err error) {
+	var sums, signature bytes.Buffer
+	err = s.fetch(ctx, version, s.Sums(version), maxSums, &sums, nil)
+	if errors.Is(err, errAbsent) {
+		return nil, nil, "", fmt.Errorf("%w: this version may not exist", err)
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if err := s.fetch(ctx, version, s.Signature(version), maxSignature, &signature, nil); err != nil {
+		return nil, nil, "", err
+	}
+	if signer, err = s.signer(sums.Bytes(), signature.Bytes()); err != nil {
+		return nil, nil, "", fmt.Errorf("verify %s: %w. Nothing was installed", s.Sums(version), err)
+	}
+	return sums.Bytes(), signature.Bytes(), signer, nil
 }
 
 // fetchArchive writes an archive to a file and verifies its checksum.
@@ -165,6 +179,34 @@ func unpackProgram(entry *tar.Header, from io.Reader, path string) error {
 	if entry.Typeflag != tar.TypeReg || entry.Size > maxProgram {
 		return fmt.Errorf("its file tofu is not a program: %s with %d bytes", fs.FileMode(entry.Mode), entry.Size)
 	}
+	return writeProgram(from, path)
+}
+
+// unpackZip extracts the program terraform of an archive to a file, and syncs it to disk.
+func unpackZip(archive, path string) error {
+	packed, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	defer packed.Close() //nolint:errcheck // it was only read
+	for _, entry := range packed.File {
+		if entry.Name != Terraform {
+			continue
+		}
+		if !entry.Mode().IsRegular() || entry.UncompressedSize64 > maxProgram {
+			return fmt.Errorf("its file terraform is not a program: %s with %d bytes", entry.Mode(), entry.UncompressedSize64)
+		}
+		from, err := entry.Open()
+		if err != nil {
+			return err
+		}
+		defer from.Close()              //nolint:errcheck // it was only read
+		return writeProgram(from, path) // the reader fails after the declared size
+	}
+	return errors.New("it does not contain the program terraform")
+}
+
+func writeProgram(from io.Reader, path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
 		return err

@@ -165,7 +165,7 @@ func TestAnInstallationThatIsInterruptedLeavesNothing(t *testing.T) {
 }
 
 func TestOpenTofusKeyIsTheOneThatIsKnown(t *testing.T) {
-	keys, err := ownKeys()
+	keys, err := Source{}.ownKeys()
 	if err != nil || len(keys) != 1 {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}

@@ -6,7 +6,7 @@ package opentofu
 import (
 	"bytes"
 	"cmp"
-	"errors"
+	_ "embed" // for HashiCorp's key
 	"fmt"
 	"net/url"
 	"os"
@@ -29,8 +29,25 @@ const ReleasesURL = "https://github.com/opentofu/opentofu/releases/download"
 // a library; this guards against a library with another key.
 const fingerprint = "e3e6e43d84cb852eadb0051d0c0af313e5fd9f80"
 
+// Terraform's releases, and the key that signs them: https://www.hashicorp.com/trust/security.
+const (
+	terraformURL         = "https://releases.hashicorp.com/terraform"
+	terraformFingerprint = "c874011f0ab405110d02105534365d9472d7468f"
+)
+
+//go:embed hashicorp.asc
+var terraformKey string
+
+// The tools that have releases.
+const (
+	Tofu      = "tofu"
+	Terraform = "terraform"
+)
+
 // Source is the location of releases, and their signer. The zero value is OpenTofu itself.
 type Source struct {
+	// Tool is Tofu or Terraform; empty means Tofu.
+	Tool string
 	// URL is the address of a mirror: https, http, or file for a directory on this machine. Empty
 	// means ReleasesURL.
 	URL string
@@ -39,48 +56,100 @@ type Source struct {
 	KeyFile string
 }
 
+// Product is the name of the tool for people.
+func (s Source) Product() string {
+	if s.Tool == Terraform {
+		return "Terraform"
+	}
+	return "OpenTofu"
+}
+
+// name is the name of the program.
+func (s Source) name() string { return cmp.Or(s.Tool, Tofu) }
+
+// base is the address of the releases.
+func (s Source) base() string {
+	if s.Tool == Terraform {
+		return cmp.Or(s.URL, terraformURL)
+	}
+	return cmp.Or(s.URL, ReleasesURL)
+}
+
+// folder is the directory of a version.
+func (s Source) folder(version string) string {
+	if s.Tool == Terraform {
+		return version
+	}
+	return "v" + version
+}
+
+// Sums is the name of a version's list of checksums, Signature that of the list's signature.
+func (s Source) Sums(version string) string { return s.name() + "_" + version + "_SHA256SUMS" }
+
+// Signature is the name of the signature of a version's list of checksums.
+func (s Source) Signature(version string) string {
+	if s.Tool == Terraform {
+		return s.Sums(version) + ".sig"
+	}
+	return s.Sums(version) + ".gpgsig"
+}
+
+// Archive is the name of a version's archive for a platform.
+func (s Source) Archive(version, os, arch string) string {
+	suffix := ".tar.gz"
+	if s.Tool == Terraform {
+		suffix = ".zip"
+	}
+	return fmt.Sprintf("%s_%s_%s_%s%s", s.name(), version, os, arch, suffix)
+}
+
 // Shown returns the source's URL without its secrets.
-func (s Source) Shown() string { return outbound.Show(cmp.Or(s.URL, ReleasesURL)) }
+func (s Source) Shown() string { return outbound.Show(s.base()) }
 
 // at returns the URL of a release's file.
 func (s Source) at(version, file string) (*url.URL, error) {
-	base, err := url.Parse(cmp.Or(s.URL, ReleasesURL))
+	base, err := url.Parse(s.base())
 	if err != nil {
-		return nil, errors.New("the source of OpenTofu's releases is not a URL; use https://HOST/PATH, or file:///DIRECTORY")
+		return nil, fmt.Errorf("the source of %s's releases is not a URL; use https://HOST/PATH, or file:///DIRECTORY", s.Product())
 	}
 	switch {
 	case (base.Scheme == "https" || base.Scheme == "http") && base.Host != "":
 	case base.Scheme == "file" && base.Host == "" && base.Path != "":
 	default:
-		return nil, fmt.Errorf("the source of OpenTofu's releases is %s; use https://HOST/PATH, or file:///DIRECTORY", s.Shown())
+		return nil, fmt.Errorf("the source of %s's releases is %s; use https://HOST/PATH, or file:///DIRECTORY", s.Product(), s.Shown())
 	}
-	return base.JoinPath("v"+version, file), nil
+	return base.JoinPath(s.folder(version), file), nil
 }
 
 // keys returns the keys whose signatures are accepted.
 func (s Source) keys() (openpgp.EntityList, error) {
 	if s.KeyFile == "" {
-		return ownKeys()
+		return s.ownKeys()
 	}
 	text, err := os.ReadFile(s.KeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of OpenTofu's releases: %w", err)
+		return nil, fmt.Errorf("read the keys of %s's releases: %w", s.Product(), err)
 	}
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of OpenTofu's releases: %s does not contain armoured public keys: %w", s.KeyFile, err)
+		return nil, fmt.Errorf("read the keys of %s's releases: %s does not contain armoured public keys: %w", s.Product(), s.KeyFile, err)
 	}
 	return keys, nil
 }
 
-func ownKeys() (openpgp.EntityList, error) {
-	keys, err := openpgp.ReadArmoredKeyRing(strings.NewReader(branding.DefaultGPGKey))
+// ownKeys returns the key of the tool's maker.
+func (s Source) ownKeys() (openpgp.EntityList, error) {
+	text, want := branding.DefaultGPGKey, fingerprint
+	if s.Tool == Terraform {
+		text, want = terraformKey, terraformFingerprint
+	}
+	keys, err := openpgp.ReadArmoredKeyRing(strings.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read OpenTofu's key: %w. This is a bug in Yuba", err)
+		return nil, fmt.Errorf("read %s's key: %w. This is a bug in Yuba", s.Product(), err)
 	}
 	for _, key := range keys {
-		if fmt.Sprintf("%x", key.PrimaryKey.Fingerprint) != fingerprint {
-			return nil, fmt.Errorf("read OpenTofu's key: its fingerprint is %x, not %s. This is a bug in Yuba", key.PrimaryKey.Fingerprint, fingerprint)
+		if got := fmt.Sprintf("%x", key.PrimaryKey.Fingerprint); got != want {
+			return nil, fmt.Errorf("read %s's key: its fingerprint is %s, not %s. This is a bug in Yuba", s.Product(), got, want)
 		}
 	}
 	return keys, nil
@@ -106,7 +175,10 @@ func (s Source) signer(sums, signature []byte) (string, error) {
 
 // authority names the required signer.
 func (s Source) authority() string {
-	if s.KeyFile == "" {
+	switch {
+	case s.KeyFile == "" && s.Tool == Terraform:
+		return "HashiCorp's key " + strings.ToUpper(terraformFingerprint)
+	case s.KeyFile == "":
 		return "OpenTofu's key " + strings.ToUpper(fingerprint)
 	}
 	return "the keys in " + s.KeyFile

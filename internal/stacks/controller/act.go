@@ -156,6 +156,8 @@ func (w runDrafts) spec(p *gathered) run.Spec {
 	p.config.Into(&s)
 	if t := obj.Spec.Tool; t != nil {
 		s.Tool = run.Tool{Name: t.Name, Version: t.Version}
+	} else if w.pinned != nil {
+		s.Tool = w.pinned(obj.Namespace)
 	}
 	return s
 }

@@ -105,6 +105,8 @@ type Reconciler struct {
 	// Notices returns warnings about the versions of modules and providers that a stack uses; may be
 	// nil; must not block.
 	Notices func(run.Stack) []string
+	// PinnedTool returns the tool that a namespace sets for stacks without spec.tool; may be nil.
+	PinnedTool func(namespace string) run.Tool
 	// Observe receives each decision, and whether a run has just ended; may be nil; must not block.
 	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time

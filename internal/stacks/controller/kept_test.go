@@ -24,7 +24,7 @@ func TestTheInputsOfTheLastApplyAreUsedAgain(t *testing.T) {
 	draft := func(last run.Record) (*run.Record, error) {
 		obj := stackObject(func(o *infrav1.Terraform) { o.Status.LastAppliedRun = "r1" })
 		p := &decided{gathered: passOver(obj).gathered, decision: decide.Decision{Verb: decide.VerbPlanAndApply, Purpose: string(run.PurposeDelete), Destroy: true, UseKept: true}}
-		return runDrafts{keptRuns{kept{records: map[string]run.Record{"r1": last}}}, limits}.newRecord(t.Context(), p)
+		return runDrafts{keptRuns{kept{records: map[string]run.Record{"r1": last}}}, limits, nil}.newRecord(t.Context(), p)
 	}
 	spec := run.Spec{ID: "r1", Backend: run.Backend{Kind: run.BackendManaged}, Env: []run.EnvVar{{Name: "KEY"}}, Limits: run.Limits{Network: run.HostNetwork}}
 	rec, err := draft(run.Record{Spec: spec})

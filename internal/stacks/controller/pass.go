@@ -162,9 +162,10 @@ func outagesOf(r *Reconciler) outages { return outages{r.Circuits, r.Runs} }
 type runDrafts struct {
 	runs   Runs
 	limits run.Limits
+	pinned func(namespace string) run.Tool
 }
 
-func runDraftsOf(r *Reconciler) runDrafts { return runDrafts{r.Runs, r.Limits} }
+func runDraftsOf(r *Reconciler) runDrafts { return runDrafts{r.Runs, r.Limits, r.PinnedTool} }
 
 // outputsWriter reads the outputs of stacks and writes them into Secrets.
 type outputsWriter struct {

@@ -55,6 +55,13 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 		return why, err
 	}
 	why.OwnTool = obj.Spec.Tool != nil
+	if r.PinnedTool != nil && !why.OwnTool {
+		if pin := r.PinnedTool(name.Namespace); pin != (run.Tool{}) {
+			why.OwnTool = true
+			why.Note(fmt.Sprintf("The namespace %s sets the tool of its stacks without spec.tool: %s (annotations %s and %s). A change starts no run; the next run uses it.",
+				name.Namespace, strings.TrimSpace(pin.Name+" "+pin.Version), infrav1.AnnotationToolVersion, infrav1.AnnotationToolName))
+		}
+	}
 	if r.Notices != nil {
 		for _, text := range r.Notices(run.StackOf(&obj)) {
 			why.Note(text)

@@ -1,0 +1,56 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// annotated is an API with one namespace.
+type annotated struct {
+	client.Reader
+	annotations map[string]string
+	err         error
+	reads       int
+}
+
+func (a *annotated) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	a.reads++
+	o.(*corev1.Namespace).Annotations = a.annotations
+	return a.err
+}
+
+func TestNamespacesSetTools(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	api := &annotated{}
+	p := newPins(api, slog.New(slog.DiscardHandler))
+	p.now = func() time.Time { return now }
+	if got := p.tool("team-a"); got != (run.Tool{}) {
+		t.Errorf("without annotations: %+v", got)
+	}
+	api.annotations = map[string]string{infrav1.AnnotationToolVersion: "~> 1.11.0", infrav1.AnnotationToolName: "terraform"}
+	if got := p.tool("team-a"); got != (run.Tool{}) || api.reads != 1 {
+		t.Errorf("within ten seconds: %+v, %d reads", got, api.reads)
+	}
+	now = now.Add(pinAge)
+	want := run.Tool{Name: "terraform", Version: "~> 1.11.0"}
+	if got := p.tool("team-a"); got != want {
+		t.Errorf("later: %+v", got)
+	}
+	// A namespace that cannot be read keeps its tool: another version could write another state.
+	now, api.err = now.Add(pinAge), errors.New("the API is away")
+	if got := p.tool("team-a"); got != want {
+		t.Errorf("without the API: %+v", got)
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opentofu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/download"
+)
+
+// Kept keeps files of releases in the registry's bucket, below yuba/tools/TOOL/VERSION/, and fetches
+// missing ones. It stores and returns only verified files. It is safe for concurrent use: a file is
+// fetched once for all who wait for it.
+type Kept struct {
+	Bucket *blob.Plain
+	// Sources are the origins of the tools, by name.
+	Sources map[string]Source
+
+	flights download.Flights
+}
+
+// ErrNoFile is wrapped by errors about files that no release has.
+var ErrNoFile = errors.New("no release has this file")
+
+// File is a file of a release.
+type File struct {
+	Tool, Version, Name string
+}
+
+var platformArchive = regexp.MustCompile(`^_[a-z0-9]{1,20}_[a-z0-9]{1,20}(\.tar\.gz|\.zip)$`)
+
+// ParseFile checks a tool, the directory of a version, and the name of a file, as they are in
+// addresses: tofu, v1.12.6, tofu_1.12.6_SHA256SUMS.
+func (k *Kept) ParseFile(tool, folder, name string) (File, error) {
+	f := File{Tool: tool, Name: name}
+	source, known := k.Sources[tool]
+	if !known {
+		return f, fmt.Errorf("%w: there is no tool %q; the tools are tofu and terraform", ErrNoFile, tool)
+	}
+	var err error
+	// Both forms are accepted: the tools' own sites differ.
+	if f.Version, err = ParseVersion(folder); err != nil {
+		return f, fmt.Errorf("%w: %w", ErrNoFile, err)
+	}
+	rest, ok := strings.CutPrefix(name, source.name()+"_"+f.Version)
+	if name != source.Sums(f.Version) && name != source.Signature(f.Version) && !(ok && platformArchive.MatchString(rest)) {
+		return f, fmt.Errorf("%w: a version of %s has %s, %s and archives such as %s", ErrNoFile, tool, source.Sums(f.Version),
+			source.Signature(f.Version), source.Archive(f.Version, "linux", "amd64"))
+	}
+	return f, nil
+}
+
+func (f File) key(name string) string { return "yuba/tools/" + f.Tool + "/" + f.Version + "/" + name }
+
+// Open opens a file that is kept already; the error wraps [blob.ErrNotFound] if it is not.
+func (k *Kept) Open(ctx context.Context, f File) (io.ReadCloser, int64, error) {
+	info, err := k.Bucket.Stat(ctx, f.key(f.Name))
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := k.Bucket.Open(ctx, f.key(f.Name))
+	return r, info.Size, err
+}
+
+// Fetch fetches, verifies and keeps a file. The error wraps [ErrNoFile] if the release lacks it.
+func (k *Kept) Fetch(ctx context.Context, f File) error {
+	err := k.flights.Do(ctx, f.key(f.Name), func(ctx context.Context) error { return k.fetch(ctx, f) })
+	if errors.Is(err, errAbsent) {
+		return fmt.Errorf("keep %s: %w: %w", f.Name, ErrNoFile, err)
+	}
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+func (k *Kept) fetch(ctx context.Context, f File) error {
+	source := k.Sources[f.Tool]
+	sums, signature, _, err := source.signedSums(ctx, f.Version)
+	if err != nil {
+		return err
+	}
+	if f.Name == source.Sums(f.Version) || f.Name == source.Signature(f.Version) {
+		// The list comes last: with it, the signature is there.
+		return errors.Join(k.put(ctx, f.key(source.Signature(f.Version)), bytes.NewReader(signature)),
+			k.put(ctx, f.key(source.Sums(f.Version)), bytes.NewReader(sums)))
+	}
+	sum, ok := sumOf(sums, f.Name)
+	if !ok {
+		return fmt.Errorf("%w: %s does not list it", ErrNoFile, source.Sums(f.Version))
+	}
+	work, err := os.MkdirTemp("", "yuba-tool-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // a temporary directory
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	if err := source.fetchArchive(ctx, f.Version, f.Name, sum, root.Name()+"/archive", nil); err != nil {
+		return err
+	}
+	file, err := root.Open("archive")
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return k.put(ctx, f.key(f.Name), file)
+}
+
+// put stores a verified file, unless another server was faster.
+func (k *Kept) put(ctx context.Context, key string, content io.Reader) error {
+	err := k.Bucket.Create(ctx, key, content)
+	if errors.Is(err, blob.ErrExists) || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
