@@ -157,8 +157,12 @@ func (s *Server) providerDownload(from source, by identify) answer {
 		for _, key := range release.Keys {
 			d.Keys["gpg_public_keys"] = append(d.Keys["gpg_public_keys"], key)
 		}
-		for on, p := range release.Packages {
-			d.AllPlatforms[on.String()] = hashesOf{p.Hashes, p.Size}
+		for other, one := range release.Packages {
+			// OpenTofu 1.12 refuses the answer if the requested package has no size, and accepts one
+			// without packages. The mirror knows sizes only of what it downloaded or the origin reports.
+			if p.Size > 0 && one.Size > 0 {
+				d.AllPlatforms[other.String()] = hashesOf{one.Hashes, one.Size}
+			}
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		return "", sendJSON(w, d)
