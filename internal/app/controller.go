@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -204,6 +205,9 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 // startEngine creates the engine and starts its runner. On an error it closes blobs, endpoint and
 // tracer; the rest ends with ctx.
 func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir, t tool) (_ *engine, certs *certificates, err error) {
+	if err := os.MkdirAll(dir.Keys(), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("create the directory of keys: %w", err)
+	}
 	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), serverAuthority), "yuba server", time.Now())
 	if err != nil {
 		return nil, nil, err

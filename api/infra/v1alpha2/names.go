@@ -26,10 +26,10 @@ const (
 	// first line is the id of a run: it covers that run and earlier ones. Addresses on further
 	// lines limit it to these resources.
 	AnnotationAcknowledged = "yuba.dev/acknowledged"
-	// AnnotationToolVersion and AnnotationToolName of a Namespace are the spec.tool of its stacks that
-	// have none.
+	// AnnotationToolVersion of a Namespace is the spec.tool.version of its stacks without spec.tool.
 	AnnotationToolVersion = "yuba.dev/tool-version"
-	AnnotationToolName    = "yuba.dev/tool-name"
+	// AnnotationToolName of a Namespace is the spec.tool.name of its stacks without spec.tool.
+	AnnotationToolName = "yuba.dev/tool-name"
 	// AnnotationReplan requests a fresh plan whenever its value changes.
 	AnnotationReplan = "yuba.dev/replan"
 )

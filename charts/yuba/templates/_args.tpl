@@ -52,6 +52,26 @@
 {{- else if .Values.eventsAddress }}
 - --events-addr={{ .Values.eventsAddress }}
 {{- end }}
+{{- if .Values.registry.enabled }}
+- --registry-address=0.0.0.0:7447
+{{- with .Values.registry.host }}
+- --registry-host={{ . }}
+{{- end }}
+{{- if .Values.registry.tlsSecret }}
+- --registry-tls-cert=/etc/yuba/registry-tls/tls.crt
+- --registry-tls-key=/etc/yuba/registry-tls/tls.key
+{{- else if .Values.registry.ingress.enabled }}
+- --registry-plain-http
+{{- end }}
+{{- if .Values.registry.anonymousRead }}
+- --registry-anonymous-read
+{{- end }}
+{{- else }}
+- --registry-address=off
+{{- end }}
+{{- with .Values.registry.store }}
+- --registry-store={{ . }}
+{{- end }}
 {{- if .Values.metrics.enabled }}
 - --metrics-address=0.0.0.0:7090
 {{- end }}

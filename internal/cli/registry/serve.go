@@ -35,7 +35,7 @@ and one without tokens lets everybody read. The command refuses to start with va
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Store, "store", "", "the bucket, such as s3://BUCKET?region=REGION, gs://BUCKET or file:///DIR (default in the data directory)")
-	flags.StringVar(&o.Address, "address", "127.0.0.1:7446", "listen address")
+	flags.StringVar(&o.Address, "address", "127.0.0.1:7447", "listen address")
 	flags.StringVar(&o.Host, "host", "", "the host in sources, with its port unless it is 443 (default that of the address)")
 	flags.StringVar(&o.TLSCert, "tls-cert", "", "a file with the certificate (default one of an authority in the data directory)")
 	flags.StringVar(&o.TLSKey, "tls-key", "", "a file with the certificate's key")

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,7 +81,17 @@ func TestAnArchiveOfTheSameSizeThatAnotherProgramReplaced(t *testing.T) {
 	s := newShelf(t)
 	first := s.mustPublish("acme/vpc/aws@1.0.0", "# 1\n")
 	v := version(t, "acme/vpc/aws@1.0.0")
-	s.write(v.String(), "# 1\n") // the same bytes, later
+	// File systems count time in milliseconds, in which a test does everything.
+	later := time.Now()
+	replace := func(text string) {
+		t.Helper()
+		s.write(v.String(), text)
+		later = later.Add(time.Minute)
+		if err := os.Chtimes(filepath.Join(s.dir, v.Key()), later, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace("# 1\n") // the same bytes
 	c := s.another()
 	if r, err := c.Release(t.Context(), v); err != nil || r.Digest != "" || r.By != "eva" {
 		t.Errorf("%+v, %v", r, err)
@@ -87,7 +99,7 @@ func TestAnArchiveOfTheSameSizeThatAnotherProgramReplaced(t *testing.T) {
 	if r, err := c.Describe(t.Context(), v); err != nil || r.Digest != first.Digest || r.By != "eva" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	s.write(v.String(), "# 2\n")
+	replace("# 2\n")
 	c = s.another()
 	if r, err := c.Describe(t.Context(), v); err != nil || r.Digest == first.Digest || r.By != "" || r.Size != first.Size {
 		t.Errorf("%+v, %v", r, err)

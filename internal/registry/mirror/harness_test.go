@@ -13,7 +13,6 @@ import (
 	"iter"
 	"net/http"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,7 +27,6 @@ import (
 var (
 	linux  = layout.Platform{OS: "linux", Arch: "amd64"}
 	darwin = layout.Platform{OS: "darwin", Arch: "arm64"}
-	here   = layout.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
 )
 
 // world is an origin and a mirror of it.

@@ -341,3 +341,21 @@ func TestADownloadGoesOnWithTheTokenOfAnotherRun(t *testing.T) {
 		}
 	}
 }
+
+// A provider that the mirror must not serve comes from its own registry, as without a mirror. If that
+// does not answer, the failure names both reasons.
+func TestAProviderThatTheMirrorDeclines(t *testing.T) {
+	b := newRegistryBench(t)
+	b.server.registry = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"errors":["127.0.0.1 has an address on this machine"]}`)
+	})
+	b.publish("1.2.3")
+	b.start()
+	r := b.plan("team", "s", b.program(b.registry.Source(thing), "1.2.3")) // it does not trust that registry
+	result := b.do(r)
+	if result.FailedStep != run.StepInit || !strings.Contains(result.Error, "certificate") ||
+		!strings.Contains(result.Error, "This server's mirror does not serve it: 127.0.0.1 has an address on this machine") {
+		t.Errorf("%+v\n%s", result, r.log)
+	}
+}

@@ -41,9 +41,12 @@ func TestTagsArePublished(t *testing.T) {
 	if o.Status.LastTag != "v1.0.0" || o.Status.LastPublished == nil || o.Status.ObservedGeneration != o.Generation || len(o.Status.Conditions) != 1 {
 		t.Errorf("%+v", o.Status)
 	}
-	if !strings.Contains(s.events.all(), "Normal VersionPublished: published "+s.namespace+"/vpc/aws@1.0.0") {
-		t.Error(s.events.all())
-	}
+	eventually(t, func() error { // it follows the status
+		if !strings.Contains(s.events.all(), "Normal VersionPublished: published "+s.namespace+"/vpc/aws@1.0.0") {
+			return errors.New(s.events.all())
+		}
+		return nil
+	})
 
 	// A new tag is published when it is asked for, and nothing else is fetched.
 	repo.Commit(t, "second", gittest.Files{"outputs.tf": "output \"more\" {\n  value = 1\n}\n"})
@@ -245,7 +248,8 @@ func TestPublishingNeedsPermission(t *testing.T) {
 	// Another service account of the namespace has permissions of its own.
 	s.change(o, func() { o.Spec.ServiceAccountName = "other" })
 	s.await(o, "nothing is allowed", func() bool {
-		return strings.Contains(conditions.Of(o, meta.ReadyCondition).Message, s.namespace+"/other may not publish into the registry's namespace "+s.namespace)
+		return strings.Contains(conditions.Of(o, meta.ReadyCondition).Message, "--resource-name="+s.namespace) &&
+			strings.Contains(conditions.Of(o, meta.ReadyCondition).Message, "--serviceaccount="+s.namespace+":other")
 	})
 	// A permission that was given is noticed without being asked.
 	s.change(o, func() { o.Spec.ServiceAccountName = "default" })
