@@ -98,8 +98,10 @@ func (v ProviderVersion) base() string { return "terraform-provider-" + v.Name +
 // Archive is the name of a platform's archive.
 func (v ProviderVersion) Archive(p Platform) string { return v.base() + p.String() + ".zip" }
 
-// Sums and Signature are the names of the list of checksums and of its detached signature.
-func (v ProviderVersion) Sums() string      { return v.base() + "SHA256SUMS" }
+// Sums is the name of the list of checksums.
+func (v ProviderVersion) Sums() string { return v.base() + "SHA256SUMS" }
+
+// Signature is the name of the detached signature of that list.
 func (v ProviderVersion) Signature() string { return v.Sums() + ".sig" }
 
 // Key is the key of one of the version's files.

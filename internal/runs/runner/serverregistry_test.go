@@ -29,7 +29,6 @@ type registryBench struct {
 	// forbidden namespaces may read nothing.
 	forbidden map[string]bool
 	// revoked counts requests for revoked versions, too. closed versions are listed to them only.
-	revoked int
 	closed  map[string]bool
 	asked   map[string]int
 }
