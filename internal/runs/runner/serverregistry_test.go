@@ -29,8 +29,8 @@ type registryBench struct {
 	// forbidden namespaces may read nothing.
 	forbidden map[string]bool
 	// revoked counts requests for revoked versions, too. closed versions are listed to them only.
-	closed  map[string]bool
-	asked   map[string]int
+	closed map[string]bool
+	asked  map[string]int
 }
 
 func newRegistryBench(t *testing.T) *registryBench {
