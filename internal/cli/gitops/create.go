@@ -104,8 +104,7 @@ func bucketFields(cmd *cobra.Command, f *blueprint.Fields) {
 
 func moduleFields(cmd *cobra.Command, f *blueprint.Fields) {
 	cmd.Example = "  yuba create source module vpc --url https://git.example.com/team/vpc --module acme/vpc/aws\n" +
-		"  yuba create source module modules --url ssh://git@git.example.com/team/modules --secret-ref git \\\n" +
-		"      --module acme/vpc/aws=modules/vpc --module acme/dns/aws=modules/dns --export > modules.yaml"
+		"  yuba create source module modules --url ssh://git@git.example.com/team/modules --secret-ref git --module acme/dns/aws=modules/dns"
 	f.Text("url", "url", "", "the repository's address (required)")
 	modules := cmd.Flags().StringArray("module", nil, "a module to publish as NAMESPACE/NAME/SYSTEM, or NAMESPACE/NAME/SYSTEM=DIRECTORY in a repository of several (required)")
 	f.Require("--url and --module are required", "url", "module")

@@ -25,7 +25,7 @@ func newKeysCommand(a *session.App) *cobra.Command {
 		Use:     "keys",
 		Short:   "Manage the keys that sign your own providers",
 		Long:    "Manage the OpenPGP public keys of a namespace. Only releases that one of them signed can be published, and clients verify them with the same keys.",
-		Example: "  gpg --armor --export release@example.com > release.asc\n  yuba registry keys add acme release.asc\n  yuba registry keys list acme",
+		Example: "  yuba registry keys add acme release.asc\n  yuba registry keys list acme",
 	}, newKeysAddCommand(a), newKeysListCommand(a), newKeysRemoveCommand(a))
 }
 
@@ -35,7 +35,7 @@ func newKeysAddCommand(a *session.App) *cobra.Command {
 		Short: "Add a signing key to a namespace",
 		Long: `Add an armoured OpenPGP public key to a namespace; "-" reads it from standard input. Adding a key again replaces it, for
 instance after you extended or revoked it.`,
-		Example: "  yuba registry keys add acme release.asc\n  gpg --armor --export release@example.com | yuba registry keys add acme -",
+		Example: "  yuba registry keys add acme release.asc\n  yuba registry keys add acme - < release.asc",
 		Args:    ui.Arguments(2, 2),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
