@@ -19,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -274,9 +273,7 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 		return err
 	}
 	return e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if err := letEverybodyRead(ctx, api); err != nil && !apierrors.IsForbidden(err) { // the chart has the binding
-			log.Warn("cannot allow all authenticated users to read the registry; they need the cluster role "+registryReader, "error", err)
-		}
+		keepLettingEverybodyRead(ctx, api, log)
 		return nil
 	}))
 }
