@@ -54,7 +54,7 @@ func example(elem ...string) string {
 // newLandscape starts everything and publishes the modules and the first version of every stack's code.
 func newLandscape(t *testing.T) *landscape {
 	t.Helper()
-	l := &landscape{git: gittest.New(t), registry: ocitest.New(t), states: statetest.New(t, "tofu", "sesame"), 
+	l := &landscape{git: gittest.New(t), registry: ocitest.New(t), states: statetest.New(t, "tofu", "sesame"),
 		yuba: alone(t, "--registry-host", "registry.example.com")}
 	l.central = l.git.Repository(t, "central")
 	l.central.CommitTree(t, "the beginning", example("central"))
