@@ -120,7 +120,7 @@ func startYuba(t *testing.T) yuba {
 	}
 	y := yuba{bin: bin, dataDir: filepath.Join(t.TempDir(), "data"), pages: t.TempDir()}
 	y.kubeconfig = filepath.Join(y.dataDir, "kubeconfig")
-	cmd := exec.Command(filepath.Join(bin, "yuba"), "up", "--data-dir", y.dataDir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+	cmd := exec.Command(filepath.Join(bin, "yuba"), "up", "--data-dir", y.dataDir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0",
 		"--file-sources", y.pages, "--sqlite-sources", y.pages)
 	cmd.Env = y.environment(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "yuba.log"))

@@ -39,7 +39,7 @@ type typed struct {
 }
 
 // yubaUp is the command in the first terminal. Its ports and directory are the test's own.
-var yubaUp = typed{command: "yuba up", question: "Walls:", answer: "\x03"}
+var yubaUp = typed{command: "yuba up", question: "Registry:", answer: "\x03"}
 
 // firstTenMinutes are the commands of a new user, in a second terminal.
 var firstTenMinutes = []typed{
@@ -122,7 +122,7 @@ func (y yuba) start(t *testing.T, columns int) string {
 	}
 	defer os.RemoveAll(home) //nolint:errcheck // below the directory of temporary files
 	step := yubaUp
-	step.command = "exec env HOME=" + home + " yuba up --api-address 127.0.0.1:0 --http-address 127.0.0.1:0"
+	step.command = "exec env HOME=" + home + " yuba up --api-address 127.0.0.1:0 --http-address 127.0.0.1:0 --registry-address 127.0.0.1:0"
 	out, status := y.inTerminal(t, home, columns, step)
 	if status != step.status {
 		t.Fatalf("%s ended with %d:\n%s", step.command, status, out)
@@ -150,6 +150,7 @@ var wherever = []struct {
 }{
 	{regexp.MustCompile(`(API: +https://127\.0\.0\.1:)[0-9]+`), "${1}7443"},
 	{regexp.MustCompile(`(Webhooks: +http://127\.0\.0\.1:)[0-9]+`), "${1}7080"},
+	{regexp.MustCompile(`(Registry: +127\.0\.0\.1:)[0-9]+`), "${1}7447"},
 	{regexp.MustCompile(`(Tool: +)/\S+/tofu \([0-9.]+\)`), "${1}/usr/local/bin/tofu (1.12.6)"},
 	{regexp.MustCompile(`(Walls: +)[^\r\n]+(?:\r?\n +Missing: [^\r\n]+)*`), "${1}" + confinement.Walls{Namespaces: confinement.WithUser, Filter: true, Landlock: 7}.Summary()},
 }

@@ -27,7 +27,7 @@ func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
 func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	record.Attrs(func(a slog.Attr) bool {
 		err, is := a.Value.Any().(error)
-		if is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsTimeout(err) && record.Message == noInformer && q.stops()) {
+		if is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || q.isOfStop(record.Message, err)) {
 			record.Level = slog.LevelDebug
 		}
 		return true
@@ -38,9 +38,18 @@ func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	return q.Handler.Handle(ctx, record)
 }
 
-// noInformer is logged by controller-runtime for each cache that is not filled when its context
-// ends.
-const noInformer = "failed to get informer from cache"
+// What controller-runtime logs for each cache that is not filled when its context ends, and for each
+// controller that waited for it.
+const (
+	noInformer = "failed to get informer from cache"
+	noSync     = "Could not wait for Cache to sync"
+	afterStop  = "error received after stop sequence was engaged"
+)
+
+// isOfStop reports whether an error only says that Yuba stops.
+func (q quieter) isOfStop(message string, err error) bool {
+	return q.stops() && (message == noInformer && apierrors.IsTimeout(err) || message == noSync || message == afterStop)
+}
 
 func (q quieter) stops() bool {
 	select {

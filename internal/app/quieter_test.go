@@ -49,12 +49,15 @@ func TestCachesThatAStopLeavesEmptyAreNoError(t *testing.T) {
 	log := logr.FromSlogHandler(quieter{slog.NewTextHandler(&out, nil), stopping}).WithName("source").WithValues("kind", "Lease")
 	late := apierrors.NewTimeoutError("failed waiting for *v1.Lease Informer to sync", 0)
 	log.Error(late, noInformer)
-	if !strings.Contains(out.String(), "level=ERROR") {
+	log.Error(errors.New("cache did not sync"), noSync)
+	if strings.Count(out.String(), "level=ERROR") != 2 {
 		t.Errorf("while it runs: %q", out.String())
 	}
 	close(stopping)
 	out.Reset()
 	log.Error(late, noInformer)
+	log.Error(errors.New("cache did not sync"), noSync)
+	log.Error(errors.New("failed to wait for stack caches to sync"), afterStop)
 	if out.Len() > 0 {
 		t.Errorf("while it stops: %s", out.String())
 	}

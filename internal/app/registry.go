@@ -19,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -37,7 +36,8 @@ import (
 
 // RegistryOptions configure the registry of modules and providers.
 type RegistryOptions struct {
-	// Store is the URL of the bucket, such as s3://bucket; empty means in the data directory.
+	// Store is the URL of the bucket, such as s3://bucket; empty means beside the blobs: below registry/
+	// in their bucket, or in the data directory.
 	Store string
 	// Address is the host:port of the protocols; "off" or empty for none. Runs need none.
 	Address string
@@ -88,14 +88,16 @@ type registryParts struct {
 type registryPlace struct {
 	opts                RegistryOptions
 	dataRegistry, spool string
-	maxArchive          int64
-	log                 *slog.Logger
+	// blobs is the URL of the blob store; may be empty.
+	blobs      string
+	maxArchive int64
+	log        *slog.Logger
 }
 
 // openRegistryParts opens the bucket, and listens. Connections wait until [registryParts.serve].
 func openRegistryParts(ctx context.Context, p registryPlace) (_ *registryParts, err error) {
 	r := &registryParts{}
-	if r.bucket, err = blob.OpenPlain(ctx, cmp.Or(p.opts.Store, "file://"+p.dataRegistry)); err != nil {
+	if r.bucket, err = blob.OpenPlain(ctx, cmp.Or(p.opts.Store, besideBlobs(p.blobs), "file://"+p.dataRegistry)); err != nil {
 		return nil, fmt.Errorf("open the registry's store: %w", err)
 	}
 	defer func() {
@@ -244,7 +246,7 @@ func sharedURLKey(ctx context.Context, bucket *blob.Plain, log *slog.Logger) ([]
 // openRegistry opens the registry, and adds its work in the background to the manager.
 func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err error) {
 	log := e.opts.Log.With("component", "registry")
-	p := registryPlace{opts: e.opts.Registry, dataRegistry: e.dir.Registry(), spool: e.dir.RegistrySpool(), maxArchive: e.opts.limits().ArchiveBytes, log: log}
+	p := registryPlace{opts: e.opts.Registry, blobs: e.opts.BlobURL, dataRegistry: e.dir.Registry(), spool: e.dir.RegistrySpool(), maxArchive: e.opts.limits().ArchiveBytes, log: log}
 	if e.registry, err = openRegistryParts(ctx, p); err != nil {
 		return err
 	}
@@ -274,9 +276,7 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 		return err
 	}
 	return e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if err := letEverybodyRead(ctx, api); err != nil && !apierrors.IsForbidden(err) { // the chart has the binding
-			log.Warn("cannot allow all authenticated users to read the registry; they need the cluster role "+registryReader, "error", err)
-		}
+		keepLettingEverybodyRead(ctx, api, log)
 		return nil
 	}))
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -28,6 +29,26 @@ const registryReader = "yuba:registry-reader"
 // annotationBound marks the cluster role once its binding was created, so that a deleted binding stays
 // deleted.
 const annotationBound = "yuba.dev/bound"
+
+// keepLettingEverybodyRead calls letEverybodyRead until it succeeds or is not permitted: the chart has
+// the binding.
+func keepLettingEverybodyRead(ctx context.Context, api kubernetes.Interface, log *slog.Logger) {
+	const again = 5 * time.Second
+	for attempt := 0; ; attempt++ {
+		err := letEverybodyRead(ctx, api)
+		if err == nil || apierrors.IsForbidden(err) {
+			return
+		}
+		if attempt == 1 { // the first may only mean that the API server stops
+			log.Warn("cannot allow all authenticated users to read the registry yet; they need the cluster role "+registryReader, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(again):
+		}
+	}
+}
 
 // letEverybodyRead lets all authenticated users read the registry, service accounts of stacks included.
 // It does so once: administrators can delete the binding.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/yuba-dev/yuba/config/crd"
@@ -175,7 +176,8 @@ func shrink(log *slog.Logger) {
 func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
 	h.plane, err = home.Start(ctx, home.Options{
 		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
-		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount, Connections: h.opts.Connections.Share(45),
+		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount,
+		Mounted: metav1.APIResourceList{GroupVersion: content.Group + "/" + content.Version, APIResources: content.Resources}, Connections: h.opts.Connections.Share(45),
 		BlobsHere: h.opts.BlobURL == "", AcceptLoss: h.opts.AcceptLoss,
 		AuditLog: h.opts.AuditLog, AuditPolicy: h.opts.AuditPolicy, TenantQuota: h.opts.TenantQuota,
 		AuthenticationConfig: h.opts.AuthenticationConfig, ServiceAccountIssuer: h.opts.ServiceAccountIssuer, AdvertiseHosts: h.opts.APIHosts,

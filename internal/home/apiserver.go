@@ -16,8 +16,11 @@ import (
 	// Initialise this package before the API server makes its logger.
 	_ "github.com/yuba-dev/yuba/internal/home/etcd/quiet"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -81,7 +84,7 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o O
 	if s.aggregator, err = config.newChain(); err != nil {
 		return nil, err
 	}
-	return s, s.mount(o.Mount)
+	return s, s.mount(o.Mount, o.Mounted)
 }
 
 // serverOptions returns what Kubernetes' own API server reads from flags.
@@ -213,9 +216,12 @@ func longRunning(others request.LongRunningRequestCheck) request.LongRunningRequ
 type mountFunc func(*rest.Config) (map[string]http.Handler, error)
 
 // mount adds further handlers behind authentication and authorisation.
-func (s *apiServer) mount(mount mountFunc) error {
+func (s *apiServer) mount(mount mountFunc, resources metav1.APIResourceList) error {
 	if mount == nil {
 		return nil
+	}
+	if err := s.discover(resources); err != nil {
+		return err
 	}
 	handlers, err := mount(s.clientConfig())
 	if err != nil {
@@ -229,6 +235,24 @@ func (s *apiServer) mount(mount mountFunc) error {
 			mux.UnlistedHandle(path, handler)
 		}
 	}
+	return nil
+}
+
+// discover adds resources of mounted handlers to discovery.
+func (s *apiServer) discover(resources metav1.APIResourceList) error {
+	if len(resources.APIResources) == 0 {
+		return nil
+	}
+	gv, err := schema.ParseGroupVersion(resources.GroupVersion)
+	if err != nil {
+		return fmt.Errorf("list further resources: %w", err)
+	}
+	found := apidiscovery.APIVersionDiscovery{Version: gv.Version, Freshness: apidiscovery.DiscoveryFreshnessCurrent}
+	for _, r := range resources.APIResources {
+		found.Resources = append(found.Resources, apidiscovery.APIResourceDiscovery{Resource: r.Name, SingularResource: r.SingularName, Scope: apidiscovery.ScopeCluster, Verbs: r.Verbs,
+			ResponseKind: &metav1.GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: r.Kind}})
+	}
+	s.aggregator.GenericAPIServer.AggregatedDiscoveryGroupManager.AddGroupVersion(gv.Group, found)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/integrity"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -56,6 +57,8 @@ type Options struct {
 	// Mount returns further handlers by path. A path that ends in "/" covers everything below it.
 	// The handlers receive authenticated and authorised requests, without a time limit.
 	Mount func(*rest.Config) (map[string]http.Handler, error)
+	// Mounted are the resources of GroupVersion that the handlers serve and discovery lists.
+	Mounted metav1.APIResourceList
 
 	// anonymousByFile is true if AuthenticationConfig decides about anonymous requests.
 	anonymousByFile bool

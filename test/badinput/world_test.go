@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
 	// Many stacks that fail for the same reason must not count as an outage here.
-	w.cmd = exec.Command(filepath.Join(programs, "yuba"), "up", "--data-dir", w.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+	w.cmd = exec.Command(filepath.Join(programs, "yuba"), "up", "--data-dir", w.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0",
 		"--tofu", tofutest.Tofu(t), "--provider-mirror", t.TempDir(), "--run-timeout", runTimeout.String(), "--outage-stacks", "0")
 	if err := proctest.Start(w.cmd, "Yuba is ready", &w.log, patience); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, e
 		return nil, err
 	}
 	y := &yuba{dir: dir, log: newDecisionLog()}
-	all := append([]string{"up", "--data-dir", dir, "--api-address", api, "--http-address", web, "--tofu", b.programs.tofu, "--log-format", "json"}, args...)
+	all := append([]string{"up", "--data-dir", dir, "--api-address", api, "--http-address", web, "--registry-address", "127.0.0.1:0", "--tofu", b.programs.tofu, "--log-format", "json"}, args...)
 	y.cmd = exec.CommandContext(ctx, b.programs.yuba, all...)
 	y.cmd.Stderr = y.log
 	out, err := y.cmd.StdoutPipe()

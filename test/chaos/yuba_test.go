@@ -76,7 +76,7 @@ func (y *yuba) up() {
 		y.t.Fatal(err)
 	}
 	y.says = "Yuba is ready"
-	y.keep("up", "--api-address", api, "--http-address", "127.0.0.1:0")
+	y.keep("up", "--api-address", api, "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0")
 }
 
 // keep keeps a command of the program running.

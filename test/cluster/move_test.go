@@ -60,7 +60,7 @@ func newEmbedded(t *testing.T, name string) *mover {
 	}
 	var log proctest.Log
 	cmd := exec.Command(filepath.Join(tofutest.RepositoryRoot(t), "bin", "yuba"), "up", "--data-dir", dir, "--tofu", tofutest.Tofu(t), //nolint:noctx // it is terminated
-		"--api-address", addresses[0], "--http-address", addresses[1], "-v")
+		"--api-address", addresses[0], "--http-address", addresses[1], "--registry-address", "127.0.0.1:0", "-v")
 	must(t, proctest.Start(cmd, "Yuba is ready", &log, patience))
 	t.Cleanup(func() {
 		if t.Failed() {

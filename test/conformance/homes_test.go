@@ -42,7 +42,7 @@ func embeddedHome(t *testing.T) *home {
 	api, _ := freeAddress(t)
 	http, _ := freeAddress(t)
 	up := func() *process {
-		p := start(t, yubaProgram, "up", "--data-dir", dir, "--api-address", api, "--http-address", http, "--tofu", tofutest.Tofu(t), "-v")
+		p := start(t, yubaProgram, "up", "--data-dir", dir, "--api-address", api, "--http-address", http, "--registry-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t), "-v")
 		p.said(t, "Yuba is ready")
 		return p
 	}

@@ -123,7 +123,7 @@ func launch(dir string, args ...string) (*yuba, error) {
 }
 
 func (y *yuba) start() error {
-	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
+	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http, "--registry-address", "127.0.0.1:0",
 		"--provider-mirror", providerMirror(), "-v"}, y.args...)...)
 	if y.files > 0 {
 		y.cmd = exec.Command("/bin/sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, y.files)}, y.cmd.Args...)...)

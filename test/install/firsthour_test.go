@@ -105,7 +105,7 @@ func (n *newcomer) do(name string, args ...string) string {
 func (n *newcomer) up() {
 	n.t.Helper()
 	var news bytes.Buffer
-	up := n.command("yuba", "up", "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
+	up := n.command("yuba", "up", "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0")
 	cmd := &exec.Cmd{Path: up.Path, Args: up.Args, Env: up.Env, Dir: up.Dir} // it is stopped after the test's context has ended
 	cmd.Stderr = &news
 	out, err := cmd.StdoutPipe()
@@ -186,7 +186,7 @@ func serveTofu(t *testing.T) *releasetest.Releases {
 // Each library makes a program a little larger, without anybody noticing. docs/benchmarks.md has
 // measurements.
 func TestYubaIsNoLargerThanPromised(t *testing.T) {
-	const most = 165_000_000 // bytes
+	const most = 168_000_000 // bytes
 	info, err := os.Stat(filepath.Join(tofutest.RepositoryRoot(t), "bin", "yuba"))
 	if err != nil {
 		t.Fatalf("%v\nBuild it:\n    make build", err)

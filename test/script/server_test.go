@@ -36,7 +36,7 @@ func startUp(t *testing.T) *server {
 	dir := shortDir(t)
 	s := &server{dir: filepath.Join(dir, "data"), tofu: tofutest.Tofu(t), embedded: true}
 	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
-	launch(t, dir, "Yuba is ready", "up", "--data-dir", s.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--tofu", s.tofu)
+	launch(t, dir, "Yuba is ready", "up", "--data-dir", s.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0", "--tofu", s.tofu)
 	return s
 }
 

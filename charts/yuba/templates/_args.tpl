@@ -54,9 +54,6 @@
 {{- end }}
 {{- if .Values.registry.enabled }}
 - --registry-address=0.0.0.0:7447
-{{- with .Values.registry.host }}
-- --registry-host={{ . }}
-{{- end }}
 {{- if .Values.registry.tlsSecret }}
 - --registry-tls-cert=/etc/yuba/registry-tls/tls.crt
 - --registry-tls-key=/etc/yuba/registry-tls/tls.key
@@ -69,6 +66,7 @@
 {{- else }}
 - --registry-address=off
 {{- end }}
+- --registry-host={{ default (printf "%s.%s.svc:7447" (include "yuba.fullname" .) .Release.Namespace) .Values.registry.host }}
 {{- with .Values.registry.store }}
 - --registry-store={{ . }}
 {{- end }}

@@ -6,10 +6,14 @@ package registry
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
@@ -31,7 +35,8 @@ resolved: "applied" if the stack's resources were made with it, "planned" if onl
 ` + queryHelp + `
 
 Without -n, the command shows all namespaces, which requires the right to list the resource "usage" of the API group
-content.yuba.dev everywhere; the role "view" has it.`,
+content.yuba.dev everywhere; the role "view" has it. Without it, the command counts the stacks that use a module of this
+registry, and does not name them.`,
 		Example: "  yuba registry users acme/vpc/aws\n  yuba registry users 'acme/vpc/aws@<2' -n team-a\n  yuba registry users 'hashicorp/aws@<5' -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
 	}
@@ -41,6 +46,13 @@ content.yuba.dev everywhere; the role "view" has it.`,
 			return ui.UsageErrorf(cmd, "%w", err)
 		}
 		list, err := s.Content.Users(cmd.Context(), args[0], a.NamespaceFlag())
+		counted := false
+		if apierrors.IsForbidden(err) && a.NamespaceFlag() == "" {
+			// A module's author may know how many use it without the right to see their stacks.
+			if count, failed := s.Content.CountUsers(cmd.Context(), args[0]); failed == nil {
+				list, err, counted = count, nil, true
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("find who uses %s: %w", args[0], err)
 		}
@@ -50,6 +62,10 @@ content.yuba.dev everywhere; the role "view" has it.`,
 		if out.Machine() {
 			return out.Print(s.Out, list)
 		}
+		if counted {
+			s.News("You may not list stacks of all namespaces, so they are only counted. With -n, stacks of one namespace are named.")
+			return showCounts(s, list.Count, out)
+		}
 		if len(list.Items) == 0 {
 			s.News("No stack uses %s.", args[0])
 			return nil
@@ -57,6 +73,14 @@ content.yuba.dev everywhere; the role "view" has it.`,
 		return showUsers(s, list.Items, out)
 	})
 	return cmd
+}
+
+func showCounts(s *session.Session, count usage.Count, out *ui.Output) error {
+	rows := [][]string{{"VERSION", "STACKS"}}
+	for _, v := range slices.Sorted(maps.Keys(count.Versions)) {
+		rows = append(rows, []string{cmp.Or(v, "-"), strconv.Itoa(count.Versions[v])})
+	}
+	return s.Table(rows, out)
 }
 
 func showUsers(s *session.Session, users []usage.User, out *ui.Output) error {

@@ -17,7 +17,7 @@ import (
 
 // addRegistryFlags adds the flags of the registry of modules and providers.
 func addRegistryFlags(flags *pflag.FlagSet, o *server.RegistryOptions) {
-	flags.StringVar(&o.Store, "registry-store", "", "the bucket of the registry, such as s3://BUCKET, in boring-registry's layout (default in the data directory)")
+	flags.StringVar(&o.Store, "registry-store", "", "the bucket of the registry, such as s3://BUCKET, in boring-registry's layout (default below registry/ in that of --blob-url, or in the data directory)")
 	flags.StringVar(&o.Address, "registry-address", "127.0.0.1:7447", "listen address of the registry for laptops and CI, or \"off\"; stacks need none")
 	flags.StringVar(&o.Host, "registry-host", "", "the registry's host in sources, with its port unless it is 443 (default that of its address)")
 	flags.StringVar(&o.TLSCert, "registry-tls-cert", "", "a file with the registry's certificate (default one of Yuba's own authority)")

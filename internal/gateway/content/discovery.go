@@ -10,10 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discover answers what a cluster's API server asks of those that it passes requests on to. The group
-// has no kinds: content is not objects.
+// Resources are those of the group that users give rights on by name: "kubectl auth can-i" only knows
+// what discovery lists. They are not objects: they cannot be watched or created. All other content
+// belongs to objects of other groups.
+var Resources = []metav1.APIResource{
+	{Name: "modules", SingularName: "module", Kind: "Module", Verbs: metav1.Verbs{"get", "list", "update", "patch"}},
+	{Name: "providers", SingularName: "provider", Kind: "Provider", Verbs: metav1.Verbs{"get", "list", "update"}},
+	{Name: "mirror", SingularName: "mirror", Kind: "Mirror", Verbs: metav1.Verbs{"get", "list", "update", "delete"}},
+}
+
+// discover answers what a cluster's API server asks of those that it passes requests on to.
 func discover(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
-		GroupVersion: Group + "/" + Version, APIResources: []metav1.APIResource{}})
+		GroupVersion: Group + "/" + Version, APIResources: Resources})
 }

@@ -143,6 +143,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		mux.HandleFunc(pattern, h.answer(serve))
 	}
 	if h.Registry != nil {
+		mux.HandleFunc("GET "+PathPrefix+"/modules/{registry}", h.answer(h.countUsers))
 		for _, resource := range registryResources {
 			mux.Handle(PathPrefix+"/"+resource, h.Registry)
 			mux.Handle(PathPrefix+"/"+resource+"/", h.Registry)

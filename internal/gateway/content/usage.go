@@ -7,8 +7,10 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -81,6 +83,33 @@ func (h *Handler) usersOf(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, list)
 }
 
+// countUsers counts the users of a module of the registry without naming them. The right to read the
+// registry's namespace suffices. Other reads of the namespace go to the registry.
+func (h *Handler) countUsers(w http.ResponseWriter, r *http.Request) error {
+	of, registry := r.URL.Query().Get("users"), r.PathValue("registry")
+	if of == "" {
+		h.Registry.ServeHTTP(w, r)
+		return nil
+	}
+	if h.Usage == nil {
+		return notFound("this server does not know who uses what")
+	}
+	// Check the names: the right is for this namespace of the registry, not for other sources.
+	query := registry + "/" + of
+	q, err := usage.ParseQuery(query)
+	if err != nil {
+		return badRequest(err.Error())
+	}
+	if len(validation.IsDNS1123Label(strings.ToLower(registry))) > 0 || q.Kind != usage.Module {
+		return badRequest("count who uses " + query + ": expected NAMESPACE/NAME/SYSTEM, a module of the registry")
+	}
+	list, err := h.Usage.Users(r.Context(), query, "")
+	if err != nil {
+		return badRequest(err.Error())
+	}
+	return writeJSON(w, UserList{Count: list.Count, Incomplete: list.Incomplete})
+}
+
 func (h *Handler) outdated(w http.ResponseWriter, r *http.Request) error {
 	if h.Usage == nil {
 		return notFound("this server does not know who uses what")
@@ -133,6 +162,13 @@ const TryWait = 20 * time.Second
 // Users returns the users of a module or provider; an empty namespace means all.
 func (c *Client) Users(ctx context.Context, query, namespace string) (UserList, error) {
 	return ask[UserList](ctx, c, http.MethodGet, namespacedPath(namespace, "usage"), url.Values{"of": {query}}, nil)
+}
+
+// CountUsers counts the users of a module of the registry (NAMESPACE/NAME/SYSTEM, with an optional
+// range), in all namespaces. It needs only the right to read the module.
+func (c *Client) CountUsers(ctx context.Context, query string) (UserList, error) {
+	registry, of, _ := strings.Cut(query, "/")
+	return ask[UserList](ctx, c, http.MethodGet, PathPrefix+"/modules/"+url.PathEscape(registry), url.Values{"users": {of}}, nil)
 }
 
 // Outdated returns the outdated uses of modules and providers; an empty namespace means all.

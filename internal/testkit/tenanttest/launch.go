@@ -25,7 +25,7 @@ func Launch(t *testing.T, programs string, args ...string) *Home {
 	if err := tofutest.BuildProvider(mirror); err != nil {
 		t.Fatal(err)
 	}
-	all := append([]string{"up", "--data-dir", dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t),
+	all := append([]string{"up", "--data-dir", dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--registry-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t),
 		"--provider-mirror", mirror, "--tenant-env-prefixes", EnvPrefix, "-v"}, args...)
 	cmd, log := exec.Command(filepath.Join(programs, "yuba"), all...), &proctest.Log{}
 	t.Cleanup(func() {
