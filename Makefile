@@ -116,7 +116,7 @@ helm: bin/helm ## Build bin/helm, which installs the chart (3 minutes once)
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
 # module, as providers are.
 .PHONY: test
-test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
+test: build tofu sqlite3 bin/versitygw ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
