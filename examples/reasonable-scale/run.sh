@@ -96,7 +96,8 @@ cat "$work/world.out"
 export CENTRAL CENTRAL_TREE REGISTRY REGISTRY_INSECURE STATES STATES_USERNAME STATES_PASSWORD RECEIVER_TOKEN
 
 say 'Yuba: a Kubernetes API of its own, and the controllers.'
-background yuba '^Yuba is ready' yuba up --data-dir "$data" --api-address 127.0.0.1:0 --http-address 127.0.0.1:0
+background yuba '^Yuba is ready' yuba up --data-dir "$data" --api-address 127.0.0.1:0 --http-address 127.0.0.1:0 \
+	--registry-address 127.0.0.1:0 --registry-host registry.example.com
 cat "$work/yuba.out"
 web=$(sed -n 's/^ *Webhooks: *//p' "$work/yuba.out")
 
@@ -104,7 +105,8 @@ code=$work/iac
 cp -R examples/reasonable-scale/iac "$code"
 cd examples/reasonable-scale
 
-say '1. The teams publish the code of their stacks, with a version.'
+say '1. The teams publish the modules that several stacks use, and the code of their stacks, with versions.'
+try yuba registry push --recursive modules
 for stack in account network cluster; do publish $stack 1.0.0; done
 for stack in foo bar; do publish $stack 0.1.0; done
 

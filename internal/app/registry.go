@@ -50,7 +50,8 @@ type RegistryOptions struct {
 	// serves without TLS, behind a proxy that has it.
 	TLSCert, TLSKey string
 	Plain           bool
-	// AnonymousRead lets everybody read everything without a token.
+	// AnonymousRead lets everybody read modules and the registry's own providers without a token, and the
+	// mirror if MirrorAllow limits it.
 	AnonymousRead bool
 	// MirrorAllow and MirrorDeny are the patterns of providers that the mirror serves, MirrorBytes the
 	// size above which it evicts unused archives, and MirrorOffline keeps it from asking origins.
@@ -263,7 +264,7 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 		return err
 	}
 	r, opts := e.registry, e.opts.Registry
-	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, Key: key,
+	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
 	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
 		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}

@@ -51,12 +51,14 @@ func example(elem ...string) string {
 	return filepath.Join(append([]string{"..", "..", "examples", "reasonable-scale"}, elem...)...)
 }
 
-// newLandscape starts everything and publishes the first version of every stack's code.
+// newLandscape starts everything and publishes the modules and the first version of every stack's code.
 func newLandscape(t *testing.T) *landscape {
 	t.Helper()
-	l := &landscape{git: gittest.New(t), registry: ocitest.New(t), states: statetest.New(t, "tofu", "sesame"), yuba: alone(t)}
+	l := &landscape{git: gittest.New(t), registry: ocitest.New(t), states: statetest.New(t, "tofu", "sesame"),
+		yuba: alone(t, "--registry-host", "registry.example.com")}
 	l.central = l.git.Repository(t, "central")
 	l.central.CommitTree(t, "the beginning", example("central"))
+	l.do(t, "registry", "push", "--recursive", example("modules"))
 	for name, version := range firstVersions {
 		l.publish(t, name, version, nil)
 	}

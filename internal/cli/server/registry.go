@@ -28,7 +28,7 @@ func addRegistryFlags(flags *pflag.FlagSet, o *server.RegistryOptions) {
 	flags.StringSliceVar(&o.MirrorAllow, "registry-mirror-allow", nil, "a pattern of providers that the registry's mirror serves, such as registry.opentofu.org/hashicorp/* (default all); can be repeated")
 	flags.StringSliceVar(&o.MirrorDeny, "registry-mirror-deny", nil, "a pattern of providers that it does not serve; can be repeated")
 	flags.BoolVar(&o.MirrorOffline, "registry-mirror-offline", false, "let the mirror serve only what it has, without asking other registries")
-	flags.String("registry-mirror-size", "", "size of the mirror above which unused archives are removed, such as 50Gi (default unlimited)")
+	flags.String("registry-mirror-size", "100Gi", "size of the mirror above which archives are removed, those unused for longest first")
 }
 
 func completeRegistry(cmd *cobra.Command, o *server.RegistryOptions) error {

@@ -43,7 +43,7 @@ func (s *Server) mayRead(r *http.Request, by identify, resource, name string) er
 // may returns an error unless somebody may do something. Refusals are logged.
 func (s *Server) may(r *http.Request, who Identity, what Action) error {
 	reads := what.Verb == "get" || what.Verb == "list"
-	if s.opts.Anonymous && reads {
+	if s.opts.Anonymous && reads && (what.Resource != ResourceMirror || s.opts.AnonymousMirror) {
 		return nil
 	}
 	nobody := who.Name == Anonymous().Name

@@ -46,7 +46,22 @@ func (s *Server) Manager() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.failManaging(w, r, problem(http.StatusNotFound, r.Method+" "+r.URL.Path+": this registry cannot do that"))
 	})
-	return s.audited(mux)
+	return s.audited(withoutSelectors(mux, s.failManaging))
+}
+
+// withoutSelectors refuses selectors. The API server takes the name that it authorises for a list from
+// them, but lists here are of all names.
+func withoutSelectors(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		for _, parameter := range []string{"fieldSelector", "labelSelector", "watch"} {
+			if query.Has(parameter) {
+				fail(w, r, problem(http.StatusBadRequest, "the registry has no "+parameter))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // audited logs every change: who, what, and its result.

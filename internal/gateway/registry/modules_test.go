@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gateway/registry"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
+	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -148,9 +149,8 @@ func TestAnswersAboutModules(t *testing.T) {
 		"versions":                      {"GET", "/v1/modules/acme/vpc/aws/versions", s.reader, 200, `{"modules":[{"source":"acme/vpc/aws","versions":[{"version":"1.10.0"}]}]}`, ""},
 		"versions, by a writer":         {"GET", "/v1/modules/acme/vpc/aws/versions", s.writer, 200, `"1.10.0"`, ""},
 		"versions, HEAD":                {"HEAD", "/v1/modules/acme/vpc/aws/versions", s.reader, 200, "", ""},
-		"versions for a destroy":        {"GET", "/v1/modules/acme/vpc/aws/versions", s.reader, 200, `"1.2.0","deprecation":{"reason":"revoked: it deletes networks"}`, "Yuba-Registry-Revoked"},
 		"a revoked version":             {"GET", "/v1/modules/acme/vpc/aws/1.2.0/download", s.reader, 410, "revoked by ops: it deletes networks", ""},
-		"a revoked one for a destroy":   {"GET", "/v1/modules/acme/vpc/aws/1.2.0/download", s.reader, 200, "acme-vpc-aws-1.2.0.tar.gz", "Yuba-Registry-Revoked"},
+		"a revoked one, as runs ask":    {"GET", "/v1/modules/acme/vpc/aws/1.2.0/download", s.reader, 410, "revoked by ops: it deletes networks", "Yuba-Registry-Revoked"},
 		"no such module":                {"GET", "/v1/modules/acme/none/aws/versions", s.reader, 404, `{"errors":["`, ""},
 		"no such version":               {"GET", "/v1/modules/acme/vpc/aws/9.0.0/download", s.reader, 404, "the newest are 1.10.0, 1.2.0", ""},
 		"no version at all":             {"GET", "/v1/modules/acme/vpc/aws/latest/download", s.reader, 404, "expected three numbers", ""},
@@ -219,6 +219,16 @@ func TestServedAsAnIdentityBelowAPrefix(t *testing.T) {
 	}
 	if r, body := s.ask("GET", link.Path, ""); r.StatusCode != http.StatusOK || len(body) == 0 {
 		t.Errorf("%s: %s %s", link.Path, r.Status, body)
+	}
+	// A run that destroys gets what is revoked.
+	if _, err := s.Catalog.Mark(t.Context(), layout.ModuleVersion{Module: layout.Module{Namespace: "acme", Name: "vpc", System: "aws"}, Version: "1.2.0"},
+		&catalog.Notice{Kind: catalog.Revoked, Reason: "it deletes networks"}); err != nil {
+		t.Fatal(err)
+	}
+	for header, want := range map[string]int{"Yuba-Registry-Revoked": http.StatusOK, "Other": http.StatusGone} {
+		if r, body := s.ask("GET", "/secret/v1/modules/acme/vpc/aws/1.2.0/download", "", header, "1"); r.StatusCode != want {
+			t.Errorf("with %s: %s %s", header, r.Status, body)
+		}
 	}
 	if r, _ := s.ask("GET", "/secret/apis/content.yuba.dev/v1alpha1/modules", ""); r.StatusCode != http.StatusNotFound {
 		t.Errorf("the management API: %s", r.Status)

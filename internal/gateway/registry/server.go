@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // Modules are the modules of the registry: [catalog.Catalog], whose errors they have.
@@ -56,8 +57,9 @@ type Options struct {
 	Mirror    Providers // nil for none
 	Tools     Tools     // nil for none
 	Access    Access
-	// Anonymous allows requests without a token to read everything.
-	Anonymous bool
+	// Anonymous allows requests without a token to read modules and the registry's own providers.
+	// AnonymousMirror allows them to read the mirror, too, which downloads what it does not have.
+	Anonymous, AnonymousMirror bool
 	// Key signs paths. Servers of one registry share it.
 	Key []byte
 	// Host is the registry's public host, with its port unless that is 443.
@@ -111,7 +113,10 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/", s.observed("other", func(http.ResponseWriter, *http.Request) (string, error) {
 		return "", problem(http.StatusNotFound, "the registry does not have this address")
 	}))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del(run.HeaderRevoked) // for runs only, whose server knows what they do
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // ServeAs serves one identity, whoever sends the requests: tokens are ignored. It is for callers that

@@ -59,7 +59,7 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if err := setAside(dir, old, filepath.Base(dir.Record())); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
-	for _, name := range []string{etcdName, keysName, blobsName} {
+	for _, name := range []string{etcdName, keysName, blobsName, registryName} {
 		if err := swap(dir, old, name); err != nil {
 			return fmt.Errorf("restore %s from the backup: %w", name, err)
 		}

@@ -10,7 +10,11 @@
 //	etcd.db             a snapshot of the API's store, readable by etcd's own tools
 //	keys/…              certificates and keys, needed to read the snapshot and the blobs
 //	blobs/…             artifacts, logs, plans and state versions, encrypted as they are stored
+//	registry/…          published modules and providers, without the mirror, which is a cache
 //	manifest.json       length and SHA-256 of every member before it
+//
+// A backup without a registry, such as one of an older Yuba, leaves the directory's registry in place:
+// it needs no keys, so it stays usable.
 //
 // Invariants:
 //   - The snapshot is taken first. A blob is written before an object refers to it, so the archive

@@ -115,7 +115,7 @@ func readHeader(archive *tar.Reader) (Origin, member, error) {
 // extractMember writes one member. It accepts only the names that Write uses.
 func extractMember(root string, head *tar.Header, content io.Reader) (member, error) {
 	top, _, nested := strings.Cut(head.Name, "/")
-	known := head.Name == snapshotName || nested && (top == keysName || top == blobsName)
+	known := head.Name == snapshotName || nested && (top == keysName || top == blobsName || top == registryName)
 	if !known || head.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(head.Name)) {
 		return member{}, fmt.Errorf("the archive contains %q, which is not part of a backup", head.Name)
 	}

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 	snapshotName = "etcd.db"
 	keysName     = "keys"
 	blobsName    = "blobs"
+	registryName = "registry"
 	manifestName = "manifest.json"
 )
 
@@ -96,6 +98,9 @@ func Write(ctx context.Context, to io.Writer, dir datadir.Dir, snapshot Snapshot
 	if err := w.tree(ctx, blobsName, dir.Blobs()); err != nil {
 		return err
 	}
+	if err := w.registry(ctx, dir.Registry()); err != nil {
+		return err
+	}
 	end, err := json.Marshal(w.done)
 	if err != nil {
 		return fmt.Errorf("write the backup: %w", err)
@@ -131,15 +136,23 @@ func (w *writer) add(name string, size int64, content func(io.Writer) error) err
 
 func hexOf(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)) }
 
-// tree adds the regular files below root. It ignores files that disappear meanwhile: they were
-// deleted.
-func (w *writer) tree(ctx context.Context, name, root string) error {
+// registry adds the registry's bucket without what its mirror can download again. A module's archive is
+// written before what is known of it, and known facts are read from the archive if they are missing.
+func (w *writer) registry(ctx context.Context, root string) error {
+	return w.tree(ctx, registryName, root, filepath.Join(root, "mirror"), filepath.Join(root, "yuba", "mirror"))
+}
+
+// tree adds the regular files below root, except below the directories left out. It ignores files that
+// disappear meanwhile: they were deleted.
+func (w *writer) tree(ctx context.Context, name, root string, without ...string) error {
 	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil || ctx.Err() != nil:
 			return fmt.Errorf("write %s into the backup: %w", name, cmp.Or(err, ctx.Err()))
+		case entry.IsDir() && slices.Contains(without, file):
+			return fs.SkipDir
 		case !entry.Type().IsRegular():
 			return nil
 		}
@@ -147,7 +160,7 @@ func (w *writer) tree(ctx context.Context, name, root string) error {
 	})
 }
 
-// file adds one file with its size at opening. Blobs and keys are replaced by rename, so an open
+// file adds one file with its size at opening. Blobs, keys and the registry's files are replaced by rename, so an open
 // file does not change.
 func (w *writer) file(name, path string) error {
 	file, err := os.Open(path)

@@ -124,6 +124,12 @@ func (m *Mirror) provide(ctx context.Context, v layout.ProviderVersion, p layout
 	if m.options.Offline {
 		return &NotFoundError{What: fmt.Sprintf("%s for %s in this mirror, which works offline,", v, p)}
 	}
+	select {
+	case m.downloads <- struct{}{}:
+		defer func() { <-m.downloads }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if err := m.download(ctx, r, p, path); err != nil {
 		return err
 	}

@@ -69,6 +69,24 @@ type indexed struct {
 	listed bool
 }
 
+// weight implements heavy.
+func (i *indexed) weight() int {
+	const version, platform = 200, 64
+	n := version
+	if i.Index != nil {
+		for _, v := range i.Versions {
+			n += version + len(v.Warning) + platform*len(v.Platforms)
+			for _, protocol := range v.Protocols {
+				n += 16 + len(protocol)
+			}
+		}
+		for _, warning := range i.Warnings {
+			n += len(warning)
+		}
+	}
+	return n
+}
+
 // storedIndex is the document in the bucket.
 type storedIndex struct {
 	Fetched  time.Time       `json:"fetched"`

@@ -76,11 +76,17 @@ type Mirror struct {
 	releases memory[layout.ProviderVersion, *record]
 	uses     uses
 
+	// downloads limits how many archives are downloaded at once: each needs room for the whole archive.
+	downloads chan struct{}
+
 	// changes excludes two changes of the same record in this process.
 	changes sync.Map
 	// size gets a value when an archive was stored.
 	size chan struct{}
 }
+
+// maxDownloads is the number of archives that are downloaded at once.
+const maxDownloads = 8
 
 // Open returns a mirror that keeps providers in a bucket.
 func Open(bucket *blob.Plain, o Options) (*Mirror, error) { return newMirror(bucket, o) }
@@ -97,8 +103,10 @@ func newMirror(bucket store, o Options) (*Mirror, error) {
 		origins: newOrigins(o, allowed),
 		staging: download.Staging(o.Spool),
 		size:    make(chan struct{}, 1),
-		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		now:     o.Now,
+
+		downloads: make(chan struct{}, maxDownloads),
+		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		now:       o.Now,
 	}
 	if m.now == nil {
 		m.now = time.Now

@@ -30,9 +30,14 @@ const (
 	discoveryTTL = time.Hour
 
 	maxDiscovery = 1 << 20
-	maxIndex     = 32 << 20
+	maxIndex     = 8 << 20
 	maxDownload  = 4 << 20
 	maxSignature = 1 << 20
+
+	// The largest providers have some hundred versions of 14 platforms. What is accepted stays in memory.
+	maxVersions  = 5000
+	maxProtocols = 16
+	maxPlatforms = 64
 )
 
 // origins asks the registries of other hosts.
@@ -224,7 +229,13 @@ func (o *origins) versions(ctx context.Context, p layout.Provider) (list []offer
 	if listed.Versions == nil {
 		return nil, nil, errors.New(`the answer has no "versions"`)
 	}
+	if len(listed.Versions) > maxVersions {
+		return nil, nil, fmt.Errorf("the answer has %d versions, more than %d", len(listed.Versions), maxVersions)
+	}
 	for _, entry := range listed.Versions {
+		if len(entry.Protocols) > maxProtocols || len(entry.Platforms) > maxPlatforms {
+			return nil, nil, fmt.Errorf("the answer has a version with %d protocols and %d platforms, more than %d and %d", len(entry.Protocols), len(entry.Platforms), maxProtocols, maxPlatforms)
+		}
 		if _, err := layout.ParseVersion(entry.Version); err != nil {
 			continue // no tool could install it by that name
 		}

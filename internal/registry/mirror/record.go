@@ -28,6 +28,16 @@ type record struct {
 	stored map[layout.Platform]bool
 }
 
+// weight implements heavy.
+func (r *record) weight() int {
+	const archive = 300
+	n := len(r.SumsFile) + len(r.SignatureFile) + archive*(1+len(r.Packages))
+	for _, key := range r.Keys {
+		n += len(key.Armor)
+	}
+	return n
+}
+
 // storedRecord is its document in the bucket; sums and signature are files of their own.
 type storedRecord struct {
 	Protocols []string      `json:"protocols,omitempty"`

@@ -367,7 +367,7 @@ func TestAClientThatGoesAway(t *testing.T) {
 		}
 	}
 	// A process that dies leaves a record that says so, and the next upload takes over.
-	if err := w.reserve(t.Context(), one, &storedRecord{Pending: true, Sums: "x", Published: w.now}); err != nil {
+	if _, err := w.reserve(t.Context(), one, &storedRecord{Pending: true, Sums: "x", Published: w.now}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.Publish(t.Context(), one, bytes.NewReader(all), "ci"); err == nil || !strings.Contains(err.Error(), "in progress") {

@@ -6,6 +6,7 @@ package own
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -120,12 +121,13 @@ func (s *Store) authenticate(ctx context.Context, u *upload) error {
 // store stores the files. Until the record says that all of them are there, no program of ours serves
 // the release.
 func (s *Store) store(ctx context.Context, u *upload, by string) error {
-	pending := &storedRecord{Pending: true, Sums: sumOf(u.list), Published: s.now().UTC(), By: by}
-	if err := s.reserve(ctx, u.version, pending); err != nil {
+	pending := &storedRecord{Pending: true, Upload: rand.Text(), Sums: sumOf(u.list), Published: s.now().UTC(), By: by}
+	replaced, err := s.reserve(ctx, u.version, pending)
+	if err != nil {
 		return err
 	}
 	var created []string
-	err := s.storeFiles(ctx, u, &created)
+	err = s.storeFiles(ctx, u, &created)
 	if err == nil {
 		done := &storedRecord{Sums: pending.Sums, Protocols: u.protocols, Keys: u.signerKeys, Signer: u.signer, Packages: map[string]release.Package{}, Published: pending.Published, By: by}
 		for platform, pkg := range u.packages {
@@ -136,44 +138,64 @@ func (s *Store) store(ctx context.Context, u *upload, by string) error {
 	if err == nil {
 		return nil
 	}
-	// The next attempt needs the room, and other programs would serve half a release. ctx may have
-	// ended because the client went away.
-	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	for _, key := range append(created, u.version.OwnKey()) {
-		if err := s.bucket.Delete(cleaning, key); err != nil {
-			s.log.Warn("the remains of an upload were not removed", "key", key, "error", err)
-		}
-	}
+	s.cleanUp(ctx, u.version, pending, replaced, created)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return &StoreError{u.version.String(), err}
 }
 
-// reserve writes the record of an upload that begins, unless another one is in progress.
-func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *storedRecord) error {
-	err := s.writeStored(ctx, v, pending, s.create)
+// cleanUp removes what a failed upload created: the next attempt needs the room, and other programs
+// would serve half a release. It leaves everything if another server has published the same files
+// meanwhile, or is doing so.
+func (s *Store) cleanUp(ctx context.Context, v layout.ProviderVersion, pending, replaced *storedRecord, created []string) {
+	// ctx may have ended because the client went away.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	now, err := s.loadStored(ctx, v)
+	if err == nil && (now == nil || now.Upload != pending.Upload) {
+		return
+	}
+	if err == nil && replaced != nil {
+		err = s.writeStored(ctx, v, replaced, s.put)
+	} else if err == nil {
+		created = append(created, v.OwnKey())
+	}
+	for _, key := range created {
+		err = errors.Join(err, s.bucket.Delete(ctx, key))
+	}
+	if err != nil {
+		s.log.Warn("the remains of an upload were not removed", "version", v.String(), "error", err)
+	}
+}
+
+// reserve writes the record of an upload that begins, unless another one is in progress. It returns the
+// complete record that this replaces, if there is one.
+func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *storedRecord) (replaced *storedRecord, err error) {
+	err = s.writeStored(ctx, v, pending, s.create)
 	if !errors.Is(err, blob.ErrExists) {
 		if err != nil {
-			return &StoreError{v.String(), err}
+			return nil, &StoreError{v.String(), err}
 		}
-		return nil
+		return nil, nil
 	}
 	have, err := s.loadStored(ctx, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if have != nil && have.Pending && have.Sums != pending.Sums && s.now().Sub(have.Published) < abandonedAfter {
-		return &ConflictError{v, "another upload with other files is in progress, or ended less than an hour ago"}
+		return nil, &ConflictError{v, "another upload with other files is in progress, or ended less than an hour ago"}
 	}
 	if have != nil && !have.Pending && have.Sums != pending.Sums {
-		return &ConflictError{v, "the version exists with other files"}
+		return nil, &ConflictError{v, "the version exists with other files"}
 	}
 	if err := s.writeStored(ctx, v, pending, s.put); err != nil {
-		return &StoreError{v.String(), err}
+		return nil, &StoreError{v.String(), err}
 	}
-	return nil
+	if have != nil && have.Pending {
+		have = nil
+	}
+	return have, nil
 }
 
 // storeFiles creates the files: what the clients need to verify first, so that another program does

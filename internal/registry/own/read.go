@@ -32,7 +32,9 @@ type record struct {
 // storedRecord is its document in the bucket.
 type storedRecord struct {
 	// Pending is true until all files are stored.
-	Pending   bool                       `json:"pending,omitempty"`
+	Pending bool `json:"pending,omitempty"`
+	// Upload distinguishes pending uploads of the same files, by several servers.
+	Upload    string                     `json:"upload,omitempty"`
 	Sums      string                     `json:"sums"` // SHA-256 of the list of sums
 	Protocols []string                   `json:"protocols,omitempty"`
 	Keys      []release.Key              `json:"signing_keys,omitempty"`

@@ -35,9 +35,15 @@ locals {
     }
   }
 
-  selected = merge(
-    local.configuration.default,
-    try(local.configuration.environment_classes[var.environmentClass], {}),
-    try(local.configuration[var.clientId][var.environment], {}),
-  )
+  selected = module.configuration.selected
+}
+
+module "configuration" {
+  source  = "registry.example.com/acme/configuration/aws"
+  version = "~> 0.1"
+
+  configuration    = local.configuration
+  clientId         = var.clientId
+  environment      = var.environment
+  environmentClass = var.environmentClass
 }

@@ -7,11 +7,12 @@ variable "cluster" {
   type = object({ name = string, url = string })
 }
 
-resource "terraform_data" "database" {
-  input = {
-    class   = local.selected.database
-    subnets = values(var.network.subnets)
-  }
+module "database" {
+  source  = "registry.example.com/acme/rds/aws"
+  version = "~> 0.1"
+
+  class   = local.selected.database
+  subnets = values(var.network.subnets)
 }
 
 resource "terraform_data" "queue" {
@@ -31,6 +32,6 @@ output "runtime" {
     cluster   = var.cluster.name
     namespace = local.selected.namespace
     replicas  = local.selected.replicas
-    database  = terraform_data.database.output.class
+    database  = module.database.class
   }
 }

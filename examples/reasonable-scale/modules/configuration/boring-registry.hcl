@@ -1,0 +1,6 @@
+metadata {
+  namespace = "acme"
+  name      = "configuration"
+  provider  = "aws"
+  version   = "0.1.0"
+}
