@@ -35,24 +35,32 @@ func newAPI(t *testing.T, config *rest.Config) (*access.API, kubernetes.Interfac
 	return a, client
 }
 
+// newAccount is a service account with rights on the modules of acme.
+func newAccount(t testing.TB, api kubernetes.Interface, name string, verbs ...string) *corev1.ServiceAccount {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"content.yuba.dev"}, Resources: []string{"modules"}, ResourceNames: []string{"acme"}, Verbs: verbs}}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: name}}}
+	_, err := api.CoreV1().ServiceAccounts(account.Namespace).Create(t.Context(), account, metav1.CreateOptions{})
+	if err == nil {
+		_, err = api.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	}
+	if err == nil {
+		_, err = api.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
 func TestTheAPIDecides(t *testing.T) {
 	a, api := newAPI(t, apitest.API(t).RESTConfig())
 	ctx := t.Context()
-	const namespace, name = "default", "registry-ci"
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if _, err := api.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"content.yuba.dev"}, Resources: []string{"modules"}, ResourceNames: []string{"acme"}, Verbs: []string{"get", "update"}}}}
-	if _, err := api.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}}}
-	if _, err := api.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	account := newAccount(t, api, "registry-ci", "get", "update")
+	namespace, name := account.Namespace, account.Name
 	token, err := api.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
