@@ -22,7 +22,8 @@
 //	telemetry.go         metrics and traces
 //	queue.go             content about runs and decisions; byhand.go manual operations
 //	collect.go           deletes unused blobs; retention.go old runs and state versions; providers.go providers
-//	registry.go          the registry of modules and providers; registryaccess.go who reads it
+//	registry.go          the registry of modules and providers; registryaccess.go who reads it;
+//	                     registrylater.go opens a bucket that is unreachable at the start
 //	registryserve.go     the registry alone
 //	tool.go              finds or downloads tofu, and finds yuba-sandbox
 //	quieter.go           filters controller-runtime's log

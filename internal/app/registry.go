@@ -93,6 +93,8 @@ type registryPlace struct {
 	blobs      string
 	maxArchive int64
 	log        *slog.Logger
+	// later lists the bucket later, with [registryParts.load].
+	later bool
 }
 
 // openRegistryParts opens the bucket, and listens. Connections wait until [registryParts.serve].
@@ -106,10 +108,10 @@ func openRegistryParts(ctx context.Context, p registryPlace) (_ *registryParts, 
 			err = errors.Join(err, r.close())
 		}
 	}()
-	if r.modules, err = catalog.Open(ctx, r.bucket, catalog.Options{Log: p.log, MaxArchive: p.maxArchive}); err != nil {
+	if r.modules, err = catalog.Open(ctx, r.bucket, catalog.Options{Later: p.later, Log: p.log, MaxArchive: p.maxArchive}); err != nil {
 		return nil, err
 	}
-	if r.providers, err = own.Open(ctx, r.bucket, own.Options{Spool: filepath.Join(p.spool, "providers"), Log: p.log}); err != nil {
+	if r.providers, err = own.Open(ctx, r.bucket, own.Options{Later: p.later, Spool: filepath.Join(p.spool, "providers"), Log: p.log}); err != nil {
 		return nil, err
 	}
 	r.mirror, err = mirror.Open(r.bucket, mirror.Options{Allow: p.opts.MirrorAllow, Deny: p.opts.MirrorDeny, Limit: p.opts.MirrorBytes,
@@ -247,7 +249,7 @@ func sharedURLKey(ctx context.Context, bucket *blob.Plain, log *slog.Logger) ([]
 // openRegistry opens the registry, and adds its work in the background to the manager.
 func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err error) {
 	log := e.opts.Log.With("component", "registry")
-	p := registryPlace{opts: e.opts.Registry, blobs: e.opts.BlobURL, dataRegistry: e.dir.Registry(), spool: e.dir.RegistrySpool(), maxArchive: e.opts.limits().ArchiveBytes, log: log}
+	p := registryPlace{opts: e.opts.Registry, blobs: e.opts.BlobURL, dataRegistry: e.dir.Registry(), spool: e.dir.RegistrySpool(), maxArchive: e.opts.limits().ArchiveBytes, log: log, later: true}
 	if e.registry, err = openRegistryParts(ctx, p); err != nil {
 		return err
 	}
@@ -259,12 +261,13 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	if err != nil {
 		return err
 	}
-	key, err := sharedURLKey(ctx, e.registry.bucket, log)
-	if err != nil {
-		return err
-	}
 	r, opts := e.registry, e.opts.Registry
-	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead, AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key,
+	key, unreachable := r.load(ctx, firstLoad, log)
+	if unreachable != nil {
+		log.Warn("the registry's bucket cannot be used; the registry answers 503 until it can", "error", unreachable)
+	}
+	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
+		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
 	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
 		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
@@ -273,7 +276,12 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 		o.CA = e.opts.authority
 	}
 	r.server = gateway.New(o)
-	if err := e.manager.Add(manager.RunnableFunc(r.run)); err != nil {
+	if err := e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if unreachable != nil && !r.loadLater(ctx, time.Second, log) {
+			return nil
+		}
+		return r.run(ctx)
+	})); err != nil {
 		return err
 	}
 	return e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {

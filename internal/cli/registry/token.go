@@ -77,6 +77,9 @@ With --file, the token is for "yuba registry serve": the command adds its digest
 		if len(read)+len(write) == 0 {
 			return ui.UsageErrorf(cmd, "want --read NAMESPACE or --write NAMESPACE")
 		}
+		if file != "" && cmd.Flags().Changed("life") {
+			return ui.UsageErrorf(cmd, "--life is for tokens of a server with an API: tokens in a file are valid until they are removed from it")
+		}
 		if file != "" {
 			return addStatic(a, file, args[0], read, write)
 		}

@@ -34,12 +34,23 @@ func (s *Server) Manager() http.Handler {
 		"PATCH " + modules + "/{namespace}": s.markModule,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
+			err := s.unavailable()
+			if err == nil {
+				err = serve(w, r)
+			}
+			if err != nil {
 				s.failManaging(w, r, err)
 			}
 		})
 	}
 	for resource, handler := range s.opts.Management {
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := s.unavailable(); err != nil {
+				s.failManaging(w, r, err)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		})
 		mux.Handle(content.PathPrefix+"/"+resource, handler)
 		mux.Handle(content.PathPrefix+"/"+resource+"/", handler)
 	}
@@ -147,6 +158,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
 	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
 	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
 }
 
 func (s *Server) describe(w http.ResponseWriter, _ *http.Request) error {

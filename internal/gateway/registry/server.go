@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
@@ -62,6 +63,8 @@ type Options struct {
 	Anonymous, AnonymousMirror bool
 	// Key signs paths. Servers of one registry share it.
 	Key []byte
+	// Unavailable is why the bucket cannot be used yet; nil if it can. See [Server.Unavailable].
+	Unavailable error
 	// Host is the registry's public host, with its port unless that is 443.
 	Host string
 	// CA is the authority of the registry's certificate, in PEM; nil for one that is trusted anyway.
@@ -82,6 +85,8 @@ type Options struct {
 type Server struct {
 	opts   Options
 	signer signer
+	// closed is why the bucket cannot be used yet; nil inside if it can.
+	closed atomic.Pointer[error]
 }
 
 // New returns a server.
@@ -95,7 +100,11 @@ func New(opts Options) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{opts: opts, signer: signer{key: opts.Key, now: opts.Now}}
+	s := &Server{opts: opts, signer: signer{key: opts.Key, now: opts.Now}}
+	if opts.Unavailable != nil {
+		s.Unavailable(opts.Unavailable)
+	}
+	return s
 }
 
 // Host is the host to write in sources.
@@ -135,8 +144,10 @@ type identify func(r *http.Request) (Identity, error)
 func (s *Server) protocols(mux *http.ServeMux, by identify) {
 	const module, provider = "/v1/modules/{namespace}/{name}/{system}", "/{namespace}/{name}"
 	own, upstream := source{resource: ResourceProviders, from: s.opts.Providers}, source{resource: ResourceMirror, from: s.opts.Mirror}
-	get := func(pattern, kind string, answer answer) { mux.HandleFunc("GET "+pattern, s.observed(kind, answer)) }
-	get("/.well-known/terraform.json", "discovery", s.discovery)
+	get := func(pattern, kind string, answer answer) {
+		mux.HandleFunc("GET "+pattern, s.observed(kind, s.opened(by, answer)))
+	}
+	mux.HandleFunc("GET /.well-known/terraform.json", s.observed("discovery", s.discovery)) // needs no bucket
 	get(module+"/versions", "module-versions", s.moduleVersions(by))
 	get(module+"/{version}/download", "module-download", s.moduleDownload(by))
 	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive)

@@ -35,6 +35,8 @@ type Options struct {
 	Again time.Duration
 	// MaxArchive limits an archive in bytes; 1 GiB.
 	MaxArchive int64
+	// Later makes Open list nothing: the caller calls Load before all else.
+	Later bool
 	// Log takes what happens in the background; nothing is logged without it.
 	Log *slog.Logger
 	// Now is the clock; time.Now.
@@ -67,7 +69,7 @@ const (
 	sidecars = 16
 )
 
-// Open lists the bucket once.
+// Open lists the bucket once, unless that is for later.
 func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, error) {
 	opts.Spool = cmp.Or(opts.Spool, os.TempDir())
 	opts.Refresh = cmp.Or(opts.Refresh, time.Minute)
@@ -82,10 +84,18 @@ func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, erro
 	c := &Catalog{bucket: bucket, opts: opts, limits: inspect.DefaultLimits, modules: map[layout.Module]*entry{}, misses: map[layout.Module]time.Time{},
 		lists: make(chan struct{}, 4), reads: make(chan struct{}, 2)}
 	c.limits.MaxPacked = opts.MaxArchive
-	if err := c.refresh(ctx); err != nil {
-		return nil, fmt.Errorf("list the modules of the registry: %w", err)
+	if opts.Later {
+		return c, nil
 	}
-	return c, nil
+	return c, c.Load(ctx)
+}
+
+// Load lists the bucket. It can be repeated if it fails.
+func (c *Catalog) Load(ctx context.Context) error {
+	if err := c.refresh(ctx); err != nil {
+		return fmt.Errorf("list the modules of the registry: %w", err)
+	}
+	return nil
 }
 
 // Run refreshes the index, and reads what the bucket has beside the archives, until ctx ends.

@@ -70,6 +70,10 @@ type Carried struct {
 // tar archive with the layout of a mirror's bucket. It works in a directory that it empties again.
 // tell gets each archive when it is there.
 func Export(ctx context.Context, wants []Want, platforms []layout.Platform, o Options, dir string, to io.Writer, tell func(Carried)) (err error) {
+	dir, err = filepath.Abs(dir) // for the URL of the bucket
+	if err != nil {
+		return err
+	}
 	work, err := os.MkdirTemp(dir, "mirror-")
 	if err != nil {
 		return err

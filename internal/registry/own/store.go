@@ -25,6 +25,8 @@ type Options struct {
 	Spool string
 	// MaxUpload is the size of an upload in bytes; 0 means [DefaultMaxUpload].
 	MaxUpload int64
+	// Later makes Open list nothing: the caller calls Load before all else.
+	Later bool
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
 	Log *slog.Logger
@@ -80,7 +82,7 @@ type files struct {
 	record *record
 }
 
-// Open lists the providers of a bucket once.
+// Open lists the providers of a bucket once, unless that is for later.
 func Open(ctx context.Context, b *blob.Plain, o Options) (*Store, error) { return newStore(ctx, b, o) }
 
 func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
@@ -104,10 +106,18 @@ func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
 	if err := s.staging.Clean(); err != nil {
 		return nil, fmt.Errorf("open the registry's providers: remove abandoned uploads: %w", err)
 	}
-	if err := s.refresh(ctx); err != nil {
-		return nil, fmt.Errorf("open the registry's providers: %w", err)
+	if o.Later {
+		return s, nil
 	}
-	return s, nil
+	return s, s.Load(ctx)
+}
+
+// Load lists the providers of the bucket. It can be repeated if it fails.
+func (s *Store) Load(ctx context.Context) error {
+	if err := s.refresh(ctx); err != nil {
+		return fmt.Errorf("open the registry's providers: %w", err)
+	}
+	return nil
 }
 
 // Run finds what other programs publish in the bucket, until ctx ends.
