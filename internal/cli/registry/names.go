@@ -6,6 +6,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,5 +77,5 @@ func explained(err error, doing string) error {
 			return ui.Exitf(ui.ExitRefused, "%s: %w", doing, err)
 		}
 	}
-	return ui.Exitf(ui.ExitFailure, "%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", doing, err) // the session knows what to do about connections
 }

@@ -40,7 +40,8 @@ func (a *App) AddGlobalFlags(root *cobra.Command) {
 			Namespace:    clientcmd.FlagInfo{LongName: "namespace", ShortName: "n", Description: "the namespace to work in (default that of the context)"},
 		},
 		ClusterOverrideFlags: clientcmd.ClusterOverrideFlags{
-			APIServer: clientcmd.FlagInfo{LongName: "server", Description: "the API server's address"},
+			APIServer:            clientcmd.FlagInfo{LongName: "server", Description: "the API server's address"},
+			CertificateAuthority: clientcmd.FlagInfo{LongName: "certificate-authority", Description: "a file with the certificate of the authority that --server's certificate is from"},
 		},
 		AuthOverrideFlags: clientcmd.AuthOverrideFlags{
 			Token:       clientcmd.FlagInfo{LongName: "token", Description: "a bearer token to authenticate with; other users of this machine can see it, so prefer --token-file or $YUBA_TOKEN"},

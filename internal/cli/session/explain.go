@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/url"
@@ -41,6 +42,7 @@ func Explain(err error) (string, int) {
 	var address *url.Error
 	var refused *datadir.RefusedError
 	var newer *datadir.NewerFormatError
+	var authority x509.UnknownAuthorityError
 	text := strings.TrimRight(err.Error(), "\n")
 	switch {
 	case errors.As(err, &exit):
@@ -55,6 +57,8 @@ func Explain(err error) (string, int) {
 		return NoYubaText, ui.ExitFailure
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
 		return explainRefused(hostOf(address.URL)), ui.ExitFailure
+	case errors.As(err, &authority):
+		return text + "\nName a file with the certificate of the server's authority (\"yuba registry ca\" prints that of a registry):\n    --certificate-authority FILE", ui.ExitFailure
 	case apierrors.IsNotFound(err):
 		return text, ui.ExitNotFound
 	case apierrors.IsUnauthorized(err):

@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -24,11 +25,13 @@ import (
 func TestExplain(t *testing.T) {
 	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:7443/apis/x?y=z", Err: syscall.ECONNREFUSED}
 	cluster := &url.Error{Op: "Get", URL: "https://10.0.0.1:6443/apis/x", Err: syscall.ECONNREFUSED}
+	untrusted := &url.Error{Op: "Get", URL: "https://registry.example.com/apis/x", Err: x509.UnknownAuthorityError{}}
 	cases := map[string]struct {
 		err  error
 		text string
 		code int
 	}{
+		"an unknown authority: the flag":             {fmt.Errorf("list: %w", untrusted), "x509: certificate signed by unknown authority\nName a file", 1},
 		"an error of no kind is told as it is":       {errors.New("the disk is full"), "the disk is full", 1},
 		"a code that was chosen stays when wrapped":  {fmt.Errorf("deploy: %w", ui.Exitf(ui.ExitRunFailed, "run failed")), "deploy: run failed", 4},
 		"a command line is wrong":                    {ui.UsageErrorf(&cobra.Command{Use: "yuba"}, "--x"), "yuba --help", 2},

@@ -5,10 +5,15 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
@@ -63,7 +68,7 @@ func (a *API) Identify(ctx context.Context, token string) (registry.Identity, er
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	answer, ok, err := a.tokens.AuthenticateRequest(request)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && (ctx.Err() != nil || unanswered(err)) {
 		return registry.Identity{}, fmt.Errorf("review a token: %w", err)
 	}
 	if err != nil || !ok {
@@ -71,6 +76,17 @@ func (a *API) Identify(ctx context.Context, token string) (registry.Identity, er
 	}
 	who := answer.User
 	return registry.Identity{Name: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: who.GetExtra()}, nil
+}
+
+// unanswered reports whether the review of a token failed, which says nothing about the token.
+func unanswered(err error) bool {
+	var several utilerrors.Aggregate
+	if errors.As(err, &several) {
+		return slices.ContainsFunc(several.Errors(), unanswered)
+	}
+	var connection *url.Error
+	var status apierrors.APIStatus
+	return errors.As(err, &connection) || errors.As(err, &status)
 }
 
 // May implements registry.Access.
