@@ -51,6 +51,9 @@ func (b *registryBench) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case forbidden:
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprintf(w, `{"errors":["system:serviceaccount:%s:%s cannot get modules.content.yuba.dev/acme"]}`, r.spec.Stack.Namespace, r.spec.ServiceAccount)
+	case closed && strings.HasSuffix(req.URL.Path, "/download"):
+		w.WriteHeader(http.StatusGone)
+		fmt.Fprint(w, `{"errors":["it was revoked"]}`)
 	case closed:
 		fmt.Fprint(w, `{"modules":[{"versions":[]}]}`)
 	default:
@@ -138,6 +141,42 @@ func TestADestroyGetsRevokedVersions(t *testing.T) {
 	late := b.plan("team", "late", files)
 	if result := b.do(late); result.Outcome != run.OutcomeFailed || result.FailedStep != run.StepInit {
 		t.Errorf("a revoked version from the store of a destroy: %+v\n%s", result, late.log)
+	}
+}
+
+// What is in the store is only used if the registry would give it now, for exact versions as well.
+func TestWhatTheRegistryNoLongerGivesIsNotTakenFromTheStore(t *testing.T) {
+	for name, version := range map[string]string{"a range": "~> 1.0", "an exact version": "1.0.0"} {
+		t.Run(name, func(t *testing.T) {
+			b := newRegistryBench(t)
+			b.module("1.0.0")
+			b.start()
+			files := program(call("net", ownModule, version))
+			b.succeed(b.plan("team", "first", files))
+			b.mu.Lock()
+			b.closed["/v1/modules/acme/net/test/1.0.0/download"] = true
+			b.closed["/v1/modules/acme/net/test/versions"] = true
+			b.mu.Unlock()
+			refused := func(stack string) {
+				t.Helper()
+				r := b.plan("team", stack, files)
+				if result := b.do(r); result.Outcome != run.OutcomeFailed || result.FailedStep != run.StepInit {
+					t.Errorf("%s: %+v\n%s", stack, result, r.log)
+				}
+			}
+			refused("revoked")
+			b.mu.Lock()
+			clear(b.closed)
+			b.forbidden["team"] = true
+			b.mu.Unlock()
+			refused("forbidden")
+			b.mu.Lock()
+			clear(b.forbidden)
+			b.mu.Unlock()
+			again := b.plan("team", "again", files)
+			b.succeed(again)
+			logged(t, again, "Modules: 1 from the store")
+		})
 	}
 }
 

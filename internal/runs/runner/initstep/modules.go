@@ -238,7 +238,7 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 	ours := m.step.downloads.ofRegistry(moduleHost(call.Source))
 	var first error
 	for i, from := range m.from.of(call, ours) {
-		if got, err = m.placeFrom(ctx, from, call, dir); err == nil {
+		if got, err = m.placeFrom(ctx, from, call, dir, ours); err == nil {
 			return got, nil
 		}
 		if i == 0 {
@@ -251,8 +251,9 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 	return nil, first
 }
 
-// placeFrom puts a module in place, and fetches it again if the stored one is damaged.
-func (m *moduleWalk) placeFrom(ctx context.Context, from *origin, call modules.Call, dir string) (*modules.Module, error) {
+// placeFrom puts a module in place, and fetches it again if the stored one is damaged. Ours is true for
+// a module of the server's registry.
+func (m *moduleWalk) placeFrom(ctx context.Context, from *origin, call modules.Call, dir string, ours bool) (*modules.Module, error) {
 	const attempts = 2
 	var problem error
 	for range attempts {
@@ -264,6 +265,11 @@ func (m *moduleWalk) placeFrom(ctx context.Context, from *origin, call modules.C
 		got, err := from.scope.Get(ctx, wish)
 		if err != nil {
 			return nil, err
+		}
+		if ours && !got.Downloaded {
+			if err := stillGives(ctx, from, call, got.Version); err != nil {
+				return nil, err
+			}
 		}
 		m.got[key] = got.Answer
 		bytes, err := got.CopyTo(ctx, m.step.site.Space.Root.Root, m.step.site.Space.InModule(dir), modules.MaxTreeBytes-m.bytes)
