@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -45,27 +46,31 @@ func newPins(reader client.Reader, log *slog.Logger) *pins {
 	return &pins{reader: reader, log: log, now: time.Now, of: map[string]pin{}}
 }
 
-// tool returns the tool of a namespace; zero for none. If the namespace cannot be read, the last known
-// one applies.
-func (p *pins) tool(namespace string) run.Tool {
+// tool returns the tool of a namespace; zero for none, or if Yuba has no right to read namespaces. While
+// the API does not answer, the last known one applies.
+func (p *pins) tool(ctx context.Context, namespace string) (run.Tool, error) {
 	p.mu.Lock()
 	last, known := p.of[namespace]
 	p.mu.Unlock()
 	if known && p.now().Sub(last.at) < pinAge {
-		return last.tool
+		return last.tool, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pinPatience)
+	ctx, cancel := context.WithTimeout(ctx, pinPatience)
 	defer cancel()
 	var ns corev1.Namespace
 	if err := p.reader.Get(ctx, types.NamespacedName{Name: namespace}, &ns); err != nil {
-		if !apierrors.IsNotFound(err) {
-			p.log.Warn("cannot read which tool a namespace sets for its stacks; the last known one applies", "namespace", namespace, "error", err)
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			return run.Tool{}, nil
+		case !known:
+			return run.Tool{}, fmt.Errorf("read which tool the namespace %s sets for its stacks: %w", namespace, err)
 		}
-		return last.tool
+		p.log.Warn("cannot read which tool a namespace sets for its stacks; the last known one applies", "namespace", namespace, "error", err)
+		return last.tool, nil
 	}
 	is := pin{run.Tool{Name: ns.Annotations[infrav1.AnnotationToolName], Version: ns.Annotations[infrav1.AnnotationToolVersion]}, p.now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.of[namespace] = is
-	return is.tool
+	return is.tool, nil
 }

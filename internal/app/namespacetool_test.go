@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -36,21 +37,29 @@ func TestNamespacesSetTools(t *testing.T) {
 	api := &annotated{}
 	p := newPins(api, slog.New(slog.DiscardHandler))
 	p.now = func() time.Time { return now }
-	if got := p.tool("team-a"); got != (run.Tool{}) {
+	if got, err := p.tool(t.Context(), "team-a"); err != nil || got != (run.Tool{}) {
 		t.Errorf("without annotations: %+v", got)
 	}
 	api.annotations = map[string]string{infrav1.AnnotationToolVersion: "~> 1.11.0", infrav1.AnnotationToolName: "terraform"}
-	if got := p.tool("team-a"); got != (run.Tool{}) || api.reads != 1 {
+	if got, err := p.tool(t.Context(), "team-a"); err != nil || got != (run.Tool{}) || api.reads != 1 {
 		t.Errorf("within ten seconds: %+v, %d reads", got, api.reads)
 	}
 	now = now.Add(pinAge)
 	want := run.Tool{Name: "terraform", Version: "~> 1.11.0"}
-	if got := p.tool("team-a"); got != want {
+	if got, err := p.tool(t.Context(), "team-a"); err != nil || got != want {
 		t.Errorf("later: %+v", got)
 	}
 	// A namespace that cannot be read keeps its tool: another version could write another state.
 	now, api.err = now.Add(pinAge), errors.New("the API is away")
-	if got := p.tool("team-a"); got != want {
+	if got, err := p.tool(t.Context(), "team-a"); err != nil || got != want {
 		t.Errorf("without the API: %+v", got)
+	}
+	// Nothing is known of this one: no run may start with the default tool.
+	if got, err := p.tool(t.Context(), "team-b"); err == nil {
+		t.Errorf("unknown without the API: %+v", got)
+	}
+	api.err = apierrors.NewForbidden(corev1.Resource("namespaces"), "team-b", errors.New("no right"))
+	if got, err := p.tool(t.Context(), "team-b"); err != nil || got != (run.Tool{}) {
+		t.Errorf("without the right: %+v, %v", got, err)
 	}
 }

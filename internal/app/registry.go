@@ -108,7 +108,7 @@ func openRegistryParts(ctx context.Context, p registryPlace) (_ *registryParts, 
 			err = errors.Join(err, r.close())
 		}
 	}()
-	if r.modules, err = catalog.Open(ctx, r.bucket, catalog.Options{Later: p.later, Log: p.log, MaxArchive: p.maxArchive}); err != nil {
+	if r.modules, err = catalog.Open(ctx, r.bucket, catalog.Options{Spool: filepath.Join(p.spool, "modules"), Later: p.later, Log: p.log, MaxArchive: p.maxArchive}); err != nil {
 		return nil, err
 	}
 	if r.providers, err = own.Open(ctx, r.bucket, own.Options{Later: p.later, Spool: filepath.Join(p.spool, "providers"), Log: p.log}); err != nil {

@@ -72,6 +72,9 @@ const (
 // Open lists the bucket once, unless that is for later.
 func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, error) {
 	opts.Spool = cmp.Or(opts.Spool, os.TempDir())
+	if err := os.MkdirAll(opts.Spool, 0o700); err != nil {
+		return nil, fmt.Errorf("create the directory for uploads: %w", err)
+	}
 	opts.Refresh = cmp.Or(opts.Refresh, time.Minute)
 	opts.Again = cmp.Or(opts.Again, 10*time.Second)
 	opts.MaxArchive = cmp.Or(opts.MaxArchive, inspect.DefaultLimits.MaxPacked)

@@ -191,7 +191,6 @@ type upload struct {
 
 func (u *upload) close() {
 	_ = u.file.Close()
-	_ = os.Remove(u.file.Name())
 }
 
 func (u *upload) rewind() error {
@@ -242,13 +241,18 @@ func (c *Catalog) strip(ctx context.Context, u *upload) (*upload, error) {
 	return stripped, nil
 }
 
-// spool makes a temporary file of what fill writes.
+// spool makes a temporary file of what fill writes. The file has no name, so it ends with the process,
+// however that ends.
 func (c *Catalog) spool(fill func(io.Writer) error) (*upload, error) {
 	file, err := os.CreateTemp(c.opts.Spool, "yuba-module-")
 	if err != nil {
 		return nil, fmt.Errorf("receive the archive: %w", err)
 	}
 	u := &upload{file: file}
+	if err := os.Remove(file.Name()); err != nil {
+		u.close()
+		return nil, fmt.Errorf("receive the archive: %w", err)
+	}
 	sum := sha256.New()
 	if err := fill(io.MultiWriter(file, sum)); err != nil {
 		u.close()

@@ -50,7 +50,7 @@ func Read(ctx context.Context, r io.Reader, limits archive.Limits) (*Module, err
 	}
 	m := &Module{Files: c.files, Unpacked: c.bytes, Stripped: stripped}
 	s := &survey{tree: files, readmes: maxReadmes}
-	if err := s.module(m); err != nil {
+	if err := s.module(ctx, m); err != nil {
 		return nil, err
 	}
 	m.Warnings = append(m.Warnings, c.warnings()...)

@@ -4,11 +4,13 @@
 package inspect
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -24,6 +26,9 @@ const (
 	maxDescription = 4 << 10
 	// maxReported limits the errors of one archive.
 	maxReported = 50
+	// maxSurvey limits how long the directories of an archive are read. Each is read with those that it
+	// calls, so a small archive can be much work; a real one takes less than a second.
+	maxSurvey = 20 * time.Second
 )
 
 // survey reads the directories of a module.
@@ -36,13 +41,18 @@ type survey struct {
 }
 
 // module fills m with everything that the tree declares.
-func (s *survey) module(m *Module) error {
+func (s *survey) module(ctx context.Context, m *Module) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxSurvey, &Error{Reason: fmt.Sprintf("reading its modules takes longer than %s; publish them in several archives", maxSurvey)})
+	defer cancel()
 	s.checked = map[string]bool{}
 	m.Interface = s.directory(".")
 	s.check(".")
 	for _, dir := range s.tree.modulesBelow("modules") {
 		if len(m.Submodules) == maxParts {
 			return &Error{Reason: fmt.Sprintf("the archive has more than %d submodules", maxParts)}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		m.Submodules = append(m.Submodules, Part{Path: dir, Interface: s.directory(dir)})
 		s.check(dir)
@@ -53,6 +63,9 @@ func (s *survey) module(m *Module) error {
 	for _, dir := range s.tree.modulesBelow("examples") {
 		if len(m.Examples) == maxParts {
 			break
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		m.Examples = append(m.Examples, Part{Path: dir, Interface: s.directory(dir)})
 		if _, list := module.Parse(s.config(dir)); list.HasErrors() {

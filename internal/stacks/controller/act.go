@@ -76,7 +76,9 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		// An imported record has no limits, and none may outlive those of the server.
 		rec.Spec.Limits, rec.Spec.Origin = w.limitsFor(p.obj), string(p.obj.Status.OriginUID)
 	} else {
-		rec.Spec = w.spec(&p.gathered)
+		if rec.Spec, err = w.spec(ctx, &p.gathered); err != nil {
+			return nil, err
+		}
 		rec.State = stateRefOf(p.obj)
 	}
 	rec.State.Existing, rec.State.Scope = p.obj.Status.LastAppliedRevision != "", scope.Of(p.obj.Labels)
@@ -144,7 +146,7 @@ func (w runDrafts) limitsFor(obj *infrav1.Terraform) run.Limits {
 	return limits
 }
 
-func (w runDrafts) spec(p *gathered) run.Spec {
+func (w runDrafts) spec(ctx context.Context, p *gathered) (run.Spec, error) {
 	obj := p.obj
 	s := run.Spec{Stack: p.stack, Origin: string(obj.Status.OriginUID), Path: reads.CleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
@@ -154,12 +156,13 @@ func (w runDrafts) spec(p *gathered) run.Spec {
 			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),
 		ReadOutputs: obj.KeepsOwnState() || p.config.Encrypts()}
 	p.config.Into(&s)
+	var err error
 	if t := obj.Spec.Tool; t != nil {
 		s.Tool = run.Tool{Name: t.Name, Version: t.Version}
 	} else if w.pinned != nil {
-		s.Tool = w.pinned(obj.Namespace)
+		s.Tool, err = w.pinned(ctx, obj.Namespace)
 	}
-	return s
+	return s, err
 }
 
 func stateLabels(obj *infrav1.Terraform) map[string]string {

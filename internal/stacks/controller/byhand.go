@@ -192,7 +192,10 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 	var spec run.Spec
 	switch {
 	case p.config != nil:
-		spec = runDraftsOf(r).spec(p)
+		var err error
+		if spec, err = runDraftsOf(r).spec(ctx, p); err != nil {
+			return spec, err
+		}
 	case p.obj.Status.LastAppliedRun != "":
 		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {

@@ -106,7 +106,8 @@ type Reconciler struct {
 	// nil; must not block.
 	Notices func(run.Stack) []string
 	// PinnedTool returns the tool that a namespace sets for stacks without spec.tool; may be nil.
-	PinnedTool func(namespace string) run.Tool
+	// Without an answer no run starts: another version could write a state that this one cannot read.
+	PinnedTool func(ctx context.Context, namespace string) (run.Tool, error)
 	// Observe receives each decision, and whether a run has just ended; may be nil; must not block.
 	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time

@@ -46,8 +46,8 @@ func TestUpgradeOnInit(t *testing.T) {
 		})
 		p := passOver(obj)
 		p.config, p.facts.Source.Revision = configurationOf(t, obj), "now"
-		if got := runDraftsOf(&Reconciler{}).spec(&p.gathered).Upgrade; got != test.want {
-			t.Errorf("%s: upgrades %v", sentence, got)
+		if got, err := runDraftsOf(&Reconciler{}).spec(t.Context(), &p.gathered); err != nil || got.Upgrade != test.want {
+			t.Errorf("%s: upgrades %v, %v", sentence, got.Upgrade, err)
 		}
 	}
 }

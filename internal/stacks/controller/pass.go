@@ -162,7 +162,7 @@ func outagesOf(r *Reconciler) outages { return outages{r.Circuits, r.Runs} }
 type runDrafts struct {
 	runs   Runs
 	limits run.Limits
-	pinned func(namespace string) run.Tool
+	pinned func(ctx context.Context, namespace string) (run.Tool, error)
 }
 
 func runDraftsOf(r *Reconciler) runDrafts { return runDrafts{r.Runs, r.Limits, r.PinnedTool} }

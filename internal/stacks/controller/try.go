@@ -36,7 +36,10 @@ func (r *Reconciler) DraftTry(ctx context.Context, name types.NamespacedName, by
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: obj.Generation, By: by, Urgency: run.UrgencyDrift,
 		Trigger: fmt.Sprintf("try %s %s", replace.Source, replace.Version), State: stateRefOf(&obj)}
 	rec.State.Scope = scope.Of(obj.Labels)
-	s := runDraftsOf(r).spec(p)
+	s, err := runDraftsOf(r).spec(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	s.Protocol, s.ID = run.ProtocolVersion, run.NewID(p.now)
 	s.Stack.Name += TryMark + s.ID
 	s.Stack.UID += TryMark + s.ID
@@ -46,7 +49,6 @@ func (r *Reconciler) DraftTry(ctx context.Context, name types.NamespacedName, by
 	// Providers stay, too: the differences are those of the module. A lock in a custom backend would
 	// stop the stack's own runs.
 	s.Upgrade, s.NoPlanLock, s.ReadOutputs = false, true, false
-	var err error
 	if s.LockFile, err = r.Runs.LockFile(ctx, p.stack); err != nil {
 		return nil, err
 	}

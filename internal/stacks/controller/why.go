@@ -56,7 +56,11 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 	}
 	why.OwnTool = obj.Spec.Tool != nil
 	if r.PinnedTool != nil && !why.OwnTool {
-		if pin := r.PinnedTool(name.Namespace); pin != (run.Tool{}) {
+		pin, err := r.PinnedTool(ctx, name.Namespace)
+		if err != nil {
+			return why, err
+		}
+		if pin != (run.Tool{}) {
 			why.OwnTool = true
 			why.Note(fmt.Sprintf("The namespace %s sets the tool of its stacks without spec.tool: %s (annotations %s and %s). A change starts no run; the next run uses it.",
 				name.Namespace, strings.TrimSpace(pin.Name+" "+pin.Version), infrav1.AnnotationToolVersion, infrav1.AnnotationToolName))
@@ -173,7 +177,10 @@ func inShortOf(rec *run.Record) *run.RunInShort {
 
 // now are the inputs as they are now.
 func (r *Reconciler) now(ctx context.Context, p *gathered) known {
-	s := runDraftsOf(r).spec(p)
+	s, err := runDraftsOf(r).spec(ctx, p)
+	if err != nil {
+		r.Log.Warn("cannot read which tool the namespace sets", "stack", p.stack.String(), "error", err)
+	}
 	s.Destroy = p.obj.Spec.Destroy
 	is := known{artifact: s.Artifact, path: s.Path, spec: &s, inputs: *p.config.Inputs(), origins: p.config.Origins}
 	if p.obj.KeepsOwnState() {
