@@ -197,7 +197,9 @@ func (t *tries) over(stack run.Stack) {
 	}
 	t.mu.Unlock()
 	if one != nil {
-		answer = t.answer(context.Background(), answer, rec)
+		ctx, cancel := context.WithTimeout(context.Background(), clearPatience)
+		answer = t.answer(ctx, answer, rec)
+		cancel()
 		t.mu.Lock()
 		one.answer = answer
 		select {
@@ -211,10 +213,15 @@ func (t *tries) over(stack run.Stack) {
 	t.clear(&try{stack: stack})
 }
 
+// clearPatience limits reading and removing what a plan left: the run has ended, and with it its context.
+const clearPatience = time.Minute
+
 // clear removes the working directory and the records of a plan.
 func (t *tries) clear(one *try) {
 	t.engine.executor.Forget(one.stack)
-	if _, err := t.engine.executor.PruneGone(context.Background(), one.stack, time.Now().Add(time.Hour)); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), clearPatience)
+	defer cancel()
+	if _, err := t.engine.executor.PruneGone(ctx, one.stack, time.Now().Add(time.Hour)); err != nil {
 		t.engine.opts.Log.Warn("cannot remove the record of a speculative plan", "stack", one.stack.String(), "error", err)
 	}
 }

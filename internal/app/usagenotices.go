@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
@@ -38,6 +39,10 @@ func (e *engine) ownModule(source string) (layout.Module, bool) {
 	m, err := layout.ParseModule(name)
 	return m, err == nil
 }
+
+// noticePatience limits the search for notices: the bucket may not answer, and without a notice a run
+// and a metric are as good.
+const noticePatience = 5 * time.Second
 
 // releases returns the versions that the registry knows of a module or provider.
 func (e *engine) releases(ctx context.Context, kind usage.Kind, source string) ([]usage.Release, bool) {
@@ -99,12 +104,14 @@ func (k *usageKeeper) noticesOf(u run.Uses) []string { return k.add(nil, usesOf(
 const maxNotices = 5
 
 func (k *usageKeeper) add(list []string, uses []usage.Use) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+	defer cancel()
 	for _, u := range uses {
 		m, own := k.engine.ownModule(u.Source)
 		if !own || len(list) == maxNotices {
 			continue
 		}
-		releases, _ := k.engine.releases(context.Background(), u.Kind, u.Source)
+		releases, _ := k.engine.releases(ctx, u.Kind, u.Source)
 		at := slices.IndexFunc(releases, func(r usage.Release) bool { return r.Version == u.Version })
 		if at < 0 || releases[at].Notice == nil {
 			continue
@@ -168,6 +175,8 @@ func (e *engine) moduleUses() []telemetry.ModuleUse {
 	if e.usage == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+	defer cancel()
 	var list []telemetry.ModuleUse
 	for _, c := range e.usage.index.Versions(usage.Module) {
 		m, own := e.ownModule(c.Source)
@@ -175,7 +184,7 @@ func (e *engine) moduleUses() []telemetry.ModuleUse {
 			continue
 		}
 		u := telemetry.ModuleUse{Module: m.String(), Version: c.Version, Stacks: c.Stacks}
-		releases, _ := e.releases(context.Background(), usage.Module, c.Source)
+		releases, _ := e.releases(ctx, usage.Module, c.Source)
 		if at := slices.IndexFunc(releases, func(r usage.Release) bool { return r.Version == c.Version }); at >= 0 && releases[at].Notice != nil {
 			u.Notice = releases[at].Notice.Kind
 		}

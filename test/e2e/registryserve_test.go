@@ -94,7 +94,7 @@ func startS3(t *testing.T) *s3 {
 	t.Helper()
 	program := filepath.Join(tofutest.RepositoryRoot(t), "bin", "versitygw")
 	if _, err := os.Stat(program); err != nil {
-		t.Skip("skipped: there is no S3 server. Build it:\n    make bin/versitygw")
+		t.Fatal("there is no S3 server. Build it:\n    make bin/versitygw")
 	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, bucket), 0o755); err != nil {

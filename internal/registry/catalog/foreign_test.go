@@ -124,8 +124,10 @@ func TestRunRefreshes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []layout.Module{{Namespace: "acme", Name: "new", System: "aws"}}
-	for !slices.Equal(c.Modules(ctx), want) {
-		time.Sleep(time.Millisecond) // the test's timeout ends this
+	for deadline := time.Now().Add(time.Minute); !slices.Equal(c.Modules(ctx), want); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the modules are %v, want %v", c.Modules(ctx), want)
+		}
 	}
 	stop()
 	if err := <-done; err != nil {

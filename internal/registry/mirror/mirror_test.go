@@ -65,9 +65,7 @@ func TestAnArchiveIsDownloadedOnceForAThousandColdClients(t *testing.T) {
 			}
 		})
 	}
-	for w.flights.Waiting() < 1000 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, func() bool { return w.flights.Waiting() >= 1000 })
 	resume()
 	clients.Wait()
 	if n := w.origin.Counts().Archives; n != 1 {
@@ -278,9 +276,7 @@ func TestAClientThatGoesAwayEndsItsDownload(t *testing.T) {
 		_, err := w.read(ctx, w.thing("1.0.0"), linux)
 		ended <- err
 	}()
-	for w.origin.Counts().Archives == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, func() bool { return w.origin.Counts().Archives > 0 })
 	leave()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
@@ -288,5 +284,15 @@ func TestAClientThatGoesAwayEndsItsDownload(t *testing.T) {
 	resume()
 	if data, err := w.read(t.Context(), w.thing("1.0.0"), linux); err != nil || !bytes.Equal(data, program(t, "1.0.0")) {
 		t.Errorf("the next client: %v", err)
+	}
+}
+
+// until waits for a moment that comes soon.
+func until(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen within a minute")
+		}
 	}
 }

@@ -32,10 +32,16 @@ type transfer struct {
 	header       http.Header
 }
 
-// name is the path without its signature.
-func (t *transfer) name() string {
-	name, _, _ := strings.Cut(t.path, "?")
-	return name
+// name is the path without its signature, which gives the file to everybody and must not be in a log.
+func (t *transfer) name() string { return withoutSignature(t.path) }
+
+func withoutSignature(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	if n := len(parts); n > 3 && (parts[n-3] == "archive" || parts[n-3] == "files") {
+		parts[n-2] = "…"
+	}
+	return strings.Join(parts, "/")
 }
 
 // serve answers the client.
