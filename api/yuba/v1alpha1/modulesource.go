@@ -88,7 +88,7 @@ type ModuleSourceSpec struct {
 	// +listMapKey=name
 	Modules []ModuleSourceModule `json:"modules"`
 
-	// Which signatures a tag needs to be published. None by default.
+	// The signatures that a tag must have to be published. By default, it needs none.
 	// +optional
 	Verification *ModuleSourceVerification `json:"verify,omitempty"`
 }
@@ -106,8 +106,7 @@ type ModuleSourceModule struct {
 	// +optional
 	Path string `json:"path,omitempty"`
 
-	// What the tags of the module look like, with {version} in place of the version, which may begin
-	// with v. The default is {version} for the whole repository (v1.2.3 or 1.2.3), and PATH/{version}
+	// The pattern of the module's tags. {version} stands for the version, which may begin with v. The default is {version} for the whole repository (v1.2.3 or 1.2.3), and PATH/{version}
 	// for a directory (modules/vpc/v1.2.3).
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.contains('{version}')",message="the pattern of tags contains {version}, such as vpc-{version}"
@@ -124,9 +123,9 @@ type ModuleSourceModule struct {
 	IgnorePrereleases bool `json:"ignorePrereleases,omitempty"`
 }
 
-// ModuleSourceVerification says which signatures a tag needs.
+// ModuleSourceVerification describes the signatures that a tag must have.
 type ModuleSourceVerification struct {
-	// What must be signed: the tag (Tag), the commit that it leads to (HEAD), or both (TagAndHEAD).
+	// The signed objects: the tag (Tag), the commit that it points to (HEAD), or both (TagAndHEAD).
 	// +kubebuilder:validation:Enum=Tag;HEAD;TagAndHEAD
 	// +kubebuilder:default:=Tag
 	// +optional

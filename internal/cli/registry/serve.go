@@ -24,7 +24,7 @@ func newServeCommand(a *session.App) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the registry alone, without an API",
 		Long: `Serve modules, providers and the mirror from a bucket with the layout of boring-registry, in the foreground, without the rest of
-Yuba: no API, no stacks, no "yuba registry users". Who may read and write what is in a file of tokens.
+Yuba: no API, no stacks, no "yuba registry users". A file of tokens contains the rights to read and write.
 
 The environment variables of boring-registry work as they do there (BORING_REGISTRY_STORAGE_…, _LISTEN_ADDRESS, _TLS_…,
 _AUTH_STATIC_TOKEN, _NETWORK_MIRROR…); flags win. As there, a registry that they configure without a certificate serves plain HTTP,

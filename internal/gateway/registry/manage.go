@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 )
 
-// Manager serves the management API. Whoever mounts it has authorised each request: the API server, or
+// Manager serves the management API. Its caller has authorised each request: the API server, or
 // the registry's own address.
 func (s *Server) Manager() http.Handler {
 	mux := http.NewServeMux()

@@ -128,7 +128,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// ServeAs serves one identity, whoever sends the requests: tokens are ignored. It is for callers that
+// ServeAs serves all requests as one identity, and ignores their tokens. It is for callers that
 // have authenticated the client. All links in answers are relative, so the handler can be mounted
 // below any prefix that the caller strips. It serves neither login nor the management API.
 func (s *Server) ServeAs(who Identity) http.Handler {

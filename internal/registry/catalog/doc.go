@@ -16,7 +16,7 @@
 //
 //   - A published archive never changes. Publishing the same bytes again succeeds and changes nothing;
 //     other bytes are a conflict. This holds for concurrent publishers on several machines.
-//   - The archive alone decides whether a release exists. What is lost beside it, for instance in a
+//   - The archive alone decides whether a release exists. Anything lost beside it, for instance in a
 //     crash, is read from the archive again.
 //   - Another program may write archives to the bucket at any time. They appear after the next
 //     refresh, or when they are first asked for.

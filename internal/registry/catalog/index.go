@@ -318,7 +318,7 @@ func (c *Catalog) change(v layout.ModuleVersion, apply func(*record)) *record {
 	return &changed
 }
 
-// learn reads the sidecars of a module that were not read. What cannot be read stays unknown.
+// learn reads the remaining sidecars of a module. A sidecar that cannot be read stays unknown.
 func (c *Catalog) learn(ctx context.Context, m layout.Module) {
 	e := c.entry(m)
 	if e == nil || !e.unread() {

@@ -10,7 +10,7 @@
 //	providers/NAMESPACE/NAME/terraform-provider-NAME_VERSION_{OS_ARCH.zip,SHA256SUMS,SHA256SUMS.sig}
 //	mirror/providers/HOST/NAMESPACE/NAME/…          as providers
 //
-// What boring-registry does not know is below yuba/, where it does not look:
+// Yuba's own objects are below yuba/, where boring-registry does not look:
 //
 //	yuba/modules/NAMESPACE/NAME/SYSTEM/VERSION.json what the registry knows of a version
 //	yuba/providers/…, yuba/mirror/…, yuba/tools/…   likewise

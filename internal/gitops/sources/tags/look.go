@@ -102,7 +102,7 @@ func (p *Publisher) lookInto(ctx context.Context, o *yubav1.ModuleSource, fresh 
 	facts.Verdicts = prune(out.verdicts, facts.Tags)
 	out.verdicts = facts.Verdicts
 	failed := p.publishAll(ctx, o, up, decide.Tags(facts).Publish, &facts, out)
-	// What is refused and left now, including the results of this look.
+	// The refused and the remaining tags, with the results of this look.
 	out.decision, out.listed = decide.Tags(facts), true
 	out.decision.Left += len(out.decision.Publish)
 	return errors.Join(forbidden, failed)
