@@ -37,14 +37,17 @@ pre-release nor deprecated or revoked, if there is one.`,
 		if err != nil {
 			return explained(err, "list the registry's modules")
 		}
-		return listedModules(list, time.Now()).Show(s.Console, out)
+		return listedModules(list, namespace, time.Now()).Show(s.Console, out)
 	})
 	return cmd
 }
 
-func listedModules(list content.ModuleList, now time.Time) *listing.List {
+func listedModules(list content.ModuleList, namespace string, now time.Time) *listing.List {
 	l := &listing.List{Answer: list, None: "The registry has no modules. Publish one:\n    yuba registry push DIR NAMESPACE/NAME/SYSTEM@1.0.0",
 		Rows: [][]string{{"MODULE", "VERSION", "STATUS", "PUBLISHED", "BY", "VERSIONS"}}, Wide: []string{"BY"}}
+	if namespace != "" {
+		l.None = "The registry has no modules in " + namespace + "."
+	}
 	for _, m := range list.Items {
 		l.Add(m.Module, m.Module, m.Latest.Version, status(m.Latest), ui.Age(now, m.Latest.Published)+" ago", m.Latest.By, strconv.Itoa(m.Versions))
 	}

@@ -60,14 +60,20 @@ plans run the module's code with the stacks' credentials.`,
 		if sample < 0 || parallel < 1 {
 			return ui.UsageErrorf(cmd, "--sample must not be negative, and --parallel must be at least 1")
 		}
-		list, err := s.Content.Users(cmd.Context(), module, a.NamespaceFlag())
+		// A pipeline must not take a misspelt name for a candidate that harms nobody.
+		if own, err := layout.ParseModule(module); err == nil {
+			if _, err := s.Content.ModuleRelease(cmd.Context(), layout.ModuleVersion{Module: own, Version: version}); err != nil {
+				return explained(err, fmt.Sprintf("find %s@%s", module, version))
+			}
+		}
+		list, err := completeUsers(cmd.Context(), s, module, a.NamespaceFlag())
 		if err != nil {
-			return fmt.Errorf("find who uses %s: %w", module, err)
+			return explained(err, "find who uses "+module)
 		}
 		users := stacksOf(list.Items)
 		if len(users) == 0 {
 			s.News("No stack uses %s.", module)
-			return nil
+			return (&trial{session: s, module: module, version: version}).show(out, nil)
 		}
 		chosen := sampleOf(users, sample)
 		s.News("Planning %s with %s %s. Nothing is applied.", howMany(len(chosen), len(users)), module, version)
@@ -76,6 +82,24 @@ plans run the module's code with the stacks' credentials.`,
 		return t.show(out, cmd.Context().Err())
 	})
 	return cmd
+}
+
+// completeUsers lists who uses a module. A server that has just started does not know all of them yet.
+func completeUsers(ctx context.Context, s *session.Session, module, namespace string) (content.UserList, error) {
+	for told := false; ; told = true {
+		list, err := s.Content.Users(ctx, module, namespace)
+		if err != nil || !list.Incomplete {
+			return list, err
+		}
+		if !told {
+			s.News("The server has just started and still reads what it knows. Waiting for it.")
+		}
+		select {
+		case <-ctx.Done():
+			return list, context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // tried is a stack to plan.
