@@ -166,7 +166,7 @@ func printCarried(s *session.Session, out *ui.Output, list content.CarriedList) 
 }
 
 func newMirrorImportCommand(a *session.App) *cobra.Command {
-	var unsigned bool
+	var unsigned, newKeys bool
 	cmd := &cobra.Command{
 		Use:   "import ARCHIVE.tar",
 		Short: "Import providers into the mirror of a server",
@@ -177,6 +177,7 @@ contains the keys, too.`,
 		Args:    ui.Arguments(1, 1),
 	}
 	cmd.Flags().BoolVar(&unsigned, "allow-unsigned", false, "import also providers of registry.opentofu.org that are not signed")
+	cmd.Flags().BoolVar(&newKeys, "allow-new-keys", false, "import also releases signed by a key that the mirror does not have for the provider's namespace, although it has others")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		file, err := os.Open(args[0])
@@ -185,7 +186,7 @@ contains the keys, too.`,
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 		progress := s.NewProgress("Importing " + args[0])
-		list, err := s.Content.ImportMirror(cmd.Context(), shown{file, progress}, unsigned)
+		list, err := s.Content.ImportMirror(cmd.Context(), shown{file, progress}, unsigned, newKeys)
 		progress.End()
 		if err != nil {
 			return explained(err, "import "+args[0])

@@ -118,10 +118,13 @@ func (c *Client) Mirror(ctx context.Context) (MirrorList, error) {
 }
 
 // ImportMirror sends an archive that "yuba registry mirror" made. It may read it twice.
-func (c *Client) ImportMirror(ctx context.Context, archive io.ReadSeeker, allowUnsigned bool) (CarriedList, error) {
+func (c *Client) ImportMirror(ctx context.Context, archive io.ReadSeeker, allowUnsigned, allowNewKeys bool) (CarriedList, error) {
 	query := url.Values{}
 	if allowUnsigned {
 		query.Set("unsigned", "true")
+	}
+	if allowNewKeys {
+		query.Set("newKeys", "true")
 	}
 	return ask[CarriedList](ctx, c, http.MethodPost, PathPrefix+"/mirror", query, archive)
 }

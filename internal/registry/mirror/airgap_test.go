@@ -9,8 +9,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
@@ -206,4 +208,34 @@ func rewritten(t *testing.T, archive []byte, change func(string, []byte) (string
 		t.Fatal(err)
 	}
 	return &out
+}
+
+// Somebody who changes an archive on its way can sign it again with a key of his own.
+func TestAnImportWithAnotherKeyIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.publish("1.0.0")
+	w.publish("2.0.0", func(r *registrytest.Release) { r.Signer = registrytest.NewSigner(t, w.clock.Add(-time.Hour), 0) })
+	inside := newWorld(t, func(o *Options) { o.Offline, o.Allow = true, nil })
+	carry := func(version string, o ImportOptions) error {
+		t.Helper()
+		archive, _, err := w.export(w.lock(version, ""), linux)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = inside.Import(t.Context(), bytes.NewReader(archive), o)
+		return err
+	}
+	if err := carry("1.0.0", ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := inside.objects("")
+	if err := carry("2.0.0", ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--allow-new-keys") {
+		t.Errorf("another key: %v", err)
+	}
+	if got := inside.objects(""); !slices.Equal(got, before) {
+		t.Errorf("stored %q", got)
+	}
+	if err := carry("2.0.0", ImportOptions{AllowNewKeys: true}); err != nil {
+		t.Errorf("an accepted key: %v", err)
+	}
 }

@@ -38,6 +38,10 @@ type ImportOptions struct {
 	// AllowUnsigned accepts releases of registry.opentofu.org without a signing key. On its way the
 	// archive has nothing of the protection that the connection to that registry had.
 	AllowUnsigned bool
+	// AllowNewKeys accepts a signer that is none of the keys that the mirror has for the namespace. The
+	// archive brings its own keys, so somebody who changes it can sign it again. The first key of a
+	// namespace is always accepted, and reported as [Carried.NewKey].
+	AllowNewKeys bool
 }
 
 // imported is an archive to import, on disk.
@@ -70,7 +74,7 @@ func (m *Mirror) Import(ctx context.Context, from io.Reader, o ImportOptions) ([
 			return nil, err
 		}
 		c := carried(r, f.Platform)
-		c.NewKey = r.Signer != "" && !slices.ContainsFunc(known.GPG, func(k release.Key) bool { return release.Describe(k, m.now()).Fingerprint == r.Signer })
+		c.NewKey = m.isNewKey(known, r.Signer)
 		list = append(list, c)
 	}
 	for _, r := range records {
@@ -85,6 +89,11 @@ func (m *Mirror) Import(ctx context.Context, from io.Reader, o ImportOptions) ([
 		m.indexes.forget(f.Provider)
 	}
 	return list, nil
+}
+
+// isNewKey reports whether the signer is none of the known keys.
+func (m *Mirror) isNewKey(known release.Keys, signer string) bool {
+	return signer != "" && !slices.ContainsFunc(known.GPG, func(k release.Key) bool { return release.Describe(k, m.now()).Fingerprint == signer })
 }
 
 // receive unpacks an archive, and refuses everything that is not part of a mirror.
@@ -271,6 +280,13 @@ func (m *Mirror) verifyImported(ctx context.Context, in *imported, v layout.Prov
 	}
 	if r.Signer == "" && !o.AllowUnsigned {
 		return nil, &UntrustedError{v.String(), errors.New("it is not signed. If you trust the archive and its way to here, import it with --allow-unsigned")}
+	}
+	trusted, err := m.keys(ctx, v.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if len(trusted.GPG) > 0 && m.isNewKey(trusted, r.Signer) && !o.AllowNewKeys {
+		return nil, &UntrustedError{v.String(), fmt.Errorf("it is signed by %s, which is none of the keys that the mirror has for %s/%s. If the publisher announces that key, import the archive with --allow-new-keys", r.Signer, v.Host, v.Namespace)}
 	}
 	r.Protocols = release.DefaultProtocols
 	known, err := m.load(ctx, v)

@@ -261,7 +261,8 @@ func (s mirrored) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s mirrored) take(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.mirror.Import(r.Context(), r.Body, mirror.ImportOptions{AllowUnsigned: r.URL.Query().Get("unsigned") == "true"})
+	query := r.URL.Query()
+	list, err := s.mirror.Import(r.Context(), r.Body, mirror.ImportOptions{AllowUnsigned: query.Get("unsigned") == "true", AllowNewKeys: query.Get("newKeys") == "true"})
 	if err != nil {
 		return err
 	}

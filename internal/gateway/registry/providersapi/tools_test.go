@@ -255,7 +255,7 @@ func TestManageTheMirror(t *testing.T) {
 	if _, err := s.client.RemoveMirrored(t.Context(), p, "1.2.3"); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.client.ImportMirror(t.Context(), strings.NewReader("nonsense"), false); err == nil || !strings.Contains(err.Error(), "import into the mirror") {
+	if _, err := s.client.ImportMirror(t.Context(), strings.NewReader("nonsense"), false, false); err == nil || !strings.Contains(err.Error(), "import into the mirror") {
 		t.Errorf("%v", err)
 	}
 }
