@@ -82,18 +82,27 @@ func stopPods(ctx context.Context, dir string) error {
 	if p, err := recorded(dir, "containerd"); err != nil || p == nil || !p.alive() {
 		return errors.Join(err, noShims(dir))
 	}
-	list, err := ctr(ctx, dir, "tasks", "list", "--quiet")
-	if err != nil {
-		return err
-	}
-	var all []error
-	for _, id := range strings.Fields(list) {
-		for _, args := range [][]string{{"tasks", "kill", "--signal", "KILL", id}, {"tasks", "delete", "--force", id}, {"containers", "delete", "--keep-snapshot", id}} {
-			_, err := ctr(ctx, dir, args...)
-			all = append(all, err)
+	// The containers of a Pod share a shim, which ends with the Pod: a request that it does not answer any
+	// more is no error if the container is gone afterwards.
+	const attempts = 3
+	var failed error
+	for range attempts {
+		list, err := ctr(ctx, dir, "tasks", "list", "--quiet")
+		if err != nil || list == "" {
+			return err
+		}
+		failed = nil
+		for _, id := range strings.Fields(list) {
+			for _, args := range [][]string{{"tasks", "kill", "--signal", "KILL", id}, {"tasks", "delete", "--force", id}, {"containers", "delete", "--keep-snapshot", id}} {
+				_, err := ctr(ctx, dir, args...)
+				failed = errors.Join(failed, err)
+			}
+		}
+		if failed == nil {
+			return nil
 		}
 	}
-	return errors.Join(all...)
+	return failed
 }
 
 // ctr asks the node's containerd for something. What it does not find is not an error, as containers
