@@ -179,7 +179,7 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	if opts.HTTPAddress != "" {
 		var h hooks
 		h.engine.Store(e)
-		web, _, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(25), func() string { return health.unready(ctx) }, &h, opts.Log)
+		web, _, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &h, opts.Log)
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 	if err != nil {
 		return "", nil, err
 	}
-	connections := listener.New(inner, opts.Connections.Share(50))
+	connections := listener.New(inner, opts.Connections.Share(45))
 	secured, err := delegate(ctx, opts.Config, listener.Knowing(connections, e.content.ServeMux()))
 	if err != nil {
 		return "", nil, errors.Join(err, connections.Close())

@@ -52,7 +52,7 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	if err := e.chooseRunner(); err != nil {
 		return err
 	}
-	if e.endpoint, err = serveEndpoint(net.JoinHostPort(endpointHost, "0"), e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
+	if e.endpoint, err = serveEndpoint(net.JoinHostPort(endpointHost, "0"), e.executor.Handler(), e.opts.Connections.Share(20), cert, e.opts.Log); err != nil {
 		return err
 	}
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {

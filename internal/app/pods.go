@@ -84,7 +84,7 @@ func (e *engine) servePods(ctx context.Context, cert certificate, ca []byte) err
 	if o.Build = e.podBuild(); o.Instance == "" {
 		o.Instance = "yuba"
 	}
-	if e.endpoint, err = serveEndpoint(e.opts.Pods.Address, e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
+	if e.endpoint, err = serveEndpoint(e.opts.Pods.Address, e.executor.Handler(), e.opts.Connections.Share(20), cert, e.opts.Log); err != nil {
 		return err
 	}
 	go e.executor.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on

@@ -300,7 +300,7 @@ func (e *engine) serveRegistry(issue func(names []string) (certificate, error)) 
 	if err != nil {
 		return err
 	}
-	r.serve(e.opts.Connections.Share(25), config, e.opts.Log)
+	r.serve(e.opts.Connections.Share(15), config, e.opts.Log)
 	return nil
 }
 

@@ -122,7 +122,7 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &life{opts: opts, restored: make(chan struct{})}
-	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(25), h.unready, &h.hooks, opts.Log)
+	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), h.unready, &h.hooks, opts.Log)
 	if err != nil {
 		return false, err
 	}

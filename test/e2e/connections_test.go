@@ -99,7 +99,7 @@ func TestConnectionsWithoutEndStopNobody(t *testing.T) {
 	y.endsWith(t)
 	ns := y.namespace(t)
 	ports := y.ports(t)
-	if len(ports) != 4 { // the API, the web, etcd, and what runners call
+	if len(ports) != 5 { // the API, the web, etcd, the registry, and what runners call
 		t.Fatalf("the server listens at %v", ports)
 	}
 	ctx, stop := context.WithCancel(t.Context())

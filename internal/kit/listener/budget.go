@@ -39,8 +39,8 @@ func budgetOf(files uint64) (Budget, error) {
 	return Budget{int(min((files-reserved)/4*3, mostConnections))}, nil
 }
 
-// Share returns the limits of a listener with this percentage of the budget. One address of another
-// machine may use a quarter of them.
+// Share returns the limits of a listener with this percentage of the budget. All listeners of a process
+// together get at most 100. One address of another machine may use a quarter of the limits.
 func (b Budget) Share(percent int) Limits {
 	total := max(b.connections*percent/100, 8)
 	return Limits{Total: total, PerAddress: max(total/4, 4)}
