@@ -72,18 +72,38 @@ func (t *Terraform) AutoApproves() bool { return t.Spec.ApprovePlan == ApprovePl
 // DriftOnly is true with drift detection only: nothing is ever applied.
 func (t *Terraform) DriftOnly() bool { return t.Spec.ApprovePlan == ApprovePlanDisable }
 
+// ByPolicy is true when policies decide which plans are applied without a person.
+func (t *Terraform) ByPolicy() bool { return t.Spec.ApprovePlan == ApprovePlanPolicy }
+
+// AppliesByItself is true when plans may be applied without a person: all, or those that policies
+// free.
+func (t *Terraform) AppliesByItself() bool { return t.AutoApproves() || t.ByPolicy() }
+
 // AwaitsApproval is true if only an approval is missing to apply the pending plan.
 func (t *Terraform) AwaitsApproval() bool {
 	p := t.Status.Plan
-	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
-		(!t.AutoApproves() || t.HoldsPlans() && t.Annotations[AnnotationApproved] != p.Pending) &&
+	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() && !t.RefusedByPolicy() &&
+		(!t.AppliesByItself() || t.HoldsPlans() && t.Annotations[AnnotationApproved] != p.Pending) &&
 		t.Spec.ApprovePlan != p.Pending && t.Annotations[AnnotationRejected] != p.Pending
 }
 
-// HoldsPlans is true if the pending plan waits for approval although plans are applied
-// automatically: a circuit breaker holds it, or the state is a deleted stack's.
+// HoldsPlans is true if the pending plan waits for approval although plans may be applied
+// without a person: a circuit breaker or a policy holds it, or the state is a deleted stack's.
 func (t *Terraform) HoldsPlans() bool {
-	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil
+	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil || t.HeldByPolicy()
+}
+
+// HeldByPolicy is true if the pending plan waits for a person because of policies, or because none
+// frees it.
+func (t *Terraform) HeldByPolicy() bool {
+	v := t.Status.Plan.Policy
+	return v != nil && (v.Decision == PolicyHeld || v.Decision == PolicyPassed && t.ByPolicy())
+}
+
+// RefusedByPolicy is true if policies refuse the pending plan: nobody may apply it.
+func (t *Terraform) RefusedByPolicy() bool {
+	v := t.Status.Plan.Policy
+	return v != nil && v.Decision == PolicyRefused
 }
 
 // GetRetryInterval is the wait after a failure, by default 15 seconds.

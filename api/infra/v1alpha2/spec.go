@@ -16,7 +16,8 @@ type TerraformSpec struct {
 	// How plans are approved. Empty (the default): every plan waits for approval. A plan id, such
 	// as "plan-main-1a2b3c4d5e", approves exactly that plan. "auto" approves every plan. "disable"
 	// only detects drift and never applies, even with force. A value that starts with "replan"
-	// discards the pending plan when the source has a new revision.
+	// discards the pending plan when the source has a new revision. "policy" (Yuba) applies the plans
+	// that a Policy or ClusterPolicy frees, and all others wait for approval.
 	// +optional
 	ApprovePlan string `json:"approvePlan,omitempty"`
 
@@ -311,6 +312,8 @@ const (
 	ApprovePlanManual  = ""
 	ApprovePlanAuto    = "auto"
 	ApprovePlanDisable = "disable"
+	// ApprovePlanPolicy applies the plans that policies free from review.
+	ApprovePlanPolicy = "policy"
 	// ApprovePlanReplanPrefix starts every value that discards the pending plan on a new revision.
 	ApprovePlanReplanPrefix = "replan"
 )

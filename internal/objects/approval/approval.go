@@ -127,5 +127,5 @@ func valueOf(u *unstructured.Unstructured) string {
 
 // isMode distinguishes modes from ids of plans.
 func isMode(value string) bool {
-	return value == infrav1.ApprovePlanAuto || value == infrav1.ApprovePlanDisable || strings.HasPrefix(value, infrav1.ApprovePlanReplanPrefix)
+	return value == infrav1.ApprovePlanAuto || value == infrav1.ApprovePlanPolicy || value == infrav1.ApprovePlanDisable || strings.HasPrefix(value, infrav1.ApprovePlanReplanPrefix)
 }

@@ -29,6 +29,8 @@ func (r *Reconciler) act(ctx context.Context, d *decided) (*acted, error) {
 		p.tellWhatStays()
 	case decide.VerbUnlock:
 		return p, stateLocksOf(r).unlock(ctx, p)
+	case decide.VerbJudge:
+		return p, judgeOf(r).judge(ctx, p)
 	}
 	return p, nil
 }
@@ -111,6 +113,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		s.Unless = p.obj.Status.Modules.Placed
 	}
 	askFor(s, p.obj, rec.Announced)
+	askForPolicies(s, p.facts.Policy)
 	s.Direct = direct(p.obj, s)
 	// An apply does not break locks.
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {

@@ -189,7 +189,7 @@ func nonEmpty(providers []string) []string {
 
 // approvedByName returns the plan that a person approved although the stack applies automatically.
 func approvedByName(obj *infrav1.Terraform) string {
-	if !obj.AutoApproves() && !obj.Spec.Force {
+	if !obj.AppliesByItself() && !obj.Spec.Force {
 		return ""
 	}
 	return obj.Annotations[infrav1.AnnotationApproved]

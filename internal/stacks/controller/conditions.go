@@ -36,6 +36,7 @@ func describe(p *acted) {
 	describeCircuit(&p.decided)
 	describeTakeover(&p.gathered)
 	describeUnproven(obj)
+	describeUnbound(&p.gathered)
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
@@ -279,6 +280,10 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 	if d.Reason == decide.ReasonRejected {
 		obj.Status.Plan.Rejected = d.Subject
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonPlanRejected, d.Message)
+		return
+	}
+	if d.Reason == decide.ReasonPolicyRefused {
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonPolicyRefused, d.Message)
 		return
 	}
 	if conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {

@@ -98,6 +98,8 @@ type Reconciler struct {
 	Rules  reads.Rules
 	// Webhooks asks the services that stacks name about their plans.
 	Webhooks Webhooks
+	// Policies judges plans; nil if this API serves no policies.
+	Policies Policies
 	// Limits bound each run.
 	Limits run.Limits
 	// Circuits detects outages; may be nil.
@@ -258,7 +260,7 @@ func (p *recorded) next() ctrl.Result {
 	if d.Verb.StartsRun() {
 		return ctrl.Result{}
 	}
-	if d.Verb == decide.VerbUnlock {
+	if d.Verb == decide.VerbUnlock || d.Verb == decide.VerbJudge {
 		return ctrl.Result{RequeueAfter: time.Millisecond}
 	}
 	next := times.Earlier(p.nextCheck(), p.lookAgain)

@@ -32,7 +32,7 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	if err := runHistoryOf(r).gatherRuns(ctx, p); err != nil || p.untouched() {
 		return p, err
 	}
-	if err := inTurn(ctx, p, relativesOf(r).gatherRelations, r.gatherConfiguration, outagesOf(r).gatherCircuit); err != nil {
+	if err := inTurn(ctx, p, relativesOf(r).gatherRelations, r.gatherConfiguration, outagesOf(r).gatherCircuit, judgeOf(r).gatherPolicy); err != nil {
 		return nil, err
 	}
 	p.facts.Pending = pendingFacts(obj)
@@ -92,6 +92,8 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 	switch {
 	case obj.AutoApproves():
 		s.Mode = decide.ModeAuto
+	case obj.ByPolicy():
+		s.Mode = decide.ModePolicy
 	case obj.DriftOnly():
 		s.Mode = decide.ModeDisabled
 	case strings.HasPrefix(spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix):
@@ -139,6 +141,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 	if status.StateSerial != nil {
 		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
 	}
+	plan.Verdict = verdictFacts(obj)
 	return plan
 }
 

@@ -198,3 +198,12 @@ type healthChecks struct {
 func healthChecksOf(r *Reconciler) healthChecks {
 	return healthChecks{&r.health, outputsWriterOf(r), r.Now}
 }
+
+// policyJudge asks policies about plans.
+type policyJudge struct {
+	policies Policies
+	runs     Runs
+	now      func() time.Time
+}
+
+func judgeOf(r *Reconciler) policyJudge { return policyJudge{r.Policies, r.Runs, r.Now} }

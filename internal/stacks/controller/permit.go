@@ -31,7 +31,7 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if err != nil {
 		return false, "", err
 	}
-	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover); no != "" {
+	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover, judgeOf(r).policyObjection(obj, rec)); no != "" {
 		return false, no, nil
 	}
 	// A run that only checks modules has not changed Ready so far.
@@ -121,6 +121,8 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 		return "the plan was rejected"
 	case obj.AutoApproves() || obj.Spec.Force:
 		return ""
+	case obj.ByPolicy() && rec.Spec.Plan != nil:
+		return "" // policyObjection decides
 	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:
 		return ""
 	}
@@ -148,7 +150,8 @@ type Webhooks interface {
 	Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error
 }
 
-// Review asks the stack's webhooks about a plan, one after the other, before it is kept or applied.
+// Review asks the stack's webhooks about a plan, one after the other, before it is kept or applied,
+// and policies about a deletion.
 // The first refusal, or missing answer, ends the run.
 func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
 	obj, no, err := r.stackOf(ctx, rec)
@@ -173,5 +176,5 @@ func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResu
 			return false, err.Error(), nil
 		}
 	}
-	return true, "", nil
+	return judgeOf(r).reviewDeletion(ctx, obj, rec, document)
 }

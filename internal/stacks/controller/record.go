@@ -112,7 +112,8 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	carried := id == status.Plan.Pending
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
-	status.Plan.Digest, status.Plan.RunID = p.Digest, o.rec.Spec.ID
+	// Policies judge bytes: also a plan with the same changes is judged again.
+	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy = p.Digest, o.rec.Spec.ID, nil
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
@@ -293,7 +294,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
-	p.IsDriftDetectionPlan, p.HeldBy = false, ""
+	p.IsDriftDetectionPlan, p.HeldBy, p.Policy = false, "", nil
 }
 
 func at(message, revision string) string {

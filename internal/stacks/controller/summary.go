@@ -131,6 +131,8 @@ func summaryOfPlan(s situation) string {
 		return "Drifted: " + changes
 	case s.ready.Reason == infrav1.ReasonPlanRejected:
 		return "Plan rejected"
+	case s.ready.Reason == infrav1.ReasonPolicyRefused:
+		return "Refused by policy: " + changes
 	case s.ready.Reason != infrav1.ReasonPlannedWithChanges || p.Pending == "":
 		return ""
 	case s.obj.Spec.PlanOnly || s.obj.DriftOnly():

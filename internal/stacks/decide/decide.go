@@ -41,6 +41,8 @@ var liveRules = []rule{
 	{"many stacks fail alike", circuitRests},
 	// A stack with something to do waits for its dependencies; an idle one ignores their problems.
 	{"a dependency is not ready", dependencyBeforeRun},
+	// Nothing is applied that a policy has not seen.
+	{"policies have not judged the pending plan", judgePending},
 	// Apply an approved plan that is still valid.
 	{"pending plan is approved", pendingApproved},
 	// Reasons to plan, see triggers.
@@ -220,6 +222,8 @@ func staleBecause(f Facts) string {
 		return "The plan was made for another value of spec.destroy"
 	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
 		return "The state has changed since the plan was made"
+	case p.Verdict != nil && p.Verdict.NeedsPlan && p.Verdict.Set == f.Policy.Set:
+		return "The plan was made before policies bound the stack, without the details that they need"
 	case outlived(f):
 		return fmt.Sprintf("The plan was made during the outage of circuit breaker %s, which is over", p.HeldBy)
 	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
@@ -240,7 +244,7 @@ func pendingApproved(f Facts) (Decision, bool) {
 	if !fits(f) || f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled || pendingRejected(f) {
 		return Decision{}, false
 	}
-	if !named(f) && !unasked(f) {
+	if !named(f) && !unasked(f) || objects(f, named(f)) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbApply, Subject: f.Pending.ID, Reason: ReasonApproved, Message: "Applying",
@@ -256,12 +260,12 @@ func named(f Facts) bool {
 
 // unasked reports whether the pending plan needs no approval.
 func unasked(f Facts) bool {
-	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
+	return (f.Stack.Mode == ModeAuto || f.Stack.Mode == ModePolicy || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }
 
 // appliesByItself reports whether the stack's plans are applied automatically.
 func appliesByItself(s Stack) bool {
-	return !s.PlanOnly && s.Mode != ModeDisabled && (s.Mode == ModeAuto || s.Force)
+	return !s.PlanOnly && s.Mode != ModeDisabled && (s.Mode == ModeAuto || s.Mode == ModePolicy || s.Force)
 }
 
 // pendingWaits reports the pending plan unless it is stale; then rest reports the next step.
@@ -269,7 +273,8 @@ func pendingWaits(f Facts) (Decision, bool) {
 	if !fits(f) {
 		return Decision{}, false
 	}
-	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: nextLook(f)}
+	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: earlier(nextLook(f), verdictEnds(f))}
+	reason, message := policyMessage(f)
 	switch {
 	case pendingRejected(f):
 		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; change the stack or run `yuba replan` for a new plan", f.Pending.ID)
@@ -279,6 +284,8 @@ func pendingWaits(f Facts) (Decision, bool) {
 		d.Message = `Plan generated: nothing is applied while approvePlan is "disable".`
 	case f.Pending.HeldBy != "":
 		d.Message = HeldMessage(f.Pending.ID, f.Pending.HeldBy, f.Stack.Call)
+	case message != "":
+		d.Reason, d.Message = reason, message
 	case f.Takeover != nil && appliesByItself(f.Stack):
 		d.Message = takeoverMessage(f)
 	case !unasked(f) && appliesByItself(f.Stack):

@@ -36,6 +36,7 @@ func TestDecide(t *testing.T) {
 		"replan":              replanScenarios,
 		"circuit breakers":    circuitScenarios,
 		"takeover":            takeoverScenarios,
+		"policy":              policyScenarios,
 	} {
 		t.Run(group, func(t *testing.T) {
 			for sentence, c := range cases {

@@ -28,6 +28,8 @@ const (
 	VerbPlanAndApply Verb = "plan-and-apply"
 	// VerbApply: apply the pending plan named by Subject.
 	VerbApply Verb = "apply"
+	// VerbJudge: ask the policies about the pending plan named by Subject, then reconcile again.
+	VerbJudge Verb = "judge"
 	// VerbCancel: stop the run named by Subject; a newer configuration makes it pointless.
 	VerbCancel Verb = "cancel"
 	// VerbRelease: remove the finalizer of the deleted object.
@@ -118,6 +120,9 @@ const (
 	ReasonAwaitingApproval    = "TerraformPlannedWithChanges"
 	ReasonRejected            = "PlanRejected"
 	ReasonApproved            = "PlanApproved"
+	ReasonJudging             = "PolicyJudging"
+	ReasonPolicyRefused       = "PolicyRefused"
+	ReasonPolicyUnknown       = "PolicyUnknown"
 	ReasonSuperseded          = "Superseded"
 	ReasonDeleting            = "Deleting"
 	ReasonDeleted             = "Deleted"

@@ -21,8 +21,8 @@
 //
 // These hold for all facts (tested with random facts):
 //
-//   - Nothing is applied without approval: by mode auto or force, by the pending plan's exact id,
-//     or by a deletion that the stack declared to destroy its resources.
+//   - Nothing is applied without approval: by mode auto or force, by a policy in mode policy, by the
+//     pending plan's exact id, or by a deletion that the stack declared to destroy its resources.
 //   - A plan is never applied after its configuration or state has changed.
 //   - Nothing runs while the stack is suspended or held for manual work, another run of it is in
 //     progress, or another lock holder has its lock. The lock of a run in progress is never broken;
@@ -34,6 +34,8 @@
 //   - A rejected plan is not applied, not even by mode auto or force.
 //   - While a circuit breaker concerns the stack, only plans approved by id and declared deletions
 //     are applied. Afterwards drift is repaired only after a fresh check and an approval.
+//   - What policies refuse is never applied, what they hold only with a person's approval, and what
+//     the present policies have not judged not yet.
 //   - While the state is a deleted stack's, only plans that a person approved are applied.
 //   - Suspension blocks every deletion, except that of the copy that a move left behind.
 //   - Nothing runs on a stack that was moved to another home, or that is still arriving.

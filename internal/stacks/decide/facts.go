@@ -13,6 +13,8 @@ const (
 	ModeManual Mode = "manual"
 	// ModeAuto: every plan is applied at once.
 	ModeAuto Mode = "auto"
+	// ModePolicy: the plans that policies free are applied at once, all others wait.
+	ModePolicy Mode = "policy"
 	// ModeDisabled: drift detection only.
 	ModeDisabled Mode = "disable"
 )
@@ -62,6 +64,8 @@ type Facts struct {
 	LastDriftCheck time.Time
 	// Circuit is the circuit breaker that concerns the stack; may be nil.
 	Circuit *Circuit
+	// Policy is which policies judge the stack's plans.
+	Policy Policy
 	// Dependencies must be ready before this stack; Cycle describes a cycle, such as "a -> b -> a".
 	Dependencies []Dependency
 	Cycle        string
@@ -171,6 +175,8 @@ type Plan struct {
 	Usable bool
 	// HeldBy is the circuit breaker that holds it although the stack auto-approves.
 	HeldBy string
+	// Verdict is what policies said about it; nil if they were not asked.
+	Verdict *Verdict
 }
 
 // Run is a run in progress or one that ended.

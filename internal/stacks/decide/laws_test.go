@@ -48,6 +48,8 @@ func TestLaws(t *testing.T) {
 		"modules are resolved only when there is no other reason to plan":       modulesLaw,
 		"suspension blocks every deletion":                                      suspensionLaw,
 		"nothing runs on a stack of another home":                               movedLaw,
+		"nothing is applied against the policies":                               policyLaw,
+		"policies are asked only when their answer counts":                      judgeLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +82,8 @@ func TestDecideNeverChangesItsInput(t *testing.T) {
 
 func approvalLaw(f Facts, d Decision) string {
 	declared := f.Stack.Deleting && f.Stack.DestroyOnDeletion && d.Purpose == PurposeDelete && d.Destroy
-	byItself := f.Stack.Mode == ModeAuto || f.Stack.Force
+	freed := f.Stack.Mode == ModePolicy && f.Pending != nil && f.Pending.Verdict != nil && f.Pending.Verdict.Opinion == OpinionFreed
+	byItself := f.Stack.Mode == ModeAuto || f.Stack.Force || freed && d.Verb == VerbApply
 	switch {
 	case d.Verb == VerbApply && (f.Pending == nil || d.Subject != f.Pending.ID):
 		return "applies a plan that is not pending"
@@ -263,12 +266,12 @@ func patienceLaw(f Facts, d Decision) string {
 
 // punctualityLaw: a wait for the stack's own interval ends with it.
 func punctualityLaw(f Facts, d Decision) string {
-	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval || d.Reason == ReasonRetryPending
+	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && d.Reason != ReasonPolicyUnknown || d.Reason == ReasonRetryPending
 	if !own || d.NextCheck.IsZero() {
 		return ""
 	}
 	f.Now = d.NextCheck
-	if then := Decide(f); !then.Verb.StartsRun() && then.Reason != ReasonDependencyNotReady {
+	if then := Decide(f); !then.Verb.StartsRun() && then.Verb != VerbJudge && then.Reason != ReasonDependencyNotReady {
 		return "at its next check it is " + then.String()
 	}
 	return ""

@@ -21,6 +21,7 @@ func drawFacts(t *rapid.T) Facts {
 		Kept:        rapid.Bool().Draw(t, "kept"),
 		StateExists: rapid.Bool().Draw(t, "state exists"),
 		Pending:     drawPending(t),
+		Policy:      drawPolicy(t),
 		Last:        drawLast(t),
 
 		LastDriftCheck: drawPast(t, "drift check"),
@@ -73,7 +74,7 @@ func drawStack(t *rapid.T) Stack {
 	return Stack{
 		Deleting:          rarely(t, "deleting"),
 		Suspended:         rarely(t, "suspended"),
-		Mode:              rapid.SampledFrom([]Mode{ModeManual, ModeManual, ModeAuto, ModeDisabled}).Draw(t, "mode"),
+		Mode:              rapid.SampledFrom([]Mode{ModeManual, ModeManual, ModeAuto, ModeAuto, ModePolicy, ModeDisabled}).Draw(t, "mode"),
 		Approved:          drawID(t, "approved"),
 		Rejected:          drawID(t, "rejected"),
 		Allowed:           rapid.SampledFrom([]string{"", "", "", "plan-1", "plan-2"}).Draw(t, "allowed"),
@@ -158,7 +159,28 @@ func drawPending(t *rapid.T) *Plan {
 		Drift:       rapid.Bool().Draw(t, "pending drift"),
 		Usable:      usually(t, "pending usable"),
 		HeldBy:      rapid.SampledFrom([]string{"", "", "", "aws-down"}).Draw(t, "pending held by"),
+		Verdict:     drawVerdict(t),
 	}
+}
+
+func drawVerdict(t *rapid.T) *Verdict {
+	if rapid.Bool().Draw(t, "not judged") {
+		return nil
+	}
+	return &Verdict{
+		Opinion:   rapid.SampledFrom([]Opinion{OpinionFreed, OpinionPassed, OpinionHeld, OpinionRefused}).Draw(t, "opinion"),
+		Message:   "1 resource is destroyed",
+		Set:       rapid.SampledFrom([]string{"set-1", "set-1", "set-2"}).Draw(t, "judged by"),
+		Until:     rapid.SampledFrom([]time.Time{{}, {}, noon.Add(-time.Hour), noon.Add(time.Hour)}).Draw(t, "verdict ends"),
+		NeedsPlan: rarely(t, "verdict needs a plan"),
+	}
+}
+
+func drawPolicy(t *rapid.T) Policy {
+	if rapid.Bool().Draw(t, "without policies") {
+		return Policy{}
+	}
+	return Policy{Bound: usually(t, "bound"), Set: "set-1", Problem: rapid.SampledFrom([]string{"", "", "", "not read yet"}).Draw(t, "policy problem")}
 }
 
 func drawLast(t *rapid.T) *Run {
@@ -224,6 +246,10 @@ func clone(f Facts) Facts {
 	if f.Pending != nil {
 		p := *f.Pending
 		f.Pending = &p
+		if p.Verdict != nil {
+			v := *p.Verdict
+			f.Pending.Verdict = &v
+		}
 	}
 	if f.Lock != nil {
 		l := *f.Lock

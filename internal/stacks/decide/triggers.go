@@ -186,7 +186,7 @@ func reasonToPlan(f Facts) (Decision, bool) {
 		}
 		if d.Hold = holdsBack(f); d.Hold != "" {
 			d.Purpose = lookOrDeploy(f)
-		} else if appliesByItself(f.Stack) && !pendingRejected(f) && f.Takeover == nil {
+		} else if appliesByItself(f.Stack) && !pendingRejected(f) && f.Takeover == nil && !reviewsByPolicy(f) {
 			d.Verb, d.Describe = VerbPlanAndApply, false
 		}
 		return d, true

@@ -19,6 +19,8 @@ type world struct {
 	changes string
 	// outcome draws the result of the next run.
 	outcome func(apply bool) outcome
+	// opinion is what policies say about plans.
+	opinion Opinion
 	// released: the finalizer was removed.
 	released bool
 	// began counts applies by plan id, without those that need no approval.
@@ -48,13 +50,17 @@ func newWorld(f Facts) *world {
 	if p := f.Pending; p != nil {
 		w.history.PendingID, w.history.PendingChanges = p.ID, w.changes
 	}
-	w.outcome = func(bool) outcome { return succeeds }
+	w.outcome, w.opinion = func(bool) outcome { return succeeds }, OpinionFreed
 	return w
 }
 
 // step carries out one decision, and reports whether there was something to do.
 func (w *world) step() (Decision, bool) {
 	d := Decide(w.facts)
+	if d.Verb == VerbJudge {
+		w.facts.Pending.Verdict = &Verdict{Opinion: w.opinion, Message: "safe: no-destroy", Set: w.facts.Policy.Set}
+		d = Decide(w.facts)
+	}
 	w.forgive()
 	switch {
 	case d.Verb.StartsRun():

@@ -1,0 +1,166 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+// Policies is the part of policies that the controller uses.
+type Policies interface {
+	// Bind identifies the policies that judge a stack's plans, and their contents; empty if there are
+	// none. It does not block; an error means that the policies are not known.
+	Bind(obj *infrav1.Terraform) (set string, err error)
+	// Judge judges a plan by those policies. The document is `tofu show -json` of the plan without
+	// sensitive values. What a rule cannot find out is an objection, not an error.
+	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
+}
+
+// gatherPolicy finds out which policies bind the stack.
+func (j policyJudge) gatherPolicy(_ context.Context, p *gathered) error {
+	if j.policies == nil {
+		return nil
+	}
+	set, err := j.policies.Bind(p.obj)
+	p.facts.Policy = decide.Policy{Bound: set != "" || err != nil, Set: set}
+	if err != nil {
+		p.facts.Policy.Problem = err.Error()
+	}
+	return nil
+}
+
+var opinions = map[infrav1.PolicyDecision]decide.Opinion{
+	infrav1.PolicyFreed: decide.OpinionFreed, infrav1.PolicyPassed: decide.OpinionPassed,
+	infrav1.PolicyHeld: decide.OpinionHeld, infrav1.PolicyRefused: decide.OpinionRefused,
+}
+
+// verdictFacts is nil unless the policies have judged the very bytes of the pending plan.
+func verdictFacts(obj *infrav1.Terraform) *decide.Verdict {
+	v := obj.Status.Plan.Policy
+	if v == nil || v.Plan != obj.Status.Plan.Digest || opinions[v.Decision] == "" {
+		return nil
+	}
+	facts := &decide.Verdict{Opinion: opinions[v.Decision], Message: v.Message, Set: v.Set, NeedsPlan: v.NeedsPlan}
+	if v.Until != nil {
+		facts.Until = v.Until.Time
+	}
+	return facts
+}
+
+// askForPolicies asks a run for what policies judge. Nothing reviews a deletion after its plan, so
+// the run itself asks before it goes on.
+func askForPolicies(s *run.Spec, policy decide.Policy) {
+	if !policy.Bound {
+		return
+	}
+	s.Describe, s.PlanDocument = true, true
+	s.Review = s.Review || s.Purpose == run.PurposeDelete
+}
+
+// judge asks the policies about the pending plan.
+func (j policyJudge) judge(ctx context.Context, p *acted) error {
+	plan := &p.obj.Status.Plan
+	rec, err := j.runs.Record(ctx, p.stack, plan.RunID)
+	if err != nil && !errors.Is(err, run.ErrNotFound) {
+		return fmt.Errorf("read the run that made plan %s of %s: %w", plan.Pending, p.stack, err)
+	}
+	document, err := j.runs.ReadPart(ctx, p.stack, plan.RunID, run.BlobPlanShow)
+	switch {
+	case errors.Is(err, run.ErrNotFound):
+		plan.Policy = &infrav1.PolicyVerdict{Decision: infrav1.PolicyHeld, NeedsPlan: !rec.Spec.PlanDocument,
+			Message: "the plan is too large to be judged by policies"}
+	case err != nil:
+		return fmt.Errorf("read plan %s of %s: %w", plan.Pending, p.stack, err)
+	default:
+		if plan.Policy, err = j.policies.Judge(ctx, p.obj, rec, document); err != nil {
+			return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
+		}
+	}
+	plan.Policy.Set, plan.Policy.Plan, plan.Policy.JudgedAt = p.facts.Policy.Set, plan.Digest, metav1.NewTime(p.now)
+	return nil
+}
+
+// describeUnbound says that no policy frees the pending plan of a stack that leaves that to
+// policies.
+func describeUnbound(p *gathered) {
+	plan := &p.obj.Status.Plan
+	switch {
+	case p.facts.Policy.Bound || plan.Pending == "":
+	case !p.obj.ByPolicy():
+		plan.Policy = nil // of policies that are gone
+	case plan.Policy == nil || plan.Policy.Set != "" || plan.Policy.Plan != plan.Digest:
+		plan.Policy = &infrav1.PolicyVerdict{Decision: infrav1.PolicyPassed, Message: "no policy selects the stack",
+			Plan: plan.Digest, JudgedAt: metav1.NewTime(p.now)}
+	}
+}
+
+// policyObjection says why policies forbid an apply that is about to begin; empty if they do not.
+// It asks for the policies once more: one may have been added since the decision.
+func (j policyJudge) policyObjection(obj *infrav1.Terraform, rec run.Record) string {
+	if rec.Spec.Operation.ByHand() {
+		return ""
+	}
+	var set string
+	if j.policies != nil {
+		var err error
+		if set, err = j.policies.Bind(obj); err != nil {
+			return "its policies are not known: " + err.Error()
+		}
+	}
+	named := rec.Spec.Plan != nil && (obj.Spec.ApprovePlan == rec.Spec.Plan.ID || approvedByName(obj) == rec.Spec.Plan.ID)
+	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named
+	switch v := verdictFacts(obj); {
+	case set == "" && (!leftToPolicies || rec.Spec.Purpose == run.PurposeDelete):
+		return ""
+	case set == "":
+		return "no policy frees the plan, and its approval was withdrawn"
+	case rec.Spec.Purpose == run.PurposeDelete:
+		if !rec.Spec.Review {
+			return "a policy binds the stack since the run began"
+		}
+		return "" // the run has asked
+	case rec.Spec.Plan == nil:
+		return "a policy binds the stack since the run began"
+	case v == nil || v.Set != set || rec.Spec.Plan.Digest != obj.Status.Plan.Digest || !v.Until.IsZero() && !j.now().Before(v.Until):
+		return "its policies have changed since they judged the plan"
+	case v.Opinion == decide.OpinionRefused:
+		return "policies refuse the plan: " + v.Message
+	case v.Opinion == decide.OpinionHeld && !named, v.Opinion == decide.OpinionPassed && leftToPolicies:
+		return "policies do not free the plan, and its approval was withdrawn: " + v.Message
+	}
+	return ""
+}
+
+// reviewDeletion asks the policies about the plan of a declared deletion: only what they refuse
+// stops it.
+func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (bool, string, error) {
+	if j.policies == nil || rec.Spec.Purpose != run.PurposeDelete {
+		return true, "", nil
+	}
+	set, err := j.policies.Bind(obj)
+	switch {
+	case err != nil:
+		return false, "its policies are not known: " + err.Error(), nil
+	case set == "":
+		return true, "", nil
+	case len(document) == 0:
+		return false, "the plan is too large to be judged by policies", nil
+	}
+	verdict, err := j.policies.Judge(ctx, obj, rec, document)
+	if err != nil {
+		return false, "", err
+	}
+	if verdict.Decision == infrav1.PolicyRefused {
+		return false, "policies refuse the deletion: " + verdict.Message, nil
+	}
+	return true, "", nil
+}

@@ -1,0 +1,135 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy says which policies judge the plans of a stack.
+type Policy struct {
+	// Bound: a plan is judged before it is applied. False if no policy selects the stack, and the
+	// stack does not ask for one.
+	Bound bool
+	// Set identifies the policies and their contents.
+	Set string
+	// Problem says why the policies are not known. Until they are, nothing is applied.
+	Problem string
+}
+
+// Opinion is what policies say about a plan.
+type Opinion string
+
+const (
+	// OpinionFreed: a policy frees the plan from review, and none objects.
+	OpinionFreed Opinion = "freed"
+	// OpinionPassed: no policy objects.
+	OpinionPassed Opinion = "passed"
+	// OpinionHeld: a person must approve the plan.
+	OpinionHeld Opinion = "held"
+	// OpinionRefused: nobody may apply the plan.
+	OpinionRefused Opinion = "refused"
+)
+
+// Verdict is the opinion of one set of policies about the pending plan.
+type Verdict struct {
+	Opinion Opinion
+	Message string
+	// Set is the Policy.Set that was asked.
+	Set string
+	// Until is when the plan must be judged again; zero for never.
+	Until time.Time
+	// NeedsPlan: the plan was made without what policies need.
+	NeedsPlan bool
+}
+
+// judged returns the verdict about the pending plan that counts now; nil without one.
+func judged(f Facts) *Verdict {
+	v := f.Pending.Verdict
+	if v == nil || f.Policy.Problem != "" || v.Set != f.Policy.Set || !v.Until.IsZero() && !f.Now.Before(v.Until) {
+		return nil
+	}
+	return v
+}
+
+// judgePending asks the policies about a plan that they have not judged.
+func judgePending(f Facts) (Decision, bool) {
+	if !f.Policy.Bound || f.Policy.Problem != "" || !fits(f) || pendingRejected(f) || judged(f) != nil {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbJudge, Subject: f.Pending.ID, Reason: ReasonJudging, Message: fmt.Sprintf("Asking the policies about plan %s", f.Pending.ID)}, true
+}
+
+// objects reports whether policies do not let the pending plan be applied; approved: a person
+// approved it.
+func objects(f Facts, approved bool) bool {
+	if f.Policy.Problem != "" {
+		return true
+	}
+	if !f.Policy.Bound {
+		return f.Stack.Mode == ModePolicy && !f.Stack.Force && !approved
+	}
+	v := judged(f)
+	if v == nil {
+		return true
+	}
+	switch v.Opinion {
+	case OpinionFreed:
+		return false
+	case OpinionPassed:
+		return f.Stack.Mode == ModePolicy && !f.Stack.Force && !approved
+	case OpinionHeld:
+		return !approved
+	}
+	return true
+}
+
+// policyMessage says why a plan waits because of policies; empty if it does not.
+func policyMessage(f Facts) (reason, message string) {
+	if f.Policy.Problem != "" {
+		return ReasonPolicyUnknown, fmt.Sprintf("Plan %s waits: its policies are not known: %s", f.Pending.ID, f.Policy.Problem)
+	}
+	if !f.Policy.Bound {
+		if f.Stack.Mode == ModePolicy && !f.Stack.Force {
+			return ReasonAwaitingApproval, fmt.Sprintf("Plan %s waits for approval: no policy selects the stack. Review it, then: yuba approve %s", f.Pending.ID, f.Stack.Call)
+		}
+		return "", ""
+	}
+	v := judged(f)
+	switch {
+	case v == nil:
+		return "", ""
+	case v.Opinion == OpinionRefused:
+		return ReasonPolicyRefused, fmt.Sprintf("Plan %s is refused: %s", f.Pending.ID, v.Message)
+	case v.Opinion == OpinionHeld, v.Opinion == OpinionPassed && f.Stack.Mode == ModePolicy && !f.Stack.Force:
+		return ReasonAwaitingApproval, fmt.Sprintf("Plan %s waits for approval: %s. Review it, then: yuba approve %s", f.Pending.ID, v.Message, f.Stack.Call)
+	}
+	return "", ""
+}
+
+// reviewsByPolicy reports whether a plan must be kept until policies have judged it.
+func reviewsByPolicy(f Facts) bool {
+	return f.Policy.Bound || f.Policy.Problem != "" || f.Stack.Mode == ModePolicy && !f.Stack.Force
+}
+
+// verdictEnds is when the verdict about the pending plan ends, or policies that are not known may be;
+// zero for never.
+func verdictEnds(f Facts) time.Time {
+	if f.Policy.Problem != "" {
+		return lookAgain(f)
+	}
+	if v := judged(f); f.Policy.Bound && v != nil {
+		return v.Until
+	}
+	return time.Time{}
+}
+
+// earlier returns the earlier of two times; a zero time is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
