@@ -75,9 +75,9 @@ itself. It changes only that one value of the file.`,
 // commitApproval approves a plan in the stack's manifest, for stacks that are kept in git.
 func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) error {
 	key := session.KeyOf(t)
-	if t.AutoApproves() {
-		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says \"auto\", which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
-			key, heldBecause(t), s.Call(key))
+	if t.AppliesByItself() {
+		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says %q, which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
+			key, t.Spec.ApprovePlan, heldBecause(t), s.Call(key))
 	}
 	changed, err := approveInFile(file, key, id)
 	switch {
@@ -118,7 +118,7 @@ func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id s
 
 // warnOfEnforcer warns if the object shows that a manifest may reset spec.approvePlan.
 func warnOfEnforcer(s *session.Session, t *infrav1.Terraform) {
-	if by := keep.Enforcer(t); by != "" && !t.AutoApproves() {
+	if by := keep.Enforcer(t); by != "" && !t.AppliesByItself() {
 		s.News("%s applies approvePlan from a manifest, and may set it back before the plan is applied. Approve in that manifest instead:\n"+
 			"    yuba approve %s -f FILE\nor leave approvePlan out of it.", diagnostic.Printable(by), s.Call(session.KeyOf(t)))
 	}
@@ -138,8 +138,11 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only checks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, call)
-	case t.AutoApproves() && !t.HoldsPlans():
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans automatically (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
+	case t.RefusedByPolicy():
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: policies refuse plan %s, and no approval overrides that: %s\nChange the program, or ask those who keep the policy for an exemption. See:\n    yuba plan %s",
+			key, pending, t.Status.Plan.Policy.Message, call)
+	case t.AppliesByItself() && !t.HoldsPlans():
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans automatically (spec.approvePlan is %q). See:\n    yuba status %s", key, t.Spec.ApprovePlan, call)
 	}
 	return pending, nil
 }
@@ -148,6 +151,9 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 func heldBecause(t *infrav1.Terraform) string {
 	if by := t.Status.Plan.HeldBy; by != "" {
 		return "for approval by circuit breaker " + by
+	}
+	if t.HeldByPolicy() {
+		return "for approval by policy (" + t.Status.Plan.Policy.Message + ")"
 	}
 	return "for approval because the state is that of " + session.FormerName(t, t.Status.TakenOver) + ", which was deleted"
 }

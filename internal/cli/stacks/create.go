@@ -49,6 +49,8 @@ NAMESPACE/NAME.`,
 	f.Dependencies("a stack that must be ready first")
 	f.Text("write-outputs", "writeOutputsToSecret.name", "", "write the outputs into this Secret")
 	f.Switch("auto", "approvePlan", infrav1.ApprovePlanAuto, "apply plans of this stack automatically")
+	f.Switch("by-policy", "approvePlan", infrav1.ApprovePlanPolicy, "apply the plans of this stack that policies free from review")
+	cmd.MarkFlagsMutuallyExclusive("auto", "by-policy")
 	f.Switch("plan-only", "planOnly", true, "make plans and never apply them")
 	f.Switch("destroy-on-deletion", "destroyResourcesOnDeletion", true, "destroy the stack's resources when it is deleted")
 	wait := cmd.Flags().BoolP("wait", "w", false, "show the first run and wait until it ends")

@@ -50,6 +50,8 @@ after the plan and says how to approve it.`,
 	d.fields.Variables()
 	d.fields.Duration("interval", "interval", 10*time.Minute, "interval between drift checks")
 	d.fields.Switch("auto", "approvePlan", infrav1.ApprovePlanAuto, "apply plans of this stack automatically, now and later")
+	d.fields.Switch("by-policy", "approvePlan", infrav1.ApprovePlanPolicy, "apply the plans of this stack that policies free from review, now and later")
+	cmd.MarkFlagsMutuallyExclusive("auto", "by-policy")
 	// A stack that was destroyed is created again when it is deployed again.
 	d.fields.Always("destroy", false)
 	flags.BoolVarP(&d.yes, "yes", "y", false, "approve the plan without a question")

@@ -35,7 +35,7 @@ with spec.destroy set; "yuba deploy" creates its resources again, "yuba delete" 
 
 func destroy(ctx context.Context, s *session.Session, before *infrav1.Terraform, yes bool, out *ui.Output) error {
 	key := session.KeyOf(before)
-	if before.AutoApproves() || before.Spec.Force {
+	if before.AppliesByItself() || before.Spec.Force {
 		// No plan will wait for approval, so ask now.
 		if err := s.MustConfirm(yes, "The stack "+key.String()+" applies plans automatically, so everything it manages is destroyed at once. There is no undo."); err != nil {
 			return err

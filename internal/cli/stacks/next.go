@@ -45,6 +45,8 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 			steps = append(steps, "yuba state drop "+call+"    (to start with an empty state instead)")
 		}
 		return steps
+	case s.Plan.Pending != "" && t.RefusedByPolicy():
+		return []string{"yuba plan " + call}
 	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
 		return []string{"yuba replan " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:

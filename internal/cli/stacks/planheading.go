@@ -76,6 +76,8 @@ func pendingIs(t *infrav1.Terraform) string {
 		return "is never applied (planOnly)"
 	case t.DriftOnly():
 		return "is never applied (approvePlan: disable)"
+	case t.RefusedByPolicy():
+		return "is refused by policy (" + t.Status.Plan.Policy.Message + ")"
 	case t.HoldsPlans():
 		return "is held " + heldBecause(t)
 	}
@@ -97,7 +99,7 @@ func noPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, err e
 			key, t.Status.CurrentRun.ID, t.Status.CurrentRun.Status, call)
 	case r == nil:
 		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none yet. See what the stack waits for:\n    yuba status %s", key, call)
-	case t.AutoApproves():
+	case t.AppliesByItself():
 		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none. Yuba keeps the plans that wait for approval, and this stack applies its plans automatically. "+
 			"See what was planned and applied:\n    yuba logs %s", key, call)
 	}

@@ -88,14 +88,14 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 
 // approval is the change that approves a plan, and its reconcile request. A request is only needed
 // if no field changes, for a rejected or held plan; otherwise the generation shows that the server
-// saw the change. approvePlan "auto" stays.
+// saw the change. approvePlan "auto" and "policy" stay.
 func approval(t *infrav1.Terraform, id string) (session.Change, string) {
 	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
-	if t.Spec.ApprovePlan == id || t.AutoApproves() {
+	if t.Spec.ApprovePlan == id || t.AppliesByItself() {
 		request = session.NewRequest()
 		annotations[infrav1.AnnotationReconcile] = request
 	}
-	if t.AutoApproves() {
+	if t.AppliesByItself() {
 		annotations[infrav1.AnnotationApproved] = id
 		return session.Change{}.Annotate(annotations), request
 	}

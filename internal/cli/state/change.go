@@ -175,7 +175,7 @@ func tellChange(s *session.Session, rec run.Record, out *ui.Output) error {
 // warnOfNextReconciliation warns that a stack with automatic approval applies its program next.
 func warnOfNextReconciliation(ctx context.Context, s *session.Session, key types.NamespacedName) {
 	t, err := s.Get(ctx, key)
-	if err != nil || t.Spec.Suspend || !t.AutoApproves() {
+	if err != nil || t.Spec.Suspend || !t.AppliesByItself() {
 		return
 	}
 	s.News("\nThe stack applies plans automatically, so its next reconciliation applies the program. If you want to change the program, too, suspend the stack first:\n"+

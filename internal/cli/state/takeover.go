@@ -49,7 +49,7 @@ func adoptState(ctx context.Context, s *session.Session, t *infrav1.Terraform, y
 	switch {
 	case !t.DeletionTimestamp.IsZero():
 		question += " It is being deleted: everything in that state is destroyed. There is no undo."
-	case t.AutoApproves() || t.Spec.Force:
+	case t.AppliesByItself() || t.Spec.Force:
 		question += " Its plans are applied without approval."
 	}
 	if err := s.MustConfirm(yes, question); err != nil {

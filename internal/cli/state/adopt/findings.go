@@ -157,7 +157,7 @@ func aboutMode(f Facts) []Finding {
 	switch {
 	case spec.Suspend:
 		return one(Note, "mode", "The stack is suspended, and stays suspended.")
-	case spec.Destroy && (f.Stack.AutoApproves() || spec.Force):
+	case spec.Destroy && (f.Stack.AppliesByItself() || spec.Force):
 		return one(Note, "mode", "The stack is configured to be destroyed without approval. Yuba destroys it.")
 	case spec.Force && !f.Stack.DriftOnly():
 		return do(one(Note, "mode", "spec.force is set: Yuba plans and applies at once, without approval. To review first:"), "yuba suspend %s -n %s", f.Stack.Name, f.Stack.Namespace)
