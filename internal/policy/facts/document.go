@@ -145,6 +145,8 @@ const (
 	ActionReplace = "replace"
 	ActionDelete  = "delete"
 	ActionForget  = "forget"
+	// ActionOpen: an ephemeral resource is opened.
+	ActionOpen = "open"
 	// ActionUnknown: the list is none that this version knows.
 	ActionUnknown = "unknown"
 )
