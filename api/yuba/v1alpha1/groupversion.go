@@ -21,7 +21,8 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{})
+	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{},
+		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -1,0 +1,240 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The names of the kinds.
+const (
+	PolicyKind        = "Policy"
+	ClusterPolicyKind = "ClusterPolicy"
+)
+
+// Policy judges the plans of stacks in its namespace. Rules say what a plan must not do; the policy
+// says what follows if it does, and whether a plan that follows all rules needs no person.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
+// +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
+// +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
+// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.stacks",description="How many stacks it selects."
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
+type Policy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the policy selects, and what it asks for.
+	// +required
+	Spec PolicySpec `json:"spec"`
+
+	// The observed state of the policy. The server writes it.
+	// +optional
+	Status PolicyStatus `json:"status,omitempty,omitzero"`
+}
+
+// ClusterPolicy is a Policy for the stacks of all namespaces. Those who may only change objects of
+// their namespaces cannot remove it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
+// +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
+// +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
+// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.stacks",description="How many stacks it selects."
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
+type ClusterPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the policy selects, and what it asks for.
+	// +required
+	Spec ClusterPolicySpec `json:"spec"`
+
+	// The observed state of the policy. The server writes it.
+	// +optional
+	Status PolicyStatus `json:"status,omitempty,omitzero"`
+}
+
+// ClusterPolicySpec is what a ClusterPolicy selects, and what it asks for.
+type ClusterPolicySpec struct {
+	PolicySpec `json:",inline"`
+
+	// Selects stacks by the labels of their namespaces. Empty means all namespaces.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// PolicySpec is what a policy selects, and what it asks for.
+type PolicySpec struct {
+	// Selects stacks by their labels; {} selects all.
+	// +required
+	Selector metav1.LabelSelector `json:"selector"`
+
+	// The rules. A plan that violates none passes.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +required
+	Rules []PolicyRule `json:"rules"`
+
+	// What follows if a plan violates a rule. deny: nobody can apply it. requireApproval: it waits for
+	// a person, also where plans are applied automatically. warn: the same, and the plan counts as
+	// passed where approvePlan is "auto".
+	// +kubebuilder:validation:Enum=deny;requireApproval;warn
+	// +kubebuilder:default:=requireApproval
+	// +optional
+	OnViolation PolicyEffect `json:"onViolation,omitempty"`
+
+	// Whether a plan without violations needs no person, in stacks with approvePlan "policy". Another
+	// policy can still hold or refuse it.
+	// +optional
+	AutoApprove bool `json:"autoApprove,omitempty"`
+
+	// Whether the policy is in force. audit: what it finds is recorded, and changes nothing.
+	// +kubebuilder:validation:Enum=enforce;audit
+	// +kubebuilder:default:=enforce
+	// +optional
+	Enforcement PolicyEnforcement `json:"enforcement,omitempty"`
+
+	// Findings that do not count, for a while.
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=atomic
+	// +optional
+	Exemptions []PolicyExemption `json:"exemptions,omitempty"`
+}
+
+// PolicyEffect says what follows from a violation.
+type PolicyEffect string
+
+const (
+	PolicyDeny            PolicyEffect = "deny"
+	PolicyRequireApproval PolicyEffect = "requireApproval"
+	PolicyWarn            PolicyEffect = "warn"
+)
+
+// PolicyEnforcement says whether a policy is in force.
+type PolicyEnforcement string
+
+const (
+	PolicyEnforce PolicyEnforcement = "enforce"
+	PolicyAudit   PolicyEnforcement = "audit"
+)
+
+// PolicyRule is one rule.
+type PolicyRule struct {
+	// The name of a built-in rule; see "yuba policy rules".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +required
+	Builtin string `json:"builtin"`
+
+	// The parameters of the rule.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	With *apiextensionsv1.JSON `json:"with,omitempty"`
+
+	// What follows if a plan violates this rule, in place of onViolation.
+	// +kubebuilder:validation:Enum=deny;requireApproval;warn
+	// +optional
+	OnViolation PolicyEffect `json:"onViolation,omitempty"`
+}
+
+// PolicyExemption takes findings out, for a while.
+type PolicyExemption struct {
+	// The rules; empty means all of the policy.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=set
+	// +optional
+	Rules []string `json:"rules,omitempty"`
+
+	// The stacks, as NAMESPACE/NAME; empty means all. "*" stands for any text.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=set
+	// +optional
+	Stacks []string `json:"stacks,omitempty"`
+
+	// The addresses of resources; empty means all. "*" stands for any text.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=set
+	// +optional
+	Addresses []string `json:"addresses,omitempty"`
+
+	// Why.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +required
+	Reason string `json:"reason"`
+
+	// When the exemption ends.
+	// +required
+	Expires metav1.Time `json:"expires"`
+}
+
+// PolicyStatus is the observed state of a policy.
+type PolicyStatus struct {
+	// The generation that the conditions are about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// How many stacks the policy selects.
+	// +optional
+	Stacks int32 `json:"stacks,omitempty"`
+
+	// The conditions: Ready says whether all rules can be used.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Reasons of the condition Ready of policies.
+const (
+	// ReasonPolicyInForce: the rules are used.
+	ReasonPolicyInForce = "InForce"
+	// ReasonPolicyAudited: the rules are used, and what they find is only recorded.
+	ReasonPolicyAudited = "Audited"
+	// ReasonPolicyInvalid: a rule cannot be used, so the policy lets no plan pass.
+	ReasonPolicyInvalid = "InvalidRule"
+)
+
+// GetConditions returns the conditions.
+func (p *Policy) GetConditions() []metav1.Condition { return p.Status.Conditions }
+
+// SetConditions replaces the conditions.
+func (p *Policy) SetConditions(conditions []metav1.Condition) { p.Status.Conditions = conditions }
+
+// GetConditions returns the conditions.
+func (p *ClusterPolicy) GetConditions() []metav1.Condition { return p.Status.Conditions }
+
+// SetConditions replaces the conditions.
+func (p *ClusterPolicy) SetConditions(conditions []metav1.Condition) {
+	p.Status.Conditions = conditions
+}
+
+// PolicyList is a list of policies.
+//
+// +kubebuilder:object:root=true
+type PolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Policy `json:"items"`
+}
+
+// ClusterPolicyList is a list of cluster policies.
+//
+// +kubebuilder:object:root=true
+type ClusterPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ClusterPolicy `json:"items"`
+}
