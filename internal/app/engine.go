@@ -312,6 +312,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return err
 	}
 	e.sourceKinds = kinds
+	if err := e.addPolicies(r); err != nil {
+		return err
+	}
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}

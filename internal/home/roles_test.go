@@ -75,6 +75,9 @@ var inNamespaces = []right{
 	{"notification.toolkit.fluxcd.io/alerts/status", read, "", ""},
 	{"yuba.dev/modulesources", read, write, ""},
 	{"yuba.dev/modulesources/status", read, "", ""},
+	// What binds a stack is not for who edits it.
+	{"yuba.dev/policies", read, "", write},
+	{"yuba.dev/policies/status", read, "", ""},
 
 	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants
 	// and templates show values.
@@ -107,6 +110,8 @@ var everywhere = []right{
 	{"content.yuba.dev/providerstore", "get list", "", "delete deletecollection"},
 	{"yuba.dev/circuitbreakers", read, "", write},
 	{"yuba.dev/circuitbreakers/status", read, "", ""},
+	{"yuba.dev/clusterpolicies", read, "", ""},
+	{"yuba.dev/clusterpolicies/status", read, "", ""},
 	// For a role of their own, and for administrators of all.
 	{"content.yuba.dev/metrics", "", "", ""},
 	{"content.yuba.dev/backup", "", "", ""},

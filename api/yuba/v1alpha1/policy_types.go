@@ -23,7 +23,6 @@ const (
 // +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
 // +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
 // +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
-// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.stacks",description="How many stacks it selects."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
 type Policy struct {
@@ -49,7 +48,6 @@ type Policy struct {
 // +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
 // +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
 // +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
-// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.stacks",description="How many stacks it selects."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
 type ClusterPolicy struct {
@@ -88,8 +86,8 @@ type PolicySpec struct {
 	Rules []PolicyRule `json:"rules"`
 
 	// What follows if a plan violates a rule. deny: nobody can apply it. requireApproval: it waits for
-	// a person, also where plans are applied automatically. warn: the same, and the plan counts as
-	// passed where approvePlan is "auto".
+	// a person, also where plans are applied automatically. warn: the same, but only for anybody who
+	// may approve plans of the stack.
 	// +kubebuilder:validation:Enum=deny;requireApproval;warn
 	// +kubebuilder:default:=requireApproval
 	// +optional
@@ -186,10 +184,6 @@ type PolicyStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// How many stacks the policy selects.
-	// +optional
-	Stacks int32 `json:"stacks,omitempty"`
-
 	// The conditions: Ready says whether all rules can be used.
 	// +listType=map
 	// +listMapKey=type
@@ -220,6 +214,12 @@ func (p *ClusterPolicy) GetConditions() []metav1.Condition { return p.Status.Con
 func (p *ClusterPolicy) SetConditions(conditions []metav1.Condition) {
 	p.Status.Conditions = conditions
 }
+
+// State returns the status, to be changed.
+func (p *Policy) State() *PolicyStatus { return &p.Status }
+
+// State returns the status, to be changed.
+func (p *ClusterPolicy) State() *PolicyStatus { return &p.Status }
 
 // PolicyList is a list of policies.
 //

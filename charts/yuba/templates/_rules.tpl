@@ -42,6 +42,13 @@
 - apiGroups: [yuba.dev]
   resources: [modulesources/status]
   verbs: [get, update, patch]
+# What policies of a namespace ask for.
+- apiGroups: [yuba.dev]
+  resources: [policies]
+  verbs: [get, list, watch]
+- apiGroups: [yuba.dev]
+  resources: [policies/status]
+  verbs: [get, update, patch]
 # Tenants. What their templates create needs rbac.extraRules.
 - apiGroups: [operator.kubernetes-tenants.org]
   resources: [tenantregistries, tenanttemplates, tenants]
@@ -112,6 +119,12 @@
   verbs: [get, list, watch, create, update, patch, delete]
 - apiGroups: [yuba.dev]
   resources: [circuitbreakers/status]
+  verbs: [get, update, patch]
+- apiGroups: [yuba.dev]
+  resources: [clusterpolicies]
+  verbs: [get, list, watch]
+- apiGroups: [yuba.dev]
+  resources: [clusterpolicies/status]
   verbs: [get, update, patch]
 # Whether a tofu-controller or a Tenant Operator is running.
 - apiGroups: [coordination.k8s.io]

@@ -19,18 +19,18 @@ import (
 type Policies interface {
 	// Bind identifies the policies that judge a stack's plans, and their contents; empty if there are
 	// none. It does not block; an error means that the policies are not known.
-	Bind(obj *infrav1.Terraform) (set string, err error)
+	Bind(ctx context.Context, obj *infrav1.Terraform) (set string, err error)
 	// Judge judges a plan by those policies. The document is `tofu show -json` of the plan without
 	// sensitive values. What a rule cannot find out is an objection, not an error.
 	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
 }
 
 // gatherPolicy finds out which policies bind the stack.
-func (j policyJudge) gatherPolicy(_ context.Context, p *gathered) error {
+func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 	if j.policies == nil {
 		return nil
 	}
-	set, err := j.policies.Bind(p.obj)
+	set, err := j.policies.Bind(ctx, p.obj)
 	p.facts.Policy = decide.Policy{Bound: set != "" || err != nil, Set: set}
 	if err != nil {
 		p.facts.Policy.Problem = err.Error()
@@ -105,14 +105,14 @@ func describeUnbound(p *gathered) {
 
 // policyObjection says why policies forbid an apply that is about to begin; empty if they do not.
 // It asks for the policies once more: one may have been added since the decision.
-func (j policyJudge) policyObjection(obj *infrav1.Terraform, rec run.Record) string {
+func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) string {
 	if rec.Spec.Operation.ByHand() {
 		return ""
 	}
 	var set string
 	if j.policies != nil {
 		var err error
-		if set, err = j.policies.Bind(obj); err != nil {
+		if set, err = j.policies.Bind(ctx, obj); err != nil {
 			return "its policies are not known: " + err.Error()
 		}
 	}
@@ -146,7 +146,7 @@ func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform,
 	if j.policies == nil || rec.Spec.Purpose != run.PurposeDelete {
 		return true, "", nil
 	}
-	set, err := j.policies.Bind(obj)
+	set, err := j.policies.Bind(ctx, obj)
 	switch {
 	case err != nil:
 		return false, "its policies are not known: " + err.Error(), nil

@@ -21,7 +21,7 @@ type boundBy struct {
 	err error
 }
 
-func (b boundBy) Bind(*infrav1.Terraform) (string, error) { return b.set, b.err }
+func (b boundBy) Bind(context.Context, *infrav1.Terraform) (string, error) { return b.set, b.err }
 
 func (boundBy) Judge(context.Context, *infrav1.Terraform, run.Record, []byte) (*infrav1.PolicyVerdict, error) {
 	return nil, errors.New("judged while an apply asks for permission")
@@ -86,7 +86,7 @@ func TestPolicyObjections(t *testing.T) {
 			}
 			obj := stackObject(append([]func(*infrav1.Terraform){planPending, func(t *infrav1.Terraform) { t.Status.Plan.Digest = digest }}, test.obj...)...)
 			j := policyJudge{policies: test.policies, now: func() time.Time { return finished }}
-			if got := j.policyObjection(obj, rec); got != test.want {
+			if got := j.policyObjection(t.Context(), obj, rec); got != test.want {
 				t.Errorf("objection %q, want %q", got, test.want)
 			}
 		})

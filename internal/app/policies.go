@@ -1,0 +1,184 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	verdicts "github.com/yuba-dev/yuba/internal/policy/decide"
+	"github.com/yuba-dev/yuba/internal/policy/facts"
+	"github.com/yuba-dev/yuba/internal/policy/judge"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
+)
+
+// policies connects the stack controller with the policies: runs in, verdicts out.
+type policies struct {
+	judge *judge.Judge
+	// lockFile reads the stack's recorded dependency lock file.
+	lockFile func(ctx context.Context, stack run.Stack) ([]byte, error)
+	now      func() time.Time
+}
+
+// addPolicies adds policies. Call it before adding the stack controller, which applies nothing
+// without knowing them.
+func (e *engine) addPolicies(r *stacks.Reconciler) error {
+	for _, kind := range []string{yubav1.PolicyKind, yubav1.ClusterPolicyKind} {
+		served, err := serves(e.manager.GetRESTMapper(), yubav1.GroupVersion.WithKind(kind))
+		if err != nil {
+			return err
+		}
+		if !served {
+			e.opts.Log.Warn("this API does not serve the kind " + kind + ", so plans are not judged by policies. " + installMissing)
+			return nil
+		}
+	}
+	j := &judge.Judge{Cache: e.manager.GetCache()}
+	keeper := &judge.Keeper{Judge: j, Client: e.manager.GetClient(), Subjects: e.policySubjects, Log: e.opts.Log,
+		Wake: func(s judge.Subject) { e.wakeByName(types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) }}
+	if err := keeper.SetupWithManager(e.manager); err != nil {
+		return err
+	}
+	r.Policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
+	return nil
+}
+
+// wakeByName reconciles a stack.
+func (e *engine) wakeByName(name types.NamespacedName) {
+	e.announce(run.Stack{Namespace: name.Namespace, Name: name.Name})
+}
+
+// policySubjects lists the stacks of a namespace, or all.
+func (e *engine) policySubjects(ctx context.Context, namespace string) ([]judge.Subject, error) {
+	var list infrav1.TerraformList
+	if err := e.manager.GetCache().List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	all := make([]judge.Subject, 0, len(list.Items))
+	for i := range list.Items {
+		all = append(all, subjectOf(&list.Items[i]))
+	}
+	return all, nil
+}
+
+func subjectOf(obj *infrav1.Terraform) judge.Subject {
+	return judge.Subject{Namespace: obj.Namespace, Name: obj.Name, Labels: obj.Labels}
+}
+
+// Bind implements [stacks.Policies].
+func (p *policies) Bind(ctx context.Context, obj *infrav1.Terraform) (string, error) {
+	binding, err := p.judge.Bind(ctx, subjectOf(obj))
+	if err != nil {
+		return "", err
+	}
+	return binding.Set, nil
+}
+
+// Judge implements [stacks.Policies].
+func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error) {
+	subject := subjectOf(obj)
+	binding, err := p.judge.Bind(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.inputs(ctx, obj, rec, document)
+	if err != nil {
+		return nil, err
+	}
+	verdict := verdictOf(binding.Plan(subject, string(obj.UID), in, p.now()))
+	verdict.Set, verdict.Policies = binding.Set, binding.Policies()
+	return verdict, nil
+}
+
+func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (facts.Inputs, error) {
+	lockFile := rec.Spec.LockFile
+	if rec.Result != nil && len(rec.Result.LockFile) > 0 {
+		lockFile = rec.Result.LockFile
+	}
+	if len(lockFile) == 0 {
+		var err error
+		if lockFile, err = p.lockFile(ctx, rec.Spec.Stack); err != nil {
+			return facts.Inputs{}, err
+		}
+	}
+	modules, err := moduleList(rec)
+	if err != nil {
+		return facts.Inputs{}, err
+	}
+	in := facts.Inputs{Stage: facts.StagePlan, Show: document, LockFile: lockFile, ModuleList: modules,
+		Stack: facts.Stack{Namespace: obj.Namespace, Name: obj.Name, Labels: obj.Labels, Workspace: obj.WorkspaceName()},
+		Run: facts.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), PlannedAt: rec.Created, Revision: rec.Spec.Artifact.Revision,
+			Destroy: rec.Spec.Destroy, Targets: rec.Spec.Targets},
+		Digests: facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
+	if rec.Spec.Purpose == run.PurposeDrift {
+		in.Stage = facts.StageDrift
+	}
+	if rec.StateMark != nil {
+		in.Digests.StateSerial = int64(rec.StateMark.Serial) //nolint:gosec // serials count writes
+	}
+	return in, nil
+}
+
+// moduleList is the tool's list of modules, as far as the run recorded it: the modules from
+// elsewhere.
+func moduleList(rec run.Record) ([]byte, error) {
+	if rec.Result == nil || rec.Result.Uses == nil {
+		return nil, nil
+	}
+	type module struct{ Key, Source, Version, Dir string }
+	list := struct{ Modules []module }{[]module{}}
+	for _, m := range rec.Result.Uses.Modules {
+		list.Modules = append(list.Modules, module{Key: m.Key, Source: m.Source, Version: m.Version})
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("write the list of modules of run %s: %w", rec.Spec.ID, err)
+	}
+	return text, nil
+}
+
+// maxFindings limits the findings in a status; the message counts the others.
+const maxFindings = 50
+
+// verdictOf translates a decision without the approvals of people, which the stack controller
+// knows.
+func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
+	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message)}
+	switch {
+	case d.Outcome == verdicts.OutcomeApply:
+		v.Decision = infrav1.PolicyFreed
+	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed && !d.Never:
+		v.Decision = infrav1.PolicyPassed
+	case d.Outcome == verdicts.OutcomeWait:
+		v.Decision = infrav1.PolicyHeld
+	default:
+		v.Decision = infrav1.PolicyRefused
+	}
+	for _, found := range d.Violations {
+		v.Findings = append(v.Findings, findingOf(found, string(found.Effect)))
+	}
+	for _, found := range d.Audited {
+		v.Findings = append(v.Findings, findingOf(found, string(yubav1.PolicyAudit)))
+	}
+	v.Findings = v.Findings[:min(len(v.Findings), maxFindings)]
+	for _, at := range []time.Time{d.ValidUntil, d.RetryAt} {
+		if !at.IsZero() && (v.Until == nil || at.Before(v.Until.Time)) {
+			v.Until = &metav1.Time{Time: at}
+		}
+	}
+	return v
+}
+
+func findingOf(v verdicts.Violation, effect string) infrav1.PolicyFinding {
+	return infrav1.PolicyFinding{Policy: v.Policy, Rule: v.Rule, Address: v.Address, Message: infrav1.TrimMessage(v.Message), Effect: effect}
+}

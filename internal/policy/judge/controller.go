@@ -1,0 +1,130 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+)
+
+// Keeper reports in the status of policies whether they can be used, and wakes the stacks that a
+// changed policy concerns.
+type Keeper struct {
+	*Judge
+	// Client reads the cache and writes status.
+	Client client.Client
+	// Subjects lists the stacks of a namespace; empty for all.
+	Subjects func(ctx context.Context, namespace string) ([]Subject, error)
+	// Wake has a stack reconciled. It must not block.
+	Wake func(Subject)
+	Log  *slog.Logger
+}
+
+// SetupWithManager starts the controllers of both kinds.
+func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	relabeled := builder.WithPredicates(predicate.LabelChangedPredicate{})
+	err := ctrl.NewControllerManagedBy(mgr).Named("clusterpolicy").
+		For(&yubav1.ClusterPolicy{}, changed).
+		WatchesMetadata(namespace, handler.EnqueueRequestsFromMapFunc(k.relabeled), relabeled).
+		WithOptions(reconciling.Options(1)).
+		Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+			return reconcilePolicy(ctx, k, req, &yubav1.ClusterPolicy{}, k.ofCluster)
+		}))
+	if err != nil {
+		return fmt.Errorf("set up the controller of ClusterPolicies: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).Named("policy").For(&yubav1.Policy{}, changed).WithOptions(reconciling.Options(1)).
+		Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+			return reconcilePolicy(ctx, k, req, &yubav1.Policy{}, k.ofNamespace)
+		}))
+	if err != nil {
+		return fmt.Errorf("set up the controller of Policies: %w", err)
+	}
+	return nil
+}
+
+// relabeled wakes the stacks of a namespace whose labels have changed: other policies may select
+// them now. The policies themselves are the same.
+func (k *Keeper) relabeled(ctx context.Context, namespace client.Object) []reconcile.Request {
+	stacks, err := k.Subjects(ctx, namespace.GetName())
+	if err != nil {
+		k.Log.Warn("the stacks of a namespace with new labels cannot be listed, so policies may judge them late", "namespace", namespace.GetName(), "error", err)
+	}
+	for _, s := range stacks {
+		k.Wake(s)
+	}
+	return nil
+}
+
+// object is a policy of one of the kinds.
+type object interface {
+	client.Object
+	conditions.Object
+	State() *yubav1.PolicyStatus
+}
+
+func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request, obj P, of func(P) *policy) (ctrl.Result, error) {
+	err := k.Client.Get(ctx, req.NamespacedName, obj)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", req, err)
+	}
+	gone := err != nil || !obj.GetDeletionTimestamp().IsZero()
+	if gone || obj.State().ObservedGeneration != obj.GetGeneration() {
+		// Also stacks that it does not select: they may have been selected before.
+		stacks, err := k.Subjects(ctx, req.Namespace)
+		if err != nil {
+			return ctrl.Result{}, fmt.Errorf("list the stacks that policy %s may select: %w", req, err)
+		}
+		for _, s := range stacks {
+			k.Wake(s)
+		}
+	}
+	if gone {
+		return ctrl.Result{}, nil
+	}
+	before := obj.DeepCopyObject().(P)
+	describe(obj, of(obj))
+	return ctrl.Result{}, reconciling.PatchStatus(ctx, k.Client, before, obj)
+}
+
+// describe writes the status.
+func describe(obj object, p *policy) {
+	obj.State().ObservedGeneration = obj.GetGeneration()
+	rules := fmt.Sprintf("%d rules", len(p.rules))
+	if len(p.rules) == 1 {
+		rules = "1 rule"
+	}
+	problems := p.problems()
+	switch {
+	case len(problems) > 0 && p.spec.Enforcement == yubav1.PolicyAudit:
+		conditions.Set(obj, "Ready", metav1.ConditionFalse, yubav1.ReasonPolicyInvalid, strings.Join(problems, "; "))
+	case len(problems) > 0:
+		conditions.Set(obj, "Ready", metav1.ConditionFalse, yubav1.ReasonPolicyInvalid,
+			"No plan passes until this is fixed: "+strings.Join(problems, "; "))
+	case p.spec.Enforcement == yubav1.PolicyAudit:
+		conditions.Set(obj, "Ready", metav1.ConditionTrue, yubav1.ReasonPolicyAudited, rules+"; what they find is recorded and changes nothing")
+	default:
+		conditions.Set(obj, "Ready", metav1.ConditionTrue, yubav1.ReasonPolicyInForce, rules)
+	}
+}

@@ -1,0 +1,119 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/policy/decide"
+	"github.com/yuba-dev/yuba/internal/policy/facts"
+	"github.com/yuba-dev/yuba/internal/policy/rules"
+)
+
+// policy is a policy with its rules prepared.
+type policy struct {
+	name, digest string
+	spec         *yubav1.PolicySpec
+	// stacks and namespaces select; namespaces is nil for all.
+	stacks, namespaces labels.Selector
+	rules              []rule
+	// problem says why the policy cannot be used; empty if it can.
+	problem string
+}
+
+// rule is a prepared rule; problem says why it cannot be used.
+type rule struct {
+	name    string
+	effect  decide.Effect
+	check   *rules.Check
+	problem string
+}
+
+// prepare prepares a policy. A selector that cannot be read selects everything: the policy must not
+// lose its hold by a mistake.
+func prepare(name string, whole any, spec *yubav1.PolicySpec, namespaces *metav1.LabelSelector) *policy {
+	p := &policy{name: name, digest: digestOf(whole), spec: spec.DeepCopy(), stacks: labels.Everything()}
+	if s, err := metav1.LabelSelectorAsSelector(&spec.Selector); err != nil {
+		p.problem = fmt.Sprintf("spec.selector: %s", err)
+	} else {
+		p.stacks = s
+	}
+	if namespaces != nil {
+		if s, err := metav1.LabelSelectorAsSelector(namespaces); err != nil {
+			p.problem = fmt.Sprintf("spec.namespaceSelector: %s", err)
+		} else {
+			p.namespaces = s
+		}
+	}
+	for i, r := range p.spec.Rules {
+		prepared := rule{name: r.Builtin, effect: decide.Effect(r.OnViolation)}
+		var parameters json.RawMessage
+		if r.With != nil {
+			parameters = r.With.Raw
+		}
+		check, err := rules.Prepare(r.Builtin, parameters)
+		if err != nil {
+			prepared.problem = fmt.Sprintf("spec.rules[%d]: %s", i, err)
+		}
+		prepared.check = check
+		p.rules = append(p.rules, prepared)
+	}
+	return p
+}
+
+// problems says what of the policy cannot be used.
+func (p *policy) problems() []string {
+	var all []string
+	if p.problem != "" {
+		all = append(all, p.problem)
+	}
+	for _, r := range p.rules {
+		if r.problem != "" {
+			all = append(all, r.problem)
+		}
+	}
+	return all
+}
+
+// judge evaluates the rules.
+func (p *policy) judge(f *facts.Document, s Subject, now time.Time) decide.Policy {
+	judged := decide.Policy{Name: p.name, Audit: p.spec.Enforcement == yubav1.PolicyAudit, AutoApprove: p.spec.AutoApprove,
+		OnViolation: decide.Effect(p.spec.OnViolation), Problem: p.problem, Exemptions: p.exemptions(s)}
+	for _, r := range p.rules {
+		judged.Rules = append(judged.Rules, r.judge(f, now))
+	}
+	return judged
+}
+
+func (r rule) judge(f *facts.Document, now time.Time) decide.Rule {
+	judged := decide.Rule{Name: r.name, Effect: r.effect, Problem: r.problem}
+	if r.check == nil {
+		return judged
+	}
+	result := r.check.Judge(f, now)
+	judged.Omitted, judged.ValidUntil, judged.RetryAt = result.Omitted, result.ValidUntil, result.RetryAt
+	for _, found := range result.Findings {
+		judged.Findings = append(judged.Findings, decide.Finding(found))
+	}
+	return judged
+}
+
+// exemptions are those that concern the subject.
+func (p *policy) exemptions(s Subject) []decide.Exemption {
+	var all []decide.Exemption
+	for _, e := range p.spec.Exemptions {
+		if len(e.Stacks) > 0 && !slices.ContainsFunc(e.Stacks, func(pattern string) bool { return decide.Matches(pattern, s.String()) }) {
+			continue
+		}
+		all = append(all, decide.Exemption{Rules: e.Rules, Addresses: e.Addresses, Reason: e.Reason, Expires: e.Expires.Time})
+	}
+	return all
+}
