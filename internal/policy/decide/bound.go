@@ -5,8 +5,11 @@ package decide
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
+	"hash"
+	"maps"
+	"slices"
 )
 
 // Bound is what a decision is about: a decision, or an approval, holds for nothing else.
@@ -33,17 +36,28 @@ type Bound struct {
 	Revisions map[string]string `json:"revisions,omitempty"`
 }
 
-// Hash returns the canonical hash, "sha256:" and hex digits. Equal values have equal hashes: nil and
-// empty maps are equal, and maps have no order.
+// Hash returns the canonical hash, "sha256:" and hex digits. Different values have different hashes:
+// each text is written with its length. Maps have no order, and nil is an empty map.
 func (b Bound) Hash() string {
-	// JSON of a struct has its fields in order, and encoding/json sorts the keys of maps.
-	text, err := json.Marshal(struct {
-		Domain string `json:"domain"`
-		Bound
-	}{"yuba policy decision 1", b})
-	if err != nil {
-		return "" // impossible: strings and numbers only
+	h := sha256.New()
+	write(h, "yuba policy decision 1", b.Stack, b.UID, b.Stage, b.Plan, b.Facts, b.LockFile, b.Source, b.StateLineage)
+	number(h, uint64(b.StateSerial))
+	for _, m := range []map[string]string{b.Policies, b.Bundles, b.Revisions} {
+		number(h, uint64(len(m)))
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			write(h, key, m[key])
+		}
 	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func write(h hash.Hash, texts ...string) {
+	for _, text := range texts {
+		number(h, uint64(len(text)))
+		h.Write([]byte(text)) //nolint:errcheck // a hash never fails
+	}
+}
+
+func number(h hash.Hash, n uint64) {
+	h.Write(binary.BigEndian.AppendUint64(nil, n)) //nolint:errcheck // a hash never fails
 }

@@ -24,9 +24,11 @@ type Facts struct {
 	Authors []string
 	// Approvals are those that were given, for whatever plan.
 	Approvals []Approval
-	// Owners are the required reviewers by CODEOWNERS, as groups of alternatives: one of each must
-	// approve, where a policy asks for owners.
-	Owners [][]string
+	// Owners are the required reviewers by CODEOWNERS, as users or groups: one of each list must
+	// approve, where a policy asks for owners. OwnersUnknown says why they are not known; then nobody
+	// can approve for them.
+	Owners        [][]string
+	OwnersUnknown string
 }
 
 // Policy is one policy that concerns the stack, with its findings.
@@ -94,7 +96,7 @@ type Requirement struct {
 	Count int `json:"count"`
 	// Groups: only members of one of them count; empty for anybody who may approve.
 	Groups []string `json:"groups,omitempty"`
-	// NotAuthor: authors of the change do not count.
+	// NotAuthor: authors of the change do not count. If they are not known, one more person is needed.
 	NotAuthor bool `json:"notAuthor,omitempty"`
 	// Owners: one of each group of owners must be among them.
 	Owners bool `json:"owners,omitempty"`

@@ -4,4 +4,4 @@
 package rules
 
 // registry has all rules.
-var registry = []Rule{}
+var registry = []Rule{noDestroy, noReplace, noForget, maxChanges, onlyTagsChanged, noProvisioners, noExternalData, contractSafe}

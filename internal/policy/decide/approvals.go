@@ -1,0 +1,103 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// approve compares the approvals with what is asked for.
+func (d *Decision) approve(asks []Requirement, f *Facts) {
+	var given []Approval
+	for _, a := range f.Approvals {
+		// One that is dated later belongs to a clock that is wrong.
+		if a.User != "" && a.Bound == d.Bound && d.Bound != "" && !a.At.After(f.Now) {
+			given = append(given, a)
+		}
+	}
+	for _, ask := range asks {
+		m, counting := weigh(ask, given, f)
+		if m.Have < m.Count || len(m.OwnersMissing) > 0 {
+			d.Missing = append(d.Missing, m)
+		}
+		for _, a := range counting {
+			d.Approvers = append(d.Approvers, a.User)
+		}
+	}
+	slices.Sort(d.Approvers)
+	d.Approvers = slices.Compact(d.Approvers)
+}
+
+// weigh returns what one requirement has, and the approvals that count for it.
+func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []Approval) {
+	m.Requirement = ask
+	if ask.NotAuthor && len(f.Authors) == 0 {
+		m.Count++ // of so many people, at most one is the author
+	}
+	counted := map[string]bool{}
+	for _, a := range given {
+		if ask.NotAuthor && slices.ContainsFunc(f.Authors, func(author string) bool { return strings.EqualFold(author, a.User) }) {
+			continue
+		}
+		if len(ask.Groups) > 0 && !slices.ContainsFunc(a.Groups, func(g string) bool { return slices.Contains(ask.Groups, g) }) {
+			continue
+		}
+		counted[strings.ToLower(a.User)] = true
+		counting = append(counting, a)
+	}
+	m.Have = len(counted)
+	if ask.Owners {
+		if f.OwnersUnknown != "" {
+			m.OwnersMissing = append(m.OwnersMissing, []string{"an owner, who is not known: " + f.OwnersUnknown})
+		}
+		for _, owners := range f.Owners {
+			if !slices.ContainsFunc(counting, func(a Approval) bool { return owns(a, owners) }) {
+				m.OwnersMissing = append(m.OwnersMissing, owners)
+			}
+		}
+	}
+	return m, counting
+}
+
+func owns(a Approval, owners []string) bool {
+	return slices.ContainsFunc(owners, func(o string) bool { return o == a.User || slices.Contains(a.Groups, o) })
+}
+
+// exemption returns the exemption that covers a finding; nil if there is none. Without an address,
+// only one for all addresses does.
+func (p *Policy) exemption(rule string, address *string, now time.Time) *Exemption {
+	for i := range p.Exemptions {
+		e := &p.Exemptions[i]
+		if e.Reason == "" || !e.Expires.After(now) || len(e.Rules) > 0 && !slices.Contains(e.Rules, rule) {
+			continue
+		}
+		if len(e.Addresses) == 0 || address != nil && slices.ContainsFunc(e.Addresses, func(pattern string) bool { return Matches(pattern, *address) }) {
+			return e
+		}
+	}
+	return nil
+}
+
+// Matches reports whether a pattern matches a text. "*" stands for any text; all other characters,
+// brackets too, for themselves.
+func Matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	rest, ok := strings.CutPrefix(text, parts[0])
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[len(parts)-1])
+}
