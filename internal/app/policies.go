@@ -157,7 +157,7 @@ func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
 	switch {
 	case d.Outcome == verdicts.OutcomeApply:
 		v.Decision = infrav1.PolicyFreed
-	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed && !d.Never:
+	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed:
 		v.Decision = infrav1.PolicyPassed
 	case d.Outcome == verdicts.OutcomeWait:
 		v.Decision = infrav1.PolicyHeld

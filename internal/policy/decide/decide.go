@@ -57,13 +57,12 @@ func Decide(f Facts) Decision {
 		d.Reason = ReasonViolated
 		d.Message = d.summary()
 	case len(f.Never) > 0:
-		d.Reason = ReasonNotFreed
+		d.Reason = ReasonPartial
 		d.Message = "A person must approve this plan: " + strings.Join(f.Never, "; ")
 	default:
 		d.Reason, d.Message = ReasonNotFreed, "No policy approves this plan automatically."
 	}
-	d.Message += ". Waiting for " + d.wanted()
-	d.Message = strings.ReplaceAll(d.Message, "..", ".")
+	d.Message, d.WaitsFor = strings.TrimSuffix(d.Message, "."), d.wanted()
 	return d
 }
 

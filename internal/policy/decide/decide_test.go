@@ -49,11 +49,11 @@ func TestDecide(t *testing.T) {
 		"a plan without violations is freed by a policy": {
 			Facts{Policies: []Policy{safe()}}, OutcomeApply, ReasonFreed, "No policy has objections"},
 		"without any policy, a person approves": {
-			Facts{}, OutcomeWait, ReasonNotFreed, "Waiting for an approval."},
+			Facts{}, OutcomeWait, ReasonNotFreed, "Waiting for an approval"},
 		"a stack with mode auto needs no policy that frees": {
 			Facts{FreedByMode: true, Policies: []Policy{safe(func(p *Policy) { p.AutoApprove = false })}}, OutcomeApply, ReasonFreed, ""},
 		"a policy binds a stack with mode auto, too": {
-			Facts{FreedByMode: true, Policies: []Policy{safe(found(destroys("a.b")))}}, OutcomeWait, ReasonViolated, "ClusterPolicy/safe: no-destroy: a.b: would be destroyed. Waiting for an approval."},
+			Facts{FreedByMode: true, Policies: []Policy{safe(found(destroys("a.b")))}}, OutcomeWait, ReasonViolated, "ClusterPolicy/safe: no-destroy: a.b: would be destroyed. Waiting for an approval"},
 		"a violation waits for people": {
 			Facts{Policies: []Policy{safe(found(destroys("a.b"), destroys("a.c")))}}, OutcomeWait, ReasonViolated, "(and 1 more)"},
 		"a warning waits for a person": {
@@ -97,7 +97,7 @@ func TestDecide(t *testing.T) {
 		"an approval of this plan counts": {
 			Facts{Approvals: []Approval{by("ann")}}, OutcomeApply, ReasonApproved, ""},
 		"a partial plan waits for a person": {
-			Facts{FreedByMode: true, Never: []string{"it has targets"}}, OutcomeWait, ReasonNotFreed, "it has targets"},
+			Facts{FreedByMode: true, Never: []string{"it has targets"}}, OutcomeWait, ReasonPartial, "it has targets"},
 		"an exemption takes a finding out": {
 			Facts{Policies: []Policy{safe(found(destroys(`m.x["a"].b`)), exempt(Exemption{Rules: []string{"no-destroy"}, Addresses: []string{`m.x["*"].b`}, Reason: "migration", Expires: later}))}}, OutcomeApply, ReasonFreed, ""},
 		"an exemption of another address does not": {
@@ -116,8 +116,12 @@ func TestDecide(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			c.facts.Now, c.facts.Bound = now, bound
 			d := Decide(c.facts)
-			if d.Outcome != c.want || d.Reason != c.why || !strings.Contains(d.Message, c.says) {
-				t.Errorf("got %s (%s): %s; want %s (%s): … %s", d.Outcome, d.Reason, d.Message, c.want, c.why, c.says)
+			says := d.Message
+			if d.WaitsFor != "" {
+				says += ". Waiting for " + d.WaitsFor
+			}
+			if d.Outcome != c.want || d.Reason != c.why || !strings.Contains(says, c.says) {
+				t.Errorf("got %s (%s): %s; want %s (%s): … %s", d.Outcome, d.Reason, says, c.want, c.why, c.says)
 			}
 		})
 	}

@@ -26,6 +26,8 @@ const (
 	ReasonApproved = "PolicyApproved"
 	// ReasonNotFreed: no violations, but nothing frees the plan.
 	ReasonNotFreed = "PolicyNotFreed"
+	// ReasonPartial: no violations, but the plan is none that a policy may free, see [Facts.Never].
+	ReasonPartial = "PolicyNeverFrees"
 	// ReasonViolated: violations wait for approvals.
 	ReasonViolated = "PolicyViolated"
 	// ReasonDenied: a violation refuses the plan.
@@ -41,6 +43,8 @@ type Decision struct {
 	// Reason is for machines, Message for people.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	// WaitsFor says whose approval is missing; empty unless the plan waits.
+	WaitsFor string `json:"waitsFor,omitempty"`
 	// Bound is the hash of what was judged.
 	Bound string `json:"bound"`
 	// Violations are the findings that count, with their effects, the strictest first.
