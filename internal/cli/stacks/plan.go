@@ -74,7 +74,13 @@ func showPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, run
 		fmt.Fprintf(s.Out, "%s\n\n", s.Paint(s.Out, ui.ColorBold, heading))
 	}
 	fmt.Fprint(s.Out, plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}))
-	if t.AwaitsApproval() && (runID == "" || runID == t.Status.Plan.RunID) {
+	if runID != "" && runID != t.Status.Plan.RunID {
+		return nil
+	}
+	if news := policyNews(t); news != "" {
+		s.News("%s", news)
+	}
+	if t.AwaitsApproval() {
 		s.News("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, s.Call(key), t.Status.Plan.Pending)
 	}
 	return nil

@@ -68,7 +68,7 @@ func (r *review) follow(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case t.AwaitsApproval() && r.problem(r.action, t) == nil:
+	case t.RefusedByPolicy(), t.AwaitsApproval() && r.problem(r.action, t) == nil:
 		return r.showWaiting(ctx, t)
 	}
 	return r.conclude(ctx, t)
@@ -82,6 +82,17 @@ func (r *review) showWaiting(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err
 	}
+	if news := policyNews(t); news != "" {
+		r.News("%s", news)
+	}
+	if t.RefusedByPolicy() {
+		return r.refused(t)
+	}
 	r.News("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, r.Call(r.key), t.Status.Plan.Pending)
 	return nil
+}
+
+// refused is the error about a plan that policies refuse.
+func (r *review) refused(t *infrav1.Terraform) error {
+	return ui.Exitf(ui.ExitFailure, "%s %s: policies refuse plan %s. Change the program, or ask those who keep the policy for an exemption", r.action, r.key, t.Status.Plan.Pending)
 }

@@ -37,6 +37,9 @@ func (r *review) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if t.RefusedByPolicy() {
+			return r.showWaiting(ctx, t)
+		}
 		if !t.AwaitsApproval() || r.problem(r.action, t) != nil {
 			return r.conclude(ctx, t)
 		}
@@ -62,6 +65,9 @@ func (r *review) end(ctx context.Context) (*infrav1.Terraform, error) {
 func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err
+	}
+	if news := policyNews(t); news != "" {
+		r.News("%s", news)
 	}
 	id := t.Status.Plan.Pending
 	// --yes does not approve changes to the state that a deleted stack left behind.

@@ -1,0 +1,46 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"fmt"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// shownFindings limits the findings that follow a plan; "yuba plan -o json" has those of the status.
+const shownFindings = 20
+
+// policyNews says what policies make of the pending plan; empty if none binds the stack.
+func policyNews(t *infrav1.Terraform) string {
+	v := t.Status.Plan.Policy
+	if v == nil || t.Status.Plan.Pending == "" {
+		return ""
+	}
+	var b strings.Builder
+	switch v.Decision {
+	case infrav1.PolicyFreed:
+		b.WriteString("\nPolicies free this plan from review.")
+	case infrav1.PolicyPassed:
+		b.WriteString("\nNo policy objects to this plan, and none frees it from review.")
+	case infrav1.PolicyHeld:
+		b.WriteString("\nPolicies hold this plan for approval:")
+	case infrav1.PolicyRefused:
+		b.WriteString("\nPolicies refuse this plan. No approval overrides that:")
+	}
+	for i, f := range v.Findings {
+		if i == shownFindings {
+			fmt.Fprintf(&b, "\n  and %d more", len(v.Findings)-shownFindings)
+			break
+		}
+		what := strings.TrimPrefix(f.Address+": ", ": ") + f.Message
+		fmt.Fprintf(&b, "\n  %s %s (%s): %s", f.Policy, f.Rule, f.Effect, what)
+	}
+	if len(v.Findings) == 0 && v.Decision != infrav1.PolicyFreed && v.Decision != infrav1.PolicyPassed {
+		b.WriteString("\n  " + v.Message)
+	}
+	return diagnostic.Printable(b.String())
+}
