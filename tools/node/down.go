@@ -105,7 +105,10 @@ func unmount(dir string) error {
 	}
 	var all []error
 	for _, mount := range slices.Backward(below) {
-		all = append(all, syscall.Unmount(mount, syscall.MNT_DETACH))
+		// It may have gone with one above it.
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil && err != syscall.EINVAL && err != syscall.ENOENT {
+			all = append(all, fmt.Errorf("unmount %s: %w", mount, err))
+		}
 	}
 	return errors.Join(all...)
 }

@@ -21,6 +21,8 @@ type earlier struct {
 	owner  string
 	// alive are the parts of a node that live in the interface's directory, if that is another one than dir.
 	alive []string
+	// stranger reports whether a process that no directory records listens where a node's etcd does.
+	stranger bool
 	// works reports whether all parts of a node live in dir, and its API server answers.
 	works bool
 }
@@ -44,16 +46,21 @@ func look(ctx context.Context, dir string) (earlier, error) {
 		return e, err
 	}
 	if e.owner != "" && e.owner != dir {
-		e.alive, err = living(e.owner)
-		return e, err
+		if e.alive, err = living(e.owner); err != nil {
+			return e, err
+		}
 	}
 	here, err := living(dir)
-	if err == nil && e.linked && len(here) == len(parts(dir)) {
+	if err != nil {
+		return e, err
+	}
+	e.stranger = !slices.Contains(here, "etcd") && dial("tcp", etcdClients) == nil
+	if e.linked && len(e.alive) == 0 && len(here) == len(parts(dir)) {
 		soon, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		e.works = retry(soon, func() error { return isServed(soon, dir) }) == nil
 	}
-	return e, err
+	return e, nil
 }
 
 // living are the parts of a directory's node that are alive.
@@ -77,6 +84,8 @@ func decide(e earlier) (verb, error) {
 	case len(e.alive) > 0: // whoever uses it must not lose it
 		return "", fmt.Errorf("a node runs in %s (%s), and a machine has room for one. To end it:\n    kube-node down %s",
 			e.owner, strings.Join(e.alive, ", "), e.owner)
+	case e.stranger: // it may be a node whose directory somebody deleted while it ran
+		return "", errors.New("a process that no node's directory records listens on " + etcdClients + ", where a node's etcd would. Find and stop it:\n    ss -ltnp")
 	case e.works:
 		return keep, nil
 	}
@@ -94,10 +103,6 @@ func clear(ctx context.Context, e earlier) error {
 		if err := end(ctx, dir); err != nil {
 			return fmt.Errorf("end the node in %s: %w", dir, err)
 		}
-	}
-	// This may be a node whose directory somebody deleted while it ran. Its network must stay.
-	if dial("tcp", etcdClients) == nil {
-		return errors.New("another process than a recorded one listens on " + etcdClients + ", where a node's etcd does. Find and stop it:\n    ss -ltnp")
 	}
 	if !e.linked {
 		return nil

@@ -23,6 +23,7 @@ func TestDecide(t *testing.T) {
 		"another directory's node lives: refuse":                {earlier{dir: "/a", linked: true, owner: "/b", alive: []string{"etcd", "dns"}}, "", "a node runs in /b (etcd, dns)"},
 		"another directory's node lives: say how to end it":     {earlier{dir: "/a", linked: true, owner: "/b", alive: []string{"etcd"}}, "", "\n    kube-node down /b"},
 		"a rest of another directory's node lives: refuse, too": {earlier{dir: "/a", linked: true, owner: "/b", alive: []string{"containerd"}}, "", "kube-node down /b"},
+		"an unknown process has the ports: refuse":              {earlier{dir: "/a", linked: true, owner: "/a", stranger: true}, "", "ss -ltnp"},
 	} {
 		got, err := decide(c.earlier)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
