@@ -113,6 +113,7 @@ var everywhere = []right{
 	{"content.yuba.dev/restore", "", "", ""},
 	{"content.yuba.dev/modules", "", "", ""},
 	{"content.yuba.dev/providers", "", "", ""},
+	{"content.yuba.dev/signingkeys", "", "", ""},
 	{"content.yuba.dev/mirror", "", "", ""},
 	{"content.yuba.dev/registry", "", "", ""},
 	{"/users", "", "", ""},

@@ -6,6 +6,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Identity is who asks.
@@ -14,6 +15,8 @@ type Identity struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+	// RegistryOnly says that the token opens nothing but the registry.
+	RegistryOnly bool
 }
 
 // ServiceAccount is the identity of a service account, as the API server would find it by a token.
@@ -31,7 +34,9 @@ func Anonymous() Identity {
 const (
 	ResourceModules   = "modules"
 	ResourceProviders = "providers"
-	ResourceMirror    = "mirror"
+	// ResourceSigningKeys are the keys whose signatures of providers a namespace accepts.
+	ResourceSigningKeys = "signingkeys"
+	ResourceMirror      = "mirror"
 	// ResourceRegistry is the description of the registry.
 	ResourceRegistry = "registry"
 )
@@ -44,6 +49,14 @@ type Action struct {
 
 // ErrUnknownToken says that nobody has a token.
 var ErrUnknownToken = errors.New("the token is not valid, or no longer")
+
+// ExpiredError is an [ErrUnknownToken] of a token that has expired.
+type ExpiredError struct{ At time.Time }
+
+func (e *ExpiredError) Error() string { return "the token expired at " + e.At.Format(time.RFC3339) }
+
+// Unwrap returns [ErrUnknownToken].
+func (e *ExpiredError) Unwrap() error { return ErrUnknownToken }
 
 // Access decides who asks, and what they may do. It is safe for concurrent use.
 type Access interface {
