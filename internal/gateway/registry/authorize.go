@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
 // byToken finds who sends a request by its bearer token.
@@ -28,16 +30,23 @@ func (s *Server) byToken(r *http.Request) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("find who has the token: %w", err)
 	}
+	listener.Authenticated(r.Context())
 	return who, nil
 }
 
-// mayRead returns an error unless somebody may read a namespace, or with an empty name all.
-func (s *Server) mayRead(r *http.Request, by identify, resource, name string) error {
+// reader returns who asks, or an error unless they may read a namespace, or with an empty name all.
+func (s *Server) reader(r *http.Request, by identify, resource, name string) (Identity, error) {
 	who, err := by(r)
 	if err != nil {
-		return err
+		return who, err
 	}
-	return s.may(r, who, Action{"get", resource, name})
+	return who, s.may(r, who, Action{"get", resource, name})
+}
+
+// mayRead returns an error unless who asks may read a namespace.
+func (s *Server) mayRead(r *http.Request, by identify, resource, name string) error {
+	_, err := s.reader(r, by, resource, name)
+	return err
 }
 
 // may returns an error unless somebody may do something. Refusals are logged.
@@ -46,7 +55,7 @@ func (s *Server) may(r *http.Request, who Identity, what Action) error {
 	if s.opts.Anonymous && reads && (what.Resource != ResourceMirror || s.opts.AnonymousMirror) {
 		return nil
 	}
-	nobody := who.Name == Anonymous().Name
+	nobody := who.anonymous()
 	allowed, reason := false, ""
 	if !nobody || s.opts.Access != nil {
 		var err error

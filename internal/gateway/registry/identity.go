@@ -30,6 +30,8 @@ func Anonymous() Identity {
 	return Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 }
 
+func (i Identity) anonymous() bool { return i.Name == Anonymous().Name }
+
 // The resources of the registry, which are resources of the API group content.yuba.dev.
 const (
 	ResourceModules   = "modules"
