@@ -133,6 +133,9 @@ func (s *Server) moduleArchive(signed signer) answer {
 		if err := signed.opens(r, v.Key()); err != nil {
 			return "", err
 		}
+		if file := r.PathValue("file"); file != path.Base(v.Key()) {
+			return "", problem(http.StatusNotFound, fmt.Sprintf("%s has no file %q", v, file))
+		}
 		content, release, err := s.opts.Modules.Archive(r.Context(), v)
 		if err != nil {
 			return "", err
