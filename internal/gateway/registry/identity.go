@@ -17,6 +17,8 @@ type Identity struct {
 	Extra  map[string][]string
 	// RegistryOnly says that the token opens nothing but the registry.
 	RegistryOnly bool
+	// OwnToken says that the registry's own list has the token, and no API knows of it.
+	OwnToken bool
 }
 
 // ServiceAccount is the identity of a service account, as the API server would find it by a token.
@@ -48,6 +50,10 @@ const (
 type Action struct {
 	Verb, Resource, Name string
 }
+
+// Audience is that of tokens which are for the registry only: the API server refuses them, so a stolen
+// one opens nothing else.
+const Audience = "registry.yuba.dev"
 
 // ErrUnknownToken says that nobody has a token.
 var ErrUnknownToken = errors.New("the token is not valid, or no longer")

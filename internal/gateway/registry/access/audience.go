@@ -8,11 +8,12 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/gateway/registry"
 )
 
-// Audience is that of tokens which are for the registry only: the API server refuses them, so a
-// stolen one opens nothing else.
-const Audience = "registry.yuba.dev"
+// Audience is that of tokens which are for the registry only.
+const Audience = registry.Audience
 
 // claims are those of a JSON Web Token that decide how to review it, and why it was refused. Nobody
 // has verified them: they grant nothing.

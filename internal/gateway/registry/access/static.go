@@ -138,7 +138,7 @@ func (s *Static) Identify(_ context.Context, token string) (registry.Identity, e
 	if !ok {
 		return registry.Identity{}, registry.ErrUnknownToken
 	}
-	return registry.Identity{Name: staticUser + g.Name, RegistryOnly: true}, nil
+	return registry.Identity{Name: staticUser + g.Name, RegistryOnly: true, OwnToken: true}, nil
 }
 
 // May implements registry.Access.
