@@ -10,7 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -143,7 +143,7 @@ func TestNoLogHasASignature(t *testing.T) {
 	var ofServer bytes.Buffer
 	s := newSite(t, func(s *site, o *registry.Options) {
 		o.Modules = failing{s.Catalog}
-		s.http.Config.ErrorLog = log.New(&ofServer, "", 0)
+		s.http.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(&ofServer, nil), slog.LevelError)
 	})
 	s.publish("acme/vpc/aws@1.2.0")
 	link, _ := s.ask("GET", "/v1/modules/acme/vpc/aws/1.2.0/download", s.reader)
