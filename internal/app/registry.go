@@ -175,8 +175,9 @@ func (r *registryParts) names(opts RegistryOptions) []string {
 // management serves what is about providers in the management API.
 func (r *registryParts) management(log *slog.Logger) map[string]http.Handler {
 	return map[string]http.Handler{
-		gateway.ResourceProviders: providersapi.Providers(r.providers, log),
-		gateway.ResourceMirror:    providersapi.Mirror(r.mirror, log),
+		gateway.ResourceProviders:   providersapi.Providers(r.providers, log),
+		gateway.ResourceSigningKeys: providersapi.SigningKeys(r.providers, log),
+		gateway.ResourceMirror:      providersapi.Mirror(r.mirror, log),
 	}
 }
 

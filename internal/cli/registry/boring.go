@@ -83,7 +83,7 @@ func readBoring(lookup func(string) (string, bool), set []string) (boring, error
 	}
 	for i, token := range strings.Split(get("AUTH_STATIC_TOKEN"), ",") {
 		if token = strings.TrimSpace(token); token != "" {
-			b.grants = append(b.grants, access.GrantOf(fmt.Sprintf("boring-%d", i+1), token, []string{access.Everything}, nil))
+			b.grants = append(b.grants, access.GrantOf(fmt.Sprintf("boring-%d", i+1), token, access.Rights{Read: []string{access.Everything}}))
 		}
 	}
 	for _, name := range set {

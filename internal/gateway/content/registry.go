@@ -103,7 +103,7 @@ func ofVersion(v layout.ModuleVersion) url.Values {
 }
 
 // registryResources are the resources that [Handler.Registry] serves.
-var registryResources = []string{"modules", "providers", "mirror", "registry"}
+var registryResources = []string{"modules", "providers", "signingkeys", "mirror", "registry"}
 
 // ServesRegistry reports whether a resource is one of the registry.
 func ServesRegistry(resource string) bool { return slices.Contains(registryResources, resource) }

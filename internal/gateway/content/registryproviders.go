@@ -54,7 +54,7 @@ type PublishedProvider struct {
 	Changed bool `json:"changed"`
 }
 
-// SigningKeyList is the response of /providers/NAMESPACE?keys=true.
+// SigningKeyList is the response of /signingkeys/NAMESPACE.
 type SigningKeyList struct {
 	Items []release.KeyInfo `json:"items"`
 }
@@ -75,6 +75,10 @@ func providerPath(namespace string) string {
 		path += "/" + url.PathEscape(namespace)
 	}
 	return path
+}
+
+func keysPath(namespace string) string {
+	return PathPrefix + "/signingkeys/" + url.PathEscape(namespace)
 }
 
 // RegistryProviders lists the registry's own providers of a namespace; of all with an empty one.
@@ -99,17 +103,17 @@ func (c *Client) PublishProvider(ctx context.Context, v layout.ProviderVersion, 
 
 // SigningKeys lists the signing keys of a namespace.
 func (c *Client) SigningKeys(ctx context.Context, namespace string) (SigningKeyList, error) {
-	return ask[SigningKeyList](ctx, c, http.MethodGet, providerPath(namespace), url.Values{"keys": {"true"}}, nil)
+	return ask[SigningKeyList](ctx, c, http.MethodGet, keysPath(namespace), nil, nil)
 }
 
 // AddSigningKey adds an armoured public key to a namespace.
 func (c *Client) AddSigningKey(ctx context.Context, namespace string, armor []byte) (release.KeyInfo, error) {
-	return ask[release.KeyInfo](ctx, c, http.MethodPut, providerPath(namespace), url.Values{"keys": {"true"}}, bytes.NewReader(armor))
+	return ask[release.KeyInfo](ctx, c, http.MethodPut, keysPath(namespace), nil, bytes.NewReader(armor))
 }
 
 // RemoveSigningKey removes a key by its id or fingerprint.
 func (c *Client) RemoveSigningKey(ctx context.Context, namespace, id string) (release.KeyInfo, error) {
-	return ask[release.KeyInfo](ctx, c, http.MethodDelete, providerPath(namespace), url.Values{"key": {id}}, nil)
+	return ask[release.KeyInfo](ctx, c, http.MethodDelete, keysPath(namespace), url.Values{"key": {id}}, nil)
 }
 
 // Mirror lists what the mirror of providers has.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/yuba-dev/yuba/internal/blob"
@@ -20,11 +21,15 @@ import (
 type problemError struct {
 	status  int
 	message string
+	// code is that of RFC 6750 for a refused token; empty for other errors.
+	code string
 }
 
 func (e *problemError) Error() string { return e.message }
 
-func problem(status int, message string) error { return &problemError{status, message} }
+func problem(status int, message string) error {
+	return &problemError{status: status, message: message}
+}
 
 // statusOf returns the status that an error means; 500 for an unexpected one.
 func statusOf(err error) int {
@@ -70,14 +75,26 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		message = "the registry could not answer; its log says why"
 	case http.StatusBadGateway:
 		s.opts.Log.Warn("another registry failed", "request", r.Method+" "+redactedPath(r), "error", err)
-	case http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	challenge(w, err)
 	body, _ := json.Marshal(map[string][]string{"errors": {message}}) //nolint:errchkjson // strings
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	w.Write(body) //nolint:errcheck // the client is gone
+}
+
+// challenge says in the header of RFC 6750 why a token was refused, or that one is missing.
+func challenge(w http.ResponseWriter, err error) {
+	var known *problemError
+	if !errors.As(err, &known) || known.status != http.StatusUnauthorized && known.code == "" {
+		return
+	}
+	value := `Bearer realm="registry"`
+	if known.code != "" {
+		value += fmt.Sprintf(", error=%q", known.code)
+	}
+	w.Header().Set("WWW-Authenticate", value)
 }
 
 // redactedPath is the request's path without a signature, which is as good as a token for a while.

@@ -142,6 +142,7 @@ func FailManaging(w http.ResponseWriter, r *http.Request, err error, log func(er
 		log(err)
 		message = "see the server's log"
 	}
+	challenge(w, err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, //nolint:errcheck // the client is gone

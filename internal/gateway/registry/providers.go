@@ -51,14 +51,12 @@ func providerVersionOf(r *http.Request, version string) (layout.ProviderVersion,
 }
 
 // allowed authorises a request for a provider.
-func (s *Server) allowed(r *http.Request, by identify, from source, p layout.Provider) error {
-	if err := s.mayRead(r, by, from.resource, scopeOf(p)); err != nil {
-		return err
+func (s *Server) allowed(r *http.Request, by identify, from source, p layout.Provider) (Identity, error) {
+	who, err := s.reader(r, by, from.resource, scopeOf(p))
+	if err == nil && from.from == nil {
+		err = problem(http.StatusNotFound, fmt.Sprintf("this registry does not have the provider %s", p))
 	}
-	if from.from == nil {
-		return problem(http.StatusNotFound, fmt.Sprintf("this registry does not have the provider %s", p))
-	}
-	return nil
+	return who, err
 }
 
 // platform is a platform in a list of providers.v1.
@@ -91,7 +89,7 @@ func (s *Server) providerVersions(from source, by identify) answer {
 		if err != nil {
 			return "", err
 		}
-		if err := s.allowed(r, by, from, p); err != nil {
+		if _, err := s.allowed(r, by, from, p); err != nil {
 			return "", err
 		}
 		versions, err := from.from.Versions(r.Context(), p)
@@ -133,15 +131,17 @@ type download struct {
 	AllPlatforms map[string]hashesOf `json:"packages"`
 }
 
-func (s *Server) providerDownload(from source, by identify) answer {
+func (s *Server) providerDownload(from source, c client) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		v, err := providerVersionOf(r, r.PathValue("version"))
 		if err != nil {
 			return "", err
 		}
-		if err := s.allowed(r, by, from, v.Provider); err != nil {
+		who, err := s.allowed(r, c.by, from, v.Provider)
+		if err != nil {
 			return "", err
 		}
+		link := func(file string) string { return c.fileLink("../../", v, file, who) }
 		release, err := from.from.Release(r.Context(), v)
 		if err != nil {
 			return "", err
@@ -151,8 +151,8 @@ func (s *Server) providerDownload(from source, by identify) answer {
 		if !ok {
 			return "", problem(http.StatusNotFound, fmt.Sprintf("the provider %s has no package for %s", v, on))
 		}
-		d := download{Protocols: protocols(release.Protocols), OS: on.OS, Arch: on.Arch, File: p.File, URL: s.fileLink("../../", v, p.File),
-			Sums: s.fileLink("../../", v, v.Sums()), Signature: s.fileLink("../../", v, v.Signature()), SHA256: p.SHA256,
+		d := download{Protocols: protocols(release.Protocols), OS: on.OS, Arch: on.Arch, File: p.File, URL: link(p.File),
+			Sums: link(v.Sums()), Signature: link(v.Signature()), SHA256: p.SHA256,
 			Keys: map[string][]any{"gpg_public_keys": {}}, AllPlatforms: map[string]hashesOf{}}
 		for _, key := range release.Keys {
 			d.Keys["gpg_public_keys"] = append(d.Keys["gpg_public_keys"], key)
@@ -170,18 +170,18 @@ func (s *Server) providerDownload(from source, by identify) answer {
 }
 
 // fileLink is the signed link to a file of a version, from where prefix leads to the version's.
-func (s *Server) fileLink(prefix string, v layout.ProviderVersion, file string) string {
-	return prefix + "files/" + s.signer.sign(v.Key(file)) + "/" + file
+func (s signer) fileLink(prefix string, v layout.ProviderVersion, file string, who Identity) string {
+	return prefix + "files/" + s.sign(v.Key(file), who.anonymous()) + "/" + file
 }
 
 // signedFile sends the file of a signed path.
-func (s *Server) signedFile(from source) answer {
+func (s *Server) signedFile(from source, signed signer) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		v, err := providerVersionOf(r, r.PathValue("version"))
 		if err != nil {
 			return "", err
 		}
-		if err := s.signer.check(r.PathValue("signature"), v.Key(r.PathValue("file"))); err != nil {
+		if err := signed.opens(r, v.Key(r.PathValue("file"))); err != nil {
 			return "", err
 		}
 		return s.sendPackage(w, r, from.from, v, r.PathValue("file"))
