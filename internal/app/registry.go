@@ -29,6 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/registry/providersapi"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/registry/own"
@@ -270,8 +271,12 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
 		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
-	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
+	tools := &opentofu.Kept{Bucket: r.bucket, Spool: download.Staging(filepath.Join(p.spool, "tools")), Sources: map[string]opentofu.Source{
 		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
+	if err := tools.Spool.Prepare(); err != nil {
+		return fmt.Errorf("prepare the directory for downloads of tools: %w", err)
+	}
+	o.Tools = tools
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority

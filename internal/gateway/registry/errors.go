@@ -9,12 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/own"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // problemError is an error with the status to answer.
@@ -42,10 +46,15 @@ func statusOf(err error) int {
 		taken        *own.ConflictError
 		tooLarge     *http.MaxBytesError
 		oversize     *blob.TooLargeError
+		busy         *uploads.BusyError
 	)
 	switch {
 	case errors.As(err, &known):
 		return known.status
+	case errors.As(err, &busy):
+		return http.StatusTooManyRequests
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return http.StatusInsufficientStorage
 	case errors.Is(err, catalog.ErrNone), errors.Is(err, offer.ErrNone), errors.Is(err, blob.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, offer.ErrRefused):
@@ -60,6 +69,18 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	}
 	return http.StatusInternalServerError
+}
+
+// retryAfter tells a client when to try again, and returns that in seconds; 0 for an error that another
+// attempt does not change.
+func retryAfter(w http.ResponseWriter, err error) int32 {
+	var busy *uploads.BusyError
+	if !errors.As(err, &busy) {
+		return 0
+	}
+	seconds := max(1, int32(busy.Retry/time.Second)) //nolint:gosec // seconds
+	w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+	return seconds
 }
 
 // fail answers with the error in the form of registries. Details of unexpected errors are only

@@ -55,8 +55,9 @@ func TestToolsSayWhyAModuleCannotBeInstalled(t *testing.T) {
 	s := newSite(t)
 	s.publish("acme/vpc/aws@1.2.0")
 	for sentence, test := range map[string]struct{ token, constraint, want string }{
-		"no token":        {"", "1.2.0", "401 Unauthorized"},
-		"no such version": {s.reader, "3.0.0", "no available version"},
+		"no token":                       {"", "1.2.0", "401 Unauthorized"},
+		"no such version":                {s.reader, "3.0.0", "no available version"},
+		"a range that nothing satisfies": {s.reader, ">= 1.3, < 2", "The newest available version is 1.2.0"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			l := s.laptop(tofutest.Tofu(t), test.token)

@@ -13,8 +13,10 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
@@ -25,8 +27,21 @@ type Kept struct {
 	Bucket *blob.Plain
 	// Sources are the origins of the tools, by name.
 	Sources map[string]Source
+	// Spool is for downloads; it must exist. A few archives are there at the same time.
+	Spool download.Staging
 
-	flights download.Flights
+	flights   download.Flights
+	once      sync.Once
+	downloads *limiter.Limiter
+}
+
+// maxDownloads is the number of archives that are downloaded at the same time.
+const maxDownloads = 4
+
+// place waits for a place to download.
+func (k *Kept) place(ctx context.Context) (leave func(), err error) {
+	k.once.Do(func() { k.downloads = limiter.New(maxDownloads) })
+	return k.downloads.Take(ctx, "")
 }
 
 // ErrNoFile is wrapped by errors about files that no release has.
@@ -99,12 +114,17 @@ func (k *Kept) fetch(ctx context.Context, f File) error {
 	if !ok {
 		return fmt.Errorf("%w: %s does not list it", ErrNoFile, source.Sums(f.Version))
 	}
-	work, err := os.MkdirTemp("", "yuba-tool-")
+	leave, err := k.place(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // a temporary directory
-	root, err := os.OpenRoot(work)
+	defer leave()
+	staged, err := k.Spool.New()
+	if err != nil {
+		return fmt.Errorf("create a directory for the download: %w", err)
+	}
+	defer staged.Remove()
+	root, err := os.OpenRoot(staged.Dir)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/testkit/releasetest"
 )
 
@@ -32,7 +33,7 @@ func kept(t *testing.T, source Source) *Kept {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bucket.Close() })
-	return &Kept{Bucket: bucket, Sources: map[string]Source{source.name(): source}}
+	return &Kept{Bucket: bucket, Sources: map[string]Source{source.name(): source}, Spool: download.Staging(t.TempDir())}
 }
 
 // have returns a kept file.
@@ -57,6 +58,34 @@ func file(t *testing.T, k *Kept, folder, name string) File {
 		t.Fatal(err)
 	}
 	return f
+}
+
+func TestDownloadsLeaveNothingInTheSpool(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	releases := releasetest.New(t)
+	releases.Publish("1.12.6", []byte(program))
+	k := kept(t, Source{URL: releases.URL, KeyFile: releases.KeyFile})
+	abandoned := filepath.Join(string(k.Spool), "fetch-123")
+	if err := errors.Join(os.Mkdir(abandoned, 0o700), k.Spool.Prepare()); err != nil {
+		t.Fatal(err)
+	}
+	// Without the spool there is no download, so nothing went elsewhere.
+	spool := k.Spool
+	k.Spool = download.Staging(filepath.Join(string(spool), "missing"))
+	archive := file(t, k, "v1.12.6", releasetest.ArchiveName("1.12.6"))
+	if err := k.Fetch(t.Context(), archive); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	k.Spool = spool
+	if err := k.Fetch(t.Context(), archive); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{string(spool), temporary} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+	}
 }
 
 func TestReleasesAreKept(t *testing.T) {

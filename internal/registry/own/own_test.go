@@ -26,6 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
@@ -375,6 +376,37 @@ func TestAClientThatGoesAway(t *testing.T) {
 	}
 	w.now = w.now.Add(abandonedAfter)
 	if _, _, err := w.Publish(t.Context(), one, bytes.NewReader(all), "ci"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUploadsAreLimited(t *testing.T) {
+	w := newWorld(t)
+	files := w.files(one, "linux_amd64")
+	w.Store.uploads = uploads.New(uploads.Limits{Places: 1, Patience: time.Millisecond})
+	r, pipe := io.Pipe()
+	first := make(chan error)
+	go func() {
+		_, _, err := w.Publish(t.Context(), one, r, "eva")
+		first <- err
+	}()
+	if _, err := pipe.Write([]byte("x")); err != nil { // it has its place now
+		t.Fatal(err)
+	}
+	var busy *uploads.BusyError
+	if _, _, err := w.publish(one, files); !errors.As(err, &busy) {
+		t.Error(err)
+	}
+	pipe.Close()
+	if err := <-first; err == nil {
+		t.Error("nothing was published")
+	}
+	if _, _, err := w.publish(one, files); err != nil {
+		t.Error(err)
+	}
+	w.Store.uploads = uploads.New(uploads.Limits{Room: 100})
+	two := layout.ProviderVersion{Provider: thing, Version: "2.0.0"}
+	if _, _, err := w.publish(two, w.files(two, "linux_amd64")); !errors.As(err, &busy) {
 		t.Error(err)
 	}
 }

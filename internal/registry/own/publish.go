@@ -28,16 +28,21 @@ func (s *Store) Publish(ctx context.Context, v layout.ProviderVersion, files io.
 	if v.Host != "" {
 		return Published{}, false, &InvalidError{What: "publish " + v.String(), Reason: "a provider of one's own has no host in its name"}
 	}
+	place, err := s.uploads.Begin(ctx, by)
+	if err != nil {
+		return Published{}, false, fmt.Errorf("publish %s: %w", v, err)
+	}
+	defer place.End()
 	staged, err := s.staging.New()
 	if err != nil {
 		return Published{}, false, &StoreError{"the upload of " + v.String(), err}
 	}
 	defer staged.Remove()
-	u := &upload{version: v, dir: staged.Dir, sums: map[string]string{}}
+	u := &upload{version: v, dir: staged.Dir, place: place, sums: map[string]string{}}
 	if err := u.receive(files, s.options.MaxUpload); err != nil {
 		return Published{}, false, err
 	}
-	if err := u.check(); err != nil {
+	if err := s.check(ctx, u); err != nil {
 		return Published{}, false, err
 	}
 	defer s.alone(v)()
@@ -55,6 +60,16 @@ func (s *Store) Publish(ctx context.Context, v layout.ProviderVersion, files io.
 	}
 	done, err := s.Describe(ctx, v)
 	return done, true, err
+}
+
+// check checks an upload when it may be read.
+func (s *Store) check(ctx context.Context, u *upload) error {
+	end, err := s.uploads.Reading(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return u.check()
 }
 
 func deref(p *Published) Published {

@@ -5,18 +5,17 @@ package own
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Options configure a store.
@@ -25,6 +24,8 @@ type Options struct {
 	Spool string
 	// MaxUpload is the size of an upload in bytes; 0 means [DefaultMaxUpload].
 	MaxUpload int64
+	// Uploads limit all uploads together. Their room has at least that of one.
+	Uploads uploads.Limits
 	// Later makes Open list nothing: the caller calls Load before all else.
 	Later bool
 	// Now is the clock; nil means the system's.
@@ -58,6 +59,7 @@ type Store struct {
 	bucket  bucket
 	options Options
 	staging download.Staging
+	uploads *uploads.Limiter
 	flights download.Flights
 	log     *slog.Logger
 	now     func() time.Time
@@ -97,14 +99,10 @@ func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
 	if s.options.MaxUpload == 0 {
 		s.options.MaxUpload = DefaultMaxUpload
 	}
-	if o.Spool == "" {
-		return nil, errors.New("open the registry's providers: no directory for uploads is given")
-	}
-	if err := os.MkdirAll(o.Spool, 0o700); err != nil {
-		return nil, fmt.Errorf("open the registry's providers: %w", err)
-	}
-	if err := s.staging.Clean(); err != nil {
-		return nil, fmt.Errorf("open the registry's providers: remove abandoned uploads: %w", err)
+	o.Uploads.Room = max(o.Uploads.Room, s.options.MaxUpload)
+	s.uploads = uploads.New(o.Uploads)
+	if err := s.staging.Prepare(); err != nil {
+		return nil, fmt.Errorf("open the registry's providers: prepare the directory for uploads: %w", err)
 	}
 	if o.Later {
 		return s, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/release"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Manifest is the name of the file that says which protocols a provider speaks. Its release has it
@@ -36,6 +37,7 @@ const (
 type upload struct {
 	version layout.ProviderVersion
 	dir     string
+	place   *uploads.Upload
 	// sums are those of the files that came, by name.
 	sums map[string]string
 
@@ -132,7 +134,7 @@ func (u *upload) save(from io.Reader, name string) error {
 		return &StoreError{"the upload of " + u.version.String(), err}
 	}
 	hash := sha256.New()
-	_, err = io.Copy(io.MultiWriter(file, hash), from)
+	_, err = io.Copy(u.place.Writer(io.MultiWriter(file, hash)), from)
 	if err := errors.Join(err, file.Close()); err != nil {
 		var local *fs.PathError
 		if errors.As(err, &local) {
