@@ -314,10 +314,10 @@ func (m *Mirror) instead(ctx context.Context, p layout.Provider, have *indexed, 
 		}
 	}
 	if code := status(reason); code == http.StatusNotFound || code == http.StatusGone || errors.Is(reason, errNoRegistry) {
-		return nil, &NotFoundError{What: "the provider " + p.String()}
+		return nil, &offer.NotFoundError{What: "the provider " + p.String()}
 	}
 	if errors.Is(reason, errOffline) {
-		return nil, &NotFoundError{What: fmt.Sprintf("the provider %s in this mirror, which works offline,", p)}
+		return nil, &offer.NotFoundError{What: fmt.Sprintf("the provider %s in this mirror, which works offline,", p)}
 	}
 	return nil, &OriginError{Host: p.Host, What: "read the versions of " + p.String(), Status: status(reason), Err: reason}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // Entry is a release of which the mirror has archives.
@@ -82,7 +83,7 @@ func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) 
 		return e.Provider != p.String() || version != "" && e.Version != version
 	})
 	if len(removed) == 0 {
-		none := &NotFoundError{What: strings.TrimSuffix(fmt.Sprintf("%s@%s", p, version), "@") + " in the mirror"}
+		none := &offer.NotFoundError{What: strings.TrimSuffix(fmt.Sprintf("%s@%s", p, version), "@") + " in the mirror"}
 		for _, e := range all {
 			if e.Provider == p.String() {
 				none.Known = append(none.Known, e.Version)

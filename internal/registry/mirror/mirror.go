@@ -75,6 +75,9 @@ type Mirror struct {
 	indexes  memory[layout.Provider, *indexed]
 	releases memory[layout.ProviderVersion, *record]
 	uses     uses
+	checked  checked
+	// unsigned is the host whose releases may lack a key: hostUnsigned, except in tests.
+	unsigned string
 
 	// downloads limits how many archives are downloaded at once: each needs room for the whole archive.
 	downloads chan struct{}
@@ -105,6 +108,7 @@ func newMirror(bucket store, o Options) (*Mirror, error) {
 		size:    make(chan struct{}, 1),
 
 		downloads: make(chan struct{}, maxDownloads),
+		unsigned:  hostUnsigned,
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		now:       o.Now,
 	}

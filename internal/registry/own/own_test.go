@@ -334,7 +334,7 @@ func TestAFullStoreInTheMiddleOfAnUpload(t *testing.T) {
 		}
 		w.bucket.fail.Store(&full)
 		_, _, err := w.publish(one, files)
-		var store *StoreError
+		var store *offer.StoreError
 		if !errors.As(err, &store) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %v", part, err)
 		}

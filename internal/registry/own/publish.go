@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) Publish(ctx context.Context, v layout.ProviderVersion, files io.
 	}
 	staged, err := s.staging.New()
 	if err != nil {
-		return Published{}, false, &StoreError{"the upload of " + v.String(), err}
+		return Published{}, false, &offer.StoreError{What: "the upload of " + v.String(), Err: err}
 	}
 	defer staged.Remove()
 	u := &upload{version: v, dir: staged.Dir, sums: map[string]string{}}
@@ -78,7 +79,7 @@ func (s *Store) same(ctx context.Context, u *upload) (*Published, error) {
 		return nil, err
 	}
 	have, err := s.Describe(ctx, u.version)
-	var none *NotFoundError
+	var none *offer.NotFoundError
 	if errors.As(err, &none) {
 		return nil, nil
 	}
@@ -142,7 +143,7 @@ func (s *Store) store(ctx context.Context, u *upload, by string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &StoreError{u.version.String(), err}
+	return &offer.StoreError{What: u.version.String(), Err: err}
 }
 
 // cleanUp removes what a failed upload created: the next attempt needs the room, and other programs
@@ -175,7 +176,7 @@ func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *
 	err = s.writeStored(ctx, v, pending, s.create)
 	if !errors.Is(err, blob.ErrExists) {
 		if err != nil {
-			return nil, &StoreError{v.String(), err}
+			return nil, &offer.StoreError{What: v.String(), Err: err}
 		}
 		return nil, nil
 	}
@@ -190,7 +191,7 @@ func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *
 		return nil, &ConflictError{v, "the version exists with other files"}
 	}
 	if err := s.writeStored(ctx, v, pending, s.put); err != nil {
-		return nil, &StoreError{v.String(), err}
+		return nil, &offer.StoreError{What: v.String(), Err: err}
 	}
 	if have != nil && have.Pending {
 		have = nil

@@ -77,7 +77,7 @@ func (s *Store) Versions(ctx context.Context, p layout.Provider) ([]offer.Versio
 		list = append(list, offer.Version{Version: version, Protocols: r.Protocols, Platforms: r.Platforms()})
 	}
 	if len(list) == 0 {
-		return nil, &NotFoundError{What: "the provider " + p.String()}
+		return nil, &offer.NotFoundError{What: "the provider " + p.String()}
 	}
 	slices.SortFunc(list, func(a, b offer.Version) int { return parsed(b.Version).Compare(parsed(a.Version)) })
 	return list, nil
@@ -134,7 +134,7 @@ func (s *Store) Open(ctx context.Context, v layout.ProviderVersion, file string)
 	f, ok := layout.ProviderOfKey(v.Key(file))
 	pkg, there := r.Packages[f.Platform]
 	if !ok || f.ProviderVersion != v || !there {
-		missing := &NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
+		missing := &offer.NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
 		for _, p := range r.Platforms() {
 			missing.Known = append(missing.Known, p.String())
 		}
@@ -142,7 +142,7 @@ func (s *Store) Open(ctx context.Context, v layout.ProviderVersion, file string)
 	}
 	content, err := s.bucket.Open(ctx, v.Key(file))
 	if errors.Is(err, blob.ErrNotFound) {
-		return offer.File{}, &NotFoundError{What: fmt.Sprintf("the file %s of %s in the bucket", file, v)}
+		return offer.File{}, &offer.NotFoundError{What: fmt.Sprintf("the file %s of %s in the bucket", file, v)}
 	}
 	if err != nil {
 		return offer.File{}, err
@@ -159,7 +159,7 @@ func (s *Store) record(ctx context.Context, v layout.ProviderVersion) (*record, 
 		}
 		known := s.versions(v.Provider)
 		if f = known[v.Version]; f == nil {
-			missing := &NotFoundError{What: v.String()}
+			missing := &offer.NotFoundError{What: v.String()}
 			for version := range known {
 				missing.Known = append(missing.Known, version)
 			}
@@ -206,7 +206,7 @@ func (s *Store) load(ctx context.Context, v layout.ProviderVersion, f *files) (*
 		return nil, err
 	}
 	if stored != nil && stored.Pending {
-		return nil, &NotFoundError{What: v.String() + ", whose upload is not complete,"}
+		return nil, &offer.NotFoundError{What: v.String() + ", whose upload is not complete,"}
 	}
 	sums, err := s.bucket.Get(ctx, v.Key(v.Sums()), release.MaxSums)
 	if err != nil {
@@ -253,7 +253,7 @@ func (stored *storedRecord) fill(r *record) {
 
 func missing(v layout.ProviderVersion, err error) error {
 	if errors.Is(err, blob.ErrNotFound) {
-		return &NotFoundError{What: v.String()}
+		return &offer.NotFoundError{What: v.String()}
 	}
 	return err
 }

@@ -42,8 +42,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		invalid  *own.InvalidError
 		conflict *own.ConflictError
 		archive  *mirror.InvalidError
-		full     *own.StoreError
-		fullToo  *mirror.StoreError
+		full     *offer.StoreError
 		wrong    *mirror.UntrustedError
 		known    *apierrors.StatusError
 	)
@@ -53,7 +52,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code = http.StatusUnprocessableEntity
 	case errors.As(err, &conflict):
 		code = http.StatusConflict
-	case errors.As(err, &full), errors.As(err, &fullToo):
+	case errors.As(err, &full):
 		code = http.StatusInsufficientStorage
 		a.log.Error("the registry cannot store", "request", r.Method+" "+r.URL.Path, "error", err)
 	case errors.As(err, &known):
