@@ -23,6 +23,17 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("mirror %s: %s. An administrator can change the lists of the mirror", e.Provider, e.Reason)
 }
 
+// LoopError means that the origin's address leads back to this mirror.
+type LoopError struct{ Provider layout.Provider }
+
+// Is makes the error one of [offer.ErrLoop].
+func (e *LoopError) Is(target error) bool { return target == offer.ErrLoop }
+
+func (e *LoopError) Error() string {
+	return fmt.Sprintf("mirror %s: this mirror is asking itself: the addresses that %s gives, or the mirrors behind it, lead back here. Correct the address in the service discovery of %s, or deny it with --registry-mirror-deny '%s/*/*'",
+		e.Provider, e.Provider.Host, e.Provider.Host, e.Provider.Host)
+}
+
 // OriginError means that the origin did not give a usable answer, and that the mirror does not have
 // what was requested.
 type OriginError struct {

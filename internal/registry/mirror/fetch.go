@@ -126,7 +126,7 @@ func again(err error) bool {
 	var large *largeError
 	var private *privateError
 	code := status(err)
-	return !errors.As(err, &large) && !errors.As(err, &private) && (code == 0 || code == http.StatusTooManyRequests || code >= 500)
+	return !errors.As(err, &large) && !errors.As(err, &private) && (code == 0 || code == http.StatusTooManyRequests || code >= 500 && code != http.StatusLoopDetected)
 }
 
 func wait(err error, attempt int) time.Duration {

@@ -116,7 +116,7 @@ func (m *Mirror) Versions(ctx context.Context, p layout.Provider) ([]offer.Versi
 // Index returns the index of a provider. While the origin does not give a usable answer, it returns
 // the last one it gave, else a list of what the mirror has.
 func (m *Mirror) Index(ctx context.Context, p layout.Provider) (*Index, error) {
-	if err := m.rules.check(p); err != nil {
+	if err := m.admit(ctx, p); err != nil {
 		return nil, err
 	}
 	return m.index(ctx, p, m.options.TTL)

@@ -53,8 +53,20 @@ func (m *Mirror) Open(ctx context.Context, v layout.ProviderVersion, file string
 	return f, nil
 }
 
+// admit returns an error for a provider that the lists do not allow, and for a request of this mirror
+// itself: that would wait for its own answer.
+func (m *Mirror) admit(ctx context.Context, p layout.Provider) error {
+	if err := m.rules.check(p); err != nil {
+		return err
+	}
+	if _, err := offer.Via(ctx, m.origins.name); err != nil {
+		return &LoopError{p}
+	}
+	return nil
+}
+
 func (m *Mirror) record(ctx context.Context, v layout.ProviderVersion) (*record, error) {
-	if err := m.rules.check(v.Provider); err != nil {
+	if err := m.admit(ctx, v.Provider); err != nil {
 		return nil, err
 	}
 	if r, ok := m.releases.get(v); ok {
