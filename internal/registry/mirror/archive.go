@@ -101,6 +101,7 @@ func (m *Mirror) provide(ctx context.Context, known *record, p layout.Platform, 
 		if r, err = m.record(ctx, v); err != nil {
 			return err
 		}
+		known = r
 	}
 	if !bytes.Equal(r.SumsFile, known.SumsFile) {
 		return &UntrustedError{v.String(), fmt.Errorf("the bucket has it with other checksums than before. If these are right, remove it, and it is downloaded again:\n    yuba registry mirror remove %s", v)}

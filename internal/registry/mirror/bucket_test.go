@@ -218,3 +218,65 @@ func TestAnArchiveInACloudIsRequestedOnce(t *testing.T) {
 		t.Errorf("a changed one: %v", err)
 	}
 }
+
+// second starts another server on the same bucket.
+func (w *world) second() *world {
+	w.t.Helper()
+	other := &world{t: w.t, origin: w.origin, bucket: w.bucket, dir: w.dir, options: w.options, clock: w.clock}
+	other.options.Spool = w.t.TempDir()
+	other.restart()
+	return other
+}
+
+// A release that is removed because it is wrong is wrong in the memory of the other servers, too.
+func TestWhatOneServerRemovesTheOthersForget(t *testing.T) {
+	w := newWorld(t)
+	w.publish("1.0.0")
+	other, v := w.second(), w.thing("1.0.0")
+	for _, server := range []*world{w, other} {
+		if _, err := server.Versions(t.Context(), v.Provider); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.read(t.Context(), v, linux); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.hearRemoved(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.publish("1.0.0", func(r *registrytest.Release) {
+		r.Archives = map[string][]byte{linux.String(): program(t, "1.0.0-corrected")}
+	})
+	if _, err := w.Remove(t.Context(), v.Provider, ""); err != nil {
+		t.Fatal(err)
+	}
+	// An archive is not served any more at once, all else after the interval.
+	if data, err := other.read(t.Context(), v, linux); err != nil || !bytes.Equal(data, program(t, "1.0.0-corrected")) {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	other.releases.put(v, before)
+	if err := other.hearRemoved(t.Context()); err != nil || removedInterval >= time.Minute {
+		t.Fatal(err)
+	}
+	requests := w.origin.Requests("/versions")
+	for _, server := range []*world{other, w} {
+		r, err := server.Release(t.Context(), v)
+		if err != nil || r.Packages[linux].SHA256 != hexSum(program(t, "1.0.0-corrected")) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if data, err := server.read(t.Context(), v, linux); err != nil || !bytes.Equal(data, program(t, "1.0.0-corrected")) {
+			t.Errorf("%d bytes, %v", len(data), err)
+		}
+		if _, err := server.Versions(t.Context(), v.Provider); err != nil {
+			t.Error(err)
+		}
+	}
+	if w.origin.Requests("/versions") == requests {
+		t.Error("nobody asked for the versions again")
+	}
+	// Notes do not stay.
+	w.pass(2 * removedLife)
+	if err := w.hearRemoved(t.Context()); err != nil || len(w.objects(removedPrefix)) > 0 {
+		t.Errorf("%q, %v", w.objects(removedPrefix), err)
+	}
+}

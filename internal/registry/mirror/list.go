@@ -73,7 +73,8 @@ func compareVersions(a, b string) int {
 }
 
 // Remove deletes a release, or with an empty version all of a provider, and returns what it deleted.
-// What was removed is downloaded again when somebody asks for it.
+// What was removed is downloaded again when somebody asks for it. Other processes that share the bucket
+// forget it within a minute, see [Mirror.Run].
 func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) ([]Entry, error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -101,7 +102,7 @@ func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) 
 			return nil, err
 		}
 	}
-	return removed, nil
+	return removed, m.tellRemoved(ctx, p, removed)
 }
 
 // removeRelease deletes the archives first: without its sums an archive would be of no use.
@@ -117,6 +118,7 @@ func (m *Mirror) removeRelease(ctx context.Context, v layout.ProviderVersion, pl
 		if err := m.bucket.Delete(ctx, key); err != nil {
 			return err
 		}
+		m.checked.forget(key)
 	}
 	m.releases.forget(v)
 	return nil

@@ -82,6 +82,9 @@ type Mirror struct {
 	// downloads limits how many archives are downloaded at once: each needs room for the whole archive.
 	downloads chan struct{}
 
+	// heard are the notes of removals that Run has read.
+	heard map[string]bool
+
 	// changes excludes two changes of the same record in this process.
 	changes sync.Map
 	// size gets a value when an archive was stored.

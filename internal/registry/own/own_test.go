@@ -313,7 +313,7 @@ func TestRemovingAKeyHidesNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	w.restart()
-	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 {
+	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 || r.Unverified != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	two := layout.ProviderVersion{Provider: thing, Version: "2.0.0"}
@@ -414,7 +414,7 @@ func TestWhatBoringRegistryPublishedIsServed(t *testing.T) {
 		}
 	}
 	r, err := w.Release(t.Context(), one) // found although nobody told the store
-	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 {
+	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 || r.Unverified != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, changed, err := w.publish(one, w.files(one, "linux_amd64")); changed || err == nil {

@@ -89,7 +89,7 @@ func (s *Store) same(ctx context.Context, u *upload) (*Published, error) {
 	if !bytes.Equal(have.SumsFile, u.list) {
 		return nil, &ConflictError{u.version, "the version exists with other files"}
 	}
-	if have.Signer == "" || len(have.Packages) < len(u.packages) {
+	if have.Foreign || len(have.Packages) < len(u.packages) {
 		return nil, nil // another program published it, perhaps not with all platforms
 	}
 	return &have, nil

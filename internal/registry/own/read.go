@@ -27,6 +27,10 @@ import (
 type record struct {
 	release.Release
 	by string
+	// foreign is true for a release of another program.
+	foreign bool
+	// unverified is why the signature does not count; empty if it does.
+	unverified string
 }
 
 // storedRecord is its document in the bucket.
@@ -74,7 +78,7 @@ func (s *Store) Versions(ctx context.Context, p layout.Provider) ([]offer.Versio
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, offer.Version{Version: version, Protocols: r.Protocols, Platforms: r.Platforms()})
+		list = append(list, offer.Version{Version: version, Protocols: r.Protocols, Platforms: r.Platforms(), Unverified: r.unverified})
 	}
 	if len(list) == 0 {
 		return nil, &offer.NotFoundError{What: "the provider " + p.String()}
@@ -102,6 +106,11 @@ type Published struct {
 	release.Release
 	// By is who published it; empty for releases of another program.
 	By string
+	// Foreign is true for a release of another program.
+	Foreign bool
+	// Unverified is why none of the keys that belong to the release verifies its signature; empty if one
+	// does.
+	Unverified string
 }
 
 // Describe returns a release with all that is known of it.
@@ -110,7 +119,7 @@ func (s *Store) Describe(ctx context.Context, v layout.ProviderVersion) (Publish
 	if err != nil {
 		return Published{}, err
 	}
-	return Published{r.Release, r.by}, nil
+	return Published{r.Release, r.by, r.foreign, r.unverified}, nil
 }
 
 // Release returns a version with the packages of all its platforms.
@@ -119,7 +128,9 @@ func (s *Store) Release(ctx context.Context, v layout.ProviderVersion) (offer.Re
 	if err != nil {
 		return offer.Release{}, err
 	}
-	return r.Offer(), nil
+	o := r.Offer()
+	o.Unverified = r.unverified
+	return o, nil
 }
 
 // Open opens a file of a version: an archive, the list of sums or its signature.
@@ -232,16 +243,33 @@ func (s *Store) load(ctx context.Context, v layout.ProviderVersion, f *files) (*
 	if err != nil {
 		return nil, err
 	}
-	if r.Keys = keys.GPG; stored != nil && stored.Sums == sumOf(sums) {
+	r.Keys, r.foreign = keys.GPG, true
+	if stored != nil && stored.Sums == sumOf(sums) {
 		stored.fill(r)
-		r.Keys = s.newest(stored.Keys, keys.GPG)
+		r.Keys, r.foreign = s.newest(stored.Keys, keys.GPG), false
 	}
+	s.verify(r)
 	return r, nil
+}
+
+// verify compares the sums of a release with their signature again, with its keys. Whoever writes to the
+// bucket can put a release there. Clients of the registry verify it themselves, and get it nevertheless;
+// those of the mirror do not. A key that expired since then has signed it.
+func (s *Store) verify(r *record) {
+	signer, err := release.Verify(r.Keys, r.SumsFile, r.SignatureFile, time.Time{})
+	if r.Signer = signer; err != nil {
+		r.unverified = err.Error()
+	}
+	said, _ := s.said.Load(r.ProviderVersion)
+	if r.unverified != "" && said != r.unverified {
+		s.log.Warn("a provider in the registry's bucket is not verified, and the mirror does not offer it", "version", r.String(), "error", r.unverified)
+	}
+	s.said.Store(r.ProviderVersion, r.unverified)
 }
 
 // fill adds what was found out when the release was published.
 func (stored *storedRecord) fill(r *record) {
-	r.Protocols, r.Signer, r.by = stored.Protocols, stored.Signer, stored.By
+	r.Protocols, r.by = stored.Protocols, stored.By
 	r.Verified, r.Published = stored.Published, stored.Published
 	for name, pkg := range stored.Packages {
 		platform, err := layout.ParsePlatform(name)

@@ -145,7 +145,7 @@ func (p providers) releases(r *http.Request, name layout.Provider) (content.Prov
 }
 
 func described(p own.Published) content.ProviderRelease {
-	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By,
+	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By, Unverified: p.Unverified,
 		Packages: map[string]release.Package{}}
 	for platform, pkg := range p.Packages {
 		d.Packages[platform.String()] = pkg
