@@ -244,6 +244,7 @@ func TestWhatOneServerRemovesTheOthersForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	before, _ := other.releases.get(v)
 	w.publish("1.0.0", func(r *registrytest.Release) {
 		r.Archives = map[string][]byte{linux.String(): program(t, "1.0.0-corrected")}
 	})

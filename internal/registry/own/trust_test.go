@@ -91,6 +91,8 @@ func TestKeysThatOneServerChangesReachTheOthers(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
+	three := layout.ProviderVersion{Provider: thing, Version: "3.0.0"}
+	next := w.files(three, "linux_amd64") // a revoked key cannot sign
 	if _, err := w.AddKey(t.Context(), "acme", []byte(w.signer.Revoke(t))); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +113,7 @@ func TestKeysThatOneServerChangesReachTheOthers(t *testing.T) {
 	if r, err := other.Release(t.Context(), two); err != nil || !strings.Contains(r.Unverified, "there are none") || len(r.Keys) > 0 {
 		t.Errorf("removed: %+v, %v", r, err)
 	}
-	three := layout.ProviderVersion{Provider: thing, Version: "3.0.0"}
-	if _, _, err := other.publish(three, w.files(three, "linux_amd64")); err == nil {
+	if _, _, err := other.publish(three, next); err == nil {
 		t.Error("a removed key was accepted")
 	}
 }
