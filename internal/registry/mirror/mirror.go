@@ -25,7 +25,7 @@ import (
 type Options struct {
 	// Allow and Deny are patterns HOST/NAMESPACE/NAME, in which "*" is any text without slashes.
 	// Without Allow everything is allowed that Deny does not name. A host that Allow names exactly
-	// may have an address on this machine or in a private network.
+	// may have an address on this machine or in a private network, at its port only.
 	Allow, Deny []string
 	// TTL is how long an index counts as current; 0 means [DefaultTTL].
 	TTL time.Duration
