@@ -94,6 +94,9 @@ func newProviderShowCommand(a *session.App) *cobra.Command {
 func listedProviderReleases(list content.ProviderReleaseList, now time.Time) *listing.List {
 	l := &listing.List{Answer: list, None: "There are no versions.", Rows: [][]string{{"VERSION", "PROTOCOLS", "PLATFORMS", "PUBLISHED", "BY"}}}
 	for _, r := range list.Items {
+		if r.Unverified != "" {
+			l.Sum = strings.TrimPrefix(l.Sum+"\n"+r.Version+" is NOT VERIFIED, and not offered in the mirror: "+r.Unverified+".", "\n")
+		}
 		l.Add(r.Provider+"@"+r.Version, r.Version, strings.Join(r.Protocols, ","), strings.Join(slices.Sorted(maps.Keys(r.Packages)), ","), ui.Age(now, r.Published)+" ago", r.By)
 	}
 	return l
@@ -107,6 +110,9 @@ func listedPackages(r content.ProviderRelease) *listing.List {
 	l.Sum = "Protocols " + strings.Join(r.Protocols, ", ") + "."
 	if r.Signer != "" {
 		l.Sum += " Signed by " + r.Signer + "."
+	}
+	if r.Unverified != "" {
+		l.Sum += " NOT VERIFIED, and not offered in the mirror: " + r.Unverified + "."
 	}
 	return l
 }

@@ -23,10 +23,13 @@ type ProviderRelease struct {
 	Protocols []string `json:"protocols,omitempty"`
 	// Packages are those of all platforms, by OS_ARCH.
 	Packages map[string]release.Package `json:"packages"`
-	// Signer is the fingerprint of the key that signed; empty for releases of another program.
-	Signer    string    `json:"signer,omitempty"`
-	Published time.Time `json:"published"`
-	By        string    `json:"by,omitempty"`
+	// Signer is the fingerprint of the key that signed; empty if Unverified is not.
+	Signer string `json:"signer,omitempty"`
+	// Unverified is why the release is not offered in the mirror: none of the namespace's keys verifies its
+	// signature.
+	Unverified string    `json:"unverified,omitempty"`
+	Published  time.Time `json:"published"`
+	By         string    `json:"by,omitempty"`
 }
 
 // RegistryProvider is one provider in the response of /providers.

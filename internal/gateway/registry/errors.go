@@ -57,6 +57,8 @@ func statusOf(err error) int {
 		return http.StatusInsufficientStorage
 	case errors.Is(err, catalog.ErrNone), errors.Is(err, offer.ErrNone), errors.Is(err, blob.ErrNotFound):
 		return http.StatusNotFound
+	case errors.Is(err, offer.ErrLoop):
+		return http.StatusLoopDetected
 	case errors.Is(err, offer.ErrRefused):
 		return http.StatusForbidden
 	case errors.Is(err, offer.ErrUpstream):

@@ -4,12 +4,10 @@
 package registry
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
-	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // source is where providers come from, and the resource that access to them is about.
@@ -203,50 +201,4 @@ func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, from Provid
 		kind, subject = "application/zip", v.Provider.String()
 	}
 	return subject, s.sendFile(w, r, f, kind)
-}
-
-// mirrored are the providers of all hosts as the network mirror serves them: those of the registry's
-// own host, and those of others.
-type mirrored struct {
-	own, others Providers
-	host        string
-}
-
-// pick returns the source of a provider, and the provider as that source names it.
-func (m mirrored) pick(p layout.Provider) (Providers, layout.Provider, error) {
-	from := m.others
-	if m.host != "" && p.Host == m.host {
-		from, p.Host = m.own, ""
-	}
-	if from == nil {
-		return nil, p, fmt.Errorf("the provider %s: %w in this mirror", p, offer.ErrNone)
-	}
-	return from, p, nil
-}
-
-// Versions implements Providers.
-func (m mirrored) Versions(ctx context.Context, p layout.Provider) ([]offer.Version, error) {
-	from, p, err := m.pick(p)
-	if err != nil {
-		return nil, err
-	}
-	return from.Versions(ctx, p)
-}
-
-// Release implements Providers.
-func (m mirrored) Release(ctx context.Context, v layout.ProviderVersion) (offer.Release, error) {
-	from, p, err := m.pick(v.Provider)
-	if err != nil {
-		return offer.Release{}, err
-	}
-	return from.Release(ctx, layout.ProviderVersion{Provider: p, Version: v.Version})
-}
-
-// Open implements Providers.
-func (m mirrored) Open(ctx context.Context, v layout.ProviderVersion, file string) (offer.File, error) {
-	from, p, err := m.pick(v.Provider)
-	if err != nil {
-		return offer.File{}, err
-	}
-	return from.Open(ctx, layout.ProviderVersion{Provider: p, Version: v.Version}, file)
 }

@@ -181,7 +181,7 @@ func (s *Server) observed(kind string, serve answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := s.opts.Now()
 		status := &recorder{ResponseWriter: w}
-		subject, err := serve(status, r)
+		subject, err := serve(status, r.WithContext(offer.Through(r.Context(), r.Header)))
 		if err != nil {
 			s.fail(status, r, err)
 		}

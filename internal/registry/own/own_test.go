@@ -314,7 +314,7 @@ func TestRemovingAKeyHidesNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	w.restart()
-	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 {
+	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 || r.Unverified != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	two := layout.ProviderVersion{Provider: thing, Version: "2.0.0"}
@@ -335,7 +335,7 @@ func TestAFullStoreInTheMiddleOfAnUpload(t *testing.T) {
 		}
 		w.bucket.fail.Store(&full)
 		_, _, err := w.publish(one, files)
-		var store *StoreError
+		var store *offer.StoreError
 		if !errors.As(err, &store) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %v", part, err)
 		}
@@ -446,7 +446,7 @@ func TestWhatBoringRegistryPublishedIsServed(t *testing.T) {
 		}
 	}
 	r, err := w.Release(t.Context(), one) // found although nobody told the store
-	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 {
+	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 || r.Unverified != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, changed, err := w.publish(one, w.files(one, "linux_amd64")); changed || err == nil {

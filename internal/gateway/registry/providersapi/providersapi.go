@@ -42,8 +42,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		invalid  *own.InvalidError
 		conflict *own.ConflictError
 		archive  *mirror.InvalidError
-		full     *own.StoreError
-		fullToo  *mirror.StoreError
+		full     *offer.StoreError
 		wrong    *mirror.UntrustedError
 		known    *apierrors.StatusError
 	)
@@ -53,7 +52,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code = http.StatusUnprocessableEntity
 	case errors.As(err, &conflict):
 		code = http.StatusConflict
-	case errors.As(err, &full), errors.As(err, &fullToo):
+	case errors.As(err, &full):
 		code = http.StatusInsufficientStorage
 		a.log.Error("the registry cannot store", "request", r.Method+" "+r.URL.Path, "error", err)
 	case errors.As(err, &known):
@@ -157,7 +156,7 @@ func (p providers) releases(r *http.Request, name layout.Provider) (content.Prov
 }
 
 func described(p own.Published) content.ProviderRelease {
-	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By,
+	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By, Unverified: p.Unverified,
 		Packages: map[string]release.Package{}}
 	for platform, pkg := range p.Packages {
 		d.Packages[platform.String()] = pkg
