@@ -43,7 +43,7 @@ type Providers interface {
 type Served struct {
 	// Kind is the route: discovery, module-versions, module-download, module-archive,
 	// provider-versions, provider-download, provider-file, mirror-index, mirror-version, mirror-file,
-	// tool-file, login, manage or other.
+	// tool-file, tool-index, tool-wanted, login, manage or other.
 	Kind   string
 	Status int
 	// Subject is the module, or provider, whose archive was sent; else empty.
@@ -157,6 +157,7 @@ func (s *Server) protocols(mux *http.ServeMux, by identify) {
 		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from))
 	}
 	if s.opts.Tools != nil {
+		get("/v1/tools/{tool}/{index}", "tool-index", s.toolIndex)
 		get("/v1/tools/{tool}/{version}/{file}", "tool-file", s.toolFile(by))
 	}
 	get("/v1/mirror/{host}"+provider+"/index.json", "mirror-index", s.mirrorIndex(by))
