@@ -66,7 +66,7 @@ func (k *Kept) Provide(ctx context.Context, w Wish, tell func(string)) (Provisio
 	f := File{Tool: w.Tool, Version: version, Name: source.Archive(version, w.OS, w.Arch)}
 	what := fmt.Sprintf("%s %s for %s/%s from %s", source.Product(), version, w.OS, w.Arch, source.Shown())
 	tell("Downloading " + what)
-	stop := k.watch(f, Quarters(func(done string) { tell("Downloading " + what + ": " + done) }))
+	stop := k.watch(f, Quarters(func(done string) { tell("Downloading " + what + ": so far " + done) }))
 	defer stop()
 	if err := k.FetchBy(ctx, f, w.By); err != nil {
 		return Provision{}, fmt.Errorf("download %s: %w. Yuba tries again with the next run; check that this server reaches %s, or name a mirror with %s", what, err, source.Shown(), source.flag())
