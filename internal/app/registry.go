@@ -79,6 +79,7 @@ type registryParts struct {
 	modules   *catalog.Catalog
 	providers *own.Store
 	mirror    *mirror.Mirror
+	tools     *opentofu.Kept
 	server    *gateway.Server
 	// listener is nil if the registry has no address of its own.
 	listener net.Listener
@@ -269,8 +270,10 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
 		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
-	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
-		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
+	terraform := e.opts.TerraformSource
+	terraform.Tool = opentofu.Terraform
+	r.tools = &opentofu.Kept{Bucket: r.bucket, Allow: e.opts.ToolsAllow, Sources: map[string]opentofu.Source{opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: terraform}}
+	o.Tools = r.tools
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority
