@@ -21,8 +21,9 @@ func Renumbered(t testing.TB, version string) []byte {
 	if err != nil {
 		t.Fatalf("ask %s for its version: %v", path, err)
 	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	is := strings.TrimPrefix(strings.TrimSpace(first), "OpenTofu v")
+	// A warning about the user's configuration may precede the version.
+	_, after, _ := strings.Cut(string(out), "OpenTofu v")
+	is, _, _ := strings.Cut(after, "\n")
 	if len(is) != len(version) {
 		t.Fatalf("renumber tofu %s: %s has another length", is, version)
 	}
