@@ -80,6 +80,7 @@ type registryParts struct {
 	modules   *catalog.Catalog
 	providers *own.Store
 	mirror    *mirror.Mirror
+	tools     *opentofu.Kept
 	server    *gateway.Server
 	// listener is nil if the registry has no address of its own.
 	listener net.Listener
@@ -271,12 +272,14 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
 		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
-	tools := &opentofu.Kept{Bucket: r.bucket, Spool: download.Staging(filepath.Join(p.spool, "tools")), Sources: map[string]opentofu.Source{
-		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
-	if err := tools.Spool.Prepare(); err != nil {
+	terraform := e.opts.TerraformSource
+	terraform.Tool = opentofu.Terraform
+	r.tools = &opentofu.Kept{Bucket: r.bucket, Spool: download.Staging(filepath.Join(p.spool, "tools")), Allow: e.opts.ToolsAllow,
+		Sources: map[string]opentofu.Source{opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: terraform}}
+	if err := r.tools.Spool.Prepare(); err != nil {
 		return fmt.Errorf("prepare the directory for downloads of tools: %w", err)
 	}
-	o.Tools = tools
+	o.Tools = r.tools
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority

@@ -43,7 +43,7 @@ type Providers interface {
 type Served struct {
 	// Kind is the route: discovery, module-versions, module-download, module-archive,
 	// provider-versions, provider-download, provider-file, mirror-index, mirror-version, mirror-file,
-	// tool-file, login, manage or other.
+	// tool-file, tool-index, tool-wanted, login, manage or other.
 	Kind   string
 	Status int
 	// Subject is the module, or provider, whose archive was sent; else empty.
@@ -133,10 +133,15 @@ func (s *Server) Handler() http.Handler {
 // below any prefix that the caller strips. It serves neither login nor the management API.
 func (s *Server) ServeAs(who Identity) http.Handler {
 	mux := http.NewServeMux()
+	s.protocols(mux, s.as(who))
+	return mux
+}
+
+// as is a client that is always the same.
+func (s *Server) as(who Identity) client {
 	held := s.signer
 	held.holder = who.Name
-	s.protocols(mux, client{func(*http.Request) (Identity, error) { return who, nil }, held})
-	return mux
+	return client{func(*http.Request) (Identity, error) { return who, nil }, held}
 }
 
 // identify finds who sends a request.
@@ -166,6 +171,7 @@ func (s *Server) protocols(mux *http.ServeMux, c client) {
 		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from, c.signer))
 	}
 	if s.opts.Tools != nil {
+		get("/v1/tools/{tool}/{index}", "tool-index", s.toolIndex)
 		get("/v1/tools/{tool}/{version}/{file}", "tool-file", s.toolFile(by))
 	}
 	get("/v1/mirror/{host}"+provider+"/index.json", "mirror-index", s.mirrorIndex(by))
