@@ -214,11 +214,16 @@ func callsOf(m *inspect.Module, host string) (sources []string) {
 	return sources
 }
 
-func (c *copier) add(r copied) { c.results = append(c.results, r) }
+func (c *copier) add(r copied) {
+	c.results = append(c.results, r)
+	if r.Error != "" {
+		c.News("%s", diagnostic.Printable(r.Error))
+	}
+}
 
 // show prints the results. The exit code says whether some could not be copied.
 func (c *copier) show(out *ui.Output) error {
-	l := &listing.List{Answer: map[string][]copied{"items": c.results}, None: "There is nothing to copy.", Rows: [][]string{{"FROM", "MODULE", "RESULT", "SIZE", "NOTE"}}}
+	l := &listing.List{Answer: map[string][]copied{"items": c.results}, None: "There is nothing to copy.", Rows: [][]string{{"FROM", "MODULE", "RESULT", "SIZE"}}}
 	count := map[string]int{}
 	calls := []string{}
 	for _, r := range c.results {
@@ -227,12 +232,8 @@ func (c *copier) show(out *ui.Output) error {
 		if r.Size > 0 {
 			size = ui.Size(r.Size)
 		}
-		note := diagnostic.Printable(r.Error)
-		if !out.Wide() {
-			note = ui.FirstLine(note, 120)
-		}
-		l.Rows = append(l.Rows, []string{r.From, r.Module, r.Status, size, note})
-		if slices.Contains([]string{copiedNew, copiedUnchanged, copiedSkipped, copiedExists}, r.Status) {
+		l.Rows = append(l.Rows, []string{r.From, r.Module, r.Status, size})
+		if slices.Contains([]string{copiedNew, copiedUnchanged, copiedSkipped, copiedExists, copiedWould}, r.Status) {
 			l.Names = append(l.Names, r.Module)
 		}
 		for _, source := range r.Calls {

@@ -12,11 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -206,11 +208,20 @@ func explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &networkError{errors.New(outbound.Explain(err))}
+	var timeout net.Error
+	brief := errors.As(err, &timeout) && timeout.Timeout()
+	for _, cause := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		brief = brief || errors.Is(err, cause)
+	}
+	return &networkError{errors.New(outbound.Explain(err)), brief}
 }
 
-// networkError means that there was no answer, or only a part of it.
-type networkError struct{ error }
+// networkError means that there was no answer, or only a part of it. brief is true for problems that
+// often pass, unlike an untrusted certificate.
+type networkError struct {
+	error
+	brief bool
+}
 
 // again repeats what may succeed later.
 func again(ctx context.Context, do func() error) error {
@@ -237,5 +248,5 @@ func temporary(err error, attempt int) (time.Duration, bool) {
 		return max(wait, status.wait), status.Code == http.StatusTooManyRequests || status.Code >= 500
 	}
 	var network *networkError
-	return wait, errors.As(err, &network)
+	return wait, errors.As(err, &network) && network.brief
 }
