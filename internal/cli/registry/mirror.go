@@ -41,7 +41,7 @@ in the lock files.`
 // newMirrorCommand is "yuba registry mirror". With lock files it is "yuba registry mirror export".
 func newMirrorCommand(a *session.App) *cobra.Command {
 	cmd, out, o := newExporter(&cobra.Command{
-		Use:   "mirror",
+		Use:   "mirror [LOCKFILE… --to ARCHIVE.tar]",
 		Short: "Manage the mirror of providers, and carry providers across an air gap",
 		Long: `Manage the mirror of other registries' providers. It downloads each provider when somebody first asks for it. A server without
 access to the Internet imports archives instead, which "yuba registry mirror export" writes on a machine that has it.
