@@ -191,7 +191,9 @@ func (c *copier) publish(ctx context.Context, v layout.ModuleVersion, tree, dir 
 	if len(stats.LeftOut) > 0 {
 		c.News("Warning: %s has links that lead out of it, which are left out: %s", v, ui.SomeOf(stats.LeftOut, 5))
 	}
-	return c.Content.PublishModule(ctx, v, packed, true)
+	progress := c.NewProgress("Publishing " + v.String())
+	defer progress.End()
+	return c.Content.PublishModule(ctx, v, shown{packed, progress}, true)
 }
 
 // callsOf returns the sources on a host that a module and its submodules call.
