@@ -108,7 +108,7 @@ func newKeysListCommand(a *session.App) *cobra.Command {
 		Short:   "List the signing keys of a namespace",
 		Long:    "List the signing keys of a namespace, and why a key cannot sign: it expired or was revoked.",
 		Example: "  yuba registry keys list acme\n  yuba registry keys list acme -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.FirstWord(registryNamespaces),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {

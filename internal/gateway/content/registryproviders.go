@@ -42,12 +42,12 @@ type RegistryProvider struct {
 
 // RegistryProviderList is the response of /providers, and of /providers/NAMESPACE.
 type RegistryProviderList struct {
-	Items []RegistryProvider `json:"items"`
+	Items List[RegistryProvider] `json:"items"`
 }
 
 // ProviderReleaseList is the response of /providers/NAMESPACE?provider=…, newest first.
 type ProviderReleaseList struct {
-	Items []ProviderRelease `json:"items"`
+	Items List[ProviderRelease] `json:"items"`
 }
 
 // PublishedProvider is the response to a published provider.
@@ -59,17 +59,17 @@ type PublishedProvider struct {
 
 // SigningKeyList is the response of /signingkeys/NAMESPACE.
 type SigningKeyList struct {
-	Items []release.KeyInfo `json:"items"`
+	Items List[release.KeyInfo] `json:"items"`
 }
 
 // MirrorList is the response of /mirror.
 type MirrorList struct {
-	Items []mirror.Entry `json:"items"`
+	Items List[mirror.Entry] `json:"items"`
 }
 
 // CarriedList is the response to an import into the mirror.
 type CarriedList struct {
-	Items []mirror.Carried `json:"items"`
+	Items List[mirror.Carried] `json:"items"`
 }
 
 func providerPath(namespace string) string {
