@@ -46,13 +46,13 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 		return "", nil, err
 	}
 	connections := listener.New(inner, opts.Connections.Share(45))
-	secured, err := delegate(ctx, opts.Config, listener.Knowing(connections, e.content.ServeMux()))
+	secured, err := delegate(ctx, opts.Config, e.content.ServeMux())
 	if err != nil {
 		return "", nil, errors.Join(err, connections.Close())
 	}
 	// Any client certificate may be presented; the handler verifies it against the API's client
 	// authority.
-	server := listener.NewServer(secured, 0, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}, opts.Log)
+	server := listener.NewServer(listener.Knowing(connections, secured), 0, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}, opts.Log)
 	_, port, err := net.SplitHostPort(connections.Addr().String())
 	if err != nil {
 		return "", nil, fmt.Errorf("read the address %q: %w", connections.Addr(), err)
@@ -117,10 +117,20 @@ func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http
 		return nil, fmt.Errorf("set up authorisation: %w", err)
 	}
 	codecs := serializer.NewCodecFactory(newScheme())
-	h := genericapifilters.WithAuthorization(next, authz, codecs)
+	h := genericapifilters.WithAuthorization(known(next), authz, codecs)
 	h = genericapifilters.WithAuthentication(h, authn, genericapifilters.Unauthorized(codecs), nil, nil)
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}
 	return genericapifilters.WithRequestInfo(h, resolver), nil
+}
+
+// known tells the listener which connections make authorised requests with credentials.
+func known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who, ok := request.UserFrom(r.Context()); ok && who.GetName() != user.Anonymous {
+			listener.Authenticated(r.Context())
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // frontProxies trusts the API server to say for whom it passes on a request, by what it publishes

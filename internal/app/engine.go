@@ -75,6 +75,10 @@ type Common struct {
 	// FetchTofu lets a server without tofu download it from ToolSource to that directory.
 	FetchTofu  bool
 	ToolSource opentofu.Source
+	// TerraformSource is the origin of Terraform's releases. ToolsAllow are the versions that the server
+	// may download because a stack requests them.
+	TerraformSource opentofu.Source
+	ToolsAllow      opentofu.Allow
 	// AllowBreakTheGlass allows administrators to open shells in working directories. The embedded
 	// home always allows it.
 	AllowBreakTheGlass bool

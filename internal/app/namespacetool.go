@@ -46,8 +46,8 @@ func newPins(reader client.Reader, log *slog.Logger) *pins {
 	return &pins{reader: reader, log: log, now: time.Now, of: map[string]pin{}}
 }
 
-// tool returns the tool of a namespace; zero for none, or if Yuba has no right to read namespaces. While
-// the API does not answer, the last known one applies.
+// tool returns the tool of a namespace; zero for none. While the namespace cannot be read, the last known
+// one applies; without one it fails, and no run starts: another version could write another state.
 func (p *pins) tool(ctx context.Context, namespace string) (run.Tool, error) {
 	p.mu.Lock()
 	last, known := p.of[namespace]
@@ -60,8 +60,10 @@ func (p *pins) tool(ctx context.Context, namespace string) (run.Tool, error) {
 	var ns corev1.Namespace
 	if err := p.reader.Get(ctx, types.NamespacedName{Name: namespace}, &ns); err != nil {
 		switch {
-		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		case apierrors.IsNotFound(err):
 			return run.Tool{}, nil
+		case !known && apierrors.IsForbidden(err):
+			return run.Tool{}, fmt.Errorf("read which tool the namespace %s sets for its stacks: %w. Let Yuba read namespaces (get), as the ClusterRole of its chart does; no run without spec.tool starts before", namespace, err)
 		case !known:
 			return run.Tool{}, fmt.Errorf("read which tool the namespace %s sets for its stacks: %w", namespace, err)
 		}

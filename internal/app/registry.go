@@ -29,6 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/registry/providersapi"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/registry/own"
@@ -79,6 +80,7 @@ type registryParts struct {
 	modules   *catalog.Catalog
 	providers *own.Store
 	mirror    *mirror.Mirror
+	tools     *opentofu.Kept
 	server    *gateway.Server
 	// listener is nil if the registry has no address of its own.
 	listener net.Listener
@@ -175,8 +177,9 @@ func (r *registryParts) names(opts RegistryOptions) []string {
 // management serves what is about providers in the management API.
 func (r *registryParts) management(log *slog.Logger) map[string]http.Handler {
 	return map[string]http.Handler{
-		gateway.ResourceProviders: providersapi.Providers(r.providers, log),
-		gateway.ResourceMirror:    providersapi.Mirror(r.mirror, log),
+		gateway.ResourceProviders:   providersapi.Providers(r.providers, log),
+		gateway.ResourceSigningKeys: providersapi.SigningKeys(r.providers, log),
+		gateway.ResourceMirror:      providersapi.Mirror(r.mirror, log),
 	}
 }
 
@@ -269,8 +272,14 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
 		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
-	o.Tools = &opentofu.Kept{Bucket: r.bucket, Sources: map[string]opentofu.Source{
-		opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: {Tool: opentofu.Terraform}}}
+	terraform := e.opts.TerraformSource
+	terraform.Tool = opentofu.Terraform
+	r.tools = &opentofu.Kept{Bucket: r.bucket, Spool: download.Staging(filepath.Join(p.spool, "tools")), Allow: e.opts.ToolsAllow,
+		Sources: map[string]opentofu.Source{opentofu.Tofu: e.opts.ToolSource, opentofu.Terraform: terraform}}
+	if err := r.tools.Spool.Prepare(); err != nil {
+		return fmt.Errorf("prepare the directory for downloads of tools: %w", err)
+	}
+	o.Tools = r.tools
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority

@@ -8,7 +8,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,10 +25,20 @@ import (
 	gateway "github.com/yuba-dev/yuba/internal/gateway/registry"
 )
 
-// registryReader is the cluster role that reads the registry, and its binding to all users.
-const registryReader = "yuba:registry-reader"
+// The cluster roles of readers, and the names of their bindings to all users. The mirror's is separate:
+// whoever limits who reads modules does not mean to make runs download public providers elsewhere.
+const (
+	registryReader = "yuba:registry-reader"
+	mirrorReader   = "yuba:registry-mirror-reader"
+)
 
-// annotationBound marks the cluster role once its binding was created, so that a deleted binding stays
+// readers are the resources that the roles read.
+var readers = map[string][]string{
+	registryReader: {gateway.ResourceModules, gateway.ResourceProviders, gateway.ResourceSigningKeys, gateway.ResourceRegistry},
+	mirrorReader:   {gateway.ResourceMirror, gateway.ResourceRegistry},
+}
+
+// annotationBound marks a cluster role once its binding was created, so that a deleted binding stays
 // deleted.
 const annotationBound = "yuba.dev/bound"
 
@@ -40,7 +52,7 @@ func keepLettingEverybodyRead(ctx context.Context, api kubernetes.Interface, log
 			return
 		}
 		if attempt == 1 { // the first may only mean that the API server stops
-			log.Warn("cannot allow all authenticated users to read the registry yet; they need the cluster role "+registryReader, "error", err)
+			log.Warn("cannot allow all authenticated users to read the registry yet; they need the cluster roles "+registryReader+" and "+mirrorReader, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -51,29 +63,39 @@ func keepLettingEverybodyRead(ctx context.Context, api kubernetes.Interface, log
 }
 
 // letEverybodyRead lets all authenticated users read the registry, service accounts of stacks included.
-// It does so once: administrators can delete the binding.
+// It does so once: administrators can delete the bindings.
 func letEverybodyRead(ctx context.Context, api kubernetes.Interface) error {
+	for _, role := range slices.Sorted(maps.Keys(readers)) {
+		if err := bindOnce(ctx, api, role, readers[role]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bindOnce binds a cluster role to all authenticated users unless it did so before.
+func bindOnce(ctx context.Context, api kubernetes.Interface, name string, resources []string) error {
 	roles, bindings := api.RbacV1().ClusterRoles(), api.RbacV1().ClusterRoleBindings()
-	role, err := roles.Get(ctx, registryReader, metav1.GetOptions{})
+	role, err := roles.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		role, err = roles.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: registryReader}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{content.Group},
-			Resources: []string{gateway.ResourceModules, gateway.ResourceProviders, gateway.ResourceMirror, gateway.ResourceRegistry}, Verbs: []string{"get", "list"}}}}, metav1.CreateOptions{})
+		role, err = roles.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{content.Group},
+			Resources: resources, Verbs: []string{"get", "list"}}}}, metav1.CreateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("read the cluster role %s: %w", registryReader, err)
+		return fmt.Errorf("read the cluster role %s: %w", name, err)
 	}
 	if role.Annotations[annotationBound] != "" {
 		return nil
 	}
-	_, err = bindings.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: registryReader},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: registryReader},
+	_, err = bindings.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: user.AllAuthenticated}}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("bind the cluster role %s: %w", registryReader, err)
+		return fmt.Errorf("bind the cluster role %s: %w", name, err)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, annotationBound)
-	if _, err := roles.Patch(ctx, registryReader, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("mark the cluster role %s: %w", registryReader, err)
+	if _, err := roles.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("mark the cluster role %s: %w", name, err)
 	}
 	return nil
 }

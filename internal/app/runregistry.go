@@ -34,7 +34,7 @@ func (r runRegistry) About() *run.Registry {
 
 // For implements executor.Registry. A run may read what its service account may, whether that exists
 // or not.
-func (r runRegistry) For(spec *run.Spec) http.Handler {
+func (r runRegistry) For(spec *run.Spec, tell func(waits string)) http.Handler {
 	account := cmp.Or(spec.ServiceAccount, infrav1.DefaultServiceAccount)
-	return r.server.ServeAs(gateway.ServiceAccount(spec.Stack.Namespace, account))
+	return r.server.ServeRun(gateway.RunRequest{Who: gateway.ServiceAccount(spec.Stack.Namespace, account), For: "stack " + spec.Stack.String(), Tell: tell})
 }

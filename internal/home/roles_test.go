@@ -118,6 +118,7 @@ var everywhere = []right{
 	{"content.yuba.dev/restore", "", "", ""},
 	{"content.yuba.dev/modules", "", "", ""},
 	{"content.yuba.dev/providers", "", "", ""},
+	{"content.yuba.dev/signingkeys", "", "", ""},
 	{"content.yuba.dev/mirror", "", "", ""},
 	{"content.yuba.dev/registry", "", "", ""},
 	{"/users", "", "", ""},
@@ -206,5 +207,34 @@ func TestTheTableOfRightsIsComplete(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("there are no roles of Yuba's")
+	}
+}
+
+// The registry's roles. To publish is not to decide whose signatures are trusted, and whoever loses the
+// right to read modules still gets public providers from the mirror.
+func TestWhatTheRolesOfTheRegistryMayDo(t *testing.T) {
+	const reads, changes = "get list", "get list create update patch delete"
+	client := clientOf(t, shared)
+	for role, want := range map[string]map[string]string{
+		"registry-reader":        {"modules": reads, "providers": reads, "signingkeys": reads, "mirror": "", "registry": reads},
+		"registry-mirror-reader": {"modules": "", "providers": "", "signingkeys": "", "mirror": reads, "registry": reads},
+		"registry-publisher":     {"modules": changes, "providers": changes, "signingkeys": reads, "mirror": reads, "registry": reads},
+		"registry-admin":         {"modules": changes, "providers": changes, "signingkeys": changes, "mirror": changes, "registry": reads},
+	} {
+		bind(t, "", "yuba:"+role, userNamed(role))
+		for resource, verbsOfRole := range want {
+			eventually(t, role+" is bound", func() error {
+				var may []string
+				for verb := range strings.FieldsSeq(verbs) {
+					if verb != "watch" && allowed(t, client, role, "", verb, "content.yuba.dev", resource) {
+						may = append(may, verb)
+					}
+				}
+				if got := strings.Join(may, " "); got != verbsOfRole {
+					return fmt.Errorf("%s may %q %s, want %q", role, got, resource, verbsOfRole)
+				}
+				return nil
+			})
+		}
 	}
 }

@@ -59,6 +59,7 @@ func TestTokensOfTheRegistry(t *testing.T) {
 		out, _ := r.do(t, append([]string{"registry", "token", "create"}, args...)...)
 		return strings.TrimSpace(out)
 	}
+	create("keeper", "--keys", "acme")
 	reader, writer, other := create("reader", "--read", "acme"), create("writer", "--write", "acme"), create("other", "--read", "beta")
 	if list, _ := r.do(t, "registry", "token", "list"); !strings.Contains(list, "writer") || !strings.Contains(list, "yuba-system/registry-writer") {
 		t.Errorf("the list of tokens:\n%s", list)
@@ -70,6 +71,10 @@ func TestTokensOfTheRegistry(t *testing.T) {
 		{"registry-writer", "update", "modules.content.yuba.dev/beta"}:  "no",
 		{"registry-reader", "get", "modules.content.yuba.dev/acme"}:     "yes",
 		{"registry-reader", "update", "modules.content.yuba.dev/acme"}:  "no",
+		// Publishing does not include deciding whose signatures are accepted.
+		{"registry-writer", "get", "signingkeys.content.yuba.dev/acme"}:    "yes",
+		{"registry-writer", "update", "signingkeys.content.yuba.dev/acme"}: "no",
+		{"registry-keeper", "update", "signingkeys.content.yuba.dev/acme"}: "yes",
 	} {
 		if got := r.mayIn(t, question[0], question[1], question[2]); got != want {
 			t.Errorf("may %s %s %s: %s, want %s", question[0], question[1], question[2], got, want)
@@ -96,6 +101,7 @@ func TestTokensOfTheRegistry(t *testing.T) {
 		{"a writer does not publish in another", ca, writer, []string{"registry", "push", dir, "beta/new/aws@1.0.0"}, "registry-writer may not update modules \"beta\""},
 		{"who reads another namespace does not read this one", ca, other, []string{"registry", "versions", "acme/vpc/aws"}, "registry-other may not get modules \"acme\""},
 		{"a token that nobody has", ca, "nonsense", []string{"registry", "versions", "acme/vpc/aws"}, "the token is not valid"},
+		{"a writer does not add keys", ca, writer, []string{"registry", "keys", "add", "acme", filepath.Join(dir, "main.tf")}, "yuba registry token create NAME --keys acme"},
 		{"an unknown authority", "", reader, []string{"registry", "versions", "acme/vpc/aws"}, "--certificate-authority"},
 	} {
 		out, news, code := r.elsewhere(t, test.ca, test.token, test.args...)

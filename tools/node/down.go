@@ -9,25 +9,38 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// down stops the node of a directory: the kubelet first, so that it starts nothing again, then the Pods, then the rest.
+// down stops the node of a directory. The network of another directory's node stays.
 func down(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	all := []error{stop(ctx, dir, "kubelet"), stopPods(ctx, dir)}
+	ended := end(ctx, dir)
+	owner, exists, err := readLink(ctx)
+	if err != nil || !exists || owner != "" && owner != dir {
+		return errors.Join(ended, err)
+	}
+	return errors.Join(ended, removeNetwork(ctx))
+}
+
+// end ends the processes, Pods and mounts of a directory's node, of which any may be gone: the
+// kubelet first, so that it starts nothing again, then the Pods, then the rest.
+func end(ctx context.Context, dir string) error {
+	all := []error{stop(ctx, dir, "kubelet")}
+	asked := stopPods(ctx, dir)
 	var rest []string
 	for _, p := range parts(dir) {
 		rest = append(rest, p.name)
 	}
-	all = append(all, stop(ctx, dir, rest...), unmount(dir), removeLinks(ctx), removeRules(ctx, dir))
-	return errors.Join(all...)
+	all = append(all, stop(ctx, dir, rest...))
+	if err := killPods(ctx, dir); err != nil {
+		all = append(all, asked, err)
+	}
+	return errors.Join(append(all, unmount(dir))...)
 }
 
 // stop asks processes to end, and kills those that live on after some seconds.
@@ -77,71 +90,6 @@ func ended(all []*process) error {
 	return nil
 }
 
-// stopPods kills all containers of the node.
-func stopPods(ctx context.Context, dir string) error {
-	if p, err := recorded(dir, "containerd"); err != nil || p == nil || !p.alive() {
-		return errors.Join(err, noShims(dir))
-	}
-	// The containers of a Pod share a shim, which ends with the Pod: a request that it does not answer any
-	// more is no error if the container is gone afterwards.
-	const attempts = 3
-	var failed error
-	for range attempts {
-		list, err := ctr(ctx, dir, "tasks", "list", "--quiet")
-		if err != nil || list == "" {
-			return err
-		}
-		failed = nil
-		for _, id := range strings.Fields(list) {
-			for _, args := range [][]string{{"tasks", "kill", "--signal", "KILL", id}, {"tasks", "delete", "--force", id}, {"containers", "delete", "--keep-snapshot", id}} {
-				_, err := ctr(ctx, dir, args...)
-				failed = errors.Join(failed, err)
-			}
-		}
-		if failed == nil {
-			return nil
-		}
-	}
-	return failed
-}
-
-// ctr asks the node's containerd for something. What it does not find is not an error, as containers
-// may end at any time.
-func ctr(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", socket(dir), "--namespace", "k8s.io"}, args...)...)
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	text := strings.TrimSpace(said.String())
-	if err == nil || ctx.Err() == nil && strings.HasSuffix(text, ": not found") { // ctr has no exit codes for errors
-		return string(out), nil
-	}
-	return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, text)
-}
-
-// noShims fails if containers of the node live on without containerd, which each has a shim for.
-func noShims(dir string) error {
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return err
-	}
-	var pids []string
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		args := strings.Split(string(content), "\x00")
-		if strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") && slices.Contains(args, socket(dir)) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	if len(pids) > 0 {
-		return fmt.Errorf("containerd does not run, but containers do, below the processes %s. Kill them", strings.Join(pids, ", "))
-	}
-	return nil
-}
-
 // unmount removes the mounts that Pods left below the directory.
 func unmount(dir string) error {
 	mounts, err := os.Open("/proc/self/mounts")
@@ -157,17 +105,9 @@ func unmount(dir string) error {
 	}
 	var all []error
 	for _, mount := range slices.Backward(below) {
-		all = append(all, syscall.Unmount(mount, syscall.MNT_DETACH))
-	}
-	return errors.Join(all...)
-}
-
-// removeLinks removes the node's interfaces, and its route with them.
-func removeLinks(ctx context.Context) error {
-	var all []error
-	for _, name := range []string{link, bridge} {
-		if ip(ctx, "link", "show", name) == nil {
-			all = append(all, ip(ctx, "link", "delete", name))
+		// It may have gone with one above it.
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil && err != syscall.EINVAL && err != syscall.ENOENT {
+			all = append(all, fmt.Errorf("unmount %s: %w", mount, err))
 		}
 	}
 	return errors.Join(all...)

@@ -48,7 +48,7 @@ func run(args []string) error {
 		if verb == "down" {
 			return down(dir)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()
 		return up(ctx, dir)
 	case "kill", "start":

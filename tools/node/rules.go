@@ -7,59 +7,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
 // tables are the packet filter's tables that kubelet, kube-proxy and CNI plugins write to.
 var tables = []string{"filter", "nat", "mangle"}
 
-// claimRules records that the machine's KUBE-* and CNI-* chains are this node's from now on. Nothing
-// but their names tells whose they are, so it refuses if another Kubernetes has some.
-func claimRules(ctx context.Context, dir string) error {
+// checkRules fails if the machine has KUBE-* and CNI-* chains. Nothing but their names tells whose
+// they are, so a node only starts on a machine that has none. Then they are the node's as long as its
+// interface exists.
+func checkRules(ctx context.Context) error {
 	for _, table := range tables {
-		rules, err := listRules(ctx, table)
+		rules, err := listRules(ctx, "iptables", table)
 		if err != nil {
 			return err
 		}
 		if chains := ownChains(rules); len(chains) > 0 {
-			return fmt.Errorf("the packet filter's table %s has the chains %s, so another Kubernetes or container engine runs on this machine, or a node was killed. "+
-				"Stop the first, or remove the second:\n    kube-node down DIR", table, strings.Join(chains, ", "))
+			return fmt.Errorf("the packet filter's table %s has the chains %s, so another Kubernetes or container engine runs on this machine. "+
+				"Stop it and remove them", table, strings.Join(chains, ", "))
 		}
 	}
-	return os.WriteFile(claim(dir), nil, 0o600)
+	return nil
 }
-
-// claim is the file that records the claim of the chains.
-func claim(dir string) string { return filepath.Join(dir, "owns-chains") }
 
 // removeRules removes the chains of kubelet, kube-proxy and CNI plugins, and the rules that lead to
 // them. It touches no other rule.
-func removeRules(ctx context.Context, dir string) error {
-	if _, err := os.Stat(claim(dir)); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+func removeRules(ctx context.Context) error {
 	var all []error
-	for _, table := range tables {
-		rules, err := listRules(ctx, table)
-		all = append(all, err)
-		for _, args := range removals(rules) {
-			all = append(all, command(ctx, "iptables", append([]string{"--wait", "10", "-t", table}, args...)...))
+	for _, program := range []string{"iptables", "ip6tables"} {
+		for _, table := range tables {
+			rules, err := listRules(ctx, program, table)
+			if err != nil && program == "ip6tables" {
+				continue // a kernel without IPv6 has none
+			}
+			all = append(all, err)
+			for _, args := range removals(rules) {
+				all = append(all, command(ctx, program, append([]string{"--wait", "10", "-t", table}, args...)...))
+			}
 		}
 	}
-	if err := errors.Join(all...); err != nil {
-		return err
-	}
-	return os.Remove(claim(dir))
+	return errors.Join(all...)
 }
 
-// listRules returns a table as arguments of iptables.
-func listRules(ctx context.Context, table string) ([][]string, error) {
-	out, err := exec.CommandContext(ctx, "iptables", "--wait", "10", "-t", table, "-S").Output()
+// listRules returns a table as arguments of iptables or ip6tables.
+func listRules(ctx context.Context, program, table string) ([][]string, error) {
+	out, err := exec.CommandContext(ctx, program, "--wait", "10", "-t", table, "-S").Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the rules of the table %s: %w", table, err)
+		return nil, fmt.Errorf("list the rules of the table %s with %s: %w", table, program, err)
 	}
 	var rules [][]string
 	for line := range strings.Lines(string(out)) {

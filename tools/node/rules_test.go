@@ -37,11 +37,3 @@ func TestRemovals(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
-
-// A directory that never had a node owns no chains.
-func TestRulesOfOthersStay(t *testing.T) {
-	t.Setenv("PATH", t.TempDir()) // without iptables
-	if err := removeRules(t.Context(), t.TempDir()); err != nil {
-		t.Error(err)
-	}
-}

@@ -21,15 +21,25 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// up starts a node in a directory that has none, and waits until it is Ready.
+// up starts a node in a directory and waits until it is Ready. If the directory's node works, it only waits.
 func up(ctx context.Context, dir string) error {
-	if ip(ctx, "link", "show", link) == nil {
-		return fmt.Errorf("the interface %s exists, so a node runs or was killed on this machine. Remove it:\n    kube-node down DIR", link)
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := claimRules(ctx, dir); err != nil {
+	earlier, err := look(ctx, dir)
+	if err != nil {
+		return err
+	}
+	switch verb, err := decide(earlier); {
+	case err != nil:
+		return err
+	case verb == keep:
+		return awaitNode(ctx, dir)
+	}
+	if err := clear(ctx, earlier); err != nil {
+		return fmt.Errorf("remove what an earlier node left: %w", err)
+	}
+	if err := checkRules(ctx); err != nil {
 		return err
 	}
 	// What an earlier node of this directory left, its certificates among it, does not fit a new one.
@@ -44,7 +54,7 @@ func up(ctx context.Context, dir string) error {
 	if err := writeFiles(dir); err != nil {
 		return err
 	}
-	if err := addLink(ctx); err != nil {
+	if err := addLink(ctx, dir); err != nil {
 		return err
 	}
 	for _, p := range parts(dir) {
@@ -59,20 +69,6 @@ func up(ctx context.Context, dir string) error {
 		return err
 	}
 	return awaitNode(ctx, dir)
-}
-
-// addLink adds the interface that has the node's address. Packets to services that kube-proxy does not serve end there
-// instead of leaving the machine.
-func addLink(ctx context.Context) error {
-	for _, args := range [][]string{
-		{"link", "add", link, "type", "bridge"}, {"addr", "add", address + "/32", "dev", link}, {"link", "set", link, "up"},
-		{"route", "add", serviceRange, "dev", link},
-	} {
-		if err := ip(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644)
 }
 
 func ip(ctx context.Context, args ...string) error { return command(ctx, "ip", args...) }
@@ -115,13 +111,7 @@ func (p part) await(ctx context.Context, dir string) error {
 	case "etcd":
 		return retry(ctx, func() error { return dial("tcp", etcdClients) })
 	case "apiserver":
-		return retry(ctx, func() error {
-			client, err := newClient(dir)
-			if err != nil {
-				return err
-			}
-			return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-		})
+		return retry(ctx, func() error { return isServed(ctx, dir) })
 	case "containerd":
 		if err := retry(ctx, func() error { return dial("unix", socket(dir)) }); err != nil {
 			return err
@@ -129,6 +119,15 @@ func (p part) await(ctx context.Context, dir string) error {
 		return importPause(ctx, dir)
 	}
 	return nil
+}
+
+// isServed fails unless the API server is ready.
+func isServed(ctx context.Context, dir string) error {
+	client, err := newClient(dir)
+	if err != nil {
+		return err
+	}
+	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
 func dial(network, address string) error {

@@ -70,6 +70,15 @@
 {{- with .Values.registry.store }}
 - --registry-store={{ . }}
 {{- end }}
+{{- range .Values.tools.allow }}
+- {{ printf "--tools-allow=%s" . | quote }}
+{{- end }}
+{{- with .Values.tools.url }}
+- --tools-url={{ . }}
+{{- end }}
+{{- with .Values.tools.terraformURL }}
+- --tools-terraform-url={{ . }}
+{{- end }}
 {{- if .Values.metrics.enabled }}
 - --metrics-address=0.0.0.0:7090
 {{- end }}

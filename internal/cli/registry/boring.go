@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -18,10 +19,15 @@ import (
 const boringPrefix = "BORING_REGISTRY_"
 
 // boringIgnored mean nothing here, and cannot hurt: links are relative and signed by the registry, login
-// needs no settings, and metrics of boring-registry's form are not served.
-var boringIgnored = []string{"DEBUG", "JSON", "LISTEN_TELEMETRY_ADDRESS", "DOWNLOAD_PROXY", "STORAGE_S3_SIGNEDURL_EXPIRY", "STORAGE_S3_CLIENT_LOG_MODE",
+// needs no settings, metrics of boring-registry's form are not served, and there are no more details to
+// log.
+var boringIgnored = []string{"DEBUG", "LISTEN_TELEMETRY_ADDRESS", "DOWNLOAD_PROXY", "STORAGE_S3_SIGNEDURL_EXPIRY", "STORAGE_S3_CLIENT_LOG_MODE",
 	"STORAGE_GCS_SIGNEDURL_EXPIRY", "STORAGE_GCS_SA_EMAIL", "STORAGE_AZURE_SIGNEDURL_EXPIRY", "LOGIN_CLIENT", "LOGIN_GRANT_TYPES", "LOGIN_PORTS", "LOGIN_SCOPES",
 	"NETWORK_MIRROR_PULL_THROUGH_CACHE_ENABLED", "NETWORK_MIRROR_PULL_THROUGH_CACHE_TTL", "NETWORK_MIRROR_PULL_THROUGH_CACHE_SIZE"}
+
+// boringAddress has the port of boring-registry's default, which is reached by everybody. Here somebody
+// must say that: without tokens the registry lets everybody read.
+const boringAddress = "127.0.0.1:5601"
 
 // boring is the configuration in boring-registry's variables.
 type boring struct {
@@ -30,6 +36,8 @@ type boring struct {
 	cert, key              string
 	grants                 []access.Grant
 	noMirror, mirrorCached bool
+	// json is the log's format.
+	json bool
 }
 
 // readBoring reads the variables. It refuses those that it cannot follow: without the ones of OIDC the
@@ -66,6 +74,9 @@ func readBoring(lookup func(string) (string, bool), set []string) (boring, error
 	if err != nil {
 		return b, err
 	}
+	if b.json, err = yes("JSON", false); err != nil {
+		return b, err
+	}
 	stores := []string{
 		bucketURL("s3", get("STORAGE_S3_BUCKET"), "region", get("STORAGE_S3_REGION"), "endpoint", get("STORAGE_S3_ENDPOINT"), "use_path_style", yesText(pathStyle), "prefix", folder(get("STORAGE_S3_PREFIX"))),
 		bucketURL("gs", get("STORAGE_GCS_BUCKET"), "prefix", folder(get("STORAGE_GCS_PREFIX"))),
@@ -83,7 +94,7 @@ func readBoring(lookup func(string) (string, bool), set []string) (boring, error
 	}
 	for i, token := range strings.Split(get("AUTH_STATIC_TOKEN"), ",") {
 		if token = strings.TrimSpace(token); token != "" {
-			b.grants = append(b.grants, access.GrantOf(fmt.Sprintf("boring-%d", i+1), token, []string{access.Everything}, nil))
+			b.grants = append(b.grants, access.GrantOf(fmt.Sprintf("boring-%d", i+1), token, access.Rights{Read: []string{access.Everything}}))
 		}
 	}
 	for _, name := range set {
@@ -136,11 +147,11 @@ func (b boring) applyTo(o *server.ServeRegistryOptions, flag func(name string) b
 		}
 	}
 	set("store", &o.Store, b.store)
-	set("address", &o.Address, b.address)
+	set("address", &o.Address, cmp.Or(b.address, boringAddress))
 	set("tls-cert", &o.TLSCert, b.cert)
 	set("tls-key", &o.TLSKey, b.key)
 	o.Grants = append(o.Grants, b.grants...)
-	o.AllowNonLoopback = o.AllowNonLoopback || b.address != ""
+	o.AllowNonLoopback = o.AllowNonLoopback || b.address != "" && !flag("address")
 	o.NoMirror = o.NoMirror || b.noMirror
 	o.MirrorOffline = o.MirrorOffline || b.mirrorCached
 	if o.TLSCert == "" && !flag("plain-http") {

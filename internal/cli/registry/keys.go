@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -24,7 +25,7 @@ func newKeysCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use:     "keys",
 		Short:   "Manage the keys that sign your own providers",
-		Long:    "Manage the OpenPGP public keys of a namespace. Only releases that one of them signed can be published, and clients verify them with the same keys.",
+		Long:    "Manage the OpenPGP public keys of a namespace. Only releases that one of them signed can be published, and clients verify them with the same keys. Changing\nthem is a right of its own, on signingkeys in content.yuba.dev: rights to publish do not include it.",
 		Example: "  yuba registry keys add acme release.asc\n  yuba registry keys list acme",
 	}, newKeysAddCommand(a), newKeysListCommand(a), newKeysRemoveCommand(a))
 }
@@ -52,7 +53,7 @@ instance after you extended or revoked it.`,
 		}
 		key, err := s.Content.AddSigningKey(cmd.Context(), args[0], armor)
 		if err != nil {
-			return explained(err, "add a signing key to "+args[0])
+			return explainedKeys(err, "add a signing key to "+args[0], args[0])
 		}
 		return showKey(s, out, key, "is a signing key of "+args[0])
 	})
@@ -72,11 +73,21 @@ available. If the key is compromised, revoke it and add the revoked key instead,
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		key, err := s.Content.RemoveSigningKey(cmd.Context(), args[0], args[1])
 		if err != nil {
-			return explained(err, "remove a signing key of "+args[0])
+			return explainedKeys(err, "remove a signing key of "+args[0], args[0])
 		}
 		return showKey(s, out, key, "is no longer a signing key of "+args[0])
 	})
 	return cmd
+}
+
+// explainedKeys adds to a refusal how to get the right, which rights to publish do not include.
+func explainedKeys(err error, doing, namespace string) error {
+	explained := explained(err, doing)
+	if !apierrors.IsForbidden(err) {
+		return explained
+	}
+	return fmt.Errorf("%w\nWho may publish may not change signing keys. An administrator allows it by the cluster role yuba:registry-admin, or with a token:\n"+
+		"    yuba registry token create NAME --keys %s", explained, namespace)
 }
 
 func showKey(s *session.Session, out *ui.Output, key release.KeyInfo, news string) error {
@@ -97,7 +108,7 @@ func newKeysListCommand(a *session.App) *cobra.Command {
 		Short:   "List the signing keys of a namespace",
 		Long:    "List the signing keys of a namespace, and why a key cannot sign: it expired or was revoked.",
 		Example: "  yuba registry keys list acme\n  yuba registry keys list acme -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.FirstWord(registryNamespaces),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {

@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -25,7 +26,7 @@ func newListCommand(a *session.App) *cobra.Command {
 		Long: `List the modules of the registry, or of one of its namespaces, with the version to use of each: the newest that is neither a
 pre-release nor deprecated or revoked, if there is one.`,
 		Example: "  yuba registry list\n  yuba registry list acme\n  yuba registry list -o json",
-		Args:    ui.Arguments(0, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(0, 1), ValidArgsFunction: a.FirstWord(registryNamespaces),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -42,11 +43,16 @@ pre-release nor deprecated or revoked, if there is one.`,
 	return cmd
 }
 
+// emptyNamespace says that a namespace of the registry has none of these.
+func emptyNamespace(namespace, of string) string {
+	return fmt.Sprintf("The namespace %s of the registry is empty: it has no %s.", namespace, of)
+}
+
 func listedModules(list content.ModuleList, namespace string, now time.Time) *listing.List {
 	l := &listing.List{Answer: list, None: "The registry has no modules. Publish one:\n    yuba registry push DIR NAMESPACE/NAME/SYSTEM@1.0.0",
 		Rows: [][]string{{"MODULE", "VERSION", "STATUS", "PUBLISHED", "BY", "VERSIONS"}}, Wide: []string{"BY"}}
 	if namespace != "" {
-		l.None = "The registry has no modules in " + namespace + "."
+		l.None = emptyNamespace(namespace, "modules")
 	}
 	for _, m := range list.Items {
 		l.Add(m.Module, m.Module, m.Latest.Version, status(m.Latest), ui.Age(now, m.Latest.Published)+" ago", m.Latest.By, strconv.Itoa(m.Versions))

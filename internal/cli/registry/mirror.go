@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -32,23 +33,59 @@ type exportFlags struct {
 	force     bool
 }
 
-// newMirrorCommand is "yuba registry mirror".
-func newMirrorCommand(a *session.App) *cobra.Command {
-	var o exportFlags
-	cmd := &cobra.Command{
-		Use:   "mirror LOCKFILE… --to ARCHIVE.tar",
-		Short: "Carry providers across an air gap, and manage the mirror",
-		Long: `Download and verify all providers in dependency lock files, and write them to an archive that a server without access to the
+// exportHelp is about the command, and its short form without "export".
+const exportHelp = `Download and verify all providers in dependency lock files, and write them to an archive that a server without access to the
 Internet imports. The command needs no server. It verifies checksums and signatures, and compares the archives with the hashes
-in the lock files.
+in the lock files.`
 
-The mirror of a server with access to the Internet needs no such archive: it downloads each provider when somebody first asks
-for it.`,
-		Example: "  yuba registry mirror .terraform.lock.hcl --to providers.tar\n" +
-			"  yuba registry mirror */.terraform.lock.hcl --to providers.tar --platform linux_amd64 --platform darwin_arm64\n" +
-			"  yuba registry mirror import providers.tar",
-		Args: cobra.ArbitraryArgs,
+// newMirrorCommand is "yuba registry mirror". With lock files it is "yuba registry mirror export".
+func newMirrorCommand(a *session.App) *cobra.Command {
+	cmd, out, o := newExporter(&cobra.Command{
+		Use:   "mirror [LOCKFILE… --to ARCHIVE.tar]",
+		Short: "Manage the mirror of providers, and carry providers across an air gap",
+		Long: `Manage the mirror of other registries' providers. It downloads each provider when somebody first asks for it. A server without
+access to the Internet imports archives instead, which "yuba registry mirror export" writes on a machine that has it.
+
+"yuba registry mirror LOCKFILE… --to ARCHIVE.tar" is short for "yuba registry mirror export LOCKFILE… --to ARCHIVE.tar", and takes
+the same flags.`,
+		Example: "  yuba registry mirror list\n  yuba registry mirror .terraform.lock.hcl --to providers.tar\n  yuba registry mirror import providers.tar",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: lockFiles,
+	})
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true }) // the help of export has them
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 && o.to == "":
+			return cmd.Help()
+		case len(args) > 0 && o.to == "" && !strings.HasSuffix(args[0], ".hcl"):
+			return ui.UsageErrorf(cmd, "%q is not a command of the mirror, and not a lock file: %s wants lock files and --to", args[0], cmd.CommandPath())
+		}
+		return o.export(cmd, a, out, args)
 	}
+	cmd.AddCommand(newMirrorListCommand(a), newMirrorExportCommand(a), newMirrorImportCommand(a), newMirrorRemoveCommand(a))
+	return cmd
+}
+
+func newMirrorExportCommand(a *session.App) *cobra.Command {
+	cmd, out, o := newExporter(&cobra.Command{
+		Use:   "export LOCKFILE… --to ARCHIVE.tar",
+		Short: "Write the providers in lock files to an archive",
+		Long:  exportHelp,
+		Example: "  yuba registry mirror export .terraform.lock.hcl --to providers.tar\n" +
+			"  yuba registry mirror export */.terraform.lock.hcl --to providers.tar --platform linux_amd64 --platform darwin_arm64",
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: lockFiles,
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.export(cmd, a, out, args) }
+	return cmd
+}
+
+// lockFiles completes with files.
+func lockFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return []cobra.Completion{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// newExporter adds the flags of an export.
+func newExporter(cmd *cobra.Command) (*cobra.Command, *ui.Output, *exportFlags) {
+	o := &exportFlags{}
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the archive to write")
 	flags.StringArrayVar(&o.platforms, "platform", []string{runtime.GOOS + "_" + runtime.GOARCH}, "a platform, OS_ARCH (repeatable)")
@@ -56,15 +93,7 @@ for it.`,
 	flags.BoolVar(&o.force, "force", false, "replace an existing archive")
 	ui.CompleteFlag(cmd, "platform", ui.NoNames)
 	ui.CompleteFlag(cmd, "allow", ui.NoNames)
-	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return o.export(cmd, a, out, args)
-	}
-	cmd.AddCommand(newMirrorListCommand(a), newMirrorImportCommand(a), newMirrorRemoveCommand(a))
-	return cmd
+	return cmd, ui.AddOutputFlag(cmd, "json", "yaml", "name"), o
 }
 
 // export writes an archive of what lock files name.
@@ -170,7 +199,7 @@ func newMirrorImportCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import ARCHIVE.tar",
 		Short: "Import providers into the mirror of a server",
-		Long: `Import an archive that "yuba registry mirror" wrote. The server verifies all checksums and signatures before it stores
+		Long: `Import an archive that "yuba registry mirror export" wrote. The server verifies all checksums and signatures before it stores
 anything. Compare the keys that it shows with those that the export showed, or with the providers' websites: the archive
 contains the keys, too.`,
 		Example: "  yuba registry mirror import providers.tar",
@@ -257,7 +286,7 @@ func newMirrorRemoveCommand(a *session.App) *cobra.Command {
 		Long: `Remove a version of a provider from the server's mirror, or all of them. The mirror downloads it again when somebody asks for
 it, unless it works offline.`,
 		Example: "  yuba registry mirror remove registry.opentofu.org/hashicorp/aws@6.21.0\n  yuba registry mirror remove registry.opentofu.org/hashicorp/aws",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.FirstWord(mirroredNames),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {

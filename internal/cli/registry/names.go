@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,50 @@ func moduleNames(ctx context.Context, s *session.Session) ([]cobra.Completion, e
 	var found []cobra.Completion
 	for _, m := range list.Items {
 		found = append(found, cobra.CompletionWithDesc(m.Module, m.Latest.Version))
+	}
+	return found, err
+}
+
+// registryNamespaces completes with the namespaces of the registry.
+func registryNamespaces(ctx context.Context, s *session.Session) (found []cobra.Completion, err error) {
+	modules, err := s.Content.Modules(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	providers, err := s.Content.RegistryProviders(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range modules.Items {
+		found = append(found, before(m.Module))
+	}
+	for _, p := range providers.Items {
+		found = append(found, before(p.Provider))
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// before is the namespace in NAMESPACE/NAME.
+func before(name string) string {
+	namespace, _, _ := strings.Cut(name, "/")
+	return namespace
+}
+
+// providerNames completes with the registry's own providers.
+func providerNames(ctx context.Context, s *session.Session) (found []cobra.Completion, err error) {
+	list, err := s.Content.RegistryProviders(ctx, "")
+	for _, p := range list.Items {
+		found = append(found, cobra.CompletionWithDesc(p.Provider, p.Latest.Version))
+	}
+	return found, err
+}
+
+// mirroredNames completes with the releases in the mirror.
+func mirroredNames(ctx context.Context, s *session.Session) (found []cobra.Completion, err error) {
+	list, err := s.Content.Mirror(ctx)
+	for _, e := range list.Items {
+		found = append(found, e.Provider+"@"+e.Version)
 	}
 	return found, err
 }

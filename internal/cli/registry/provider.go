@@ -35,7 +35,7 @@ func newProviderListCommand(a *session.App) *cobra.Command {
 		Short:   "List your own providers",
 		Long:    "List the providers that were published in the registry, or in one of its namespaces, with the newest version of each.",
 		Example: "  yuba registry provider list\n  yuba registry provider list acme -o json",
-		Args:    ui.Arguments(0, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(0, 1), ValidArgsFunction: a.FirstWord(registryNamespaces),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -47,14 +47,17 @@ func newProviderListCommand(a *session.App) *cobra.Command {
 		if err != nil {
 			return explained(err, "list the registry's providers")
 		}
-		return listedRegistryProviders(list, time.Now()).Show(s.Console, out)
+		return listedRegistryProviders(list, namespace, time.Now()).Show(s.Console, out)
 	})
 	return cmd
 }
 
-func listedRegistryProviders(list content.RegistryProviderList, now time.Time) *listing.List {
+func listedRegistryProviders(list content.RegistryProviderList, namespace string, now time.Time) *listing.List {
 	l := &listing.List{Answer: list, None: "The registry has no providers of its own. Publish one:\n    yuba registry provider push DIR NAMESPACE/NAME@1.0.0",
 		Rows: [][]string{{"PROVIDER", "VERSION", "PLATFORMS", "PUBLISHED", "BY", "VERSIONS"}}, Wide: []string{"BY"}}
+	if namespace != "" {
+		l.None = emptyNamespace(namespace, "providers")
+	}
 	for _, p := range list.Items {
 		l.Add(p.Provider, p.Provider, p.Latest.Version, strconv.Itoa(len(p.Latest.Packages)), ui.Age(now, p.Latest.Published)+" ago", p.Latest.By, strconv.Itoa(p.Versions))
 	}
@@ -67,7 +70,7 @@ func newProviderShowCommand(a *session.App) *cobra.Command {
 		Short:   "Show the versions of a provider, or the packages of one",
 		Long:    "Show the versions of one of your own providers, newest first. With a version, show its packages with their hashes.",
 		Example: "  yuba registry provider show acme/thing\n  yuba registry provider show acme/thing@1.0.0 -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.FirstWord(providerNames),
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -94,6 +97,9 @@ func newProviderShowCommand(a *session.App) *cobra.Command {
 func listedProviderReleases(list content.ProviderReleaseList, now time.Time) *listing.List {
 	l := &listing.List{Answer: list, None: "There are no versions.", Rows: [][]string{{"VERSION", "PROTOCOLS", "PLATFORMS", "PUBLISHED", "BY"}}}
 	for _, r := range list.Items {
+		if r.Unverified != "" {
+			l.Sum = strings.TrimPrefix(l.Sum+"\n"+r.Version+" is NOT VERIFIED, and not offered in the mirror: "+r.Unverified+".", "\n")
+		}
 		l.Add(r.Provider+"@"+r.Version, r.Version, strings.Join(r.Protocols, ","), strings.Join(slices.Sorted(maps.Keys(r.Packages)), ","), ui.Age(now, r.Published)+" ago", r.By)
 	}
 	return l
@@ -107,6 +113,9 @@ func listedPackages(r content.ProviderRelease) *listing.List {
 	l.Sum = "Protocols " + strings.Join(r.Protocols, ", ") + "."
 	if r.Signer != "" {
 		l.Sum += " Signed by " + r.Signer + "."
+	}
+	if r.Unverified != "" {
+		l.Sum += " NOT VERIFIED, and not offered in the mirror: " + r.Unverified + "."
 	}
 	return l
 }

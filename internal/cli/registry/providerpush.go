@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/own"
 )
@@ -51,7 +52,9 @@ keys". Published versions never change. Publishing the same files again succeeds
 		progress := s.NewProgress("Publishing " + v.String())
 		upload := &tarred{paths: files, progress: progress}
 		defer upload.close()
-		done, err := s.Content.PublishProvider(cmd.Context(), v, upload)
+		done, err := patiently(cmd.Context(), s.News, "publish "+v.String(), func() (content.PublishedProvider, error) {
+			return s.Content.PublishProvider(cmd.Context(), v, upload)
+		})
 		progress.End()
 		if err != nil {
 			return explained(err, "publish "+v.String())

@@ -190,8 +190,11 @@ func (p *publisher) send(ctx context.Context, f metadata.Found) (_ content.Publi
 	if stats.Files == 0 {
 		return content.PublishedModule{}, fmt.Errorf("%s contains only ignored files", f.Dir)
 	}
-	published, err := p.Content.PublishModule(ctx, f.Version, packed, p.flags.force)
-	return published, err
+	progress := p.NewProgress("Publishing " + f.Version.String())
+	defer progress.End()
+	return patiently(ctx, p.News, "publish "+f.Version.String(), func() (content.PublishedModule, error) {
+		return p.Content.PublishModule(ctx, f.Version, shown{packed, progress}, p.flags.force)
+	})
 }
 
 // tell reports a new version: how to use it, and what it changes.

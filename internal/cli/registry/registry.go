@@ -19,7 +19,7 @@ func NewCommand(a *session.App) *cobra.Command {
 		Example: "  yuba registry push ./vpc acme/vpc/aws@1.2.0\n  yuba registry list\n  yuba registry users acme/vpc/aws",
 	},
 		newHostCommand(a), newCACommand(a), newTokenCommand(a), newServeCommand(a),
-		newPushCommand(a), newListCommand(a), newVersionsCommand(a), newShowCommand(a), newDeprecateCommand(a), newRevokeCommand(a), newUndoCommand(a),
+		newPushCommand(a), newCopyCommand(a), newListCommand(a), newVersionsCommand(a), newShowCommand(a), newDeprecateCommand(a), newRevokeCommand(a), newUndoCommand(a),
 		newUsersCommand(a), newOutdatedCommand(a), newTryCommand(a),
 		newProviderCommand(a), newKeysCommand(a), newMirrorCommand(a))
 	return cmd

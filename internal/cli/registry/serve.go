@@ -27,15 +27,17 @@ func newServeCommand(a *session.App) *cobra.Command {
 Yuba: no API, no stacks, no "yuba registry users". A file of tokens contains the rights to read and write.
 
 The environment variables of boring-registry work as they do there (BORING_REGISTRY_STORAGE_…, _LISTEN_ADDRESS, _TLS_…,
-_AUTH_STATIC_TOKEN, _NETWORK_MIRROR…); flags win. As there, a registry that they configure without a certificate serves plain HTTP,
-and one without tokens lets everybody read. The command refuses to start with variables that it does not know, such as those of OIDC.`,
+_AUTH_STATIC_TOKEN, _NETWORK_MIRROR…, _JSON); flags win. As there, a registry that they configure serves plain HTTP without a
+certificate, and lets everybody read without tokens. So its default address is 127.0.0.1:5601: set
+BORING_REGISTRY_LISTEN_ADDRESS=:5601 for other machines. Variables about debug output, telemetry, signed URLs and
+the login have no effect. The command refuses to start with variables that it does not know, such as those of OIDC.`,
 		Example: "  yuba registry token create ci --write acme --file tokens\n  yuba registry serve --tokens tokens --address 0.0.0.0:443 --allow-non-loopback --host registry.example.com --tls-cert cert.pem --tls-key key.pem\n" +
 			"  yuba registry serve --store 's3://modules?region=eu-central-1' --tokens tokens",
 		Args: ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Store, "store", "", "the bucket, such as s3://BUCKET?region=REGION, gs://BUCKET or file:///DIR (default in the data directory)")
-	flags.StringVar(&o.Address, "address", "127.0.0.1:7447", "listen address")
+	flags.StringVar(&o.Address, "address", "127.0.0.1:7447", "listen address; with variables of boring-registry, 127.0.0.1:5601 is the default")
 	flags.StringVar(&o.Host, "host", "", "the host in sources, with its port unless it is 443 (default that of the address)")
 	flags.StringVar(&o.TLSCert, "tls-cert", "", "a file with the certificate (default one of an authority in the data directory)")
 	flags.StringVar(&o.TLSKey, "tls-key", "", "a file with the certificate's key")
@@ -65,6 +67,9 @@ and one without tokens lets everybody read. The command refuses to start with va
 		}
 		if (o.TLSCert == "") != (o.TLSKey == "") || o.Plain && o.TLSCert != "" {
 			return ui.UsageErrorf(cmd, "want --tls-cert and --tls-key, or --plain-http, or none of them")
+		}
+		if boring.json && !flags.Changed("log-format") {
+			format = "json"
 		}
 		var handler slog.Handler
 		switch format {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,24 +34,30 @@ const tokenNamespace = content.ConfigMapNamespace
 
 func roleOfToken(name string) string { return "yuba:registry-token:" + name }
 
+func accountOfToken(name string) string { return "registry-" + name }
+
 func newTokenCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Make and revoke tokens for the registry",
 		Long: `Make and revoke tokens by which CI and laptops use the registry. A token is that of a service account in the namespace ` + tokenNamespace + `,
-whose cluster role has the rights; "kubectl auth can-i" explains them. Nothing stores the token itself.`,
+whose cluster role has the rights; "kubectl auth can-i" explains them. It is for the registry only: the API refuses it. Nothing
+stores the token itself.`,
 		Example: "  yuba registry token create ci --write acme\n  yuba registry token list\n  yuba registry token delete ci",
 	}, newTokenCreateCommand(a), newTokenListCommand(a), newTokenDeleteCommand(a))
 }
 
 func newTokenCreateCommand(a *session.App) *cobra.Command {
-	var read, write []string
+	var rights access.Rights
 	var file string
 	var life time.Duration
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a token for the registry",
 		Long: `Make a token, and print it. It reads, or reads and writes, the namespaces of the registry that the flags name; "*" stands for all.
+Who writes a namespace publishes modules and providers in it, but does not choose whose signatures of providers are accepted: that
+needs --keys, which CI should not have.
+
 Create it again to get another token with the rights that the flags now name; earlier tokens get these rights, too, until they expire.
 
 With --file, the token is for "yuba registry serve": the command adds its digest to the file and asks no server.`,
@@ -60,28 +65,35 @@ With --file, the token is for "yuba registry serve": the command adds its digest
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&read, "read", nil, "a namespace of the registry to read; can be repeated")
-	flags.StringSliceVar(&write, "write", nil, "a namespace of the registry to read and write; can be repeated")
+	flags.StringSliceVar(&rights.Read, "read", nil, "a namespace of the registry to read; can be repeated")
+	flags.StringSliceVar(&rights.Write, "write", nil, "a namespace of the registry to read, and to publish to; can be repeated")
+	flags.StringSliceVar(&rights.Keys, "keys", nil, "a namespace of the registry whose signing keys the token may add and remove; can be repeated")
 	flags.DurationVar(&life, "life", 90*24*time.Hour, "how long the token is valid")
 	flags.StringVar(&file, "file", "", "a file of tokens of \"yuba registry serve\" to add the token's digest to")
 	ui.AddTimeoutFlag(cmd, patience, "how long to wait for the server")
 	online := a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
-		token, err := makeToken(cmd.Context(), s, args[0], read, write, life)
+		api, err := kubernetes.NewForConfig(s.Config)
 		if err != nil {
-			return err
+			return fmt.Errorf("create a client for %s: %w", s.Config.Host, err)
 		}
-		fmt.Fprintln(a.Out, token)
+		token, err := makeToken(cmd.Context(), api, args[0], rights, life)
+		if err != nil {
+			return fmt.Errorf("make the token %s: %w", args[0], err)
+		}
+		s.News("Token %s is valid until %s, for the registry only. It is not stored. Revoke it with:\n    yuba registry token delete %s",
+			args[0], token.ExpirationTimestamp.UTC().Format(time.RFC3339), args[0])
+		fmt.Fprintln(a.Out, token.Token)
 		return nil
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(read)+len(write) == 0 {
-			return ui.UsageErrorf(cmd, "want --read NAMESPACE or --write NAMESPACE")
+		if rights.Empty() {
+			return ui.UsageErrorf(cmd, "want --read NAMESPACE, --write NAMESPACE or --keys NAMESPACE")
 		}
 		if file != "" && cmd.Flags().Changed("life") {
 			return ui.UsageErrorf(cmd, "--life is for tokens of a server with an API: tokens in a file are valid until they are removed from it")
 		}
 		if file != "" {
-			return addStatic(a, file, args[0], read, write)
+			return addStatic(a, file, args[0], rights)
 		}
 		if problems := validation.IsDNS1123Label(args[0]); len(problems) > 0 {
 			return ui.UsageErrorf(cmd, "%q is not a name for a token: %s", args[0], problems[0])
@@ -92,8 +104,8 @@ With --file, the token is for "yuba registry serve": the command adds its digest
 }
 
 // addStatic adds a token to the file of a registry without an API.
-func addStatic(a *session.App, file, name string, read, write []string) error {
-	token, grant, err := access.NewGrant(name, read, write)
+func addStatic(a *session.App, file, name string, rights access.Rights) error {
+	token, grant, err := access.NewGrant(name, rights)
 	if err != nil {
 		return ui.Exitf(ui.ExitUsage, "%v", err)
 	}
@@ -117,8 +129,8 @@ func addStatic(a *session.App, file, name string, read, write []string) error {
 }
 
 // rulesOf are the rights of a token. The mirror is for everybody who may read anything.
-func rulesOf(read, write []string) []rbacv1.PolicyRule {
-	packages := []string{"modules", "providers"}
+func rulesOf(rights access.Rights) []rbacv1.PolicyRule {
+	packages, keys := []string{"modules", "providers"}, []string{"signingkeys"}
 	rule := func(names []string, resources []string, verbs ...string) rbacv1.PolicyRule {
 		if slices.Contains(names, access.Everything) {
 			names, verbs = nil, append(verbs, "list")
@@ -126,22 +138,23 @@ func rulesOf(read, write []string) []rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{content.Group}, Resources: resources, ResourceNames: names, Verbs: verbs}
 	}
 	rules := []rbacv1.PolicyRule{rule([]string{access.Everything}, []string{"mirror", "registry"}, "get")}
-	if len(read) > 0 {
-		rules = append(rules, rule(read, packages, "get"))
+	if len(rights.Read) > 0 {
+		rules = append(rules, rule(rights.Read, slices.Concat(packages, keys), "get"))
 	}
-	if len(write) > 0 {
-		rules = append(rules, rule(write, packages, "get", "create", "update", "patch", "delete"))
+	if len(rights.Write) > 0 {
+		rules = append(rules, rule(rights.Write, packages, "get", "create", "update", "patch", "delete"), rule(rights.Write, keys, "get"))
+	}
+	if len(rights.Keys) > 0 {
+		rules = append(rules, rule(rights.Keys, keys, "get", "update", "delete"))
 	}
 	return rules
 }
 
 // makeToken makes the service account and its rights, and requests a token.
-func makeToken(ctx context.Context, s *session.Session, name string, read, write []string, life time.Duration) (string, error) {
-	api, err := kubernetes.NewForConfig(s.Config)
-	if err != nil {
-		return "", fmt.Errorf("create a client for %s: %w", s.Config.Host, err)
+func makeToken(ctx context.Context, api kubernetes.Interface, name string, rights access.Rights, life time.Duration) (authenticationv1.TokenRequestStatus, error) {
+	failed := func(err error) (authenticationv1.TokenRequestStatus, error) {
+		return authenticationv1.TokenRequestStatus{}, err
 	}
-	failed := func(err error) (string, error) { return "", fmt.Errorf("make the token %s: %w", name, err) }
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tokenNamespace}}
 	if _, err := api.CoreV1().Namespaces().Get(ctx, tokenNamespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
 		if _, err := api.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -149,14 +162,15 @@ func makeToken(ctx context.Context, s *session.Session, name string, read, write
 		}
 	}
 	meta := metav1.ObjectMeta{Name: roleOfToken(name), Labels: map[string]string{tokenLabel: name}}
-	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rulesOf(read, write)}
-	if _, err = api.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rulesOf(rights)}
+	_, err := api.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
 		_, err = api.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return failed(err)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: tokenNamespace, Name: "registry-" + name, Labels: meta.Labels}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: tokenNamespace, Name: accountOfToken(name), Labels: meta.Labels}}
 	if _, err := api.CoreV1().ServiceAccounts(tokenNamespace).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return failed(err)
 	}
@@ -167,107 +181,9 @@ func makeToken(ctx context.Context, s *session.Session, name string, read, write
 	}
 	seconds := int64(life.Seconds())
 	token, err := api.CoreV1().ServiceAccounts(tokenNamespace).CreateToken(ctx, account.Name, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+		Spec: authenticationv1.TokenRequestSpec{Audiences: []string{access.Audience}, ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
 	if err != nil {
 		return failed(err)
 	}
-	s.News("Token %s is valid until %s. It is not stored. Revoke it with:\n    yuba registry token delete %s",
-		name, token.Status.ExpirationTimestamp.UTC().Format(time.RFC3339), name)
-	return token.Status.Token, nil
-}
-
-func newTokenListCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens for the registry and their rights",
-		Long:    `List the names of tokens that "yuba registry token create" made, and what they may read and write.`,
-		Example: "  yuba registry token list",
-		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
-	}
-	out := ui.AddTableFlag(cmd, "json", "yaml")
-	ui.AddTimeoutFlag(cmd, patience, "how long to wait for the server")
-	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
-		api, err := kubernetes.NewForConfig(s.Config)
-		if err != nil {
-			return fmt.Errorf("create a client for %s: %w", s.Config.Host, err)
-		}
-		roles, err := api.RbacV1().ClusterRoles().List(cmd.Context(), metav1.ListOptions{LabelSelector: tokenLabel})
-		if err != nil {
-			return fmt.Errorf("list the tokens of the registry: %w", err)
-		}
-		items := []listedToken{}
-		for i := range roles.Items {
-			items = append(items, tokenOf(&roles.Items[i]))
-		}
-		if out.Machine() {
-			return out.Print(a.Out, map[string]any{"items": items})
-		}
-		if len(items) == 0 {
-			a.News("There are no tokens. Make one with:\n    yuba registry token create NAME --read NAMESPACE")
-			return nil
-		}
-		rows := [][]string{{"NAME", "READ", "WRITE", "SERVICE ACCOUNT"}}
-		for _, t := range items {
-			rows = append(rows, []string{t.Name, strings.Join(t.Read, ","), strings.Join(t.Write, ","), t.ServiceAccount})
-		}
-		return a.Table(rows, out)
-	})
-	return cmd
-}
-
-// listedToken is a token in the answer of the list.
-type listedToken struct {
-	Name           string   `json:"name"`
-	Read           []string `json:"read,omitempty"`
-	Write          []string `json:"write,omitempty"`
-	ServiceAccount string   `json:"serviceAccount"`
-}
-
-// tokenOf reads the rights of a token from its role.
-func tokenOf(role *rbacv1.ClusterRole) listedToken {
-	name := role.Labels[tokenLabel]
-	t := listedToken{Name: name, ServiceAccount: tokenNamespace + "/registry-" + name}
-	for _, rule := range role.Rules {
-		names := rule.ResourceNames
-		if len(names) == 0 {
-			names = []string{access.Everything}
-		}
-		switch {
-		case !slices.Contains(rule.Resources, "modules"):
-		case slices.Contains(rule.Verbs, "update"):
-			t.Write = append(t.Write, names...)
-		default:
-			t.Read = append(t.Read, names...)
-		}
-	}
-	return t
-}
-
-func newTokenDeleteCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "delete NAME",
-		Short:   "Revoke all tokens with a name",
-		Long:    `Revoke all tokens with a name: delete the service account and its rights. The registry refuses the tokens within ten seconds.`,
-		Example: "  yuba registry token delete ci",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
-	}
-	ui.AddTimeoutFlag(cmd, patience, "how long to wait for the server")
-	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
-		api, err := kubernetes.NewForConfig(s.Config)
-		if err != nil {
-			return fmt.Errorf("create a client for %s: %w", s.Config.Host, err)
-		}
-		ctx, name := cmd.Context(), args[0]
-		if err := api.CoreV1().ServiceAccounts(tokenNamespace).Delete(ctx, "registry-"+name, metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("revoke the token %s: %w", name, err)
-		}
-		for _, remove := range []func(context.Context, string, metav1.DeleteOptions) error{api.RbacV1().ClusterRoleBindings().Delete, api.RbacV1().ClusterRoles().Delete} {
-			if err := remove(ctx, roleOfToken(name), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-				return fmt.Errorf("delete the rights of the token %s: %w", name, err)
-			}
-		}
-		a.News("Revoked the token %s", name)
-		return nil
-	})
-	return cmd
+	return token.Status, nil
 }

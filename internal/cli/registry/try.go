@@ -40,12 +40,15 @@ Each stack is planned as it is configured now, with the version in place of the 
 also where other modules call it. Its other modules and its providers keep their versions. Changes that a stack would have
 anyway, because of drift or of inputs that changed since its last apply, are among the differences.
 
+` + fmt.Sprintf(scopeHelp, "usage") + `
+
 Ctrl-C cancels the plans that have not ended, and shows the results so far. The command requires the right to create the
 resource "terraforms/try" of the API group content.yuba.dev in the namespaces of the stacks; the role "edit" has it, because the
 plans run the module's code with the stacks' credentials.`,
 		Example: "  yuba registry try acme/vpc/aws@1.3.0-rc1\n  yuba registry try acme/vpc/aws@1.3.0-rc1 --sample 10\n  yuba registry try acme/vpc/aws@2.0.0 -n team-a -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: releaseNames(a),
 	}
+	within := addScope(cmd, a)
 	cmd.Flags().IntVar(&sample, "sample", 0, "plan at most this many stacks, of as many versions and namespaces as possible; 0 for all")
 	cmd.Flags().IntVar(&parallel, "parallel", parallelTries, "request this many plans at a time")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
@@ -60,13 +63,17 @@ plans run the module's code with the stacks' credentials.`,
 		if sample < 0 || parallel < 1 {
 			return ui.UsageErrorf(cmd, "--sample must not be negative, and --parallel must be at least 1")
 		}
+		namespace, err := within.namespace(cmd)
+		if err != nil {
+			return err
+		}
 		// A pipeline must not take a misspelt name for a candidate that harms nobody.
 		if own, err := layout.ParseModule(module); err == nil {
 			if _, err := s.Content.ModuleRelease(cmd.Context(), layout.ModuleVersion{Module: own, Version: version}); err != nil {
 				return explained(err, fmt.Sprintf("find %s@%s", module, version))
 			}
 		}
-		list, err := completeUsers(cmd.Context(), s, module, a.NamespaceFlag())
+		list, err := completeUsers(cmd.Context(), s, module, namespace)
 		if err != nil {
 			return explained(err, "find who uses "+module)
 		}

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 )
 
@@ -34,20 +36,24 @@ resolved: "applied" if the stack's resources were made with it, "planned" if onl
 
 ` + queryHelp + `
 
-Without -n, the command shows all namespaces, which requires the right to list the resource "usage" of the API group
-content.yuba.dev everywhere; the role "view" has it. Without it, the command counts the stacks that use a module of this
-registry, and does not name them.`,
+` + fmt.Sprintf(scopeHelp, "usage") + ` Without it, the command counts the stacks
+that use a module of this registry, and does not name them.`,
 		Example: "  yuba registry users acme/vpc/aws\n  yuba registry users 'acme/vpc/aws@<2' -n team-a\n  yuba registry users 'hashicorp/aws@<5' -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: releaseNames(a),
 	}
-	out := ui.AddTableFlag(cmd, "json", "yaml", "wide")
+	within := addScope(cmd, a)
+	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		if _, err := usage.ParseQuery(args[0]); err != nil {
 			return ui.UsageErrorf(cmd, "%w", err)
 		}
-		list, err := s.Content.Users(cmd.Context(), args[0], a.NamespaceFlag())
+		namespace, err := within.namespace(cmd)
+		if err != nil {
+			return err
+		}
+		list, err := s.Content.Users(cmd.Context(), args[0], namespace)
 		counted := false
-		if apierrors.IsForbidden(err) && a.NamespaceFlag() == "" {
+		if apierrors.IsForbidden(err) && namespace == "" {
 			// A module's author may know how many use it without the right to see their stacks.
 			if count, failed := s.Content.CountUsers(cmd.Context(), args[0]); failed == nil {
 				list, err, counted = count, nil, true
@@ -56,58 +62,42 @@ registry, and does not name them.`,
 		if err != nil {
 			return fmt.Errorf("find who uses %s: %w", args[0], err)
 		}
-		if list.Incomplete {
-			s.News("The server has just started and still reads what it knows: the list may lack stacks.")
-		}
-		if out.Machine() {
-			return out.Print(s.Out, list)
-		}
+		sayIncomplete(s, list.Incomplete)
 		if counted {
 			s.News("You may not list stacks of all namespaces, so they are only counted. With -n, stacks of one namespace are named.")
-			return showCounts(s, list.Count, out)
+			return listedCounts(list, args[0]).Show(s.Console, out)
 		}
-		if len(list.Items) == 0 {
-			s.News("No stack uses %s.", args[0])
-			return nil
-		}
-		return showUsers(s, list.Items, out)
+		return listedUsers(list, args[0], time.Now()).Show(s.Console, out)
 	})
 	return cmd
 }
 
-func showCounts(s *session.Session, count usage.Count, out *ui.Output) error {
-	rows := [][]string{{"VERSION", "STACKS"}}
-	for _, v := range slices.Sorted(maps.Keys(count.Versions)) {
-		rows = append(rows, []string{cmp.Or(v, "-"), strconv.Itoa(count.Versions[v])})
+func noUsers(query string) string { return "No stack uses " + query + "." }
+
+func listedCounts(list content.UserList, query string) *listing.List {
+	l := &listing.List{Answer: list, None: noUsers(query), Rows: [][]string{{"VERSION", "STACKS"}}}
+	for _, v := range slices.Sorted(maps.Keys(list.Count.Versions)) {
+		l.Rows = append(l.Rows, []string{cmp.Or(v, "-"), strconv.Itoa(list.Count.Versions[v])})
 	}
-	return s.Table(rows, out)
+	return l
 }
 
-func showUsers(s *session.Session, users []usage.User, out *ui.Output) error {
-	now := time.Now()
+func listedUsers(list content.UserList, query string, now time.Time) *listing.List {
+	l := &listing.List{Answer: list, None: noUsers(query), Wide: []string{"CALLS"},
+		Rows: [][]string{{"NAMESPACE", "STACK", "VERSION", "CONSTRAINT", "STATE", "SINCE", "LAST RUN", "NOTICE", "SOURCE", "CALLS"}}}
 	sources := map[string]bool{}
-	for _, u := range users {
+	for _, u := range list.Items {
 		sources[u.Source] = true
-	}
-	rows := [][]string{{"NAMESPACE", "STACK", "VERSION", "CONSTRAINT", "STATE", "SINCE", "LAST RUN", "NOTICE"}}
-	if len(sources) > 1 || out.Wide() {
-		rows[0] = append(rows[0], "SOURCE")
-	}
-	if out.Wide() {
-		rows[0] = append(rows[0], "CALLS")
-	}
-	for _, u := range users {
-		row := []string{u.Namespace, u.Stack, cmp.Or(usage.ShownVersion(u.Use), "-"), cmp.Or(u.Constraint, "-"), string(u.Standing),
-			ui.Age(now, u.Since), u.Outcome + " " + ui.Age(now, u.LastRunAt) + " ago", noticeOf(u.Notice)}
-		if len(sources) > 1 || out.Wide() {
-			row = append(row, u.Source)
+		l.Rows = append(l.Rows, []string{u.Namespace, u.Stack, cmp.Or(usage.ShownVersion(u.Use), "-"), cmp.Or(u.Constraint, "-"), string(u.Standing),
+			ui.Age(now, u.Since), u.Outcome + " " + ui.Age(now, u.LastRunAt) + " ago", noticeOf(u.Notice), u.Source, strings.Join(u.Keys, ",")})
+		if name := u.Namespace + "/" + u.Stack; !slices.Contains(l.Names, name) {
+			l.Names = append(l.Names, name)
 		}
-		if out.Wide() {
-			row = append(row, strings.Join(u.Keys, ","))
-		}
-		rows = append(rows, row)
 	}
-	return s.Table(rows, out)
+	if len(sources) == 1 { // usually that of the query
+		l.Wide = append(l.Wide, "SOURCE")
+	}
+	return l
 }
 
 func noticeOf(n *usage.Notice) string {
@@ -119,7 +109,6 @@ func noticeOf(n *usage.Notice) string {
 
 // newOutdatedCommand is "yuba registry outdated".
 func newOutdatedCommand(a *session.App) *cobra.Command {
-	var everywhere bool
 	cmd := &cobra.Command{
 		Use: "outdated", SuggestFor: []string{"upgrades", "old"},
 		Short: "Show which stacks use versions of modules and providers for which there are newer ones",
@@ -127,37 +116,45 @@ func newOutdatedCommand(a *session.App) *cobra.Command {
 revoked. ALLOWED is the newest version that the constraint of the stack allows: the next upgrade takes it. NEWEST is the newest
 of all. Revoked versions and pre-releases do not count.
 
-Of modules in this registry, all versions are known. Of others, the command knows the versions that any stack uses.`,
-		Example: "  yuba registry outdated\n  yuba registry outdated -A -o json",
+Of modules in this registry, all versions are known. Of others, the command knows the versions that any stack uses.
+
+` + fmt.Sprintf(scopeHelp, "outdated") + ` Without it, the command is about
+the namespace of the context.`,
+		Example: "  yuba registry outdated\n  yuba registry outdated -n team-a -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
-	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show stacks of all namespaces")
-	out := ui.AddTableFlag(cmd, "json", "yaml", "wide")
+	within := addScope(cmd, a)
+	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, _ []string) error {
-		namespace := s.Namespace
-		if everywhere {
-			namespace = ""
+		namespace, err := within.namespace(cmd)
+		if err != nil {
+			return err
 		}
 		list, err := s.Content.Outdated(cmd.Context(), namespace)
+		if apierrors.IsForbidden(err) && namespace == "" && !within.all {
+			if own, failed := s.Content.Outdated(cmd.Context(), s.Namespace); failed == nil {
+				s.News("You may not list stacks of all namespaces. These are those of %s:", s.Namespace)
+				list, err = own, nil
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("find outdated versions: %w", err)
 		}
-		if list.Incomplete {
-			s.News("The server has just started and still reads what it knows: the list may lack stacks.")
-		}
-		if out.Machine() {
-			return out.Print(s.Out, list)
-		}
-		if len(list.Items) == 0 {
-			s.News("Nothing is outdated.")
-			return nil
-		}
-		rows := [][]string{{"NAMESPACE", "STACK", "MODULE OR PROVIDER", "VERSION", "CONSTRAINT", "ALLOWED", "NEWEST", "STATE", "NOTICE"}}
-		for _, o := range list.Items {
-			rows = append(rows, []string{o.Namespace, o.Stack, o.Source, o.Version, cmp.Or(o.Constraint, "-"), cmp.Or(o.Allowed, "-"), cmp.Or(o.Newest, "-"),
-				string(o.Standing), noticeOf(o.Notice)})
-		}
-		return s.Table(rows, out)
+		sayIncomplete(s, list.Incomplete)
+		return listedOutdated(list).Show(s.Console, out)
 	})
 	return cmd
+}
+
+func listedOutdated(list content.OutdatedList) *listing.List {
+	l := &listing.List{Answer: list, None: "Nothing is outdated.",
+		Rows: [][]string{{"NAMESPACE", "STACK", "MODULE OR PROVIDER", "VERSION", "CONSTRAINT", "ALLOWED", "NEWEST", "STATE", "NOTICE"}}}
+	for _, o := range list.Items {
+		l.Rows = append(l.Rows, []string{o.Namespace, o.Stack, o.Source, o.Version, cmp.Or(o.Constraint, "-"), cmp.Or(o.Allowed, "-"), cmp.Or(o.Newest, "-"),
+			string(o.Standing), noticeOf(o.Notice)})
+		if name := o.Namespace + "/" + o.Stack; !slices.Contains(l.Names, name) {
+			l.Names = append(l.Names, name)
+		}
+	}
+	return l
 }

@@ -94,6 +94,27 @@ func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, too
 	return nil
 }
 
+// addToolFlags adds the flags of a server for the releases of OpenTofu and Terraform.
+func addToolFlags(flags *pflag.FlagSet, o *server.Common) {
+	addToolSourceFlags(flags, &o.ToolSource, "tools-url", "tools-key")
+	flags.StringVar(&o.TerraformSource.URL, "tools-terraform-url", "", "a mirror of Terraform's releases: https, http, or file for a directory (default HashiCorp's own)")
+	flags.StringVar(&o.TerraformSource.KeyFile, "tools-terraform-key", "", "a file with the armoured public keys, one of which must have signed them (default HashiCorp's key)")
+	flags.StringArray("tools-allow", nil, "the versions that the server may download when a stack requests them, such as \"opentofu >= 1.10, < 2, terraform 1.5.7\" (default none); can be repeated")
+}
+
+// completeTools completes these flags.
+func completeTools(cmd *cobra.Command, o *server.Common) error {
+	completeToolSource(&o.ToolSource)
+	rules, err := cmd.Flags().GetStringArray("tools-allow")
+	if err != nil {
+		return err
+	}
+	if o.ToolsAllow, err = opentofu.ParseAllow(rules); err != nil {
+		return ui.UsageErrorf(cmd, "--tools-allow: %v", err)
+	}
+	return nil
+}
+
 // addToolSourceFlags adds the flags for the origin of OpenTofu releases.
 func addToolSourceFlags(flags *pflag.FlagSet, source *opentofu.Source, url, key string) {
 	flags.StringVar(&source.URL, url, "", "a mirror of OpenTofu's releases: https, http, or file for a directory (default $"+toolsURLVariable+", else OpenTofu's own)")

@@ -160,7 +160,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH, else the newest of the tools)")
 	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of tofu and terraform, side by side (default DATA-DIR/tools)")
 	flags.BoolVar(&o.FetchTofu, "fetch-tofu", true, "if no tofu is found, download OpenTofu "+opentofu.Pinned+" into the directory of tools and verify its signature")
-	addToolSourceFlags(flags, &o.ToolSource, "tools-url", "tools-key")
+	addToolFlags(flags, o)
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
 	flags.StringVar(&o.ProviderStore, "provider-store", "", "directory of the provider store, or \"off\" (default DATA-DIR/provider-store)")
 	flags.String("provider-store-size", "16Gi", "maximum size of the provider store, beyond which unused providers are removed")
@@ -239,7 +239,9 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 		return ui.UsageErrorf(cmd, "--run-timeout %s: want a time above 0, such as 6h", o.RunTimeout)
 	}
 	o.MaxArchive = size.Value()
-	completeToolSource(&o.ToolSource)
+	if err := completeTools(cmd, o); err != nil {
+		return err
+	}
 	if err := completeRegistry(cmd, &o.Registry); err != nil {
 		return err
 	}

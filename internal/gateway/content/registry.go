@@ -37,12 +37,12 @@ type ModuleSummary struct {
 
 // ModuleList is the response of /modules, and of /modules/NAMESPACE.
 type ModuleList struct {
-	Items []ModuleSummary `json:"items"`
+	Items List[ModuleSummary] `json:"items"`
 }
 
 // ReleaseList is the response of /modules/NAMESPACE?module=…, newest first.
 type ReleaseList struct {
-	Items []catalog.Release `json:"items"`
+	Items List[catalog.Release] `json:"items"`
 }
 
 // PublishedModule is the response to a published module.
@@ -103,7 +103,7 @@ func ofVersion(v layout.ModuleVersion) url.Values {
 }
 
 // registryResources are the resources that [Handler.Registry] serves.
-var registryResources = []string{"modules", "providers", "mirror", "registry"}
+var registryResources = []string{"modules", "providers", "signingkeys", "mirror", "registry"}
 
 // ServesRegistry reports whether a resource is one of the registry.
 func ServesRegistry(resource string) bool { return slices.Contains(registryResources, resource) }

@@ -23,10 +23,13 @@ type ProviderRelease struct {
 	Protocols []string `json:"protocols,omitempty"`
 	// Packages are those of all platforms, by OS_ARCH.
 	Packages map[string]release.Package `json:"packages"`
-	// Signer is the fingerprint of the key that signed; empty for releases of another program.
-	Signer    string    `json:"signer,omitempty"`
-	Published time.Time `json:"published"`
-	By        string    `json:"by,omitempty"`
+	// Signer is the fingerprint of the key that signed; empty if Unverified is not.
+	Signer string `json:"signer,omitempty"`
+	// Unverified is why the release is not offered in the mirror: none of the namespace's keys verifies its
+	// signature.
+	Unverified string    `json:"unverified,omitempty"`
+	Published  time.Time `json:"published"`
+	By         string    `json:"by,omitempty"`
 }
 
 // RegistryProvider is one provider in the response of /providers.
@@ -39,12 +42,12 @@ type RegistryProvider struct {
 
 // RegistryProviderList is the response of /providers, and of /providers/NAMESPACE.
 type RegistryProviderList struct {
-	Items []RegistryProvider `json:"items"`
+	Items List[RegistryProvider] `json:"items"`
 }
 
 // ProviderReleaseList is the response of /providers/NAMESPACE?provider=…, newest first.
 type ProviderReleaseList struct {
-	Items []ProviderRelease `json:"items"`
+	Items List[ProviderRelease] `json:"items"`
 }
 
 // PublishedProvider is the response to a published provider.
@@ -54,19 +57,19 @@ type PublishedProvider struct {
 	Changed bool `json:"changed"`
 }
 
-// SigningKeyList is the response of /providers/NAMESPACE?keys=true.
+// SigningKeyList is the response of /signingkeys/NAMESPACE.
 type SigningKeyList struct {
-	Items []release.KeyInfo `json:"items"`
+	Items List[release.KeyInfo] `json:"items"`
 }
 
 // MirrorList is the response of /mirror.
 type MirrorList struct {
-	Items []mirror.Entry `json:"items"`
+	Items List[mirror.Entry] `json:"items"`
 }
 
 // CarriedList is the response to an import into the mirror.
 type CarriedList struct {
-	Items []mirror.Carried `json:"items"`
+	Items List[mirror.Carried] `json:"items"`
 }
 
 func providerPath(namespace string) string {
@@ -75,6 +78,10 @@ func providerPath(namespace string) string {
 		path += "/" + url.PathEscape(namespace)
 	}
 	return path
+}
+
+func keysPath(namespace string) string {
+	return PathPrefix + "/signingkeys/" + url.PathEscape(namespace)
 }
 
 // RegistryProviders lists the registry's own providers of a namespace; of all with an empty one.
@@ -99,17 +106,17 @@ func (c *Client) PublishProvider(ctx context.Context, v layout.ProviderVersion, 
 
 // SigningKeys lists the signing keys of a namespace.
 func (c *Client) SigningKeys(ctx context.Context, namespace string) (SigningKeyList, error) {
-	return ask[SigningKeyList](ctx, c, http.MethodGet, providerPath(namespace), url.Values{"keys": {"true"}}, nil)
+	return ask[SigningKeyList](ctx, c, http.MethodGet, keysPath(namespace), nil, nil)
 }
 
 // AddSigningKey adds an armoured public key to a namespace.
 func (c *Client) AddSigningKey(ctx context.Context, namespace string, armor []byte) (release.KeyInfo, error) {
-	return ask[release.KeyInfo](ctx, c, http.MethodPut, providerPath(namespace), url.Values{"keys": {"true"}}, bytes.NewReader(armor))
+	return ask[release.KeyInfo](ctx, c, http.MethodPut, keysPath(namespace), nil, bytes.NewReader(armor))
 }
 
 // RemoveSigningKey removes a key by its id or fingerprint.
 func (c *Client) RemoveSigningKey(ctx context.Context, namespace, id string) (release.KeyInfo, error) {
-	return ask[release.KeyInfo](ctx, c, http.MethodDelete, providerPath(namespace), url.Values{"key": {id}}, nil)
+	return ask[release.KeyInfo](ctx, c, http.MethodDelete, keysPath(namespace), url.Values{"key": {id}}, nil)
 }
 
 // Mirror lists what the mirror of providers has.

@@ -22,7 +22,7 @@ import (
 // namespace or in all.
 type UserList struct {
 	usage.Count
-	Items []usage.User `json:"items"`
+	Items List[usage.User] `json:"items"`
 	// Incomplete is true while the server that has just started reads what it stored.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
@@ -30,8 +30,8 @@ type UserList struct {
 // OutdatedList is the response of …/outdated: uses of versions for which there are newer ones, or
 // notices.
 type OutdatedList struct {
-	Items      []usage.Outdated `json:"items"`
-	Incomplete bool             `json:"incomplete,omitempty"`
+	Items      List[usage.Outdated] `json:"items"`
+	Incomplete bool                 `json:"incomplete,omitempty"`
 }
 
 // Try is a speculative plan of a stack with another version of a module.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
 // byToken finds who sends a request by its bearer token.
@@ -18,26 +20,38 @@ func (s *Server) byToken(r *http.Request) (Identity, error) {
 	}
 	scheme, token, _ := strings.Cut(header, " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return Identity{}, problem(http.StatusUnauthorized, "the registry expects a bearer token: run \"tofu login HOST\", or set TF_TOKEN_…")
+		return Identity{}, &problemError{http.StatusUnauthorized, "the registry expects a bearer token: " + s.getToken(), "invalid_request"}
 	}
 	who, err := s.opts.Access.Identify(r.Context(), token)
 	if errors.Is(err, ErrUnknownToken) {
 		s.opts.Log.Warn("refused a token", "request", r.Method+" "+redactedPath(r), "from", r.RemoteAddr)
-		return Identity{}, problem(http.StatusUnauthorized, "the token is not valid, or no longer: run \"tofu login "+s.opts.Host+"\", or get another one")
+		reason := ErrUnknownToken.Error()
+		var expired *ExpiredError
+		if errors.As(err, &expired) {
+			reason = expired.Error()
+		}
+		return Identity{}, &problemError{http.StatusUnauthorized, reason + ": " + s.getToken(), "invalid_token"}
 	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("find who has the token: %w", err)
 	}
+	listener.Authenticated(r.Context())
 	return who, nil
 }
 
-// mayRead returns an error unless somebody may read a namespace, or with an empty name all.
-func (s *Server) mayRead(r *http.Request, by identify, resource, name string) error {
+// reader returns who asks, or an error unless they may read a namespace, or with an empty name all.
+func (s *Server) reader(r *http.Request, by identify, resource, name string) (Identity, error) {
 	who, err := by(r)
 	if err != nil {
-		return err
+		return who, err
 	}
-	return s.may(r, who, Action{"get", resource, name})
+	return who, s.may(r, who, Action{"get", resource, name})
+}
+
+// mayRead returns an error unless who asks may read a namespace.
+func (s *Server) mayRead(r *http.Request, by identify, resource, name string) error {
+	_, err := s.reader(r, by, resource, name)
+	return err
 }
 
 // may returns an error unless somebody may do something. Refusals are logged.
@@ -46,7 +60,7 @@ func (s *Server) may(r *http.Request, who Identity, what Action) error {
 	if s.opts.Anonymous && reads && (what.Resource != ResourceMirror || s.opts.AnonymousMirror) {
 		return nil
 	}
-	nobody := who.Name == Anonymous().Name
+	nobody := who.anonymous()
 	allowed, reason := false, ""
 	if !nobody || s.opts.Access != nil {
 		var err error
@@ -59,10 +73,24 @@ func (s *Server) may(r *http.Request, who Identity, what Action) error {
 	}
 	s.opts.Log.Warn("refused", "who", who.Name, "verb", what.Verb, "resource", what.Resource, "namespace", what.Name, "reason", reason, "from", r.RemoteAddr)
 	if nobody {
-		return problem(http.StatusUnauthorized, fmt.Sprintf("the registry needs a token: run \"tofu login %s\", or set %s", s.opts.Host, tokenVariable(s.opts.Host)))
+		return problem(http.StatusUnauthorized, "the registry needs a token: "+s.getToken())
 	}
-	return problem(http.StatusForbidden, fmt.Sprintf("%s may not %s %s %q of the registry. Check with:\n    kubectl auth can-i %s %s.content.yuba.dev/%s --as %s",
-		who.Name, what.Verb, what.Resource, what.Name, what.Verb, what.Resource, what.Name, who.Name))
+	refused := fmt.Sprintf("%s may not %s %s %q of the registry", who.Name, what.Verb, what.Resource, what.Name)
+	if who.OwnToken {
+		refused += ": " + reason + ". An administrator changes that in the registry's file of tokens"
+	} else {
+		refused += fmt.Sprintf(". Check with:\n    kubectl auth can-i %s %s.content.yuba.dev/%s --as %s", what.Verb, what.Resource, what.Name, who.Name)
+	}
+	return &problemError{http.StatusForbidden, refused, "insufficient_scope"}
+}
+
+// getToken says how to get a token, and where the tools look for it.
+func (s *Server) getToken() string {
+	text := fmt.Sprintf("run \"tofu login %s\", or set %s", s.opts.Host, tokenVariable(s.opts.Host))
+	if s.opts.Login == nil {
+		text = "set " + tokenVariable(s.opts.Host)
+	}
+	return text + ". An administrator makes one with \"yuba registry token create\""
 }
 
 // tokenVariable is the variable in which tofu and terraform look for a host's token. They cannot have

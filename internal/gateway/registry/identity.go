@@ -6,6 +6,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Identity is who asks.
@@ -14,6 +15,10 @@ type Identity struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+	// RegistryOnly says that the token opens nothing but the registry.
+	RegistryOnly bool
+	// OwnToken says that the registry's own list has the token, and no API knows of it.
+	OwnToken bool
 }
 
 // ServiceAccount is the identity of a service account, as the API server would find it by a token.
@@ -27,11 +32,15 @@ func Anonymous() Identity {
 	return Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 }
 
+func (i Identity) anonymous() bool { return i.Name == Anonymous().Name }
+
 // The resources of the registry, which are resources of the API group content.yuba.dev.
 const (
 	ResourceModules   = "modules"
 	ResourceProviders = "providers"
-	ResourceMirror    = "mirror"
+	// ResourceSigningKeys are the keys whose signatures of providers a namespace accepts.
+	ResourceSigningKeys = "signingkeys"
+	ResourceMirror      = "mirror"
 	// ResourceRegistry is the description of the registry.
 	ResourceRegistry = "registry"
 )
@@ -42,8 +51,20 @@ type Action struct {
 	Verb, Resource, Name string
 }
 
+// Audience is that of tokens which are for the registry only: the API server refuses them, so a stolen
+// one opens nothing else.
+const Audience = "registry.yuba.dev"
+
 // ErrUnknownToken says that nobody has a token.
 var ErrUnknownToken = errors.New("the token is not valid, or no longer")
+
+// ExpiredError is an [ErrUnknownToken] of a token that has expired.
+type ExpiredError struct{ At time.Time }
+
+func (e *ExpiredError) Error() string { return "the token expired at " + e.At.Format(time.RFC3339) }
+
+// Unwrap returns [ErrUnknownToken].
+func (e *ExpiredError) Unwrap() error { return ErrUnknownToken }
 
 // Access decides who asks, and what they may do. It is safe for concurrent use.
 type Access interface {

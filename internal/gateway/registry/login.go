@@ -10,17 +10,20 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Login is login.v1, by which "tofu login HOST" gets a token: an authorization code of OAuth with a
-// proof key. A page asks for a token that the user has, and the tool gets it.
+// proof key. A page asks for a token that the user has, and the tool gets it: only one that is for the
+// registry alone, since the tool stores it in clear text.
 type Login struct {
 	mu    sync.Mutex
 	codes map[[sha256.Size]byte]grant
@@ -92,12 +95,13 @@ func (s *Server) login(mux *http.ServeMux) {
 
 var loginPage = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Sign in to {{.Host}}</title>
-<style>body{font:16px sans-serif;max-width:34em;margin:4em auto;padding:0 1em}input{width:100%;box-sizing:border-box;font:inherit;padding:.4em;margin:.5em 0}.e{color:#a00}</style>
+<style>body{font:16px sans-serif;max-width:34em;margin:4em auto;padding:0 1em}input{width:100%;box-sizing:border-box;font:inherit;padding:.4em;margin:.5em 0}.e{color:#a00;white-space:pre-wrap}</style>
 <h1>Sign in to {{.Host}}</h1>
 {{if .Error}}<p class="e">{{.Error}}</p>{{end}}
 {{if .Request.Redirect}}<p>A tool on this computer asks for access to the registry. Continue only if you have just started <code>tofu login</code> or <code>terraform login</code>.</p>
 <form method="post" action="authorize">
-<label>Token (an administrator makes one with <code>yuba registry token create</code>)
+<p>The tool stores what you paste here in clear text. So paste a token that is for the registry only: an administrator makes one with <code>yuba registry token create NAME --read NAMESPACE</code>. Passwords and tokens of single sign-on (OIDC) do not work here.</p>
+<label>Token for the registry
 <input type="password" name="token" autocomplete="off" autofocus required></label>
 <input type="hidden" name="client_id" value="yuba"><input type="hidden" name="response_type" value="code"><input type="hidden" name="code_challenge_method" value="S256">
 <input type="hidden" name="redirect_uri" value="{{.Request.Redirect}}"><input type="hidden" name="code_challenge" value="{{.Request.Challenge}}">
@@ -161,16 +165,36 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) (string, erro
 	who, err := s.opts.Access.Identify(r.Context(), token)
 	if errors.Is(err, ErrUnknownToken) {
 		s.opts.Log.Warn("refused a login", "from", r.RemoteAddr)
-		s.page(w, r, http.StatusForbidden, in, "The token is not valid, or no longer.")
+		message := "The token is not valid, or no longer."
+		var expired *ExpiredError
+		if errors.As(err, &expired) {
+			message = "The token expired at " + expired.At.Format(time.RFC3339) + "."
+		}
+		s.page(w, r, http.StatusForbidden, in, message)
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
+	if !who.RegistryOnly {
+		s.opts.Log.Warn("refused a login with a token for the API", "who", who.Name, "from", r.RemoteAddr)
+		s.page(w, r, http.StatusForbidden, in, notForTools(who))
+		return "", nil
+	}
 	code := s.opts.Login.issue(grant{token: token, challenge: in.Challenge, redirect: in.Redirect, expires: s.opts.Now().Add(codeLife)}, s.opts.Now())
 	s.opts.Log.Info("login", "who", who.Name, "from", r.RemoteAddr)
 	http.Redirect(w, r, in.Redirect+"?"+url.Values{"code": {code}, "state": {in.State}}.Encode(), http.StatusSeeOther)
 	return "", nil
+}
+
+// notForTools says why the tool does not get a token of the API, and what to do.
+func notForTools(who Identity) string {
+	text := "This token opens the API of " + who.Name + ", too, and the tool would store it in clear text. Get one for the registry only"
+	if account, ok := strings.CutPrefix(who.Name, "system:serviceaccount:"); ok {
+		namespace, name, _ := strings.Cut(account, ":")
+		return fmt.Sprintf("%s:\n    kubectl create token %s -n %s --audience %s --duration 720h", text, name, namespace, Audience)
+	}
+	return text + " from an administrator:\n    yuba registry token create NAME --read NAMESPACE"
 }
 
 // issue makes a code. If too many wait, all of them are forgotten.

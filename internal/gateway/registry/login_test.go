@@ -5,6 +5,7 @@ package registry_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/gateway/registry"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -96,6 +98,32 @@ func TestTofuLogsIn(t *testing.T) {
 	}
 	if strings.Contains(s.log.String(), s.reader) {
 		t.Error("the log has the token")
+	}
+}
+
+// apiTokens are tokens that open the API, too.
+type apiTokens struct{ registry.Access }
+
+// Identify implements registry.Access.
+func (a apiTokens) Identify(ctx context.Context, token string) (registry.Identity, error) {
+	if token == "of-an-account" {
+		return registry.ServiceAccount("shop", "ci"), nil
+	}
+	return registry.Identity{Name: "oidc:ada@example.com"}, nil
+}
+
+// The tool stores the token in clear text: one that opens the API is refused, with what to do.
+func TestALoginRefusesTokensOfTheAPI(t *testing.T) {
+	s := newSite(t, func(_ *site, o *registry.Options) { o.Access = apiTokens{o.Access} })
+	q := url.Values{"client_id": {"yuba"}, "response_type": {"code"}, "redirect_uri": {"http://localhost:10001/login"}, "code_challenge_method": {"S256"}, "code_challenge": {strings.Repeat("a", 43)}}
+	for token, want := range map[string]string{
+		"of-an-account": "kubectl create token ci -n shop --audience registry.yuba.dev",
+		"of-a-person":   "yuba registry token create NAME --read NAMESPACE",
+	} {
+		r, body := s.browser(s.http.URL+"/oauth/authorize?"+q.Encode(), token)
+		if r.StatusCode != http.StatusForbidden || !strings.Contains(body, want) || !strings.Contains(body, "opens the API") {
+			t.Errorf("%s: %s %s", token, r.Status, body)
+		}
 	}
 }
 

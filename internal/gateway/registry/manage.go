@@ -142,10 +142,19 @@ func FailManaging(w http.ResponseWriter, r *http.Request, err error, log func(er
 		log(err)
 		message = "see the server's log"
 	}
+	challenge(w, err)
+	if code == http.StatusInsufficientStorage { // the error names files of the server
+		log(err)
+		message = "the registry's store, or its directory for uploads, is full, and nothing was published. Free room there, and try again; the server's log names the place"
+	}
+	status := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status: metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message} //nolint:gosec // three digits
+	if seconds := retryAfter(w, err); seconds > 0 {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: seconds}
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, //nolint:errcheck // the client is gone
-		Status: metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message}) //nolint:gosec // three digits
+	json.NewEncoder(w).Encode(status) //nolint:errcheck // the client is gone
 }
 
 // reasons are those of the statuses that clients distinguish.
@@ -157,6 +166,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusConflict:              metav1.StatusReasonConflict,
 	http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
 	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
 	http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
 }

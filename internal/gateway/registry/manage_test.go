@@ -6,13 +6,17 @@ package registry_test
 import (
 	"bytes"
 	"encoding/pem"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
+	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
 func (s *site) client(token string) *content.Client {
@@ -58,5 +62,42 @@ func TestModulesArePublishedWithAToken(t *testing.T) {
 	}
 	if _, err := reader.ModuleRelease(t.Context(), moduleVersion(t, "acme/vpc/aws@9.0.0")); !apierrors.IsNotFound(err) {
 		t.Errorf("an unknown version: %v", err)
+	}
+}
+
+// Whoever publishes must not choose whose signatures clients trust.
+func TestATokenThatPublishesDoesNotChangeSigningKeys(t *testing.T) {
+	s := newSite(t)
+	armor := []byte(registrytest.NewSigner(t, time.Now().Add(-time.Hour), 0).Armor)
+	for _, token := range []string{s.writer, s.reader} {
+		if _, err := s.client(token).AddSigningKey(t.Context(), "acme", armor); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `may not update signingkeys "acme"`) {
+			t.Errorf("a key was added: %v", err)
+		}
+	}
+	// The path of earlier versions.
+	r, body := s.ask(http.MethodPut, content.PathPrefix+"/providers/acme?keys=true", s.writer)
+	if r.StatusCode != http.StatusBadRequest {
+		t.Errorf("%s: %s", r.Status, body)
+	}
+	if r, body := s.ask(http.MethodDelete, content.PathPrefix+"/providers/acme?key=0123456789ABCDEF", s.writer); r.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("%s: %s", r.Status, body)
+	}
+	key, err := s.client(s.keeper).AddSigningKey(t.Context(), "acme", armor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client(s.keeper).AddSigningKey(t.Context(), "beta", armor); !apierrors.IsForbidden(err) {
+		t.Errorf("a key of another namespace: %v", err)
+	}
+	if _, err := s.client(s.writer).RemoveSigningKey(t.Context(), "acme", key.ID); !apierrors.IsForbidden(err) {
+		t.Errorf("a key was removed: %v", err)
+	}
+	for _, token := range []string{s.writer, s.reader, s.keeper} {
+		if list, err := s.client(token).SigningKeys(t.Context(), "acme"); err != nil || len(list.Items) != 1 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	}
+	if _, err := s.client(s.keeper).RemoveSigningKey(t.Context(), "acme", key.ID); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,24 +13,24 @@ import (
 
 // mirror is what the network mirror serves a provider from. Access to the registry's own providers is
 // by their namespace, by whatever protocol.
-func (s *Server) mirror(r *http.Request, by identify) (Providers, layout.Provider, error) {
-	p, err := providerOf(r)
-	if err != nil {
-		return nil, p, err
+func (s *Server) mirror(r *http.Request, by identify) (_ Providers, p layout.Provider, who Identity, err error) {
+	if p, err = providerOf(r); err != nil {
+		return nil, p, who, err
 	}
 	from := mirrored{s.opts.Providers, s.opts.Mirror, s.opts.Host}
 	resource, name := ResourceMirror, p.Host
 	if p.Host == s.opts.Host {
 		resource, name = ResourceProviders, p.Namespace
 	}
-	return from, p, s.mayRead(r, by, resource, name)
+	who, err = s.reader(r, by, resource, name)
+	return from, p, who, err
 }
 
 // mirrorIndex lists the versions of a provider: all of the origin's, because the tool concludes that
 // others do not exist.
 func (s *Server) mirrorIndex(by identify) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
-		from, p, err := s.mirror(r, by)
+		from, p, _, err := s.mirror(r, by)
 		if err != nil {
 			return "", err
 		}
@@ -54,9 +54,9 @@ type archived struct {
 
 // mirrorVersion describes a version (VERSION.json), or sends the archive that is asked for with a
 // token, as boring-registry's address has it.
-func (s *Server) mirrorVersion(by identify) answer {
+func (s *Server) mirrorVersion(c client) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
-		from, p, err := s.mirror(r, by)
+		from, p, who, err := s.mirror(r, c.by)
 		if err != nil {
 			return "", err
 		}
@@ -78,8 +78,9 @@ func (s *Server) mirrorVersion(by identify) answer {
 		}
 		archives := map[string]archived{}
 		for on, one := range release.Packages {
-			archives[on.String()] = archived{URL: s.fileLink(v.Version+"/", v, one.File), Hashes: one.Hashes}
+			archives[on.String()] = archived{URL: c.fileLink(v.Version+"/", v, one.File, who), Hashes: one.Hashes}
 		}
+		w.Header().Set("Cache-Control", "no-store")
 		return "", sendJSON(w, map[string]any{"archives": archives})
 	}
 }

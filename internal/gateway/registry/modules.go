@@ -82,13 +82,14 @@ func (s *Server) moduleVersions(by identify) answer {
 
 // moduleDownload says where the archive of a version is, in the ways of all versions of the tools.
 // Terraform reads the header only, and tofu since 1.12 downloads it itself.
-func (s *Server) moduleDownload(by identify) answer {
+func (s *Server) moduleDownload(c client) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		v, err := moduleVersionOf(r)
 		if err != nil {
 			return "", err
 		}
-		if err := s.mayRead(r, by, ResourceModules, v.Namespace); err != nil {
+		who, err := s.reader(r, c.by, ResourceModules, v.Namespace)
+		if err != nil {
 			return "", err
 		}
 		release, err := s.opts.Modules.Release(r.Context(), v)
@@ -98,7 +99,7 @@ func (s *Server) moduleDownload(by identify) answer {
 		if hidden(r, release) {
 			return "", problem(http.StatusGone, fmt.Sprintf("%s was revoked by %s: %s. Use another version", v, release.Notice.By, release.Notice.Reason))
 		}
-		location := "./archive/" + s.signer.sign(v.Key()) + "/" + path.Base(v.Key())
+		location := "./archive/" + c.sign(v.Key(), who.anonymous()) + "/" + path.Base(v.Key())
 		w.Header().Set("X-Terraform-Get", location)
 		w.Header().Set("Cache-Control", "no-store")
 		return "", sendJSON(w, map[string]any{"location": location, "use_registry_credentials": true})
@@ -123,18 +124,23 @@ func (s *Server) withVersions(r *http.Request, v layout.ModuleVersion, err error
 }
 
 // moduleArchive sends the archive of a signed path.
-func (s *Server) moduleArchive(w http.ResponseWriter, r *http.Request) (string, error) {
-	v, err := moduleVersionOf(r)
-	if err != nil {
-		return "", err
+func (s *Server) moduleArchive(signed signer) answer {
+	return func(w http.ResponseWriter, r *http.Request) (string, error) {
+		v, err := moduleVersionOf(r)
+		if err != nil {
+			return "", err
+		}
+		if err := signed.opens(r, v.Key()); err != nil {
+			return "", err
+		}
+		if file := r.PathValue("file"); file != path.Base(v.Key()) {
+			return "", problem(http.StatusNotFound, fmt.Sprintf("%s has no file %q", v, file))
+		}
+		content, release, err := s.opts.Modules.Archive(r.Context(), v)
+		if err != nil {
+			return "", err
+		}
+		defer content.Close() //nolint:errcheck // read only
+		return v.Module.String(), s.sendFile(w, r, offer.File{Content: content, Size: release.Size, Digest: release.Digest, Modified: release.Published}, "application/gzip")
 	}
-	if err := s.signer.check(r.PathValue("signature"), v.Key()); err != nil {
-		return "", err
-	}
-	content, release, err := s.opts.Modules.Archive(r.Context(), v)
-	if err != nil {
-		return "", err
-	}
-	defer content.Close() //nolint:errcheck // read only
-	return v.Module.String(), s.sendFile(w, r, offer.File{Content: content, Size: release.Size, Digest: release.Digest, Modified: release.Published}, "application/gzip")
 }

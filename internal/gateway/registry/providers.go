@@ -4,12 +4,10 @@
 package registry
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
-	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // source is where providers come from, and the resource that access to them is about.
@@ -51,14 +49,12 @@ func providerVersionOf(r *http.Request, version string) (layout.ProviderVersion,
 }
 
 // allowed authorises a request for a provider.
-func (s *Server) allowed(r *http.Request, by identify, from source, p layout.Provider) error {
-	if err := s.mayRead(r, by, from.resource, scopeOf(p)); err != nil {
-		return err
+func (s *Server) allowed(r *http.Request, by identify, from source, p layout.Provider) (Identity, error) {
+	who, err := s.reader(r, by, from.resource, scopeOf(p))
+	if err == nil && from.from == nil {
+		err = problem(http.StatusNotFound, fmt.Sprintf("this registry does not have the provider %s", p))
 	}
-	if from.from == nil {
-		return problem(http.StatusNotFound, fmt.Sprintf("this registry does not have the provider %s", p))
-	}
-	return nil
+	return who, err
 }
 
 // platform is a platform in a list of providers.v1.
@@ -91,7 +87,7 @@ func (s *Server) providerVersions(from source, by identify) answer {
 		if err != nil {
 			return "", err
 		}
-		if err := s.allowed(r, by, from, p); err != nil {
+		if _, err := s.allowed(r, by, from, p); err != nil {
 			return "", err
 		}
 		versions, err := from.from.Versions(r.Context(), p)
@@ -133,15 +129,17 @@ type download struct {
 	AllPlatforms map[string]hashesOf `json:"packages"`
 }
 
-func (s *Server) providerDownload(from source, by identify) answer {
+func (s *Server) providerDownload(from source, c client) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		v, err := providerVersionOf(r, r.PathValue("version"))
 		if err != nil {
 			return "", err
 		}
-		if err := s.allowed(r, by, from, v.Provider); err != nil {
+		who, err := s.allowed(r, c.by, from, v.Provider)
+		if err != nil {
 			return "", err
 		}
+		link := func(file string) string { return c.fileLink("../../", v, file, who) }
 		release, err := from.from.Release(r.Context(), v)
 		if err != nil {
 			return "", err
@@ -151,8 +149,8 @@ func (s *Server) providerDownload(from source, by identify) answer {
 		if !ok {
 			return "", problem(http.StatusNotFound, fmt.Sprintf("the provider %s has no package for %s", v, on))
 		}
-		d := download{Protocols: protocols(release.Protocols), OS: on.OS, Arch: on.Arch, File: p.File, URL: s.fileLink("../../", v, p.File),
-			Sums: s.fileLink("../../", v, v.Sums()), Signature: s.fileLink("../../", v, v.Signature()), SHA256: p.SHA256,
+		d := download{Protocols: protocols(release.Protocols), OS: on.OS, Arch: on.Arch, File: p.File, URL: link(p.File),
+			Sums: link(v.Sums()), Signature: link(v.Signature()), SHA256: p.SHA256,
 			Keys: map[string][]any{"gpg_public_keys": {}}, AllPlatforms: map[string]hashesOf{}}
 		for _, key := range release.Keys {
 			d.Keys["gpg_public_keys"] = append(d.Keys["gpg_public_keys"], key)
@@ -170,18 +168,18 @@ func (s *Server) providerDownload(from source, by identify) answer {
 }
 
 // fileLink is the signed link to a file of a version, from where prefix leads to the version's.
-func (s *Server) fileLink(prefix string, v layout.ProviderVersion, file string) string {
-	return prefix + "files/" + s.signer.sign(v.Key(file)) + "/" + file
+func (s signer) fileLink(prefix string, v layout.ProviderVersion, file string, who Identity) string {
+	return prefix + "files/" + s.sign(v.Key(file), who.anonymous()) + "/" + file
 }
 
 // signedFile sends the file of a signed path.
-func (s *Server) signedFile(from source) answer {
+func (s *Server) signedFile(from source, signed signer) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		v, err := providerVersionOf(r, r.PathValue("version"))
 		if err != nil {
 			return "", err
 		}
-		if err := s.signer.check(r.PathValue("signature"), v.Key(r.PathValue("file"))); err != nil {
+		if err := signed.opens(r, v.Key(r.PathValue("file"))); err != nil {
 			return "", err
 		}
 		return s.sendPackage(w, r, from.from, v, r.PathValue("file"))
@@ -203,50 +201,4 @@ func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, from Provid
 		kind, subject = "application/zip", v.Provider.String()
 	}
 	return subject, s.sendFile(w, r, f, kind)
-}
-
-// mirrored are the providers of all hosts as the network mirror serves them: those of the registry's
-// own host, and those of others.
-type mirrored struct {
-	own, others Providers
-	host        string
-}
-
-// pick returns the source of a provider, and the provider as that source names it.
-func (m mirrored) pick(p layout.Provider) (Providers, layout.Provider, error) {
-	from := m.others
-	if m.host != "" && p.Host == m.host {
-		from, p.Host = m.own, ""
-	}
-	if from == nil {
-		return nil, p, fmt.Errorf("the provider %s: %w in this mirror", p, offer.ErrNone)
-	}
-	return from, p, nil
-}
-
-// Versions implements Providers.
-func (m mirrored) Versions(ctx context.Context, p layout.Provider) ([]offer.Version, error) {
-	from, p, err := m.pick(p)
-	if err != nil {
-		return nil, err
-	}
-	return from.Versions(ctx, p)
-}
-
-// Release implements Providers.
-func (m mirrored) Release(ctx context.Context, v layout.ProviderVersion) (offer.Release, error) {
-	from, p, err := m.pick(v.Provider)
-	if err != nil {
-		return offer.Release{}, err
-	}
-	return from.Release(ctx, layout.ProviderVersion{Provider: p, Version: v.Version})
-}
-
-// Open implements Providers.
-func (m mirrored) Open(ctx context.Context, v layout.ProviderVersion, file string) (offer.File, error) {
-	from, p, err := m.pick(v.Provider)
-	if err != nil {
-		return offer.File{}, err
-	}
-	return from.Open(ctx, layout.ProviderVersion{Provider: p, Version: v.Version}, file)
 }

@@ -43,7 +43,7 @@ type Providers interface {
 type Served struct {
 	// Kind is the route: discovery, module-versions, module-download, module-archive,
 	// provider-versions, provider-download, provider-file, mirror-index, mirror-version, mirror-file,
-	// tool-file, login, manage or other.
+	// tool-file, tool-index, tool-wanted, login, manage or other.
 	Kind   string
 	Status int
 	// Subject is the module, or provider, whose archive was sent; else empty.
@@ -113,7 +113,7 @@ func (s *Server) Host() string { return s.opts.Host }
 // Handler serves everyone: requests are authenticated by their bearer token.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	s.protocols(mux, s.byToken)
+	s.protocols(mux, client{s.byToken, s.signer})
 	s.manageByToken(mux)
 	if s.opts.Login != nil {
 		s.login(mux)
@@ -133,15 +133,29 @@ func (s *Server) Handler() http.Handler {
 // below any prefix that the caller strips. It serves neither login nor the management API.
 func (s *Server) ServeAs(who Identity) http.Handler {
 	mux := http.NewServeMux()
-	s.protocols(mux, func(*http.Request) (Identity, error) { return who, nil })
+	s.protocols(mux, s.as(who))
 	return mux
+}
+
+// as is a client that is always the same.
+func (s *Server) as(who Identity) client {
+	held := s.signer
+	held.holder = who.Name
+	return client{func(*http.Request) (Identity, error) { return who, nil }, held}
 }
 
 // identify finds who sends a request.
 type identify func(r *http.Request) (Identity, error)
 
+// client is how requests are authenticated, and how files are opened to them.
+type client struct {
+	by identify
+	signer
+}
+
 // protocols adds the routes of the protocols.
-func (s *Server) protocols(mux *http.ServeMux, by identify) {
+func (s *Server) protocols(mux *http.ServeMux, c client) {
+	by := c.by
 	const module, provider = "/v1/modules/{namespace}/{name}/{system}", "/{namespace}/{name}"
 	own, upstream := source{resource: ResourceProviders, from: s.opts.Providers}, source{resource: ResourceMirror, from: s.opts.Mirror}
 	get := func(pattern, kind string, answer answer) {
@@ -149,19 +163,20 @@ func (s *Server) protocols(mux *http.ServeMux, by identify) {
 	}
 	mux.HandleFunc("GET /.well-known/terraform.json", s.observed("discovery", s.discovery)) // needs no bucket
 	get(module+"/versions", "module-versions", s.moduleVersions(by))
-	get(module+"/{version}/download", "module-download", s.moduleDownload(by))
-	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive)
+	get(module+"/{version}/download", "module-download", s.moduleDownload(c))
+	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive(c.signer))
 	for prefix, from := range map[string]source{"/v1/providers": own, "/v1/upstream/{host}": upstream} {
 		get(prefix+provider+"/versions", "provider-versions", s.providerVersions(from, by))
-		get(prefix+provider+"/{version}/download/{os}/{arch}", "provider-download", s.providerDownload(from, by))
-		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from))
+		get(prefix+provider+"/{version}/download/{os}/{arch}", "provider-download", s.providerDownload(from, c))
+		get(prefix+provider+"/{version}/files/{signature}/{file}", "provider-file", s.signedFile(from, c.signer))
 	}
 	if s.opts.Tools != nil {
+		get("/v1/tools/{tool}/{index}", "tool-index", s.toolIndex)
 		get("/v1/tools/{tool}/{version}/{file}", "tool-file", s.toolFile(by))
 	}
 	get("/v1/mirror/{host}"+provider+"/index.json", "mirror-index", s.mirrorIndex(by))
-	get("/v1/mirror/{host}"+provider+"/{file}", "mirror-version", s.mirrorVersion(by))
-	get("/v1/mirror/{host}"+provider+"/{version}/files/{signature}/{file}", "mirror-file", s.signedFile(source{ResourceMirror, mirrored{own.from, upstream.from, s.opts.Host}}))
+	get("/v1/mirror/{host}"+provider+"/{file}", "mirror-version", s.mirrorVersion(c))
+	get("/v1/mirror/{host}"+provider+"/{version}/files/{signature}/{file}", "mirror-file", s.signedFile(source{ResourceMirror, mirrored{own.from, upstream.from, s.opts.Host}}, c.signer))
 }
 
 // answer serves a request, and returns the subject whose archive it sent.
@@ -172,7 +187,7 @@ func (s *Server) observed(kind string, serve answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := s.opts.Now()
 		status := &recorder{ResponseWriter: w}
-		subject, err := serve(status, r)
+		subject, err := serve(status, r.WithContext(offer.Through(r.Context(), r.Header)))
 		if err != nil {
 			s.fail(status, r, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/registry"
 	"github.com/yuba-dev/yuba/internal/gateway/registry/access"
+	"github.com/yuba-dev/yuba/internal/gateway/registry/providersapi"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
@@ -37,8 +38,8 @@ type site struct {
 	http   *httptest.Server
 	server *registry.Server
 	log    bytes.Buffer
-	// reader reads acme, writer writes it.
-	reader, writer string
+	// reader reads acme, writer writes it, keeper changes its signing keys.
+	reader, writer, keeper string
 }
 
 // newSite starts a registry; change adapts it.
@@ -62,10 +63,12 @@ func newSite(t testing.TB, change ...func(*site, *registry.Options)) *site {
 	check()
 	cache, err := mirror.Open(s.bucket, mirror.Options{Spool: t.TempDir(), Offline: true, Log: slog.New(slog.DiscardHandler)})
 	check()
-	var grants [2]access.Grant
-	s.reader, grants[0], err = access.NewGrant("reader", []string{"acme"}, nil)
+	var grants [3]access.Grant
+	s.reader, grants[0], err = access.NewGrant("reader", access.Rights{Read: []string{"acme"}})
 	check()
-	s.writer, grants[1], err = access.NewGrant("writer", nil, []string{"acme"})
+	s.writer, grants[1], err = access.NewGrant("writer", access.Rights{Write: []string{"acme"}})
+	check()
+	s.keeper, grants[2], err = access.NewGrant("keeper", access.Rights{Keys: []string{"acme"}})
 	check()
 	static, err := access.NewStatic(grants[:])
 	check()
@@ -73,6 +76,7 @@ func newSite(t testing.TB, change ...func(*site, *registry.Options)) *site {
 	s.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	opts := registry.Options{Modules: s.Catalog, Providers: providers, Mirror: cache, Access: static, Key: []byte("a key for tests"), Login: registry.NewLogin(),
 		Host: s.http.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&s.log, nil))}
+	opts.Management = map[string]http.Handler{registry.ResourceProviders: providersapi.Providers(providers, opts.Log), registry.ResourceSigningKeys: providersapi.SigningKeys(providers, opts.Log)}
 	for _, c := range change {
 		c(s, &opts)
 	}

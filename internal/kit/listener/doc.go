@@ -8,7 +8,8 @@
 //   - A Listener accepts a limited number of connections, in total and from one address. Beyond
 //     that a new connection replaces the one that was silent for longest. If all are known
 //     connections, it is refused.
-//   - A known connection is one whose user has shown valid credentials. It is never replaced.
+//   - A known connection is one whose user has shown valid credentials, in whatever request of it: an
+//     answer to an anonymous request does not make it known. It is never replaced.
 //   - The budget is the maximum number of connections of all listeners, given the limit of open
 //     files. It reserves files for work that must not fail: etcd's log, blobs, child processes.
 //

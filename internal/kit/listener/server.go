@@ -4,6 +4,7 @@
 package listener
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -102,41 +103,22 @@ func (b *body) Close() error {
 // bodyStep is the number of bytes after which the deadline moves: several seconds at bodyRate.
 const bodyStep = 16 << 10
 
-// Knowing tells the listener which connections have credentials: those with a response that is not
-// a refusal.
+// knowingKey is the key in a request's context of the function that makes its connection known.
+type knowingKey struct{}
+
+// Knowing lets the handlers of next tell the listener, with [Authenticated], which connections have
+// credentials. An answer proves nothing: strangers get some, too.
 func Knowing(l *Listener, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&answer{w, l, r.RemoteAddr}, r)
+		know := func() { l.Know(r.RemoteAddr) }
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), knowingKey{}, know)))
 	})
 }
 
-type answer struct {
-	http.ResponseWriter
-	listener *Listener
-	remote   string
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(status int) {
-	if status < http.StatusBadRequest {
-		a.know()
-	}
-	a.remote = "" // later responses mean nothing after a refusal
-	a.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (a *answer) Write(b []byte) (int, error) {
-	a.know()
-	return a.ResponseWriter.Write(b)
-}
-
-func (a *answer) know() {
-	if a.remote != "" {
-		a.listener.Know(a.remote)
-		a.remote = ""
+// Authenticated makes the connection of a request known, after its handler has verified credentials.
+// Without [Knowing] it does nothing.
+func Authenticated(request context.Context) {
+	if know, ok := request.Value(knowingKey{}).(func()); ok {
+		know()
 	}
 }
-
-// Unwrap is for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -133,21 +133,25 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return min(len(b), 4096), nil }
 
-func TestWhoIsAnsweredIsKnown(t *testing.T) {
+func TestWhoIsAuthenticatedIsKnown(t *testing.T) {
 	l, address := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer good" {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
+		if r.URL.Path != "/public" {
+			Authenticated(r.Context())
+		}
 		fmt.Fprint(w, "yes")
 	})
-	for header, want := range map[string]bool{"Authorization: Bearer good\r\n": true, "Authorization: Bearer bad\r\n": false} {
+	for request, want := range map[string]bool{"/ HTTP/1.1\r\nAuthorization: Bearer good": true, "/ HTTP/1.1\r\nAuthorization: Bearer bad": false,
+		"/public HTTP/1.1\r\nAuthorization: Bearer good": false} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n"+header+"\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "GET "+request+"\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -161,7 +165,7 @@ func TestWhoIsAnsweredIsKnown(t *testing.T) {
 		known := l.open[conn.LocalAddr().String()].known.Load()
 		l.mu.Unlock()
 		if known != want {
-			t.Errorf("%q is known: %v", header, known)
+			t.Errorf("%q is known: %v", request, known)
 		}
 	}
 }

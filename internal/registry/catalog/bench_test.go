@@ -64,7 +64,7 @@ func BenchmarkVersions(b *testing.B) {
 		return float64(m.HeapAlloc)
 	}
 	before, began := heap(), time.Now()
-	c, err := catalog.Open(b.Context(), bucket, catalog.Options{})
+	c, err := catalog.Open(b.Context(), bucket, catalog.Options{Spool: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

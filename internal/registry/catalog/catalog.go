@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,14 +23,18 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Options configure a catalog. Zero fields have defaults.
 type Options struct {
-	// Spool is the directory for uploads; the system's temporary directory.
+	// Spool is a directory for uploads that nobody else uses. It is created, and must be given.
 	Spool string
+	// Uploads limit uploads and what is read of archives. Their room has at least that of two archives.
+	Uploads uploads.Limits
 	// Refresh is the time between two lists of the whole bucket; a minute.
 	Refresh time.Duration
 	// Again is the time in which one module is listed at most once for unknown names; 10 s.
@@ -45,9 +51,15 @@ type Options struct {
 
 // Catalog knows and keeps the releases of modules. It is safe for concurrent use.
 type Catalog struct {
-	bucket *blob.Plain
-	opts   Options
-	limits archive.Limits
+	bucket  bucket
+	opts    Options
+	limits  archive.Limits
+	uploads *uploads.Limiter
+	// storing excludes two publishers of one module in this process, so that each is compared with
+	// what the other one stored.
+	storing *limiter.Limiter
+	// learning limits how long sidecars are read for those who wait.
+	learning time.Duration
 
 	mu      sync.RWMutex
 	modules map[layout.Module]*entry
@@ -57,9 +69,19 @@ type Catalog struct {
 	misses  map[layout.Module]time.Time
 
 	flights singleflight.Group
-	// lists limits lists of single modules for unknown names; reads limits archives that are read
-	// because nothing is known of them.
-	lists, reads chan struct{}
+	// lists limits lists of single modules for unknown names.
+	lists chan struct{}
+}
+
+// bucket is the part of [blob.Plain] that the catalog needs.
+type bucket interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	Create(ctx context.Context, key string, r io.Reader) error
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	Stat(ctx context.Context, key string) (blob.Info, error)
+	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
 }
 
 const (
@@ -67,13 +89,21 @@ const (
 	maxMisses = 10_000
 	// sidecars is the number of sidecars that are read at the same time.
 	sidecars = 16
+	// maxLearning limits reading the sidecars of one module. What was not read is unknown until the
+	// next attempt.
+	maxLearning = 30 * time.Second
+	// spooled begins the names of uploads on disk.
+	spooled = "yuba-module-"
 )
 
 // Open lists the bucket once, unless that is for later.
 func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, error) {
-	opts.Spool = cmp.Or(opts.Spool, os.TempDir())
-	if err := os.MkdirAll(opts.Spool, 0o700); err != nil {
-		return nil, fmt.Errorf("create the directory for uploads: %w", err)
+	return open(ctx, bucket, opts)
+}
+
+func open(ctx context.Context, b bucket, opts Options) (*Catalog, error) {
+	if err := prepareSpool(opts.Spool); err != nil {
+		return nil, fmt.Errorf("open the registry's modules: %w", err)
 	}
 	opts.Refresh = cmp.Or(opts.Refresh, time.Minute)
 	opts.Again = cmp.Or(opts.Again, 10*time.Second)
@@ -84,13 +114,33 @@ func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, erro
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	c := &Catalog{bucket: bucket, opts: opts, limits: inspect.DefaultLimits, modules: map[layout.Module]*entry{}, misses: map[layout.Module]time.Time{},
-		lists: make(chan struct{}, 4), reads: make(chan struct{}, 2)}
+	opts.Uploads.Room = max(opts.Uploads.Room, 2*opts.MaxArchive)
+	c := &Catalog{bucket: b, opts: opts, limits: inspect.DefaultLimits, modules: map[layout.Module]*entry{}, misses: map[layout.Module]time.Time{},
+		lists: make(chan struct{}, 4), uploads: uploads.New(opts.Uploads), storing: limiter.New(1), learning: maxLearning}
 	c.limits.MaxPacked = opts.MaxArchive
 	if opts.Later {
 		return c, nil
 	}
 	return c, c.Load(ctx)
+}
+
+// prepareSpool creates the directory for uploads, and removes what an earlier process left there when
+// it ended between creating a file and removing its name.
+func prepareSpool(dir string) error {
+	if dir == "" {
+		return errors.New("no directory for uploads is given")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create the directory for uploads: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, spooled+"*"))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
+	if err != nil {
+		return fmt.Errorf("remove abandoned uploads: %w", err)
+	}
+	return nil
 }
 
 // Load lists the bucket. It can be repeated if it fails.

@@ -16,6 +16,12 @@
 //
 //   - A published archive never changes. Publishing the same bytes again succeeds and changes nothing;
 //     other bytes are a conflict. This holds for concurrent publishers on several machines.
+//   - A release is compared with what the bucket has right before it is stored, also by other servers.
+//     Only two servers that store releases of one module in the same moment do not see each other's.
+//   - Who published a release, and from where, is recorded once, by the server that created its archive,
+//     or completed it. Reading the archive again never replaces that.
+//   - Uploads are limited, in number and in bytes on disk, and so are archives that are read at the same
+//     time, see package uploads. Nothing waits for the bucket without a deadline.
 //   - The archive alone decides whether a release exists. Anything lost beside it, for instance in a
 //     crash, is read from the archive again.
 //   - Another program may write archives to the bucket at any time. They appear after the next

@@ -112,7 +112,7 @@ func TestAnArchiveOfTheSameSizeThatAnotherProgramReplaced(t *testing.T) {
 func TestRunRefreshes(t *testing.T) {
 	s := newShelf(t)
 	s.mustPublish("acme/gone/aws@1.0.0", ``)
-	c, err := catalog.Open(t.Context(), s.bucket, catalog.Options{Refresh: 10 * time.Millisecond})
+	c, err := catalog.Open(t.Context(), s.bucket, catalog.Options{Refresh: 10 * time.Millisecond, Spool: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,5 +165,18 @@ func TestMemoryOfLargeArchives(t *testing.T) {
 		t.Errorf("publishing %d MiB allocated %d MiB", size>>20, allocated>>20)
 	} else {
 		t.Logf("publishing %d MiB allocated %d KiB", size>>20, allocated>>10)
+	}
+}
+
+// Servers list the bucket once a minute, and others publish meanwhile.
+func TestAPatchIsComparedWithWhatAnotherServerHasJustPublished(t *testing.T) {
+	s := newShelf(t)
+	s.mustPublish("acme/vpc/aws@1.0.0", ``)
+	other := s.another()
+	s.mustPublish("acme/vpc/aws@1.1.0", `variable "a" { default = 1 }`)
+	_, _, err := other.Publish(t.Context(), version(t, "acme/vpc/aws@1.1.1"), bytes.NewReader(packed(t, "")), catalog.PublishOptions{})
+	var incompatible *catalog.IncompatibleError
+	if !errors.As(err, &incompatible) || incompatible.Changes.Base != "1.1.0" || !strings.Contains(err.Error(), `the input "a" was removed`) {
+		t.Error(err)
 	}
 }

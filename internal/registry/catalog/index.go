@@ -216,31 +216,44 @@ func (c *Catalog) seek(ctx context.Context, m layout.Module) error {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // others wait for it, too
 		defer cancel()
-		c.lists <- struct{}{}
-		defer func() { <-c.lists }()
-		c.mu.RLock()
-		began := c.changes
-		c.mu.RUnlock()
-		f, err := c.list(ctx, m.String()+"/")
-		if err == nil {
-			err = c.readNotices(ctx, f)
+		select {
+		case c.lists <- struct{}{}:
+			defer func() { <-c.lists }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		if err != nil {
+		if _, err := c.listModule(ctx, m); err != nil {
 			c.mu.Lock()
 			delete(c.misses, m)
 			c.mu.Unlock()
-			return nil, fmt.Errorf("list the versions of the module %s: %w", m, err)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if e := merge(c.modules[m], f.modules[m], began); e != nil {
-			c.modules[m] = e
-		} else {
-			delete(c.modules, m)
+			return nil, err
 		}
 		return nil, nil
 	})
 	return err
+}
+
+// listModule lists one module, and returns what the index has of it now; nil if nothing.
+func (c *Catalog) listModule(ctx context.Context, m layout.Module) (*entry, error) {
+	c.mu.RLock()
+	began := c.changes
+	c.mu.RUnlock()
+	f, err := c.list(ctx, m.String()+"/")
+	if err == nil {
+		err = c.readNotices(ctx, f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the versions of the module %s: %w", m, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := merge(c.modules[m], f.modules[m], began)
+	if e != nil {
+		c.modules[m] = e
+	} else {
+		delete(c.modules, m)
+	}
+	return e, nil
 }
 
 // mayList reports whether a module may be listed again, and records that it is.
@@ -318,14 +331,15 @@ func (c *Catalog) change(v layout.ModuleVersion, apply func(*record)) *record {
 	return &changed
 }
 
-// learn reads the remaining sidecars of a module. A sidecar that cannot be read stays unknown.
+// learn reads the remaining sidecars of a module. A sidecar that cannot be read in time stays unknown.
 func (c *Catalog) learn(ctx context.Context, m layout.Module) {
 	e := c.entry(m)
 	if e == nil || !e.unread() {
 		return
 	}
-	c.flights.Do("learn "+m.String(), func() (any, error) { //nolint:errcheck // it returns none
-		ctx := context.WithoutCancel(ctx)
+	done := c.flights.DoChan("learn "+m.String(), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.learning) // others wait for it, too
+		defer cancel()
 		read := make([]*facts, len(e.records))
 		failed := inParallel(len(e.records), func(i int) error {
 			r := &e.records[i]
@@ -360,6 +374,10 @@ func (c *Catalog) learn(ctx context.Context, m layout.Module) {
 		c.modules[m] = fresh
 		return nil, nil
 	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // inParallel calls do for 0 to n-1, several at a time, and returns the first error.

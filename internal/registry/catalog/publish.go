@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/Masterminds/semver/v3"
@@ -18,11 +19,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Publish stores an archive as a new release. It returns an *inspect.Error for an invalid archive,
 // *IncompatibleError for a patch that breaks callers, and *ConflictError for a version that exists
-// with other bytes. Publishing the same bytes again succeeds. If the archive was stored, but nothing
+// with other bytes, and *uploads.BusyError if too many others are publishing. Publishing the same bytes again succeeds. If the archive was stored, but nothing
 // about it could be recorded, it returns an error, and publishing again completes it.
 func (c *Catalog) Publish(ctx context.Context, v layout.ModuleVersion, content io.Reader, opts PublishOptions) (Release, Changes, error) {
 	fail := func(err error) (Release, Changes, error) {
@@ -31,11 +33,21 @@ func (c *Catalog) Publish(ctx context.Context, v layout.ModuleVersion, content i
 	if _, err := layout.ParseModuleVersion(v.String()); err != nil {
 		return fail(&inspect.Error{Reason: err.Error()})
 	}
-	u, err := c.receive(ctx, content)
+	place, err := c.uploads.Begin(ctx, opts.By)
+	if err != nil {
+		return fail(err)
+	}
+	defer place.End()
+	u, err := c.receive(ctx, place, content)
 	if err != nil {
 		return fail(err)
 	}
 	defer u.close()
+	leave, err := c.storing.Take(ctx, v.Module.String())
+	if err != nil {
+		return fail(err)
+	}
+	defer leave()
 	side := &sidecar{Digest: u.digest, Size: u.size, By: opts.By, From: opts.From, Module: u.module, Published: c.opts.Now().UTC()}
 	stored, err := c.storedDigest(ctx, v)
 	if err != nil {
@@ -44,7 +56,12 @@ func (c *Catalog) Publish(ctx context.Context, v layout.ModuleVersion, content i
 	if stored != "" {
 		return c.published(ctx, v, side, stored)
 	}
-	changes, err := c.compare(ctx, v, u.module)
+	// Another server may have published the version before this one a moment ago.
+	e, err := c.listModule(ctx, v.Module)
+	if err != nil {
+		return fail(err)
+	}
+	changes, err := c.compare(ctx, v, e, u.module)
 	if err != nil {
 		return fail(err)
 	}
@@ -69,7 +86,7 @@ func (c *Catalog) Publish(ctx context.Context, v layout.ModuleVersion, content i
 // recordNew records an archive that was just created.
 func (c *Catalog) recordNew(ctx context.Context, v layout.ModuleVersion, side *sidecar, changes Changes) (Release, Changes, error) {
 	// The release exists now, although the client may be gone.
-	err := c.writeSidecar(context.WithoutCancel(ctx), v, side, true)
+	err := c.writeSidecar(context.WithoutCancel(ctx), v, side)
 	r := c.change(v, func(r *record) {
 		r.size, r.written, r.side, r.facts = side.Size, side.Published, stamp{}, side.facts()
 		if err == nil {
@@ -89,9 +106,8 @@ func (c *Catalog) published(ctx context.Context, v layout.ModuleVersion, side *s
 	if stored != side.Digest {
 		return Release{}, Changes{}, &ConflictError{Version: v, Have: stored, Got: side.Digest}
 	}
-	if known, err := c.readSidecar(ctx, v); err == nil && known.Digest == stored && known.Size == side.Size {
-		side = known
-	} else if err := c.writeSidecar(ctx, v, side, true); err != nil {
+	side, err := c.settleSidecar(ctx, v, side, false)
+	if err != nil {
 		return Release{}, Changes{}, fmt.Errorf("publish %s: the archive was published before, but recording it failed: %w", v, err)
 	}
 	r := c.change(v, func(r *record) {
@@ -142,9 +158,8 @@ const (
 
 // compare compares a new module with the newest stable release before it that is not revoked.
 // Pre-releases may differ from each other as they like.
-func (c *Catalog) compare(ctx context.Context, v layout.ModuleVersion, module *inspect.Module) (Changes, error) {
+func (c *Catalog) compare(ctx context.Context, v layout.ModuleVersion, e *entry, module *inspect.Module) (Changes, error) {
 	next := semver.MustParse(v.Version)
-	e := c.entry(v.Module)
 	if e == nil {
 		return Changes{}, nil
 	}
@@ -200,17 +215,26 @@ func (u *upload) rewind() error {
 
 // receive spools and inspects an archive. If the module is in a directory of its own, it moves it to
 // the archive's root.
-func (c *Catalog) receive(ctx context.Context, content io.Reader) (*upload, error) {
-	u, err := c.spool(func(w io.Writer) error {
+func (c *Catalog) receive(ctx context.Context, place *uploads.Upload, content io.Reader) (*upload, error) {
+	u, err := c.spool(place, func(w io.Writer) error {
 		n, err := io.Copy(w, io.LimitReader(content, c.opts.MaxArchive+1))
 		if err == nil && n > c.opts.MaxArchive {
 			err = &inspect.Error{Reason: (&archive.LimitError{What: "the archive's size in bytes", Limit: c.opts.MaxArchive}).Error()}
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = &inspect.Error{Reason: "the upload ended early"}
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	end, err := c.uploads.Reading(ctx)
+	if err != nil {
+		u.close()
+		return nil, err
+	}
+	defer end()
 	if err = u.rewind(); err == nil {
 		u.module, err = inspect.Read(ctx, u.file, c.limits)
 	}
@@ -222,15 +246,15 @@ func (c *Catalog) receive(ctx context.Context, content io.Reader) (*upload, erro
 		return u, nil
 	}
 	defer u.close()
-	return c.strip(ctx, u)
+	return c.strip(ctx, place, u)
 }
 
 // strip makes an archive without the directory around its module.
-func (c *Catalog) strip(ctx context.Context, u *upload) (*upload, error) {
+func (c *Catalog) strip(ctx context.Context, place *uploads.Upload, u *upload) (*upload, error) {
 	if err := u.rewind(); err != nil {
 		return nil, err
 	}
-	stripped, err := c.spool(func(w io.Writer) error {
+	stripped, err := c.spool(place, func(w io.Writer) error {
 		_, err := archive.Repack(ctx, u.file, c.limits, u.module.Stripped, w)
 		return err
 	})
@@ -243,18 +267,18 @@ func (c *Catalog) strip(ctx context.Context, u *upload) (*upload, error) {
 
 // spool makes a temporary file of what fill writes. The file has no name, so it ends with the process,
 // however that ends.
-func (c *Catalog) spool(fill func(io.Writer) error) (*upload, error) {
-	file, err := os.CreateTemp(c.opts.Spool, "yuba-module-")
+func (c *Catalog) spool(place *uploads.Upload, fill func(io.Writer) error) (*upload, error) {
+	file, err := os.CreateTemp(c.opts.Spool, spooled)
 	if err != nil {
 		return nil, fmt.Errorf("receive the archive: %w", err)
 	}
 	u := &upload{file: file}
-	if err := os.Remove(file.Name()); err != nil {
+	if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		u.close()
 		return nil, fmt.Errorf("receive the archive: %w", err)
 	}
 	sum := sha256.New()
-	if err := fill(io.MultiWriter(file, sum)); err != nil {
+	if err := fill(place.Writer(io.MultiWriter(file, sum))); err != nil {
 		u.close()
 		return nil, fmt.Errorf("receive the archive: %w", err)
 	}

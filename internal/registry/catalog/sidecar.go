@@ -64,19 +64,40 @@ func (c *Catalog) readSidecar(ctx context.Context, v layout.ModuleVersion) (*sid
 	return &s, nil
 }
 
-// writeSidecar writes a sidecar, or only creates it if there is none.
-func (c *Catalog) writeSidecar(ctx context.Context, v layout.ModuleVersion, s *sidecar, replace bool) error {
+// writeSidecar replaces a sidecar.
+func (c *Catalog) writeSidecar(ctx context.Context, v layout.ModuleVersion, s *sidecar) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if replace {
-		return c.bucket.Put(ctx, v.OwnKey(), bytes.NewReader(text))
+	return c.bucket.Put(ctx, v.OwnKey(), bytes.NewReader(text))
+}
+
+// settleSidecar records what is known of an archive that exists, and returns what the bucket has then.
+// It never replaces a sidecar about the same bytes by one that says less, or something else, about who
+// published them: another server may have written it a moment ago. Only if outdated is true, it writes
+// such a sidecar again: then it is older than the archive, and would be read in vain forever.
+func (c *Catalog) settleSidecar(ctx context.Context, v layout.ModuleVersion, s *sidecar, outdated bool) (*sidecar, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.bucket.Create(ctx, v.OwnKey(), bytes.NewReader(text)); !errors.Is(err, blob.ErrExists) {
-		return err
+	err = c.bucket.Create(ctx, v.OwnKey(), bytes.NewReader(text))
+	if !errors.Is(err, blob.ErrExists) {
+		return s, err
 	}
-	return nil
+	known, err := c.readSidecar(ctx, v)
+	switch {
+	case err != nil && !errors.Is(err, errUnusable):
+		return nil, err
+	case err != nil || known.Digest != s.Digest || known.Size != s.Size: // about other bytes
+		return s, c.writeSidecar(ctx, v, s)
+	case !outdated:
+		return known, nil
+	}
+	again := *s
+	again.Published, again.By, again.From = known.Published, known.By, known.From
+	return &again, c.writeSidecar(ctx, v, &again)
 }
 
 // learned is the stamp of sidecars that this process has just written: it is not that of the bucket,
@@ -89,8 +110,11 @@ func (c *Catalog) adopt(ctx context.Context, v layout.ModuleVersion, r *record, 
 	result, err, _ := c.flights.Do("adopt "+v.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxAdopt) // others wait for it, too
 		defer cancel()
-		c.reads <- struct{}{}
-		defer func() { <-c.reads }()
+		end, err := c.uploads.Reading(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
 		side, err := c.inspectStored(ctx, v)
 		if err != nil {
 			return nil, err
@@ -99,9 +123,11 @@ func (c *Catalog) adopt(ctx context.Context, v layout.ModuleVersion, r *record, 
 		if before != nil && before.Digest == side.Digest {
 			side.Published, side.By, side.From = before.Published, before.By, before.From
 		}
-		if err := c.writeSidecar(ctx, v, side, true); err != nil {
+		if settled, err := c.settleSidecar(ctx, v, side, before != nil); err != nil {
 			// The bucket may be read-only for this program.
 			c.opts.Log.Warn("recording what is known of a module failed", "module", v.String(), "error", err)
+		} else {
+			side = settled
 		}
 		c.change(v, func(r *record) { r.facts, r.side, r.size = side.facts(), learned, side.Size })
 		return side, nil

@@ -28,6 +28,17 @@ type Staged struct {
 	held *os.File
 }
 
+// Prepare creates the parent, and removes the directories of processes that have ended.
+func (s Staging) Prepare() error {
+	if s == "" {
+		return errors.New("no directory is given")
+	}
+	if err := os.MkdirAll(string(s), 0o700); err != nil {
+		return err
+	}
+	return s.Clean()
+}
+
 // New creates and locks a temporary directory. The caller must remove it.
 func (s Staging) New() (*Staged, error) {
 	for {

@@ -17,12 +17,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Limits of what is read of a module. Large modules have a few hundred KiB of configuration.
+// Limits of what is read of a module. Large modules have a few hundred KiB of configuration; hostile
+// configuration takes a second of a core for each MiB.
 const (
 	maxConfigFiles = 10_000
-	maxConfigBytes = 32 << 20
+	maxConfigBytes = 4 << 20
 	maxReadme      = 256 << 10
+	// maxReadmes limits the READMEs that are returned, and maxReadmesRead those in memory.
 	maxReadmes     = 2 << 20
+	maxReadmesRead = 16 << 20
 	// maxValueFiles limits the files that a warning names.
 	maxValueFiles = 5
 )
@@ -49,8 +52,7 @@ func Read(ctx context.Context, r io.Reader, limits archive.Limits) (*Module, err
 		files = files.below(stripped)
 	}
 	m := &Module{Files: c.files, Unpacked: c.bytes, Stripped: stripped}
-	s := &survey{tree: files, readmes: maxReadmes}
-	if err := s.module(ctx, m); err != nil {
+	if err := newSurvey(files).module(ctx, m); err != nil {
 		return nil, err
 	}
 	m.Warnings = append(m.Warnings, c.warnings()...)
@@ -109,9 +111,10 @@ type contents struct {
 	files int
 	bytes int64
 	// top are the names at the archive's root; true for directories.
-	top    map[string]bool
-	kept   int64
-	values []string
+	top map[string]bool
+	// config and readmes are their sizes.
+	config, readmes int64
+	values          []string
 }
 
 func (c *contents) add(e archive.Entry) error {
@@ -143,23 +146,27 @@ func (c *contents) add(e archive.Entry) error {
 	case len(c.tree.files) >= maxConfigFiles:
 		return &archive.LimitError{What: "the number of configuration files", Limit: maxConfigFiles}
 	}
-	limit := int64(maxConfigBytes) - c.kept
 	if isReadme(base) {
-		limit = maxReadme
+		return c.addReadme(e)
 	}
-	text, err := io.ReadAll(io.LimitReader(e.Content, limit+1))
+	text, err := io.ReadAll(io.LimitReader(e.Content, maxConfigBytes-c.config+1))
 	if err != nil {
 		return err
 	}
-	if int64(len(text)) > limit {
-		if !isReadme(base) {
-			return &archive.LimitError{What: "the size of all configuration files in bytes", Limit: maxConfigBytes}
-		}
-		text = text[:limit]
-	}
-	if c.kept += int64(len(text)); c.kept > maxConfigBytes {
+	if c.config += int64(len(text)); c.config > maxConfigBytes {
 		return &archive.LimitError{What: "the size of all configuration files in bytes", Limit: maxConfigBytes}
 	}
+	c.tree.put(e.Name, text)
+	return nil
+}
+
+// addReadme keeps the beginning of a README.
+func (c *contents) addReadme(e archive.Entry) error {
+	text, err := io.ReadAll(io.LimitReader(e.Content, min(maxReadme, maxReadmesRead-c.readmes)))
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	c.readmes += int64(len(text))
 	c.tree.put(e.Name, text)
 	return nil
 }

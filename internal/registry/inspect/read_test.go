@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,25 @@ func TestReadDir(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, err := inspect.ReadDir(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestReadLimitsConfigurationButNotReadmes(t *testing.T) {
+	text := strings.Repeat("# x\n", 1<<18)
+	var pairs []string
+	for i := range 5 {
+		pairs = append(pairs, fmt.Sprintf("modules/m%d/main.tf", i), "", fmt.Sprintf("modules/m%d/README.md", i), text)
+	}
+	m, err := readArchive(t, append(pairs, "main.tf", "", "README.md", text)...)
+	if err != nil || len(m.Readme) != 256<<10 {
+		t.Errorf("%v", err)
+	}
+	for i := range 5 {
+		pairs = append(pairs, fmt.Sprintf("modules/m%d/more.tf", i), text)
+	}
+	_, err = readArchive(t, append(pairs, "main.tf", "")...)
+	if err == nil || !strings.Contains(err.Error(), "the size of all configuration files in bytes exceeds the limit of 4194304") {
 		t.Error(err)
 	}
 }

@@ -26,36 +26,53 @@ const (
 	maxDescription = 4 << 10
 	// maxReported limits the errors of one archive.
 	maxReported = 50
-	// maxSurvey limits how long the directories of an archive are read. Each is read with those that it
-	// calls, so a small archive can be much work; a real one takes less than a second.
+	// maxSurvey limits how long the directories of an archive are read. A real one takes less than a
+	// second.
 	maxSurvey = 20 * time.Second
 )
 
-// survey reads the directories of a module.
+// survey reads the directories of a module. Each is parsed once, however many others call it.
 type survey struct {
+	ctx     context.Context
 	tree    *tree
+	needs   *module.ProviderReader
+	parsed  map[string]*parsed
 	readmes int
 	errors  diagnostic.List
 	// checked are directories whose configuration and calls were checked.
 	checked map[string]bool
 }
 
+// parsed is the configuration of one directory.
+type parsed struct {
+	module   *module.Module
+	mistakes diagnostic.List
+	placed   module.Placed
+}
+
+func newSurvey(tree *tree) *survey {
+	return &survey{tree: tree, readmes: maxReadmes, needs: module.NewProviderReader(tree, module.ReadOptions{}), parsed: map[string]*parsed{}, checked: map[string]bool{}}
+}
+
 // module fills m with everything that the tree declares.
 func (s *survey) module(ctx context.Context, m *Module) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxSurvey, &Error{Reason: fmt.Sprintf("reading its modules takes longer than %s; publish them in several archives", maxSurvey)})
 	defer cancel()
-	s.checked = map[string]bool{}
+	s.ctx = ctx
 	m.Interface = s.directory(".")
 	s.check(".")
 	for _, dir := range s.tree.modulesBelow("modules") {
 		if len(m.Submodules) == maxParts {
 			return &Error{Reason: fmt.Sprintf("the archive has more than %d submodules", maxParts)}
 		}
+		m.Submodules = append(m.Submodules, Part{Path: dir, Interface: s.directory(dir)})
+		s.check(dir)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		m.Submodules = append(m.Submodules, Part{Path: dir, Interface: s.directory(dir)})
-		s.check(dir)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if len(s.errors) > 0 {
 		return &Error{Diagnostics: s.errors[:min(len(s.errors), maxReported)]}
@@ -64,15 +81,29 @@ func (s *survey) module(ctx context.Context, m *Module) error {
 		if len(m.Examples) == maxParts {
 			break
 		}
+		m.Examples = append(m.Examples, Part{Path: dir, Interface: s.directory(dir)})
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		m.Examples = append(m.Examples, Part{Path: dir, Interface: s.directory(dir)})
-		if _, list := module.Parse(s.config(dir)); list.HasErrors() {
+		if list := s.parse(dir).mistakes; list.HasErrors() {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("the example %s is invalid: %s", dir, inDir(dir, list.Errors())[0]))
 		}
 	}
 	return nil
+}
+
+// parse parses a directory. It returns an empty one after the survey's context has ended, whose caller
+// looks at the context before it uses any result.
+func (s *survey) parse(dir string) *parsed {
+	if p := s.parsed[dir]; p != nil {
+		return p
+	}
+	p := &parsed{module: &module.Module{}}
+	if s.ctx.Err() == nil {
+		p.module, p.placed, p.mistakes = module.ParsePlaced(s.config(dir))
+	}
+	s.parsed[dir] = p
+	return p
 }
 
 // config returns a directory's configuration without values of variables, which only matter in a
@@ -101,10 +132,9 @@ func (s *survey) check(dir string) {
 		return
 	}
 	s.checked[dir] = true
-	files := s.config(dir)
-	_, list := module.Parse(files)
-	s.errors = append(s.errors, inDir(dir, list.Errors())...)
-	for _, call := range module.ReadPlaced(files).Calls {
+	p := s.parse(dir)
+	s.errors = append(s.errors, inDir(dir, p.mistakes.Errors())...)
+	for _, call := range p.placed.Calls {
 		if call.Computed || !call.Local() {
 			continue
 		}
@@ -128,8 +158,8 @@ func (s *survey) check(dir string) {
 
 // directory reads the interface of one directory. Its errors are those of check.
 func (s *survey) directory(dir string) Interface {
-	files := s.config(dir)
-	m, _ := module.Parse(files)
+	p := s.parse(dir)
+	m := p.module
 	at := func(p module.Position) module.Position {
 		return module.Position{File: path.Join(dir, p.File), Line: p.Line}
 	}
@@ -143,13 +173,12 @@ func (s *survey) directory(dir string) Interface {
 	}
 	out.Tool = slices.Compact(slices.Sorted(slices.Values(m.RequiredVersion)))
 	out.Providers = s.providers(dir, m)
-	placed := module.ReadPlaced(files)
-	for _, call := range placed.Calls {
+	for _, call := range p.placed.Calls {
 		out.Calls = append(out.Calls, Call{Name: call.Name, Source: cut(call.Source), Version: cut(call.Version), Pos: at(call.Pos)})
 	}
 	out.Readme = s.readme(dir)
 	if !strings.HasPrefix(dir, "examples/") {
-		out.Warnings = warnings(m, placed, at)
+		out.Warnings = warnings(m, p.placed, at)
 	}
 	return out
 }
@@ -168,7 +197,10 @@ func input(v *module.Variable, at func(module.Position) module.Position) Input {
 
 // providers returns the required providers, with those of resources and local modules.
 func (s *survey) providers(dir string, m *module.Module) []Provider {
-	needs := module.ReadProviders(s.tree, dir, module.ReadOptions{})
+	needs, err := s.needs.Read(s.ctx, dir)
+	if err != nil {
+		return nil
+	}
 	bySource := map[string]*Provider{}
 	for source, versions := range needs.Providers {
 		bySource[source] = &Provider{Source: source, Versions: versions}

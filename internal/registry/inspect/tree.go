@@ -21,20 +21,29 @@ type tree struct {
 	files map[string][]byte
 	// dirs has the names in each directory; true for directories. "." is the root.
 	dirs map[string]map[string]bool
+	// modules are the directories with configuration, besides values of variables.
+	modules map[string]bool
 }
 
 func newTree() *tree {
-	return &tree{files: map[string][]byte{}, dirs: map[string]map[string]bool{".": {}}}
+	return &tree{files: map[string][]byte{}, dirs: map[string]map[string]bool{".": {}}, modules: map[string]bool{}}
 }
 
 func (t *tree) put(name string, text []byte) {
 	t.files[name] = text
+	if base := path.Base(name); module.IsConfigFile(base) && !isValueFile(base) {
+		t.modules[path.Dir(name)] = true
+	}
 	for child, isDir := name, false; child != "."; child, isDir = path.Dir(child), true {
 		parent := path.Dir(child)
-		if t.dirs[parent] == nil {
+		known := t.dirs[parent] != nil
+		if !known {
 			t.dirs[parent] = map[string]bool{}
 		}
 		t.dirs[parent][path.Base(child)] = isDir
+		if known { // and so are those above it
+			return
+		}
 	}
 }
 
@@ -61,20 +70,13 @@ func (t *tree) in(dir string) map[string][]byte {
 }
 
 // isModule reports whether a directory has configuration, besides values of variables.
-func (t *tree) isModule(dir string) bool {
-	for name, isDir := range t.dirs[dir] {
-		if !isDir && module.IsConfigFile(name) && !isValueFile(name) {
-			return true
-		}
-	}
-	return false
-}
+func (t *tree) isModule(dir string) bool { return t.modules[dir] }
 
 // modulesBelow returns the directories with configuration below a directory, sorted.
 func (t *tree) modulesBelow(dir string) []string {
 	var found []string
-	for name := range t.dirs {
-		if strings.HasPrefix(name, dir+"/") && t.isModule(name) {
+	for name := range t.modules {
+		if strings.HasPrefix(name, dir+"/") {
 			found = append(found, name)
 		}
 	}

@@ -39,6 +39,38 @@ func TestKeysOfModules(t *testing.T) {
 	}
 }
 
+func TestNamesAndVersionsThatAreNoneAreExplained(t *testing.T) {
+	const form = "expected at most 64 lower-case letters, digits, - and _, and a letter or digit first and last"
+	const numbers = "expected three numbers such as 1.2.0, or a pre-release such as 1.2.0-rc1"
+	for text, want := range map[string]string{
+		"acme/vpc@1.0.0":                                 `the module "acme/vpc": expected NAMESPACE/NAME/SYSTEM`,
+		"acme/vpc/aws/x@1.0.0":                           `the module "acme/vpc/aws/x": expected NAMESPACE/NAME/SYSTEM`,
+		"acme/vpc/aws":                                   "expected a version, NAMESPACE/NAME/SYSTEM@1.2.0",
+		"Acme/VPC/aws@1.0.0":                             `the namespace "Acme" of a module: ` + form,
+		"acme/VPC/aws@1.0.0":                             `the name "VPC" of a module: ` + form,
+		"acme/v.pc/aws@1.0.0":                            `the name "v.pc" of a module: ` + form,
+		"../vpc/aws@1.0.0":                               `the namespace ".." of a module: ` + form,
+		"acme/./aws@1.0.0":                               `the name "." of a module: ` + form,
+		"acme/-vpc/aws@1.0.0":                            `the name "-vpc" of a module: ` + form,
+		"acme/v\u00fcc/aws@1.0.0":                        `the name "vüc" of a module: ` + form,
+		"acme/vp\u0441/aws@1.0.0":                        `the name "vpс" of a module: ` + form, // a Cyrillic letter
+		"acme/vpc/AWS@1.0.0":                             `the system "AWS" of a module: expected lower-case letters and digits`,
+		"acme/vpc/a-ws@1.0.0":                            `the system "a-ws" of a module`,
+		"acme//aws@1.0.0":                                `the name "" of a module: ` + form,
+		"acme/vpc/aws@v1.0.0":                            `the version "v1.0.0": ` + numbers,
+		"acme/vpc/aws@1.0":                               `the version "1.0": ` + numbers,
+		"acme/vpc/aws@01.0.0":                            `the version "01.0.0": ` + numbers,
+		"acme/vpc/aws@1.0.0+build":                       `the version "1.0.0+build": ` + numbers,
+		"acme/vpc/aws@latest":                            `the version "latest": ` + numbers,
+		"acme/vpc/aws@":                                  `the version "": ` + numbers,
+		"acme/" + strings.Repeat("a", 65) + "/aws@1.0.0": form,
+	} {
+		if v, err := layout.ParseModuleVersion(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v, want %s", text, v, err, want)
+		}
+	}
+}
+
 func TestKeysOfProviders(t *testing.T) {
 	for key, want := range map[string]string{
 		"providers/acme/thing/terraform-provider-thing_1.0.0_linux_amd64.zip":                       "acme/thing@1.0.0 linux_amd64",

@@ -49,9 +49,9 @@ func ParseModule(text string) (Module, error) {
 		return Module{}, fmt.Errorf("the module %q: expected NAMESPACE/NAME/SYSTEM, such as acme/vpc/aws", shorten.Cut(text, 80))
 	}
 	m := Module{parts[0], parts[1], parts[2]}
-	for what, name := range map[string]string{"namespace": m.Namespace, "name": m.Name} {
-		if !plainName.MatchString(name) {
-			return Module{}, fmt.Errorf("the %s %q of a module: expected at most 64 lower-case letters, digits, - and _, and a letter or digit first and last", what, shorten.Cut(name, 80))
+	for i, what := range []string{"namespace", "name"} {
+		if !plainName.MatchString(parts[i]) {
+			return Module{}, fmt.Errorf("the %s %q of a module: expected at most 64 lower-case letters, digits, - and _, and a letter or digit first and last", what, shorten.Cut(parts[i], 80))
 		}
 	}
 	if !plainSystem.MatchString(m.System) {

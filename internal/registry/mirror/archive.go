@@ -4,13 +4,13 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
@@ -21,26 +21,30 @@ import (
 // archive opens the archive of a platform, after downloading and verifying it if the bucket does not
 // have it yet.
 func (m *Mirror) archive(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (offer.File, error) {
+	mistrusted := false
 	for range 3 { // it may be evicted between being stored and opened
 		r, err := m.record(ctx, v)
 		if err != nil {
 			return offer.File{}, err
 		}
-		pkg, ok := r.Packages[p]
-		if !ok {
-			missing := &NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
+		if _, ok := r.Packages[p]; !ok {
+			missing := &offer.NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
 			for _, known := range r.Platforms() {
 				missing.Known = append(missing.Known, known.String())
 			}
 			return offer.File{}, missing
 		}
 		if r.stored[p] {
-			a, err := m.openHeld(ctx, v, p, pkg, r.Verified)
-			if !errors.Is(err, blob.ErrNotFound) {
+			a, err := m.openHeld(ctx, r, p)
+			var wrong *wrongError
+			mistrusted = errors.As(err, &wrong)
+			if mistrusted {
+				m.log.Warn("an archive in the bucket was changed, and is not served", "archive", v.Key(v.Archive(p)), "error", err)
+			} else if !errors.Is(err, blob.ErrNotFound) {
 				return a, err
 			}
 		}
-		err = m.flights.Do(ctx, "archive "+v.Key(v.Archive(p)), func(ctx context.Context) error { return m.provide(ctx, v, p) })
+		err = m.flights.Do(ctx, "archive "+v.Key(v.Archive(p)), func(ctx context.Context) error { return m.provide(ctx, r, p, mistrusted) })
 		if err != nil {
 			return offer.File{}, err
 		}
@@ -48,20 +52,20 @@ func (m *Mirror) archive(ctx context.Context, v layout.ProviderVersion, p layout
 	return offer.File{}, fmt.Errorf("open %s for %s: it is removed from the bucket as often as it is stored; the mirror's size limit may be too small for it", v, p)
 }
 
-// openHeld opens an archive in the bucket and holds it until it is closed.
-func (m *Mirror) openHeld(ctx context.Context, v layout.ProviderVersion, p layout.Platform, pkg release.Package, verified time.Time) (offer.File, error) {
-	key := v.Key(v.Archive(p))
+// openHeld opens an archive in the bucket, checked, and holds it until it is closed.
+func (m *Mirror) openHeld(ctx context.Context, r *record, p layout.Platform) (offer.File, error) {
+	key, pkg := r.Key(r.Archive(p)), r.Packages[p]
 	if !m.uses.hold(key, m.now()) {
 		return offer.File{}, blob.ErrNotFound // it is being evicted
 	}
-	r, err := m.bucket.Open(ctx, key)
+	content, err := m.openChecked(ctx, r, p)
 	if err != nil {
 		m.uses.release(key)
 		return offer.File{}, err
 	}
-	held := &held{ReadCloser: r, release: func() { m.uses.release(key) }}
-	f := offer.File{Content: held, Size: pkg.Size, Digest: "sha256:" + pkg.Hash("zh:"), Modified: verified}
-	if seeker, ok := r.(io.ReadSeeker); ok {
+	held := &held{ReadCloser: content, release: func() { m.uses.release(key) }}
+	f := offer.File{Content: held, Size: pkg.Size, Digest: "sha256:" + pkg.Hash("zh:"), Modified: r.Verified}
+	if seeker, ok := content.(io.ReadSeeker); ok {
 		f.Content = heldSeeker{held, seeker}
 	}
 	return f, nil
@@ -83,35 +87,44 @@ type heldSeeker struct {
 	io.Seeker
 }
 
-// provide makes an archive be in the bucket, verified, and the record say so.
-func (m *Mirror) provide(ctx context.Context, v layout.ProviderVersion, p layout.Platform) error {
+// provide makes an archive be in the bucket, verified, and the record say so. A mistrusted archive is
+// one that the record calls right, but is not.
+func (m *Mirror) provide(ctx context.Context, known *record, p layout.Platform, mistrusted bool) error {
+	v := known.ProviderVersion
 	key := v.Key(v.Archive(p))
 	r, err := m.load(ctx, v) // another process may have stored it
 	if err != nil {
 		return err
 	}
-	info, err := m.bucket.Stat(ctx, key)
+	if r == nil { // it was removed: begin with its origin
+		m.releases.forget(v)
+		if r, err = m.record(ctx, v); err != nil {
+			return err
+		}
+		known = r
+	}
+	if !bytes.Equal(r.SumsFile, known.SumsFile) {
+		return &UntrustedError{v.String(), fmt.Errorf("the bucket has it with other checksums than before. If these are right, remove it, and it is downloaded again:\n    yuba registry mirror remove %s", v)}
+	}
+	_, err = m.bucket.Stat(ctx, key)
 	if err != nil && !errors.Is(err, blob.ErrNotFound) {
 		return err
 	}
 	there := err == nil
-	if r != nil && r.stored[p] && there && info.Size == r.Packages[p].Size {
+	if r.stored[p] && there && !mistrusted {
 		m.releases.put(v, r)
 		return nil
 	}
-	if r == nil {
-		if r, err = m.record(ctx, v); err != nil {
-			return err
-		}
-	}
 	staged, err := m.staging.New()
 	if err != nil {
-		return &StoreError{v.String(), err}
+		return &offer.StoreError{What: v.String(), Err: err}
 	}
 	defer staged.Remove()
 	path := filepath.Join(staged.Dir, "archive.zip")
+	var wrong error
 	if there {
 		pkg, err := m.verifyStored(ctx, r, p, path)
+		wrong = err
 		switch {
 		case err == nil:
 			return m.stored(ctx, r, p, pkg)
@@ -121,8 +134,11 @@ func (m *Mirror) provide(ctx context.Context, v layout.ProviderVersion, p layout
 			m.log.Warn("an archive in the bucket is wrong, and is downloaded again", "key", key, "error", err)
 		}
 	}
+	if m.options.Offline && wrong != nil {
+		return &UntrustedError{fmt.Sprintf("%s for %s in the bucket", v, p), wrong}
+	}
 	if m.options.Offline {
-		return &NotFoundError{What: fmt.Sprintf("%s for %s in this mirror, which works offline,", v, p)}
+		return &offer.NotFoundError{What: fmt.Sprintf("%s for %s in this mirror, which works offline,", v, p)}
 	}
 	select {
 	case m.downloads <- struct{}{}:
@@ -180,7 +196,7 @@ func (m *Mirror) take(ctx context.Context, r *record, p layout.Platform, path st
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return &StoreError{fmt.Sprintf("%s for %s", r, p), err}
+		return &offer.StoreError{What: fmt.Sprintf("%s for %s", r, p), Err: err}
 	}
 	return m.stored(ctx, r, p, pkg)
 }
@@ -193,7 +209,7 @@ func (m *Mirror) stored(ctx context.Context, r *record, p layout.Platform, pkg r
 		r.stored[p] = true
 	})
 	if err != nil {
-		return &StoreError{fmt.Sprintf("what is known of %s for %s", r, p), err}
+		return &offer.StoreError{What: fmt.Sprintf("what is known of %s for %s", r, p), Err: err}
 	}
 	m.grown()
 	return nil

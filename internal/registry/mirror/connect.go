@@ -28,14 +28,15 @@ const (
 	redirects = 5
 )
 
-// privateError means that a host that no administrator named has an address in this network.
+// privateError means that a host that no administrator named, with this port, has an address in this
+// network.
 type privateError struct{ host string }
 
 // Is makes the error one of [offer.ErrRefused].
 func (e *privateError) Is(target error) bool { return target == offer.ErrRefused }
 
 func (e *privateError) Error() string {
-	return fmt.Sprintf("%s has an address on this machine or in a private network. If it is meant to be mirrored, allow it by its exact name: %s/*/*", e.host, e.host)
+	return fmt.Sprintf("%s has an address on this machine or in a private network. If it is meant to be mirrored, or to serve files of a mirrored registry, allow it by its exact name and port: %s/*/*", e.host, e.host)
 }
 
 // shared are networks that net/netip does not count as private.
@@ -46,8 +47,11 @@ func public(address netip.Addr) bool {
 	return !address.IsLoopback() && !address.IsPrivate() && !address.IsUnspecified() && !shared.Contains(address) && !outbound.Forbidden(address)
 }
 
-// gate connects to origins and to the hosts that they name.
+// gate connects to origins and to the hosts that they name, in service discovery, in answers and in
+// redirects.
 type gate struct {
+	// named are the hosts with ports that may have private addresses: only what an administrator named,
+	// or an origin could lead the mirror to whatever else listens on those machines.
 	named []string
 	// proxies are the proxies of the server's environment, which may have private addresses.
 	proxies sync.Map
@@ -57,7 +61,7 @@ type gate struct {
 func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := outbound.Dialer(connectPatience)
 	_, proxy := g.proxies.Load(address)
-	if name := hostname(address); !proxy && !slices.Contains(g.named, name) {
+	if !proxy && !slices.Contains(g.named, address) {
 		forbidden := dialer.Control
 		dialer.Control = func(network, to string, c syscall.RawConn) error {
 			host, err := netip.ParseAddrPort(to)
@@ -78,8 +82,8 @@ func (g *gate) proxy(find func(*http.Request) (*url.URL, error)) func(*http.Requ
 		if u == nil || err != nil {
 			return u, err
 		}
-		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !public(address) && !slices.Contains(g.named, r.URL.Hostname()) {
-			return nil, &privateError{r.URL.Host}
+		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !public(address) && !slices.Contains(g.named, withPort(r.URL.Host)) {
+			return nil, &privateError{strings.TrimSuffix(r.URL.Host, ":443")}
 		}
 		port := u.Port()
 		if port == "" {

@@ -5,34 +5,10 @@ package mirror
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
-
-// NotFoundError means that neither the origin nor the mirror has what was requested.
-type NotFoundError struct {
-	// What is a provider, a version or an archive.
-	What string
-	// Known are the platforms or versions that there are, if that helps.
-	Known []string
-}
-
-// Is makes the error one of [offer.ErrNone].
-func (e *NotFoundError) Is(target error) bool { return target == offer.ErrNone }
-
-func (e *NotFoundError) Error() string {
-	text := e.What + " does not exist"
-	if len(e.Known) > 0 {
-		known, more := e.Known, ""
-		if len(known) > 12 {
-			known, more = known[:12], fmt.Sprintf(" and %d more", len(e.Known)-12)
-		}
-		text += "; there are " + strings.Join(known, ", ") + more
-	}
-	return text
-}
 
 // DeniedError means that the lists of the mirror do not allow a provider.
 type DeniedError struct {
@@ -45,6 +21,17 @@ func (e *DeniedError) Is(target error) bool { return target == offer.ErrRefused 
 
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("mirror %s: %s. An administrator can change the lists of the mirror", e.Provider, e.Reason)
+}
+
+// LoopError means that the origin's address leads back to this mirror.
+type LoopError struct{ Provider layout.Provider }
+
+// Is makes the error one of [offer.ErrLoop].
+func (e *LoopError) Is(target error) bool { return target == offer.ErrLoop }
+
+func (e *LoopError) Error() string {
+	return fmt.Sprintf("mirror %s: this mirror is asking itself: the addresses that %s gives, or the mirrors behind it, lead back here. Correct the address in the service discovery of %s, or deny it with --registry-mirror-deny '%s/*/*'",
+		e.Provider, e.Provider.Host, e.Provider.Host, e.Provider.Host)
 }
 
 // OriginError means that the origin did not give a usable answer, and that the mirror does not have
@@ -81,13 +68,3 @@ func (e *UntrustedError) Error() string {
 }
 
 func (e *UntrustedError) Unwrap() error { return e.Err }
-
-// StoreError means that the bucket refused to store something, because it is full, for example.
-type StoreError struct {
-	What string
-	Err  error
-}
-
-func (e *StoreError) Error() string { return fmt.Sprintf("store %s: %v", e.What, e.Err) }
-
-func (e *StoreError) Unwrap() error { return e.Err }

@@ -30,14 +30,16 @@ const (
 	sizeDelay    = 5 * time.Second
 )
 
-// Run records the uses of archives and evicts those above the limit, until ctx ends.
+// Run records the uses of archives, evicts those above the limit and forgets what other processes
+// removed, until ctx ends.
 func (m *Mirror) Run(ctx context.Context) error {
 	if err := m.loadUses(ctx); err != nil {
 		m.log.Warn("the last uses of mirrored providers are unknown", "error", err)
 	}
-	save, size := time.NewTicker(usesInterval), time.NewTicker(sizeInterval)
+	save, size, removed := time.NewTicker(usesInterval), time.NewTicker(sizeInterval), time.NewTicker(removedInterval)
 	defer save.Stop()
 	defer size.Stop()
+	defer removed.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -48,6 +50,11 @@ func (m *Mirror) Run(ctx context.Context) error {
 		case <-save.C:
 			if err := m.saveUses(ctx); err != nil {
 				m.log.Warn("the last uses of mirrored providers were not stored", "error", err)
+			}
+			continue
+		case <-removed.C:
+			if err := m.hearRemoved(ctx); err != nil && ctx.Err() == nil {
+				m.log.Warn("what other servers removed from the mirror is unknown", "error", err)
 			}
 			continue
 		case <-m.size:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -83,7 +84,7 @@ func (m *Mirror) download(ctx context.Context, r *record, p layout.Platform, pat
 	}
 	to, err := newSpool(path)
 	if err != nil {
-		return &StoreError{what, err}
+		return &offer.StoreError{What: what, Err: err}
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, downloadPatience, fmt.Errorf("the download took longer than %s", downloadPatience))
@@ -91,7 +92,7 @@ func (m *Mirror) download(ctx context.Context, r *record, p layout.Platform, pat
 	if err := m.transfer(ctx, u, to); err != nil {
 		var local *fs.PathError
 		if errors.As(err, &local) {
-			return &StoreError{what, err}
+			return &offer.StoreError{What: what, Err: err}
 		}
 		return &OriginError{Host: r.Host, What: "download " + what, Status: status(err), Err: fmt.Errorf("%s: %w", u.Host, err)}
 	}
@@ -125,7 +126,7 @@ func again(err error) bool {
 	var large *largeError
 	var private *privateError
 	code := status(err)
-	return !errors.As(err, &large) && !errors.As(err, &private) && (code == 0 || code == http.StatusTooManyRequests || code >= 500)
+	return !errors.As(err, &large) && !errors.As(err, &private) && (code == 0 || code == http.StatusTooManyRequests || code >= 500 && code != http.StatusLoopDetected)
 }
 
 func wait(err error, attempt int) time.Duration {

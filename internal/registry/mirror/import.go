@@ -20,6 +20,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -55,7 +56,7 @@ type imported struct {
 func (m *Mirror) Import(ctx context.Context, from io.Reader, o ImportOptions) ([]Carried, error) {
 	staged, err := m.staging.New()
 	if err != nil {
-		return nil, &StoreError{"the archive to import", err}
+		return nil, &offer.StoreError{What: "the archive to import", Err: err}
 	}
 	defer staged.Remove()
 	in := &imported{dir: staged.Dir, paths: map[string]string{}}
@@ -117,7 +118,7 @@ func (in *imported) receive(ctx context.Context, from io.Reader) error {
 		if err := in.save(archive, key); err != nil {
 			var local *fs.PathError
 			if errors.As(err, &local) {
-				return &StoreError{"the archive to import", err}
+				return &offer.StoreError{What: "the archive to import", Err: err}
 			}
 			return in.broken(ctx, err)
 		}
@@ -274,7 +275,7 @@ func (m *Mirror) verifyImported(ctx context.Context, in *imported, v layout.Prov
 			return nil, &InvalidError{fmt.Sprintf("%s: %v", keysKey(v.Provider), err)}
 		}
 	}
-	r, err := m.verify(v, sums, signature, keys.GPG)
+	r, err := m.verify(v, sums, signature, keys.GPG, m.keysAt())
 	if err != nil {
 		return nil, err
 	}

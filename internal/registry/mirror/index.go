@@ -116,7 +116,7 @@ func (m *Mirror) Versions(ctx context.Context, p layout.Provider) ([]offer.Versi
 // Index returns the index of a provider. While the origin does not give a usable answer, it returns
 // the last one it gave, else a list of what the mirror has.
 func (m *Mirror) Index(ctx context.Context, p layout.Provider) (*Index, error) {
-	if err := m.rules.check(p); err != nil {
+	if err := m.admit(ctx, p); err != nil {
 		return nil, err
 	}
 	return m.index(ctx, p, m.options.TTL)
@@ -314,10 +314,10 @@ func (m *Mirror) instead(ctx context.Context, p layout.Provider, have *indexed, 
 		}
 	}
 	if code := status(reason); code == http.StatusNotFound || code == http.StatusGone || errors.Is(reason, errNoRegistry) {
-		return nil, &NotFoundError{What: "the provider " + p.String()}
+		return nil, &offer.NotFoundError{What: "the provider " + p.String()}
 	}
 	if errors.Is(reason, errOffline) {
-		return nil, &NotFoundError{What: fmt.Sprintf("the provider %s in this mirror, which works offline,", p)}
+		return nil, &offer.NotFoundError{What: fmt.Sprintf("the provider %s in this mirror, which works offline,", p)}
 	}
 	return nil, &OriginError{Host: p.Host, What: "read the versions of " + p.String(), Status: status(reason), Err: reason}
 }

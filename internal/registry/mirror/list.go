@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 )
 
 // Entry is a release of which the mirror has archives.
@@ -72,7 +73,8 @@ func compareVersions(a, b string) int {
 }
 
 // Remove deletes a release, or with an empty version all of a provider, and returns what it deleted.
-// What was removed is downloaded again when somebody asks for it.
+// What was removed is downloaded again when somebody asks for it. Other processes that share the bucket
+// forget it within a minute, see [Mirror.Run].
 func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) ([]Entry, error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -82,7 +84,7 @@ func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) 
 		return e.Provider != p.String() || version != "" && e.Version != version
 	})
 	if len(removed) == 0 {
-		none := &NotFoundError{What: strings.TrimSuffix(fmt.Sprintf("%s@%s", p, version), "@") + " in the mirror"}
+		none := &offer.NotFoundError{What: strings.TrimSuffix(fmt.Sprintf("%s@%s", p, version), "@") + " in the mirror"}
 		for _, e := range all {
 			if e.Provider == p.String() {
 				none.Known = append(none.Known, e.Version)
@@ -100,7 +102,7 @@ func (m *Mirror) Remove(ctx context.Context, p layout.Provider, version string) 
 			return nil, err
 		}
 	}
-	return removed, nil
+	return removed, m.tellRemoved(ctx, p, removed)
 }
 
 // removeRelease deletes the archives first: without its sums an archive would be of no use.
@@ -116,6 +118,7 @@ func (m *Mirror) removeRelease(ctx context.Context, v layout.ProviderVersion, pl
 		if err := m.bucket.Delete(ctx, key); err != nil {
 			return err
 		}
+		m.checked.forget(key)
 	}
 	m.releases.forget(v)
 	return nil

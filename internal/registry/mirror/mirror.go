@@ -25,7 +25,7 @@ import (
 type Options struct {
 	// Allow and Deny are patterns HOST/NAMESPACE/NAME, in which "*" is any text without slashes.
 	// Without Allow everything is allowed that Deny does not name. A host that Allow names exactly
-	// may have an address on this machine or in a private network.
+	// may have an address on this machine or in a private network, at its port only.
 	Allow, Deny []string
 	// TTL is how long an index counts as current; 0 means [DefaultTTL].
 	TTL time.Duration
@@ -75,9 +75,15 @@ type Mirror struct {
 	indexes  memory[layout.Provider, *indexed]
 	releases memory[layout.ProviderVersion, *record]
 	uses     uses
+	checked  checked
+	// unsigned is the host whose releases may lack a key: hostUnsigned, except in tests.
+	unsigned string
 
 	// downloads limits how many archives are downloaded at once: each needs room for the whole archive.
 	downloads chan struct{}
+
+	// heard are the notes of removals that Run has read.
+	heard map[string]bool
 
 	// changes excludes two changes of the same record in this process.
 	changes sync.Map
@@ -105,6 +111,7 @@ func newMirror(bucket store, o Options) (*Mirror, error) {
 		size:    make(chan struct{}, 1),
 
 		downloads: make(chan struct{}, maxDownloads),
+		unsigned:  hostUnsigned,
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		now:       o.Now,
 	}

@@ -206,7 +206,7 @@ func TestWhatOnceWorkedWorksWhileTheOriginDoesNot(t *testing.T) {
 				t.Error(err)
 			}
 			var failed *OriginError
-			var none *NotFoundError
+			var none *offer.NotFoundError
 			if _, err := w.read(t.Context(), v, darwin); !errors.As(err, &failed) && !errors.As(err, &none) {
 				t.Errorf("an archive that it does not have: %v", err)
 			}

@@ -6,6 +6,7 @@ package mirror
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ const (
 type origins struct {
 	client *http.Client
 	token  func(host string) string
+	// name is that of this mirror in Via headers.
+	name string
 
 	mu       sync.Mutex
 	services map[string]service
@@ -56,7 +59,7 @@ type service struct {
 }
 
 func newOrigins(o Options, r rules) *origins {
-	return &origins{client: o.client(r.named), token: o.Token, services: map[string]service{}}
+	return &origins{client: o.client(r.named), token: o.Token, services: map[string]service{}, name: "yuba-" + strings.ToLower(rand.Text())}
 }
 
 // unexpected is an answer with an unexpected status.
@@ -90,6 +93,11 @@ func (o *origins) request(ctx context.Context, u *url.URL, header http.Header) (
 	for name, values := range header {
 		request.Header[name] = values
 	}
+	via, err := offer.Via(ctx, o.name)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Via", via)
 	response, err := o.client.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -126,6 +134,9 @@ func (o *origins) read(ctx context.Context, u *url.URL, header http.Header, limi
 
 func refused(response *http.Response) error {
 	e := &unexpected{status: response.StatusCode, text: response.Status}
+	if e.status == http.StatusLoopDetected {
+		e.text += ": the addresses that the registry gives lead back to this mirror. Correct its service discovery, or deny it with --registry-mirror-deny"
+	}
 	if seconds, err := time.ParseDuration(response.Header.Get("Retry-After") + "s"); err == nil {
 		e.wait = max(0, seconds)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -58,8 +59,9 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// load reads a verified release from the bucket; nil if there is none. Another program may have
-// replaced the sums, which then count as not verified.
+// load reads a release from the bucket, nil if there is none, and verifies its sums and signature
+// again: whoever writes to the bucket can write a record. What it returns is as trustworthy as the
+// keys in the record; without a key, see [Mirror.confirm].
 func (m *Mirror) load(ctx context.Context, v layout.ProviderVersion) (*record, error) {
 	text, err := m.get(ctx, v.OwnKey(), maxRecord)
 	if text == nil || err != nil {
@@ -75,24 +77,39 @@ func (m *Mirror) load(ctx context.Context, v layout.ProviderVersion) (*record, e
 		return nil, err
 	}
 	signature, err := m.get(ctx, v.Key(v.Signature()), maxSignature)
-	if err != nil || stored.Signer != "" && signature == nil {
+	if err != nil {
 		return nil, err
 	}
-	r := &record{Release: release.Release{
-		ProviderVersion: v, Protocols: stored.Protocols, Keys: stored.Keys, Signer: stored.Signer, SumsFile: sums, SignatureFile: signature,
-		Packages: map[layout.Platform]release.Package{}, Verified: stored.Verified, Published: stored.Verified,
-	}, stored: map[layout.Platform]bool{}}
+	// A key that expired since then has signed it nevertheless.
+	r, err := m.verify(v, sums, signature, stored.Keys, time.Time{})
+	if err != nil {
+		m.log.Warn("the stored record of a provider is not trusted, and the provider is verified anew", "provider", v.String(), "error", err)
+		return nil, nil
+	}
+	stored.fill(r)
+	return r, nil
+}
+
+// fill adds what was found out when the release was verified first. The sums are the signed ones.
+func (stored *storedRecord) fill(r *record) {
+	r.Protocols, r.Verified, r.Published = stored.Protocols, stored.Verified, stored.Verified
 	for name, pkg := range stored.Packages {
-		if platform, err := layout.ParsePlatform(name); err == nil {
-			r.Packages[platform] = pkg
+		platform, err := layout.ParsePlatform(name)
+		signed, known := r.Packages[platform]
+		if err != nil || !known || pkg.Hash("zh:") != signed.Hash("zh:") {
+			continue
 		}
+		if h1 := pkg.Hash("h1:"); h1 != "" {
+			signed.Hashes = []string{"h1:" + h1, signed.Hashes[0]}
+		}
+		signed.Size = max(0, pkg.Size)
+		r.Packages[platform] = signed
 	}
 	for _, name := range stored.Stored {
-		if platform, err := layout.ParsePlatform(name); err == nil {
+		if platform, err := layout.ParsePlatform(name); err == nil && r.Packages[platform].Hashes != nil {
 			r.stored[platform] = true
 		}
 	}
-	return r, nil
 }
 
 // get reads an object; nil if there is none.
@@ -118,7 +135,7 @@ func (m *Mirror) save(ctx context.Context, r *record) error {
 		err = m.saveRecord(ctx, r)
 	}
 	if err != nil {
-		return &StoreError{r.String(), err}
+		return &offer.StoreError{What: r.String(), Err: err}
 	}
 	return nil
 }
@@ -182,7 +199,7 @@ func (m *Mirror) change(ctx context.Context, known *record, edit func(*record)) 
 	if err != nil {
 		return err
 	}
-	if r == nil {
+	if r == nil || !bytes.Equal(r.SumsFile, known.SumsFile) {
 		r = known.clone()
 	}
 	edit(r)

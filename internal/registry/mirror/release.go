@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,13 +48,25 @@ func (m *Mirror) Open(ctx context.Context, v layout.ProviderVersion, file string
 	}
 	f, ok := r.File(file)
 	if !ok {
-		return offer.File{}, &NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
+		return offer.File{}, &offer.NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
 	}
 	return f, nil
 }
 
+// admit returns an error for a provider that the lists do not allow, and for a request of this mirror
+// itself: that would wait for its own answer.
+func (m *Mirror) admit(ctx context.Context, p layout.Provider) error {
+	if err := m.rules.check(p); err != nil {
+		return err
+	}
+	if _, err := offer.Via(ctx, m.origins.name); err != nil {
+		return &LoopError{p}
+	}
+	return nil
+}
+
 func (m *Mirror) record(ctx context.Context, v layout.ProviderVersion) (*record, error) {
-	if err := m.rules.check(v.Provider); err != nil {
+	if err := m.admit(ctx, v.Provider); err != nil {
 		return nil, err
 	}
 	if r, ok := m.releases.get(v); ok {
@@ -77,17 +90,49 @@ func (m *Mirror) obtain(ctx context.Context, v layout.ProviderVersion) error {
 		return err
 	}
 	if r != nil {
+		if err := m.confirm(ctx, r); err != nil {
+			return err
+		}
 		m.releases.put(v, r)
 		return nil
 	}
 	if m.options.Offline {
-		return m.adopt(ctx, v, &NotFoundError{What: fmt.Sprintf("%s in this mirror, which works offline,", v)})
+		return m.adopt(ctx, v, &offer.NotFoundError{What: fmt.Sprintf("%s in this mirror, which works offline,", v)})
 	}
 	r, err = m.fetchRelease(ctx, v)
-	if err != nil {
+	var silent *OriginError
+	if errors.As(err, &silent) {
 		return m.adopt(ctx, v, err)
 	}
+	if err != nil {
+		return err
+	}
 	return m.save(ctx, r)
+}
+
+// confirm asks the origin of a release that nobody signed whether it still has these checksums: in the
+// bucket nothing proves them. Without an answer they count, so that the release can be installed
+// while its origin is down.
+func (m *Mirror) confirm(ctx context.Context, r *record) error {
+	if r.Signer != "" || m.options.Offline {
+		return nil
+	}
+	asking, cancel := context.WithTimeoutCause(ctx, stalePatience, errors.New("no response in time"))
+	defer cancel()
+	now, err := m.fetchRelease(asking, r.ProviderVersion)
+	var silent *OriginError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.As(err, &silent) && asking.Err() == nil:
+		return err
+	case err != nil:
+		m.log.Warn("an unsigned provider in the bucket could not be compared with its origin's, and is served", "provider", r.String(), "error", err)
+		return nil
+	case !bytes.Equal(now.SumsFile, r.SumsFile):
+		return &UntrustedError{r.String(), fmt.Errorf("nobody signed it, and the checksums in the bucket are not those of %s. If the latter are right, remove it, and it is downloaded again:\n    yuba registry mirror remove %s", r.Host, r)}
+	}
+	return nil
 }
 
 // fetchRelease reads a release from its origin. Sums, keys and hashes are the same whatever platform
@@ -105,7 +150,7 @@ func (m *Mirror) fetchRelease(ctx context.Context, v layout.ProviderVersion) (*r
 	if err != nil {
 		return nil, &OriginError{Host: v.Host, What: "read the checksums of " + v.String(), Status: status(err), Err: err}
 	}
-	r, err := m.verify(v, sums, signature, found.Keys.GPG)
+	r, err := m.verify(v, sums, signature, found.Keys.GPG, m.keysAt())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +162,7 @@ func (m *Mirror) fetchRelease(ctx context.Context, v layout.ProviderVersion) (*r
 func (m *Mirror) find(ctx context.Context, v layout.ProviderVersion, p layout.Platform) (answer, error) {
 	found, err := m.origins.find(ctx, v, p)
 	if code := status(err); code == http.StatusNotFound || code == http.StatusGone || errors.Is(err, errNoRegistry) {
-		return answer{}, &NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
+		return answer{}, &offer.NotFoundError{What: fmt.Sprintf("%s for %s", v, p)}
 	}
 	if err != nil {
 		return answer{}, &OriginError{Host: v.Host, What: fmt.Sprintf("find %s for %s", v, p), Status: status(err), Err: err}
@@ -137,7 +182,10 @@ func (m *Mirror) anyPlatform(ctx context.Context, v layout.ProviderVersion) (lay
 	}
 	entry := i.find(v.Version)
 	if entry == nil {
-		missing := &NotFoundError{What: v.String()}
+		if i.Stale != nil { // nobody knows whether it exists
+			return usual, &OriginError{Host: v.Host, What: "find " + v.String(), Status: status(i.Stale), Err: i.Stale}
+		}
+		missing := &offer.NotFoundError{What: v.String()}
 		for _, known := range i.Versions {
 			missing.Known = append(missing.Known, known.Version)
 		}
@@ -149,8 +197,16 @@ func (m *Mirror) anyPlatform(ctx context.Context, v layout.ProviderVersion) (lay
 	return entry.Platforms[0], nil
 }
 
-// verify compares sums with their signature.
-func (m *Mirror) verify(v layout.ProviderVersion, sums, signature []byte, keys []release.Key) (*record, error) {
+// keysAt is when the keys of a release must be valid; zero if expired ones are accepted.
+func (m *Mirror) keysAt() time.Time {
+	if m.options.RefuseExpired {
+		return m.now()
+	}
+	return time.Time{}
+}
+
+// verify compares sums with their signature, see [release.Verify].
+func (m *Mirror) verify(v layout.ProviderVersion, sums, signature []byte, keys []release.Key, at time.Time) (*record, error) {
 	r := &record{Release: release.Release{
 		ProviderVersion: v, Keys: keys, SumsFile: sums, SignatureFile: signature, Verified: m.now().UTC(),
 	}, stored: map[layout.Platform]bool{}}
@@ -162,12 +218,8 @@ func (m *Mirror) verify(v layout.ProviderVersion, sums, signature []byte, keys [
 	if r.Packages = parsed.Packages(v); len(r.Packages) == 0 {
 		return nil, &UntrustedError{v.String(), errors.New("the list of checksums has no archive of this version")}
 	}
-	if len(keys) == 0 && v.Host == hostUnsigned {
+	if len(keys) == 0 && v.Host == m.unsigned {
 		return r, nil
-	}
-	var at time.Time
-	if m.options.RefuseExpired {
-		at = m.now()
 	}
 	if r.Signer, err = release.Verify(keys, sums, signature, at); err != nil {
 		return nil, &UntrustedError{v.String(), err}
@@ -195,8 +247,9 @@ func (r *record) complete(packages map[string]release.Package) error {
 	return nil
 }
 
-// adopt takes over a release that another program put into the bucket, if it can be verified. Else it
-// returns the reason why the origin's was not taken.
+// adopt takes over a release that another program put into the bucket, if it can be verified with the
+// namespace's keys there. It is only for an origin that cannot be asked: one that answers has the last
+// word. Else it returns the reason why the origin's was not taken.
 func (m *Mirror) adopt(ctx context.Context, v layout.ProviderVersion, reason error) error {
 	sums, err := m.get(ctx, v.Key(v.Sums()), release.MaxSums)
 	if sums == nil || err != nil {
@@ -213,7 +266,7 @@ func (m *Mirror) adopt(ctx context.Context, v layout.ProviderVersion, reason err
 	if len(keys.GPG) == 0 { // an unsigned release is accepted from its registry only
 		return reason
 	}
-	r, err := m.verify(v, sums, signature, keys.GPG)
+	r, err := m.verify(v, sums, signature, keys.GPG, m.keysAt())
 	if err != nil {
 		return errors.Join(reason, err)
 	}

@@ -16,7 +16,7 @@ import (
 // rules are the lists of allowed and denied providers.
 type rules struct {
 	allow, deny []string
-	// named are the hosts that an allowed pattern names exactly, without ports.
+	// named are the hosts that an allowed pattern names exactly, each with its port.
 	named []string
 }
 
@@ -31,7 +31,7 @@ func parseRules(allow, deny []string) (rules, error) {
 	}
 	for _, pattern := range allow {
 		if host, _, _ := strings.Cut(pattern, "/"); !strings.ContainsAny(host, `*?[\`) {
-			r.named = append(r.named, hostname(host))
+			r.named = append(r.named, withPort(host))
 		}
 	}
 	return r, nil
@@ -57,10 +57,10 @@ func match(patterns []string, p layout.Provider) string {
 	return ""
 }
 
-// hostname returns a host without its port.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
+// withPort returns a host with its port, which is that of https if it has none.
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
 	}
-	return host
+	return net.JoinHostPort(strings.Trim(host, "[]"), "443")
 }

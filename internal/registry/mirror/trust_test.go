@@ -116,16 +116,16 @@ func TestUnsignedReleasesComeFromOpenTofusRegistryOnly(t *testing.T) {
 	w := newWorld(t)
 	v := layout.ProviderVersion{Provider: layout.Provider{Host: hostUnsigned, Namespace: "acme", Name: "thing"}, Version: "1.0.0"}
 	sums := []byte(hexSum([]byte("x")) + "  " + v.Archive(linux) + "\n")
-	if r, err := w.verify(v, sums, []byte("any"), nil); err != nil || r.Signer != "" {
+	if r, err := w.verify(v, sums, []byte("any"), nil, time.Time{}); err != nil || r.Signer != "" {
 		t.Errorf("without a key: %v", err)
 	}
 	signer := registrytest.NewSigner(t, time.Now().Add(-time.Hour), 0)
 	keys := []release.Key{{ID: signer.ID(), Armor: signer.Armor}}
-	if _, err := w.verify(v, sums, []byte("any"), keys); err == nil {
+	if _, err := w.verify(v, sums, []byte("any"), keys, time.Time{}); err == nil {
 		t.Error("with a key, a wrong signature was accepted")
 	}
 	v.Host = "registry.example.com"
-	if _, err := w.verify(v, sums, []byte("any"), nil); err == nil {
+	if _, err := w.verify(v, sums, []byte("any"), nil, time.Time{}); err == nil {
 		t.Error("another registry's was accepted")
 	}
 }
@@ -253,7 +253,7 @@ func TestAFullStoreLosesNothing(t *testing.T) {
 	}
 	w.bucket.full.Store(&full)
 	_, err := w.read(t.Context(), w.thing("1.0.0"), linux)
-	var store *StoreError
+	var store *offer.StoreError
 	if !errors.As(err, &store) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}

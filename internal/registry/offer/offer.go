@@ -28,6 +28,8 @@ type Version struct {
 	Platforms []layout.Platform
 	// Warning is shown to users of the version; usually empty.
 	Warning string
+	// Unverified is as in [Release].
+	Unverified string
 }
 
 // Release is a version with its packages.
@@ -36,6 +38,9 @@ type Release struct {
 	Protocols []string
 	Packages  map[layout.Platform]Package
 	Keys      []Key
+	// Unverified is why no key of the release verifies its signature. Who does not verify it must not
+	// get it. It is empty for a verified release.
+	Unverified string
 }
 
 // Package is the archive of a platform.

@@ -73,11 +73,15 @@ func openFile(path string) (io.ReadCloser, int64, error) {
 }
 
 // fetch copies a release's file of at most this size. tell receives the progress.
-func (s Source) fetch(ctx context.Context, version, file string, most int64, to io.Writer, tell func(done, total int64)) (err error) {
+func (s Source) fetch(ctx context.Context, version, file string, most int64, to io.Writer, tell func(done, total int64)) error {
 	u, err := s.at(version, file)
 	if err != nil {
 		return err
 	}
+	return s.fetchURL(ctx, u, most, to, tell)
+}
+
+func (s Source) fetchURL(ctx context.Context, u *url.URL, most int64, to io.Writer, tell func(done, total int64)) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("fetch %s: %w", outbound.Show(u.String()), err)

@@ -4,29 +4,22 @@
 package opentofu
 
 import (
-	"archive/tar"
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 
-	"github.com/yuba-dev/yuba/internal/registry/download"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu/program"
 )
 
-// Limits of a release. Archives of 1.12 have 35 MB, and the program about 110.
+// Limits of a release. Archives of 1.12 have 35 MB.
 const (
 	maxSums      = 1 << 20
 	maxSignature = 64 << 10
 	maxArchive   = 512 << 20
-	maxProgram   = 2 << 30
 )
 
 // Installed is a program in the directory of tools.
@@ -41,7 +34,7 @@ type Installed struct {
 // Path returns the path of a version of OpenTofu in a directory of tools.
 func Path(dir, version string) string { return Source{}.path(dir, version) }
 
-func (s Source) path(dir, version string) string { return filepath.Join(dir, s.name()+"-"+version) }
+func (s Source) path(dir, version string) string { return program.Path(dir, s.name(), version) }
 
 // Install fetches a version for this platform, verifies it and installs it in a directory of tools.
 // It leaves an existing program unchanged. tell, unless nil, receives the progress of the archive.
@@ -69,36 +62,15 @@ func (s Source) install(ctx context.Context, dir, version string, tell func(done
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
+	release := program.Release{Tool: s.name(), Version: version, Archive: archive, SHA256: sum}
+	return signer, program.Place(ctx, dir, release, s.archive(version, archive, tell))
+}
+
+// archive returns a function that fetches an archive.
+func (s Source) archive(version, archive string, tell func(done, total int64)) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, to io.Writer) error {
+		return s.fetch(ctx, version, archive, maxArchive, to, tell)
 	}
-	staging := download.Staging(dir)
-	if err := staging.Clean(); err != nil {
-		return "", err
-	}
-	work, err := staging.New()
-	if err != nil {
-		return "", err
-	}
-	defer work.Remove()
-	packed := filepath.Join(work.Dir, "archive")
-	if err := s.fetchArchive(ctx, version, archive, sum, packed, tell); err != nil {
-		return "", err
-	}
-	program, unpack := filepath.Join(work.Dir, "program"), unpack
-	if s.Tool == Terraform {
-		unpack = unpackZip
-	}
-	if err := unpack(packed, program); err != nil {
-		return "", fmt.Errorf("unpack %s: %w", archive, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	if err := os.Rename(program, s.path(dir, version)); err != nil {
-		return "", err
-	}
-	return signer, syncDir(dir)
 }
 
 // signedSum returns the checksum of an archive from the signed list.
@@ -131,94 +103,4 @@ func (s Source) signedSums(ctx context.Context, version string) (list, signed []
 		return nil, nil, "", fmt.Errorf("verify %s: %w. Nothing was installed", s.Sums(version), err)
 	}
 	return sums.Bytes(), signature.Bytes(), signer, nil
-}
-
-// fetchArchive writes an archive to a file and verifies its checksum.
-func (s Source) fetchArchive(ctx context.Context, version, archive, sum, path string, tell func(done, total int64)) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	hash := sha256.New()
-	err = s.fetch(ctx, version, archive, maxArchive, io.MultiWriter(file, hash), tell)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if got := fmt.Sprintf("%x", hash.Sum(nil)); got != sum {
-		return fmt.Errorf("verify %s: its checksum is %s, but the signed one is %s. The file was damaged or replaced in transit. Nothing was installed", archive, got, sum)
-	}
-	return nil
-}
-
-// unpack extracts the program of an archive to a file, and syncs it to disk.
-func unpack(archive, path string) error {
-	packed, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer packed.Close() //nolint:errcheck // it was only read
-	unzipped, err := gzip.NewReader(packed)
-	if err != nil {
-		return err
-	}
-	for entries := tar.NewReader(unzipped); ; {
-		entry, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return errors.New("it does not contain the program tofu")
-		}
-		if err != nil {
-			return err
-		}
-		if entry.Name == "tofu" || entry.Name == "./tofu" {
-			return unpackProgram(entry, entries, path)
-		}
-	}
-}
-
-func unpackProgram(entry *tar.Header, from io.Reader, path string) error {
-	if entry.Typeflag != tar.TypeReg || entry.Size > maxProgram {
-		return fmt.Errorf("its file tofu is not a program: %s with %d bytes", fs.FileMode(entry.Mode), entry.Size)
-	}
-	return writeProgram(from, path)
-}
-
-// unpackZip extracts the program terraform of an archive to a file, and syncs it to disk.
-func unpackZip(archive, path string) error {
-	packed, err := zip.OpenReader(archive)
-	if err != nil {
-		return err
-	}
-	defer packed.Close() //nolint:errcheck // it was only read
-	for _, entry := range packed.File {
-		if entry.Name != Terraform {
-			continue
-		}
-		if !entry.Mode().IsRegular() || entry.UncompressedSize64 > maxProgram {
-			return fmt.Errorf("its file terraform is not a program: %s with %d bytes", entry.Mode(), entry.UncompressedSize64)
-		}
-		from, err := entry.Open()
-		if err != nil {
-			return err
-		}
-		defer from.Close()              //nolint:errcheck // it was only read
-		return writeProgram(from, path) // the reader fails after the declared size
-	}
-	return errors.New("it does not contain the program terraform")
-}
-
-func writeProgram(from io.Reader, path string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, from) // the archive's reader ends after the declared size
-	return errors.Join(err, file.Chmod(0o755), file.Sync(), file.Close())
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/releasetest"
 )
 
-const program = "#!/bin/sh\necho OpenTofu\n"
+const script = "#!/bin/sh\necho OpenTofu\n"
 
 func TestAReleaseIsInstalled(t *testing.T) {
 	releases := releasetest.New(t)
-	releases.Publish("1.12.6", []byte(program))
+	releases.Publish("1.12.6", []byte(script))
 	for sentence, source := range map[string]Source{
 		"from a server":                        {URL: releases.URL, KeyFile: releases.KeyFile},
 		"from a directory without any network": {URL: "file://" + releases.Dir, KeyFile: releases.KeyFile},
@@ -54,7 +54,7 @@ func TestAReleaseIsInstalled(t *testing.T) {
 
 func TestWhatIsThereIsNotFetchedAgain(t *testing.T) {
 	releases, dir := releasetest.New(t), t.TempDir()
-	releases.Publish("1.12.6", []byte(program))
+	releases.Publish("1.12.6", []byte(script))
 	source := Source{URL: releases.URL, KeyFile: releases.KeyFile}
 	if _, err := Install(t.Context(), source, dir, "1.12.6", nil); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			releases, dir := releasetest.New(t), t.TempDir()
-			releases.Publish(version, []byte(program))
+			releases.Publish(version, []byte(script))
 			source := Source{URL: releases.URL, KeyFile: releases.KeyFile}
 			test.damage(t, releases, &source)
 			_, err := Install(t.Context(), source, dir, version, nil)
@@ -156,7 +156,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 
 func TestAnInstallationThatIsInterruptedLeavesNothing(t *testing.T) {
 	releases, dir := releasetest.New(t), t.TempDir()
-	releases.Publish("1.12.6", []byte(strings.Repeat(program, 100_000)))
+	releases.Publish("1.12.6", []byte(strings.Repeat(script, 100_000)))
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Install(ctx, Source{URL: releases.URL, KeyFile: releases.KeyFile}, dir, "1.12.6", func(int64, int64) { cancel() })
 	if err == nil || len(names(t, dir)) != 0 {

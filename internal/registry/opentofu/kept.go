@@ -13,9 +13,12 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/limiter"
 	"github.com/yuba-dev/yuba/internal/registry/download"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu/program"
 )
 
 // Kept keeps files of releases in the registry's bucket, below yuba/tools/TOOL/VERSION/, and fetches
@@ -25,8 +28,24 @@ type Kept struct {
 	Bucket *blob.Plain
 	// Sources are the origins of the tools, by name.
 	Sources map[string]Source
+	// Spool is for downloads; it must exist. A few archives are there at the same time.
+	Spool download.Staging
+	// Allow are the versions that [Kept.Provide] may download.
+	Allow Allow
 
-	flights download.Flights
+	flights   download.Flights
+	watchers  watchers
+	once      sync.Once
+	downloads *limiter.Limiter
+}
+
+// maxDownloads is the number of archives that are downloaded at the same time.
+const maxDownloads = 4
+
+// place waits for a place to download.
+func (k *Kept) place(ctx context.Context) (leave func(), err error) {
+	k.once.Do(func() { k.downloads = limiter.New(maxDownloads) })
+	return k.downloads.Take(ctx, "")
 }
 
 // ErrNoFile is wrapped by errors about files that no release has.
@@ -60,7 +79,7 @@ func (k *Kept) ParseFile(tool, folder, name string) (File, error) {
 	return f, nil
 }
 
-func (f File) key(name string) string { return "yuba/tools/" + f.Tool + "/" + f.Version + "/" + name }
+func (f File) key(name string) string { return prefix + f.Tool + "/" + f.Version + "/" + name }
 
 // Open opens a file that is kept already; the error wraps [blob.ErrNotFound] if it is not.
 func (k *Kept) Open(ctx context.Context, f File) (io.ReadCloser, int64, error) {
@@ -72,9 +91,10 @@ func (k *Kept) Open(ctx context.Context, f File) (io.ReadCloser, int64, error) {
 	return r, info.Size, err
 }
 
-// Fetch fetches, verifies and keeps a file. The error wraps [ErrNoFile] if the release lacks it.
-func (k *Kept) Fetch(ctx context.Context, f File) error {
-	err := k.flights.Do(ctx, f.key(f.Name), func(ctx context.Context) error { return k.fetch(ctx, f) })
+// FetchBy fetches, verifies and keeps a file because somebody wants it. The error wraps [ErrNoFile] if
+// the release lacks it.
+func (k *Kept) FetchBy(ctx context.Context, f File, by string) error {
+	err := k.flights.Do(ctx, f.key(f.Name), func(ctx context.Context) error { return k.fetch(ctx, f, by) })
 	if errors.Is(err, errAbsent) {
 		return fmt.Errorf("keep %s: %w: %w", f.Name, ErrNoFile, err)
 	}
@@ -84,32 +104,35 @@ func (k *Kept) Fetch(ctx context.Context, f File) error {
 	return nil
 }
 
-func (k *Kept) fetch(ctx context.Context, f File) error {
-	source := k.Sources[f.Tool]
-	sums, signature, _, err := source.signedSums(ctx, f.Version)
-	if err != nil {
+func (k *Kept) fetch(ctx context.Context, f File, by string) error {
+	if there, err := k.have(ctx, f); err != nil || there { // an earlier flight has just ended
 		return err
 	}
-	if f.Name == source.Sums(f.Version) || f.Name == source.Signature(f.Version) {
-		// The list comes last: with it, the signature is there.
-		return errors.Join(k.put(ctx, f.key(source.Signature(f.Version)), bytes.NewReader(signature)),
-			k.put(ctx, f.key(source.Sums(f.Version)), bytes.NewReader(sums)))
+	source := k.Sources[f.Tool]
+	sums, err := k.keepSums(ctx, f, by)
+	if err != nil || f.Name == source.Sums(f.Version) || f.Name == source.Signature(f.Version) {
+		return err
 	}
 	sum, ok := sumOf(sums, f.Name)
 	if !ok {
 		return fmt.Errorf("%w: %s does not list it", ErrNoFile, source.Sums(f.Version))
 	}
-	work, err := os.MkdirTemp("", "yuba-tool-")
+	leave, err := k.place(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // a temporary directory
-	root, err := os.OpenRoot(work)
+	defer leave()
+	staged, err := k.Spool.New()
+	if err != nil {
+		return fmt.Errorf("create a directory for the download: %w", err)
+	}
+	defer staged.Remove()
+	root, err := os.OpenRoot(staged.Dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	if err := source.fetchArchive(ctx, f.Version, f.Name, sum, root.Name()+"/archive", nil); err != nil {
+	if err := program.Verified(ctx, root.Name()+"/archive", f.Name, sum, source.archive(f.Version, f.Name, k.progress(f))); err != nil {
 		return err
 	}
 	file, err := root.Open("archive")
@@ -118,6 +141,27 @@ func (k *Kept) fetch(ctx context.Context, f File) error {
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	return k.put(ctx, f.key(f.Name), file)
+}
+
+// keepSums returns a version's verified list of checksums. It keeps the list with its signature, and
+// records their origin, before any archive: an archive that is there has its checksum there.
+func (k *Kept) keepSums(ctx context.Context, f File, by string) ([]byte, error) {
+	if sums, err := k.sums(ctx, f); err == nil || !errors.Is(err, blob.ErrNotFound) {
+		return sums, err
+	}
+	source := k.Sources[f.Tool]
+	sums, signature, signer, err := source.signedSums(ctx, f.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.record(ctx, f, by, signer); err != nil {
+		return nil, err
+	}
+	// The list comes last: with it, the signature is there.
+	if err := k.put(ctx, f.key(source.Signature(f.Version)), bytes.NewReader(signature)); err != nil {
+		return nil, err
+	}
+	return sums, k.put(ctx, f.key(source.Sums(f.Version)), bytes.NewReader(sums))
 }
 
 // put stores a verified file, unless another server was faster.

@@ -21,6 +21,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/testkit/releasetest"
 )
 
@@ -32,7 +33,7 @@ func kept(t *testing.T, source Source) *Kept {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bucket.Close() })
-	return &Kept{Bucket: bucket, Sources: map[string]Source{source.name(): source}}
+	return &Kept{Bucket: bucket, Sources: map[string]Source{source.name(): source}, Spool: download.Staging(t.TempDir())}
 }
 
 // have returns a kept file.
@@ -59,9 +60,37 @@ func file(t *testing.T, k *Kept, folder, name string) File {
 	return f
 }
 
+func TestDownloadsLeaveNothingInTheSpool(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	releases := releasetest.New(t)
+	releases.Publish("1.12.6", []byte(script))
+	k := kept(t, Source{URL: releases.URL, KeyFile: releases.KeyFile})
+	abandoned := filepath.Join(string(k.Spool), "fetch-123")
+	if err := errors.Join(os.Mkdir(abandoned, 0o700), k.Spool.Prepare()); err != nil {
+		t.Fatal(err)
+	}
+	// Without the spool there is no download, so nothing went elsewhere.
+	spool := k.Spool
+	k.Spool = download.Staging(filepath.Join(string(spool), "missing"))
+	archive := file(t, k, "v1.12.6", releasetest.ArchiveName("1.12.6"))
+	if err := k.FetchBy(t.Context(), archive, ""); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	k.Spool = spool
+	if err := k.FetchBy(t.Context(), archive, ""); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{string(spool), temporary} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+	}
+}
+
 func TestReleasesAreKept(t *testing.T) {
 	releases := releasetest.New(t)
-	releases.Publish("1.12.6", []byte(program))
+	releases.Publish("1.12.6", []byte(script))
 	k := kept(t, Source{URL: releases.URL, KeyFile: releases.KeyFile})
 	archive := file(t, k, "v1.12.6", releasetest.ArchiveName("1.12.6"))
 	if _, err := have(t, k, archive); !errors.Is(err, blob.ErrNotFound) {
@@ -71,7 +100,7 @@ func TestReleasesAreKept(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			if err := k.Fetch(t.Context(), archive); err != nil {
+			if err := k.FetchBy(t.Context(), archive, "alice"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -84,7 +113,7 @@ func TestReleasesAreKept(t *testing.T) {
 		t.Errorf("it differs, %v", err)
 	}
 	sums := file(t, k, "1.12.6", releasetest.Sums("1.12.6"))
-	if err := k.Fetch(t.Context(), sums); err != nil {
+	if err := k.FetchBy(t.Context(), sums, "alice"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{sums.Name, sums.Name + ".gpgsig"} {
@@ -110,15 +139,17 @@ func TestOnlyVerifiedFilesAreKept(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			releases := releasetest.New(t)
-			releases.Publish(version, []byte(program))
+			releases.Publish(version, []byte(script))
 			damage(releases)
 			k := kept(t, Source{URL: releases.URL, KeyFile: releases.KeyFile})
 			archive := file(t, k, version, name)
-			if err := k.Fetch(t.Context(), archive); err == nil {
+			if err := k.FetchBy(t.Context(), archive, "alice"); err == nil {
 				t.Error("it is kept")
 			}
 			for info, err := range k.Bucket.List(t.Context(), "") {
-				t.Errorf("the bucket has %s, %v", info.Key, err)
+				if strings.HasSuffix(info.Key, name) || sentence != "another archive" {
+					t.Errorf("the bucket has %s, %v", info.Key, err)
+				}
 			}
 		})
 	}

@@ -108,6 +108,15 @@ func (s Source) Shown() string { return outbound.Show(s.base()) }
 
 // at returns the URL of a release's file.
 func (s Source) at(version, file string) (*url.URL, error) {
+	base, err := s.parsed()
+	if err != nil {
+		return nil, err
+	}
+	return base.JoinPath(s.folder(version), file), nil
+}
+
+// parsed returns the URL of the releases.
+func (s Source) parsed() (*url.URL, error) {
 	base, err := url.Parse(s.base())
 	if err != nil {
 		return nil, fmt.Errorf("the source of %s's releases is not a URL; use https://HOST/PATH, or file:///DIRECTORY", s.Product())
@@ -118,7 +127,7 @@ func (s Source) at(version, file string) (*url.URL, error) {
 	default:
 		return nil, fmt.Errorf("the source of %s's releases is %s; use https://HOST/PATH, or file:///DIRECTORY", s.Product(), s.Shown())
 	}
-	return base.JoinPath(s.folder(version), file), nil
+	return base, nil
 }
 
 // keys returns the keys whose signatures are accepted.

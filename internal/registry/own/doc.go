@@ -17,6 +17,9 @@
 //     which no program finds the release, goes there last.
 //   - A published version never changes. The same upload again succeeds and changes nothing.
 //   - Removing a key hides no release: what it signed is still served with that key.
+//   - A release says if none of its keys verifies its signature: whoever writes to the bucket can put one
+//     there. Clients that do not verify it themselves must not get it.
+//   - Changed keys reach all processes that share the bucket within a minute.
 //
 // The layout of the bucket is boring-registry's, see package layout, and releases that it published
 // are served, too. Nothing is listed on the hot path: see [Store.Run].

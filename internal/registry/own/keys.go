@@ -12,6 +12,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -82,7 +83,7 @@ func (s *Store) RemoveKey(ctx context.Context, namespace, id string) (removed re
 	}
 	id = strings.ToUpper(strings.TrimPrefix(strings.TrimSpace(id), "0x"))
 	return removed, s.changeKeys(ctx, namespace, func(list []release.Key) ([]release.Key, error) {
-		none := &NotFoundError{What: fmt.Sprintf("the signing key %q of %s", id, namespace)}
+		none := &offer.NotFoundError{What: fmt.Sprintf("the signing key %q of %s", id, namespace)}
 		var kept []release.Key
 		for _, key := range list {
 			info := release.Describe(key, s.now())
@@ -111,7 +112,7 @@ func (s *Store) changeKeys(ctx context.Context, namespace string, change func([]
 		return err
 	}
 	if err := s.put(ctx, layout.SigningKeysKey(namespace), keys.Bytes()); err != nil {
-		return &StoreError{"the signing keys of " + namespace, err}
+		return &offer.StoreError{What: "the signing keys of " + namespace, Err: err}
 	}
 	s.forget(namespace)
 	return nil

@@ -26,6 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
@@ -313,7 +314,7 @@ func TestRemovingAKeyHidesNothing(t *testing.T) {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	w.restart()
-	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 {
+	if r, err := w.Release(t.Context(), one); err != nil || len(r.Keys) != 1 || r.Unverified != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	two := layout.ProviderVersion{Provider: thing, Version: "2.0.0"}
@@ -334,7 +335,7 @@ func TestAFullStoreInTheMiddleOfAnUpload(t *testing.T) {
 		}
 		w.bucket.fail.Store(&full)
 		_, _, err := w.publish(one, files)
-		var store *StoreError
+		var store *offer.StoreError
 		if !errors.As(err, &store) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %v", part, err)
 		}
@@ -379,6 +380,37 @@ func TestAClientThatGoesAway(t *testing.T) {
 	}
 }
 
+func TestUploadsAreLimited(t *testing.T) {
+	w := newWorld(t)
+	files := w.files(one, "linux_amd64")
+	w.Store.uploads = uploads.New(uploads.Limits{Places: 1, Patience: time.Millisecond})
+	r, pipe := io.Pipe()
+	first := make(chan error)
+	go func() {
+		_, _, err := w.Publish(t.Context(), one, r, "eva")
+		first <- err
+	}()
+	if _, err := pipe.Write([]byte("x")); err != nil { // it has its place now
+		t.Fatal(err)
+	}
+	var busy *uploads.BusyError
+	if _, _, err := w.publish(one, files); !errors.As(err, &busy) {
+		t.Error(err)
+	}
+	pipe.Close()
+	if err := <-first; err == nil {
+		t.Error("nothing was published")
+	}
+	if _, _, err := w.publish(one, files); err != nil {
+		t.Error(err)
+	}
+	w.Store.uploads = uploads.New(uploads.Limits{Room: 100})
+	two := layout.ProviderVersion{Provider: thing, Version: "2.0.0"}
+	if _, _, err := w.publish(two, w.files(two, "linux_amd64")); !errors.As(err, &busy) {
+		t.Error(err)
+	}
+}
+
 type gone struct{}
 
 func (gone) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
@@ -414,7 +446,7 @@ func TestWhatBoringRegistryPublishedIsServed(t *testing.T) {
 		}
 	}
 	r, err := w.Release(t.Context(), one) // found although nobody told the store
-	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 {
+	if err != nil || len(r.Packages) != 2 || len(r.Keys) != 1 || r.Packages[linux].Size == 0 || r.Unverified != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, changed, err := w.publish(one, w.files(one, "linux_amd64")); changed || err == nil {

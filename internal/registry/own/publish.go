@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
 )
 
@@ -28,16 +29,21 @@ func (s *Store) Publish(ctx context.Context, v layout.ProviderVersion, files io.
 	if v.Host != "" {
 		return Published{}, false, &InvalidError{What: "publish " + v.String(), Reason: "a provider of one's own has no host in its name"}
 	}
+	place, err := s.uploads.Begin(ctx, by)
+	if err != nil {
+		return Published{}, false, fmt.Errorf("publish %s: %w", v, err)
+	}
+	defer place.End()
 	staged, err := s.staging.New()
 	if err != nil {
-		return Published{}, false, &StoreError{"the upload of " + v.String(), err}
+		return Published{}, false, &offer.StoreError{What: "the upload of " + v.String(), Err: err}
 	}
 	defer staged.Remove()
-	u := &upload{version: v, dir: staged.Dir, sums: map[string]string{}}
+	u := &upload{version: v, dir: staged.Dir, place: place, sums: map[string]string{}}
 	if err := u.receive(files, s.options.MaxUpload); err != nil {
 		return Published{}, false, err
 	}
-	if err := u.check(); err != nil {
+	if err := s.check(ctx, u); err != nil {
 		return Published{}, false, err
 	}
 	defer s.alone(v)()
@@ -55,6 +61,16 @@ func (s *Store) Publish(ctx context.Context, v layout.ProviderVersion, files io.
 	}
 	done, err := s.Describe(ctx, v)
 	return done, true, err
+}
+
+// check checks an upload when it may be read.
+func (s *Store) check(ctx context.Context, u *upload) error {
+	end, err := s.uploads.Reading(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return u.check()
 }
 
 func deref(p *Published) Published {
@@ -78,7 +94,7 @@ func (s *Store) same(ctx context.Context, u *upload) (*Published, error) {
 		return nil, err
 	}
 	have, err := s.Describe(ctx, u.version)
-	var none *NotFoundError
+	var none *offer.NotFoundError
 	if errors.As(err, &none) {
 		return nil, nil
 	}
@@ -88,7 +104,7 @@ func (s *Store) same(ctx context.Context, u *upload) (*Published, error) {
 	if !bytes.Equal(have.SumsFile, u.list) {
 		return nil, &ConflictError{u.version, "the version exists with other files"}
 	}
-	if have.Signer == "" || len(have.Packages) < len(u.packages) {
+	if have.Foreign || len(have.Packages) < len(u.packages) {
 		return nil, nil // another program published it, perhaps not with all platforms
 	}
 	return &have, nil
@@ -142,7 +158,7 @@ func (s *Store) store(ctx context.Context, u *upload, by string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &StoreError{u.version.String(), err}
+	return &offer.StoreError{What: u.version.String(), Err: err}
 }
 
 // cleanUp removes what a failed upload created: the next attempt needs the room, and other programs
@@ -175,7 +191,7 @@ func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *
 	err = s.writeStored(ctx, v, pending, s.create)
 	if !errors.Is(err, blob.ErrExists) {
 		if err != nil {
-			return nil, &StoreError{v.String(), err}
+			return nil, &offer.StoreError{What: v.String(), Err: err}
 		}
 		return nil, nil
 	}
@@ -190,7 +206,7 @@ func (s *Store) reserve(ctx context.Context, v layout.ProviderVersion, pending *
 		return nil, &ConflictError{v, "the version exists with other files"}
 	}
 	if err := s.writeStored(ctx, v, pending, s.put); err != nil {
-		return nil, &StoreError{v.String(), err}
+		return nil, &offer.StoreError{What: v.String(), Err: err}
 	}
 	if have != nil && have.Pending {
 		have = nil

@@ -27,6 +27,10 @@ import (
 type record struct {
 	release.Release
 	by string
+	// foreign is true for a release of another program.
+	foreign bool
+	// unverified is why the signature does not count; empty if it does.
+	unverified string
 }
 
 // storedRecord is its document in the bucket.
@@ -74,10 +78,10 @@ func (s *Store) Versions(ctx context.Context, p layout.Provider) ([]offer.Versio
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, offer.Version{Version: version, Protocols: r.Protocols, Platforms: r.Platforms()})
+		list = append(list, offer.Version{Version: version, Protocols: r.Protocols, Platforms: r.Platforms(), Unverified: r.unverified})
 	}
 	if len(list) == 0 {
-		return nil, &NotFoundError{What: "the provider " + p.String()}
+		return nil, &offer.NotFoundError{What: "the provider " + p.String()}
 	}
 	slices.SortFunc(list, func(a, b offer.Version) int { return parsed(b.Version).Compare(parsed(a.Version)) })
 	return list, nil
@@ -102,6 +106,11 @@ type Published struct {
 	release.Release
 	// By is who published it; empty for releases of another program.
 	By string
+	// Foreign is true for a release of another program.
+	Foreign bool
+	// Unverified is why none of the keys that belong to the release verifies its signature; empty if one
+	// does.
+	Unverified string
 }
 
 // Describe returns a release with all that is known of it.
@@ -110,7 +119,7 @@ func (s *Store) Describe(ctx context.Context, v layout.ProviderVersion) (Publish
 	if err != nil {
 		return Published{}, err
 	}
-	return Published{r.Release, r.by}, nil
+	return Published{r.Release, r.by, r.foreign, r.unverified}, nil
 }
 
 // Release returns a version with the packages of all its platforms.
@@ -119,7 +128,9 @@ func (s *Store) Release(ctx context.Context, v layout.ProviderVersion) (offer.Re
 	if err != nil {
 		return offer.Release{}, err
 	}
-	return r.Offer(), nil
+	o := r.Offer()
+	o.Unverified = r.unverified
+	return o, nil
 }
 
 // Open opens a file of a version: an archive, the list of sums or its signature.
@@ -134,7 +145,7 @@ func (s *Store) Open(ctx context.Context, v layout.ProviderVersion, file string)
 	f, ok := layout.ProviderOfKey(v.Key(file))
 	pkg, there := r.Packages[f.Platform]
 	if !ok || f.ProviderVersion != v || !there {
-		missing := &NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
+		missing := &offer.NotFoundError{What: fmt.Sprintf("the file %q of %s", shorten.Cut(file, 80), v)}
 		for _, p := range r.Platforms() {
 			missing.Known = append(missing.Known, p.String())
 		}
@@ -142,7 +153,7 @@ func (s *Store) Open(ctx context.Context, v layout.ProviderVersion, file string)
 	}
 	content, err := s.bucket.Open(ctx, v.Key(file))
 	if errors.Is(err, blob.ErrNotFound) {
-		return offer.File{}, &NotFoundError{What: fmt.Sprintf("the file %s of %s in the bucket", file, v)}
+		return offer.File{}, &offer.NotFoundError{What: fmt.Sprintf("the file %s of %s in the bucket", file, v)}
 	}
 	if err != nil {
 		return offer.File{}, err
@@ -159,7 +170,7 @@ func (s *Store) record(ctx context.Context, v layout.ProviderVersion) (*record, 
 		}
 		known := s.versions(v.Provider)
 		if f = known[v.Version]; f == nil {
-			missing := &NotFoundError{What: v.String()}
+			missing := &offer.NotFoundError{What: v.String()}
 			for version := range known {
 				missing.Known = append(missing.Known, version)
 			}
@@ -206,7 +217,7 @@ func (s *Store) load(ctx context.Context, v layout.ProviderVersion, f *files) (*
 		return nil, err
 	}
 	if stored != nil && stored.Pending {
-		return nil, &NotFoundError{What: v.String() + ", whose upload is not complete,"}
+		return nil, &offer.NotFoundError{What: v.String() + ", whose upload is not complete,"}
 	}
 	sums, err := s.bucket.Get(ctx, v.Key(v.Sums()), release.MaxSums)
 	if err != nil {
@@ -232,16 +243,33 @@ func (s *Store) load(ctx context.Context, v layout.ProviderVersion, f *files) (*
 	if err != nil {
 		return nil, err
 	}
-	if r.Keys = keys.GPG; stored != nil && stored.Sums == sumOf(sums) {
+	r.Keys, r.foreign = keys.GPG, true
+	if stored != nil && stored.Sums == sumOf(sums) {
 		stored.fill(r)
-		r.Keys = s.newest(stored.Keys, keys.GPG)
+		r.Keys, r.foreign = s.newest(stored.Keys, keys.GPG), false
 	}
+	s.verify(r)
 	return r, nil
+}
+
+// verify compares the sums of a release with their signature again, with its keys. Whoever writes to the
+// bucket can put a release there. Clients of the registry verify it themselves, and get it nevertheless;
+// those of the mirror do not. A key that expired since then has signed it.
+func (s *Store) verify(r *record) {
+	signer, err := release.Verify(r.Keys, r.SumsFile, r.SignatureFile, time.Time{})
+	if r.Signer = signer; err != nil {
+		r.unverified = err.Error()
+	}
+	said, _ := s.said.Load(r.ProviderVersion)
+	if r.unverified != "" && said != r.unverified {
+		s.log.Warn("a provider in the registry's bucket is not verified, and the mirror does not offer it", "version", r.String(), "error", r.unverified)
+	}
+	s.said.Store(r.ProviderVersion, r.unverified)
 }
 
 // fill adds what was found out when the release was published.
 func (stored *storedRecord) fill(r *record) {
-	r.Protocols, r.Signer, r.by = stored.Protocols, stored.Signer, stored.By
+	r.Protocols, r.by = stored.Protocols, stored.By
 	r.Verified, r.Published = stored.Published, stored.Published
 	for name, pkg := range stored.Packages {
 		platform, err := layout.ParsePlatform(name)
@@ -253,7 +281,7 @@ func (stored *storedRecord) fill(r *record) {
 
 func missing(v layout.ProviderVersion, err error) error {
 	if errors.Is(err, blob.ErrNotFound) {
-		return &NotFoundError{What: v.String()}
+		return &offer.NotFoundError{What: v.String()}
 	}
 	return err
 }

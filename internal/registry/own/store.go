@@ -5,18 +5,18 @@ package own
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
-	"os"
+	"path"
 	"sync"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Options configure a store.
@@ -25,6 +25,8 @@ type Options struct {
 	Spool string
 	// MaxUpload is the size of an upload in bytes; 0 means [DefaultMaxUpload].
 	MaxUpload int64
+	// Uploads limit all uploads together. Their room has at least that of one.
+	Uploads uploads.Limits
 	// Later makes Open list nothing: the caller calls Load before all else.
 	Later bool
 	// Now is the clock; nil means the system's.
@@ -36,8 +38,9 @@ type Options struct {
 const DefaultMaxUpload = 16 << 30
 
 const (
-	// refreshInterval is how often the bucket is listed for what other programs published.
-	refreshInterval = time.Minute
+	// refreshInterval is how often the bucket is listed for what other programs published, and for changed
+	// keys: less than the minute that the documentation promises.
+	refreshInterval = 50 * time.Second
 	// missInterval is how often a provider is listed for a version that is not known.
 	missInterval = 10 * time.Second
 )
@@ -58,6 +61,7 @@ type Store struct {
 	bucket  bucket
 	options Options
 	staging download.Staging
+	uploads *uploads.Limiter
 	flights download.Flights
 	log     *slog.Logger
 	now     func() time.Time
@@ -67,6 +71,10 @@ type Store struct {
 	found map[layout.Provider]map[string]*files
 	// missed is when a provider was listed last for something unknown.
 	missed map[layout.Provider]time.Time
+	// keysSeen are the objects with the keys of each namespace when they were listed last.
+	keysSeen map[string]blob.Info
+	// said is why a version is not verified, as the log said last.
+	said sync.Map
 	// keys excludes two changes of keys.
 	keys sync.Mutex
 	// publishing excludes two uploads of one version in this process.
@@ -97,14 +105,10 @@ func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
 	if s.options.MaxUpload == 0 {
 		s.options.MaxUpload = DefaultMaxUpload
 	}
-	if o.Spool == "" {
-		return nil, errors.New("open the registry's providers: no directory for uploads is given")
-	}
-	if err := os.MkdirAll(o.Spool, 0o700); err != nil {
-		return nil, fmt.Errorf("open the registry's providers: %w", err)
-	}
-	if err := s.staging.Clean(); err != nil {
-		return nil, fmt.Errorf("open the registry's providers: remove abandoned uploads: %w", err)
+	o.Uploads.Room = max(o.Uploads.Room, s.options.MaxUpload)
+	s.uploads = uploads.New(o.Uploads)
+	if err := s.staging.Prepare(); err != nil {
+		return nil, fmt.Errorf("open the registry's providers: prepare the directory for uploads: %w", err)
 	}
 	if o.Later {
 		return s, nil
@@ -138,18 +142,23 @@ func (s *Store) Run(ctx context.Context) error {
 
 // refresh lists all providers.
 func (s *Store) refresh(ctx context.Context) error {
-	fresh, err := s.list(ctx, layout.ProvidersPrefix)
+	fresh, keys, err := s.list(ctx, layout.ProvidersPrefix)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p, versions := range fresh {
-		keepRecords(versions, s.found[p])
+		// Another server may have changed the keys with which the releases are served.
+		if sameObject(keys[p.Namespace], s.keysSeen[p.Namespace]) {
+			keepRecords(versions, s.found[p])
+		}
 	}
-	s.found = fresh
+	s.found, s.keysSeen = fresh, keys
 	return nil
 }
+
+func sameObject(a, b blob.Info) bool { return a.Size == b.Size && a.Modified.Equal(b.Modified) }
 
 // refreshOne lists one provider, unless that was done just now.
 func (s *Store) refreshOne(ctx context.Context, p layout.Provider) error {
@@ -160,7 +169,7 @@ func (s *Store) refreshOne(ctx context.Context, p layout.Provider) error {
 		if s.now().Sub(at) < missInterval {
 			return nil
 		}
-		fresh, err := s.list(ctx, layout.ProviderVersion{Provider: p}.Key(""))
+		fresh, _, err := s.list(ctx, layout.ProviderVersion{Provider: p}.Key(""))
 		if err != nil {
 			return err
 		}
@@ -184,17 +193,22 @@ func (s *Store) refreshOne(ctx context.Context, p layout.Provider) error {
 // change the keys of the releases that it published.
 func keepRecords(fresh, old map[string]*files) {
 	for version, f := range fresh {
-		if known := old[version]; known != nil && known.record != nil && known.record.Signer != "" && known.modified.Equal(f.modified) && len(known.platforms) == len(f.platforms) {
+		if known := old[version]; known != nil && known.record != nil && !known.record.foreign && known.modified.Equal(f.modified) && len(known.platforms) == len(f.platforms) {
 			f.record = known.record
 		}
 	}
 }
 
-func (s *Store) list(ctx context.Context, prefix string) (map[layout.Provider]map[string]*files, error) {
-	found := map[layout.Provider]map[string]*files{}
+// list finds the files of providers, and the objects with the keys of namespaces.
+func (s *Store) list(ctx context.Context, prefix string) (found map[layout.Provider]map[string]*files, keys map[string]blob.Info, err error) {
+	found, keys = map[layout.Provider]map[string]*files{}, map[string]blob.Info{}
 	for info, err := range s.bucket.List(ctx, prefix) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if namespace := path.Base(path.Dir(info.Key)); info.Key == layout.SigningKeysKey(namespace) {
+			keys[namespace] = info
+			continue
 		}
 		f, ok := layout.ProviderOfKey(info.Key)
 		if !ok || f.Host != "" {
@@ -227,5 +241,5 @@ func (s *Store) list(ctx context.Context, prefix string) (map[layout.Provider]ma
 			delete(found, p)
 		}
 	}
-	return found, nil
+	return found, keys, nil
 }

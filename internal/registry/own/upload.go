@@ -20,7 +20,9 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
+	"github.com/yuba-dev/yuba/internal/registry/uploads"
 )
 
 // Manifest is the name of the file that says which protocols a provider speaks. Its release has it
@@ -36,6 +38,7 @@ const (
 type upload struct {
 	version layout.ProviderVersion
 	dir     string
+	place   *uploads.Upload
 	// sums are those of the files that came, by name.
 	sums map[string]string
 
@@ -129,14 +132,14 @@ func (u *upload) accept(header *tar.Header) error {
 func (u *upload) save(from io.Reader, name string) error {
 	file, err := os.OpenFile(u.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return &StoreError{"the upload of " + u.version.String(), err}
+		return &offer.StoreError{What: "the upload of " + u.version.String(), Err: err}
 	}
 	hash := sha256.New()
-	_, err = io.Copy(io.MultiWriter(file, hash), from)
+	_, err = io.Copy(u.place.Writer(io.MultiWriter(file, hash)), from)
 	if err := errors.Join(err, file.Close()); err != nil {
 		var local *fs.PathError
 		if errors.As(err, &local) {
-			return &StoreError{"the upload of " + u.version.String(), err}
+			return &offer.StoreError{What: "the upload of " + u.version.String(), Err: err}
 		}
 		return u.broken(err)
 	}

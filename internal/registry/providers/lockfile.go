@@ -6,7 +6,6 @@ package providers
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // LockFile is a dependency lock file, .terraform.lock.hcl.
@@ -38,9 +39,25 @@ const (
 	maxLockDepth = 16
 )
 
-// errLockFile means that a lock file does not have the format that tools write. The tool explains
-// it better.
-var errLockFile = errors.New("read the dependency lock file: it does not have the format that tools write")
+// LockFileError means that a lock file does not have the format that tools write. During a run, the
+// tool explains it better.
+type LockFileError struct {
+	// Line and Column are 1 or more; 0 if the whole file is meant.
+	Line, Column int
+	Reason       string
+}
+
+func (e *LockFileError) Error() string {
+	text := "read the dependency lock file: "
+	if e.Line > 0 {
+		text = fmt.Sprintf("read the dependency lock file, line %d, column %d: ", e.Line, e.Column)
+	}
+	return text + e.Reason + ". Tools write it; restore it from version control, or write it anew with \"tofu init\""
+}
+
+func lockError(at hcl.Range, format string, args ...any) error {
+	return &LockFileError{at.Start.Line, at.Start.Column, fmt.Sprintf(format, args...)}
+}
 
 var plainHash = regexp.MustCompile(`^[a-z0-9]{1,8}:[A-Za-z0-9+/=]{16,128}$`)
 
@@ -51,29 +68,42 @@ var plainLine = regexp.MustCompile(`^(#.*|//.*|provider "[^"\\$%]*" \{|(version|
 // ParseLockFile parses a lock file. An error says that it is not plain, and is better left to the
 // tool.
 func ParseLockFile(text []byte) (f LockFile, err error) {
-	if len(text) > maxLockFile || nested(text) > maxLockDepth {
-		return f, errLockFile
+	if len(text) > maxLockFile {
+		return f, &LockFileError{Reason: fmt.Sprintf("it has more than %d KiB", maxLockFile>>10)}
 	}
+	if nested(text) > maxLockDepth {
+		return f, &LockFileError{Reason: fmt.Sprintf("brackets are nested more than %d deep", maxLockDepth)}
+	}
+	number := 0
 	for line := range bytes.Lines(text) {
-		if !plainLine.Match(bytes.TrimSpace(line)) {
-			return f, errLockFile
+		number++
+		if plain := bytes.TrimSpace(line); !plainLine.Match(plain) {
+			return f, &LockFileError{number, bytes.Index(line, plain) + 1, fmt.Sprintf("expected an entry of a provider, not %q", shorten.Cut(string(plain), 80))}
 		}
 	}
 	parsed, diags := hclsyntax.ParseConfig(text, ".terraform.lock.hcl", hcl.InitialPos)
-	if diags.HasErrors() {
-		return f, errLockFile
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Subject != nil {
+			return f, lockError(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(d.Detail, "."))
+		}
 	}
 	body, ok := parsed.Body.(*hclsyntax.Body)
-	if !ok || len(body.Attributes) > 0 {
-		return f, errLockFile
+	if !ok || diags.HasErrors() {
+		return f, &LockFileError{Reason: "it is not valid HCL"}
+	}
+	for name, attribute := range body.Attributes {
+		return f, lockError(attribute.SrcRange, "%q is not in an entry of a provider", name)
 	}
 	for _, block := range body.Blocks {
 		if block.Type != "provider" || len(block.Labels) != 1 {
-			return f, errLockFile
+			return f, lockError(block.Range(), "expected provider \"HOST/NAMESPACE/NAME\"")
 		}
 		lock, err := readLock(block)
-		if err != nil || f.Find(lock.Address) != nil {
-			return LockFile{}, errLockFile
+		if err != nil {
+			return LockFile{}, err
+		}
+		if f.Find(lock.Address) != nil {
+			return LockFile{}, lockError(block.Range(), "%s has a second entry", lock.Address)
 		}
 		f.Locks = append(f.Locks, lock)
 	}
@@ -97,8 +127,11 @@ func nested(text []byte) int {
 
 func readLock(block *hclsyntax.Block) (Lock, error) {
 	address, err := ParseAddress(block.Labels[0], "")
-	if err != nil || len(block.Body.Blocks) > 0 {
-		return Lock{}, errLockFile
+	if err != nil {
+		return Lock{}, lockError(block.LabelRanges[0], "%q is not the source of a provider: expected HOST/NAMESPACE/NAME", shorten.Cut(block.Labels[0], 80))
+	}
+	for _, inner := range block.Body.Blocks {
+		return Lock{}, lockError(inner.Range(), "an entry has no blocks")
 	}
 	lock := Lock{Address: address}
 	for name, attribute := range block.Body.Attributes {
@@ -110,14 +143,21 @@ func readLock(block *hclsyntax.Block) (Lock, error) {
 		case "hashes":
 			lock.Hashes, err = literals(attribute.Expr)
 		default:
-			err = errLockFile
+			err = lockError(attribute.SrcRange, "%q is not a part of an entry", name)
 		}
 		if err != nil {
 			return Lock{}, err
 		}
 	}
-	if !plainVersion.MatchString(lock.Version) || slices.ContainsFunc(lock.Hashes, func(h string) bool { return !plainHash.MatchString(h) }) {
-		return Lock{}, errLockFile
+	if version := block.Body.Attributes["version"]; version == nil {
+		return Lock{}, lockError(block.Range(), "the entry has no version")
+	} else if !plainVersion.MatchString(lock.Version) {
+		return Lock{}, lockError(version.Expr.Range(), "%q is not a version", shorten.Cut(lock.Version, 80))
+	}
+	for _, h := range lock.Hashes {
+		if !plainHash.MatchString(h) {
+			return Lock{}, lockError(block.Body.Attributes["hashes"].Expr.Range(), "%q is not a hash", shorten.Cut(h, 80))
+		}
 	}
 	return lock, nil
 }
@@ -126,11 +166,11 @@ func readLock(block *hclsyntax.Block) (Lock, error) {
 func literal(expr hclsyntax.Expression) (string, error) {
 	template, ok := expr.(*hclsyntax.TemplateExpr)
 	if !ok || !template.IsStringLiteral() {
-		return "", errLockFile
+		return "", lockError(expr.Range(), "expected a string")
 	}
 	value, diags := template.Value(nil)
 	if diags.HasErrors() || value.IsNull() || value.Type() != cty.String {
-		return "", errLockFile
+		return "", lockError(expr.Range(), "expected a string")
 	}
 	return value.AsString(), nil
 }
@@ -138,7 +178,7 @@ func literal(expr hclsyntax.Expression) (string, error) {
 func literals(expr hclsyntax.Expression) ([]string, error) {
 	tuple, ok := expr.(*hclsyntax.TupleConsExpr)
 	if !ok {
-		return nil, errLockFile
+		return nil, lockError(expr.Range(), "expected a list of hashes")
 	}
 	var all []string
 	for _, item := range tuple.Exprs {

@@ -99,19 +99,23 @@ func TestTofuReadsWhatIsWritten(t *testing.T) {
 }
 
 func TestWhatIsNoLockFileIsLeftToTheTool(t *testing.T) {
-	for sentence, text := range map[string]string{
-		"a mistake":         "provider {",
-		"something else":    "resource \"a\" \"b\" {\n}\n",
-		"twice the same":    "provider \"a.example/b/c\" {\n  version = \"1.0.0\"\n}\nprovider \"a.example/b/c\" {\n  version = \"1.0.0\"\n}\n",
-		"a path":            "provider \"../../etc\" {\n  version = \"1.0.0\"\n}\n",
-		"a version as path": "provider \"a.example/b/c\" {\n  version = \"../../1\"\n}\n",
-		"an expression":     "provider \"a.example/b/c\" {\n  version = upper(\"1.0.0\")\n}\n",
-		"many brackets":     "provider \"a.example/b/c\" {\n  version = " + strings.Repeat("(", 100_000) + "\n}\n",
-		"many signs":        "provider \"a.example/b/c\" {\n  version = " + strings.Repeat("!", 100_000) + "true\n}\n",
-		"too much":          strings.Repeat("#\n", maxLockFile),
+	for sentence, test := range map[string]struct{ text, want string }{
+		"a mistake":         {"provider {", `line 1, column 1: expected an entry of a provider, not "provider {"`},
+		"an open block":     {"# one\nprovider \"a.example/b/c\" {\n", "line 2, column 26: Unclosed configuration block: "},
+		"something else":    {"resource \"a\" \"b\" {\n}\n", "line 1, column 1: "},
+		"an argument":       {"\n  version = \"1.0.0\"\n", `line 2, column 3: "version" is not in an entry`},
+		"twice the same":    {"provider \"a.example/b/c\" {\n  version = \"1.0.0\"\n}\nprovider \"a.example/b/c\" {\n  version = \"1.0.0\"\n}\n", "line 4, column 1: a.example/b/c has a second entry"},
+		"a path":            {"provider \"../../etc\" {\n  version = \"1.0.0\"\n}\n", `line 1, column 10: "../../etc" is not the source of a provider`},
+		"a version as path": {"provider \"a.example/b/c\" {\n  version = \"../../1\"\n}\n", `line 2, column 13: "../../1" is not a version`},
+		"no version":        {"provider \"a.example/b/c\" {\n}\n", "line 1, column 1: the entry has no version"},
+		"no hash":           {"provider \"a.example/b/c\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:!\",\n  ]\n}\n", `line 3, column 12: "h1:!" is not a hash`},
+		"an expression":     {"provider \"a.example/b/c\" {\n  version = upper(\"1.0.0\")\n}\n", "line 2, column 3: "},
+		"many brackets":     {"provider \"a.example/b/c\" {\n  version = " + strings.Repeat("(", 100_000) + "\n}\n", "nested more than 16 deep"},
+		"many signs":        {"provider \"a.example/b/c\" {\n  version = " + strings.Repeat("!", 100_000) + "true\n}\n", "line 2, column 3: "},
+		"too much":          {strings.Repeat("#\n", maxLockFile), "more than 1024 KiB"},
 	} {
-		if f, err := ParseLockFile([]byte(text)); err == nil {
-			t.Errorf("%s: %+v", sentence, f)
+		if f, err := ParseLockFile([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %+v, %v", sentence, f, err)
 		}
 	}
 }

@@ -25,12 +25,9 @@ const (
 
 // ContentHash returns the "h1:" hash of an archive's content, as tools compute it.
 func ContentHash(archive io.ReaderAt, size int64) (string, error) {
-	z, err := zip.NewReader(archive, size)
+	z, err := openZip(archive, size)
 	if err != nil {
-		return "", fmt.Errorf("it is not a zip archive: %w", err)
-	}
-	if len(z.File) > maxFiles {
-		return "", fmt.Errorf("it has %d files, more than the limit of %d", len(z.File), maxFiles)
+		return "", err
 	}
 	files := make(map[string]*zip.File, len(z.File))
 	var names []string
@@ -78,9 +75,9 @@ func (l *limited) Read(p []byte) (int, error) {
 // HasProgram returns an error if an archive lacks the program of a provider, which tools find by its
 // name.
 func HasProgram(archive io.ReaderAt, size int64, provider string) error {
-	z, err := zip.NewReader(archive, size)
+	z, err := openZip(archive, size)
 	if err != nil {
-		return fmt.Errorf("it is not a zip archive: %w", err)
+		return err
 	}
 	prefix := "terraform-provider-" + provider
 	for _, file := range z.File {

@@ -38,6 +38,8 @@ type entry struct {
 	stopped                               string
 	// hindered says why a state of the run cannot be stored, when retrying does not help.
 	hindered string
+	// tool is what the server does to get the tool of the run, while the run waits for it.
+	tool string
 	// held runs are not handed out: they have not begun, or a person or the server executes them.
 	held bool
 

@@ -164,6 +164,16 @@ func (h *hand) changes(en *entry) {
 	h.opts.Changing(en.record())
 }
 
+// waitsForTool records what the server does to get the tool of a run, for the stack's conditions.
+func (h *hand) waitsForTool(en *entry, what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if en.tool != what {
+		en.tool = what
+		h.opts.Ended(en.stack)
+	}
+}
+
 // namedStacks is the number of stacks that a message names.
 const namedStacks = 3
 
@@ -171,6 +181,9 @@ const namedStacks = 3
 func (h *hand) waitsFor(en *entry) string {
 	if en.hindered != "" {
 		return run.WaitsForState + en.hindered
+	}
+	if en.tool != "" {
+		return run.WaitsForTool + en.tool
 	}
 	if !h.waits(en) {
 		if why := h.opts.Backend.Misses(en.owner.Home); why != "" {

@@ -95,8 +95,10 @@ type Registry interface {
 	// About tells runs about it; nil while there is none.
 	About() *run.Registry
 	// For answers requests of the run below /v1/, with the rights of the run's service account. URLs
-	// in its answers are relative, or begin with /v1/: the run has no other way to the registry.
-	For(spec *run.Spec) http.Handler
+	// in its answers are relative, or begin with /v1/: the run has no other way to the registry. The
+	// handler tells what the run waits for while it downloads the run's tool, and with an empty text
+	// that this is over.
+	For(spec *run.Spec, tell func(waits string)) http.Handler
 }
 
 // shellPatience is the default of Options.ShellPatience.

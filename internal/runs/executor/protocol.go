@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -91,6 +92,7 @@ func (p *protocol) poll(w http.ResponseWriter, r *http.Request) {
 		refused(http.StatusUnauthorized, "poll: not this server's runner").send(w)
 		return
 	}
+	listener.Authenticated(r.Context())
 	var req run.PollRequest
 	if err := readJSON(w, r, 1<<20, &req); err != nil {
 		refused(http.StatusBadRequest, "%s", err).send(w)
@@ -140,6 +142,7 @@ func (p *protocol) forRun(serve serve) http.Handler {
 			refused(http.StatusUnauthorized, "not this run's token").send(w)
 			return
 		}
+		listener.Authenticated(r.Context())
 		if !begun {
 			p.dispatch.begin(en)
 		}

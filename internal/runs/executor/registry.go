@@ -17,7 +17,7 @@ func (p *protocol) serveRegistry(en *entry, w http.ResponseWriter, r *http.Reque
 	if p.opts.Registry == nil {
 		return nil, refused(http.StatusNotFound, "this server has no registry")
 	}
-	handler := p.opts.Registry.For(en.spec)
+	handler := p.opts.Registry.For(en.spec, func(waits string) { p.hand.waitsForTool(en, waits) })
 	if handler == nil {
 		return nil, refused(http.StatusServiceUnavailable, "the registry is starting")
 	}

@@ -17,8 +17,11 @@ type fakeRegistry struct{ about *run.Registry }
 
 func (f fakeRegistry) About() *run.Registry { return f.about }
 
-func (f fakeRegistry) For(spec *run.Spec) http.Handler {
+func (f fakeRegistry) For(spec *run.Spec, tell func(string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if what, ok := strings.CutPrefix(r.URL.Path, "/v1/tools/"); ok {
+			tell(strings.TrimSpace(what))
+		}
 		fmt.Fprintf(w, "%s/%s %s revoked=%s authorization=%s", spec.Stack.Namespace, spec.ServiceAccount, r.URL, r.Header.Get(run.HeaderRevoked), r.Header.Get("Authorization"))
 	})
 }
@@ -58,6 +61,27 @@ func TestRunsThatDestroyMayAskForRevokedVersions(t *testing.T) {
 	got := h.mustDo(http.StatusOK, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions").with(run.HeaderRevoked, "1"))
 	if !strings.Contains(got, "revoked=1") {
 		t.Error(got)
+	}
+}
+
+func TestARunWaitsForItsTool(t *testing.T) {
+	h := newHome(t)
+	h.registry = fakeRegistry{&run.Registry{Host: "registry.example.com"}}
+	h.start()
+	h.started(h.record("r1"))
+	for len(h.ended) > 0 {
+		<-h.ended
+	}
+	for _, what := range []string{"downloading", ""} {
+		want := ""
+		if what != "" {
+			want = run.WaitsForTool + what
+		}
+		h.mustDo(http.StatusOK, h.of("r1", "GET", "/registry/v1/tools/"+what))
+		if rec, _, _ := h.exec.InHand(h.stack); rec.Waits != want {
+			t.Errorf("the run waits for %q, want %q", rec.Waits, want)
+		}
+		h.endedOnce()
 	}
 }
 

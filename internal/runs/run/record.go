@@ -137,6 +137,12 @@ const WaitsForReport = "Waiting for the run's Pod to report: "
 // WaitsForState begins Record.Waits while the API refuses the state; the reason follows.
 const WaitsForState = "The run's state cannot be stored, so it keeps its lock and tries again. Nothing is lost: the state is kept as a version. "
 
+// WaitsForTool begins Record.Waits while Yuba downloads the tool of the run; what it does follows.
+const WaitsForTool = "Waiting for the run's tool: "
+
+// ToolProgress separates the progress of that download, which changes often, from the rest.
+const ToolProgress = ": so far "
+
 // StateRef names a managed state and the labels its Secret gets.
 type StateRef struct {
 	Namespace string            `json:"namespace"`

@@ -71,8 +71,14 @@ func neededMode(name string, mode fs.FileMode) fs.FileMode {
 		return 0o700
 	case !mode.IsRegular():
 		return 0
-	case strings.HasPrefix(filepath.Base(name), "terraform-provider-"), filepath.Base(name) == "tofu", filepath.Base(name) == "terraform":
+	case strings.HasPrefix(filepath.Base(name), "terraform-provider-"), isTool(filepath.Base(name)):
 		return 0o500
 	}
 	return 0o400
+}
+
+// isTool reports whether a file is a tool: tofu, or tofu-1.9.1 in the directory of tools.
+func isTool(base string) bool {
+	name, _, _ := strings.Cut(base, "-")
+	return name == "tofu" || name == "terraform"
 }

@@ -233,7 +233,8 @@ func describeAwaited(p *gathered) {
 	if p.inHand != nil && waitsForPerson(p.inHand.Waits) {
 		// Manual runs never affect Ready, nor do drift checks before they find something.
 		if !p.inHand.Spec.Operation.ByHand() && !p.inHand.Quiet {
-			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, p.inHand.Waits)
+			message, _, _ := strings.Cut(p.inHand.Waits, run.ToolProgress) // each message is an event
+			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, message)
 		}
 		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
 		return
@@ -266,7 +267,7 @@ func progressOf(rec run.Record) string {
 
 // waitsForPerson reports whether a run waits for something that a person may have to change.
 func waitsForPerson(waits string) bool {
-	for _, prefix := range []string{run.WaitsForState, run.WaitsForPod, run.WaitsForReport} {
+	for _, prefix := range []string{run.WaitsForState, run.WaitsForPod, run.WaitsForReport, run.WaitsForTool} {
 		if strings.HasPrefix(waits, prefix) {
 			return true
 		}

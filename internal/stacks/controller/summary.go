@@ -116,6 +116,8 @@ func summaryOfProgress(s situation) string {
 		return "Waiting for a Pod"
 	case strings.HasPrefix(message, run.WaitsForReport):
 		return "Pod does not report"
+	case strings.HasPrefix(message, run.WaitsForTool):
+		return "Downloading its tool"
 	}
 	return "In progress"
 }

@@ -124,6 +124,18 @@ func (r *Releases) Write(version, file string, content []byte) {
 	}
 }
 
+// List writes the origin's list of versions.
+func (r *Releases) List(versions ...string) {
+	r.t.Helper()
+	var ids []string
+	for _, v := range versions {
+		ids = append(ids, fmt.Sprintf(`{"id": %q, "files": []}`, v))
+	}
+	if err := os.WriteFile(filepath.Join(r.Dir, "api.json"), []byte(`{"versions": [`+strings.Join(ids, ", ")+`]}`), 0o600); err != nil {
+		r.t.Fatalf("write the list of releases: %v", err)
+	}
+}
+
 // Cut makes the server stop in the middle of a file.
 func (r *Releases) Cut(file string) {
 	r.mu.Lock()

@@ -42,8 +42,10 @@ var (
 )
 
 // Parse parses a module from its files, by name. It ignores files that are not configuration.
-func Parse(files map[string][]byte) (m *Module, list diagnostic.List) {
-	p := newParser()
+func Parse(files map[string][]byte) (*Module, diagnostic.List) { return newParser().all(files) }
+
+// all parses a module.
+func (p *parser) all(files map[string][]byte) (m *Module, list diagnostic.List) {
 	defer func() {
 		if r := recover(); r != nil {
 			m, list = empty(), complain("Configuration cannot be read",
@@ -78,6 +80,9 @@ type parser struct {
 	variables map[string]*draft
 	diags     hcl.Diagnostics
 	kept      int
+	// placed collects what ParsePlaced lists; nil for Parse.
+	placed      *Placed
+	placedCalls map[string]PlacedCall
 }
 
 func newParser() *parser {
@@ -107,6 +112,9 @@ func (p *parser) file(name string, src []byte, override bool) {
 
 // blocks reads the declarations of a file.
 func (p *parser) blocks(file *hcl.File, override bool) {
+	if p.placed != nil {
+		p.place(file)
+	}
 	content, _, diags := file.Body.PartialContent(fileSchema)
 	p.diags = append(p.diags, diags...)
 	for _, block := range content.Blocks {

@@ -5,6 +5,7 @@ package module
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,33 +50,56 @@ var providerFunction = regexp.MustCompile(`provider::([a-zA-Z0-9_-]+)::`)
 // ReadProviders reads the required providers of the module in dir of fsys and of the modules it
 // calls: remote ones where .terraform/modules/modules.json of the root module says that tofu
 // installed them. The file system must not follow links out of the source.
-func ReadProviders(fsys fs.FS, dir string, options ReadOptions) (needs ProviderNeeds) {
-	r := &providerReader{fsys: fsys, root: path.Clean(dir), options: options, read: map[string]*moduleProviders{},
-		needs: ProviderNeeds{Providers: map[string][]string{}}}
+func ReadProviders(fsys fs.FS, dir string, options ReadOptions) ProviderNeeds {
+	needs, _ := NewProviderReader(fsys, options).Read(context.Background(), dir) // it ends only with its context
+	return needs
+}
+
+// ProviderReader reads the required providers of several modules of one tree, each directory once.
+// Modules that call each other would otherwise cost the square of their number. Not safe for
+// concurrent use.
+type ProviderReader struct {
+	fsys    fs.FS
+	options ReadOptions
+	read    map[string]*moduleProviders
+}
+
+// NewProviderReader returns a reader for a tree. The file system must not follow links out of it.
+func NewProviderReader(fsys fs.FS, options ReadOptions) *ProviderReader {
+	return &ProviderReader{fsys: fsys, options: options, read: map[string]*moduleProviders{}}
+}
+
+// Read reads the required providers of the module in dir and of those it calls, as ReadProviders does.
+// Its error is that of ctx.
+func (r *ProviderReader) Read(ctx context.Context, dir string) (needs ProviderNeeds, err error) {
+	w := &providerWalk{ProviderReader: r, ctx: ctx, root: path.Clean(dir), seen: map[string]bool{}}
+	w.needs.Providers = map[string][]string{}
 	defer func() {
 		if problem := recover(); problem != nil {
 			needs.Unclear = fmt.Sprintf("reading stopped: %v. This is a bug in Yuba", problem)
 		}
 	}()
-	r.readManifest()
-	r.walk(r.root, "", 0)
-	for source, constraints := range r.needs.Providers {
+	w.readManifest()
+	w.needs.Others = w.hasTests(w.root)
+	w.walk(w.root, "", 0)
+	for source, constraints := range w.needs.Providers {
 		slices.Sort(constraints)
-		r.needs.Providers[source] = slices.Compact(constraints)
+		w.needs.Providers[source] = slices.Compact(constraints)
 	}
-	return r.needs
+	return w.needs, context.Cause(ctx)
 }
 
-type providerReader struct {
-	fsys    fs.FS
-	root    string
-	options ReadOptions
-	needs   ProviderNeeds
+// providerWalk follows the calls of one root module.
+type providerWalk struct {
+	*ProviderReader
+	ctx   context.Context
+	root  string
+	needs ProviderNeeds
 	// installed maps positions in the tree to directories of remote modules.
 	installed map[string]string
 	calls     int
 	size      int
-	read      map[string]*moduleProviders
+	seen      map[string]bool
 }
 
 // moduleProviders are the requirements and calls of one directory.
@@ -84,17 +108,28 @@ type moduleProviders struct {
 	constraints map[string][]string // by source
 	used        map[string][]string // local names in use, with constraints of provider blocks
 	calls       map[string]string
+	names       []string // of calls, sorted
+	size        int
+	// unclear, remote and others are what the directory adds to the fields of ProviderNeeds.
+	unclear        string
+	remote, others bool
 }
 
-func (r *providerReader) unclear(format string, args ...any) {
-	if r.needs.Unclear == "" {
-		r.needs.Unclear = fmt.Sprintf(format, args...)
+func (m *moduleProviders) blur(format string, args ...any) {
+	if m.unclear == "" {
+		m.unclear = fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *providerWalk) unclear(format string, args ...any) {
+	if w.needs.Unclear == "" {
+		w.needs.Unclear = fmt.Sprintf(format, args...)
 	}
 }
 
 // readManifest reads tofu's list of installed modules. It ignores an invalid file.
-func (r *providerReader) readManifest() {
-	file, err := r.fsys.Open(path.Join(r.root, ".terraform/modules/modules.json"))
+func (w *providerWalk) readManifest() {
+	file, err := w.fsys.Open(path.Join(w.root, ".terraform/modules/modules.json"))
 	if err != nil {
 		return
 	}
@@ -109,52 +144,72 @@ func (r *providerReader) readManifest() {
 	if err != nil || json.Unmarshal(text, &manifest) != nil {
 		return
 	}
-	r.installed = map[string]string{}
+	w.installed = map[string]string{}
 	for _, m := range manifest.Modules {
-		r.installed[m.Key] = m.Dir
+		w.installed[m.Key] = m.Dir
 	}
 }
 
-// walk adds a module and those it calls.
-func (r *providerReader) walk(dir, key string, depth int) {
-	if r.calls++; r.calls > maxCalls || depth > maxCallDepth {
-		r.unclear("the tree has more than %d calls of modules, or more than %d levels", maxCalls, maxCallDepth)
-		return
+// walk adds a module and those it calls. It returns false if the tree is too large to go on.
+func (w *providerWalk) walk(dir, key string, depth int) bool {
+	if w.calls++; w.calls > maxCalls || depth > maxCallDepth {
+		w.unclear("the tree has more than %d calls of modules, or more than %d levels", maxCalls, maxCallDepth)
+		return w.calls <= maxCalls
 	}
-	m := r.read[dir]
+	if w.ctx.Err() != nil {
+		return false
+	}
+	m := w.read[dir]
 	if m == nil {
-		m = r.module(dir, depth == 0)
-		r.read[dir] = m
-		r.collect(m)
+		m = w.module(dir)
+		m.names = slices.Sorted(maps.Keys(m.calls))
+		w.read[dir] = m
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
+	if !w.seen[dir] {
+		w.seen[dir] = true
+		if w.size += m.size; w.size > maxTotalSize {
+			w.unclear("the modules' files have more than %d MiB", maxTotalSize>>20)
+			return true
+		}
+		w.collect(m)
+	}
+	for _, name := range m.names {
 		source := m.calls[name]
 		place := strings.TrimPrefix(key+"."+name, ".")
 		inner := path.Join(dir, source)
 		if !below(source) {
-			installed, there := r.installed[place]
+			installed, there := w.installed[place]
 			if !there {
-				r.needs.Remote = true
-				r.unclear("the module %q is not available", place)
+				w.needs.Remote = true
+				w.unclear("the module %q is not available", place)
+				w.calls++
 				continue
 			}
-			inner = path.Join(r.root, installed)
+			inner = path.Join(w.root, installed)
 		}
 		if !fs.ValidPath(inner) {
-			r.unclear("the module %q is outside of the source", place)
+			w.unclear("the module %q is outside of the source", place)
 			continue
 		}
-		r.walk(inner, place, depth+1)
+		if !w.walk(inner, place, depth+1) {
+			return false
+		}
 	}
+	return true
 }
 
 // collect adds the requirements of a module, by source.
-func (r *providerReader) collect(m *moduleProviders) {
+func (w *providerWalk) collect(m *moduleProviders) {
+	if m.unclear != "" {
+		w.unclear("%s", m.unclear)
+	}
+	w.needs.Remote = w.needs.Remote || m.remote
+	w.needs.Others = w.needs.Others || m.others
 	add := func(source string, constraints []string) {
 		if strings.HasPrefix(source, builtInPrefix) {
 			return
 		}
-		r.needs.Providers[source] = append(r.needs.Providers[source], constraints...)
+		w.needs.Providers[source] = append(w.needs.Providers[source], constraints...)
 	}
 	for _, source := range m.required {
 		add(source, m.constraints[source])
@@ -172,14 +227,13 @@ func (r *providerReader) collect(m *moduleProviders) {
 }
 
 // module reads one directory.
-func (r *providerReader) module(dir string, root bool) *moduleProviders {
+func (r *ProviderReader) module(dir string) *moduleProviders {
 	m := &moduleProviders{required: map[string]string{}, constraints: map[string][]string{}, used: map[string][]string{}, calls: map[string]string{}}
-	reader := &requirer{fsys: r.fsys, options: r.options, size: r.size}
+	reader := &requirer{fsys: r.fsys, options: r.options}
 	files, err := reader.files(dir, false)
-	r.size = reader.size
-	r.needs.Others = r.needs.Others || root && r.hasTests(dir)
+	m.size = reader.size
 	if err != nil {
-		r.unclear("%v", err)
+		m.blur("%v", err)
 		return m
 	}
 	primary, override := selectFiles(files)
@@ -187,13 +241,13 @@ func (r *providerReader) module(dir string, root bool) *moduleProviders {
 	for _, name := range slices.Concat(primary, override) {
 		file := p.parse(name, files[name])
 		if file == nil || p.diags.HasErrors() {
-			r.unclear("%s is invalid; the tool explains it", path.Join(dir, name))
+			m.blur("%s is invalid; the tool explains it", path.Join(dir, name))
 			return m
 		}
-		r.file(p, m, file.Body)
+		m.file(p, file.Body)
 		for _, call := range providerFunction.FindAllSubmatch(files[name], -1) {
 			_, declared := p.module.RequiredProviders[string(call[1])]
-			r.needs.Others = r.needs.Others || !declared
+			m.others = m.others || !declared
 		}
 	}
 	for name, provider := range p.module.RequiredProviders {
@@ -206,7 +260,7 @@ func (r *providerReader) module(dir string, root bool) *moduleProviders {
 	return m
 }
 
-func (r *providerReader) hasTests(dir string) bool {
+func (r *ProviderReader) hasTests(dir string) bool {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return testsModule(e.Name()) || e.IsDir() && e.Name() == "tests"
@@ -214,10 +268,10 @@ func (r *providerReader) hasTests(dir string) bool {
 }
 
 // file adds the blocks of one file.
-func (r *providerReader) file(p *parser, m *moduleProviders, body hcl.Body) {
+func (m *moduleProviders) file(p *parser, body hcl.Body) {
 	content, _, diags := body.PartialContent(providerSchema)
 	if diags.HasErrors() {
-		r.unclear("%s", diags.Error())
+		m.blur("%s", diags.Error())
 		return
 	}
 	for _, block := range content.Blocks {
@@ -225,21 +279,21 @@ func (r *providerReader) file(p *parser, m *moduleProviders, body hcl.Body) {
 		case "terraform":
 			p.terraform(block)
 		case "provider":
-			m.use(block.Labels[0], r.literal(block, "version"))
+			m.use(block.Labels[0], m.literal(block, "version"))
 		case "resource", "data", "ephemeral":
-			r.resource(m, block, block.Labels[0])
+			m.resource(block, block.Labels[0])
 		case "check":
-			r.check(m, block)
+			m.check(block)
 		case "import":
 			// Without an explicit name it is the one of the resource's type, which is declared
 			// beside it unless that is still to be written.
-			if name, given := r.reference(block, "provider"); given {
+			if name, given := m.reference(block, "provider"); given {
 				m.use(name, "")
 			} else if to := keyword(block, "to"); to != "" && to != "module" {
 				m.use(impliedName(to), "")
 			}
 		case "module":
-			r.call(m, block)
+			m.call(block)
 		}
 	}
 }
@@ -257,8 +311,8 @@ func impliedName(kind string) string {
 	return name
 }
 
-func (r *providerReader) resource(m *moduleProviders, block *hcl.Block, kind string) {
-	name, given := r.reference(block, "provider")
+func (m *moduleProviders) resource(block *hcl.Block, kind string) {
+	name, given := m.reference(block, "provider")
 	if !given {
 		name = impliedName(kind)
 	}
@@ -266,18 +320,18 @@ func (r *providerReader) resource(m *moduleProviders, block *hcl.Block, kind str
 }
 
 // check reads a check block, which may contain a data source.
-func (r *providerReader) check(m *moduleProviders, block *hcl.Block) {
+func (m *moduleProviders) check(block *hcl.Block) {
 	content, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}})
 	for _, inner := range content.Blocks {
-		r.resource(m, inner, inner.Labels[0])
+		m.resource(inner, inner.Labels[0])
 	}
 }
 
-func (r *providerReader) call(m *moduleProviders, block *hcl.Block) {
-	source := r.literal(block, "source")
+func (m *moduleProviders) call(block *hcl.Block) {
+	source := m.literal(block, "source")
 	if source == "" {
-		r.unclear("the source of the module %q is computed", block.Labels[0])
-		r.needs.Remote = true
+		m.blur("the source of the module %q is computed", block.Labels[0])
+		m.remote = true
 		return
 	}
 	m.calls[block.Labels[0]] = source
@@ -289,11 +343,11 @@ func attribute(block *hcl.Block, name string) *hcl.Attribute {
 }
 
 // literal returns the text of an attribute; empty if it is missing or computed.
-func (r *providerReader) literal(block *hcl.Block, name string) string {
+func (m *moduleProviders) literal(block *hcl.Block, name string) string {
 	if a := attribute(block, name); a != nil {
 		text, ok := literalString(a.Expr)
 		if !ok {
-			r.unclear("the %s of a block %q is computed", name, block.Type)
+			m.blur("the %s of a block %q is computed", name, block.Type)
 		}
 		return text
 	}
@@ -301,7 +355,7 @@ func (r *providerReader) literal(block *hcl.Block, name string) string {
 }
 
 // reference returns the local name in "provider = aws.west", or in its string form.
-func (r *providerReader) reference(block *hcl.Block, name string) (string, bool) {
+func (m *moduleProviders) reference(block *hcl.Block, name string) (string, bool) {
 	a := attribute(block, name)
 	if a == nil {
 		return "", false
@@ -309,7 +363,7 @@ func (r *providerReader) reference(block *hcl.Block, name string) (string, bool)
 	if root := keyword(block, name); root != "" {
 		return root, true
 	}
-	r.unclear("the %s of a block %q is computed", name, block.Type)
+	m.blur("the %s of a block %q is computed", name, block.Type)
 	return "", true
 }
 

@@ -4,6 +4,10 @@
 package module
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -98,5 +102,51 @@ func TestReadingProvidersOfExpressionsWithoutBottomEnds(t *testing.T) {
 		if needs.Remote || len(needs.Providers) > 1 {
 			t.Errorf("%.40s: %+v", text, needs)
 		}
+	}
+}
+
+// countingFS counts how often files are opened.
+type countingFS struct {
+	fs.FS
+	opened map[string]int
+}
+
+func (c countingFS) Open(name string) (fs.File, error) {
+	c.opened[name]++
+	return c.FS.Open(name)
+}
+
+func TestAProviderReaderReadsEachDirectoryOnce(t *testing.T) {
+	files := map[string]string{"leaf/main.tf": `resource "aws_thing" "a" {}`}
+	for i := range 5 {
+		files[fmt.Sprintf("m%d/main.tf", i)] = fmt.Sprintf("module \"next\" { source = \"../m%d\" }\nmodule \"leaf\" { source = \"../leaf\" }", i+1)
+	}
+	files["m5/main.tf"] = `resource "google_thing" "a" {}`
+	fsys := countingFS{tree(files), map[string]int{}}
+	r := NewProviderReader(fsys, ReadOptions{})
+	for i := range 5 {
+		dir := fmt.Sprintf("m%d", i)
+		got, err := r.Read(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ReadProviders(tree(files), dir, ReadOptions{}), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for name := range files {
+		if n := fsys.opened[name]; n != 1 {
+			t.Errorf("%s was opened %d times", name, n)
+		}
+	}
+}
+
+func TestAProviderReaderEndsWithItsContext(t *testing.T) {
+	gone := errors.New("the client went away")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	fsys := countingFS{tree(map[string]string{"main.tf": ""}), map[string]int{}}
+	if _, err := NewProviderReader(fsys, ReadOptions{}).Read(ctx, "."); !errors.Is(err, gone) || fsys.opened["main.tf"] > 0 {
+		t.Errorf("%v, %v", err, fsys.opened)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 const (
@@ -119,37 +121,31 @@ var placedSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "module", LabelNames: []string{"name"}},
 }}
 
-// ReadPlaced reads the configuration files of one directory, by base name. It skips invalid files,
-// which Parse reports.
-func ReadPlaced(files map[string][]byte) (placed Placed) {
-	defer func() {
-		if r := recover(); r != nil { // configuration may be hostile, and Parse reports it
-			placed = Placed{}
-		}
-	}()
-	calls := map[string]PlacedCall{}
-	primary, override := selectFiles(files)
-	for _, name := range slices.Concat(primary, override) {
-		p := newParser()
-		file := p.parse(name, files[name])
-		if file == nil || file.Body == nil {
-			continue
-		}
-		content, _, _ := file.Body.PartialContent(placedSchema)
-		for _, block := range content.Blocks {
-			at := position(block.DefRange)
-			switch {
-			case block.Type == "provider" && placed.Provider == nil:
-				placed.Provider = &at
-			case block.Type == "module" && labelled(block):
-				calls[block.Labels[0]] = placedCall(calls[block.Labels[0]], block)
-			}
+// ParsePlaced is Parse that also lists what the directory contains besides declarations, at the cost of
+// one reading. Of invalid files it lists the valid parts.
+func ParsePlaced(files map[string][]byte) (m *Module, placed Placed, list diagnostic.List) {
+	p := newParser()
+	p.placed = &placed
+	p.placedCalls = map[string]PlacedCall{}
+	m, list = p.all(files)
+	for _, name := range slices.Sorted(maps.Keys(p.placedCalls)) {
+		placed.Calls = append(placed.Calls, p.placedCalls[name])
+	}
+	return m, placed, list
+}
+
+// place adds the blocks of a file.
+func (p *parser) place(file *hcl.File) {
+	content, _, _ := file.Body.PartialContent(placedSchema)
+	for _, block := range content.Blocks {
+		at := position(block.DefRange)
+		switch {
+		case block.Type == "provider" && p.placed.Provider == nil:
+			p.placed.Provider = &at
+		case block.Type == "module" && labelled(block):
+			p.placedCalls[block.Labels[0]] = placedCall(p.placedCalls[block.Labels[0]], block)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		placed.Calls = append(placed.Calls, calls[name])
-	}
-	return placed
 }
 
 // placedCall applies a block to an earlier one of the same name.

@@ -62,8 +62,8 @@ output "o" {
 	}
 }
 
-func TestReadPlaced(t *testing.T) {
-	placed := ReadPlaced(files("main.tf", `
+func TestParsePlaced(t *testing.T) {
+	_, placed, _ := ParsePlaced(files("main.tf", `
 provider "aws" {}
 module "a" { source = "./a" }
 module "b" {

@@ -58,10 +58,28 @@ func NewAPI(api kubernetes.Interface) (*API, error) {
 	return &API{tokens, rights}, nil
 }
 
-// Identify implements registry.Access.
+// Identify implements registry.Access. It accepts tokens for the registry, and tokens for the API.
 func (a *API) Identify(ctx context.Context, token string) (registry.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	c := readClaims(token)
+	if slices.Contains(c.audiences, Audience) {
+		who, err := a.review(authenticator.WithAudiences(ctx, authenticator.Audiences{Audience}), token)
+		if !errors.Is(err, registry.ErrUnknownToken) {
+			who.RegistryOnly = len(c.audiences) == 1
+			return who, err
+		}
+	}
+	// An issuer of OIDC may have given the token that audience, too; the API server knows of its own only.
+	who, err := a.review(ctx, token)
+	if errors.Is(err, registry.ErrUnknownToken) && !c.expires.IsZero() && !time.Now().Before(c.expires) {
+		err = &registry.ExpiredError{At: c.expires}
+	}
+	return who, err
+}
+
+// review asks who has a token for the audiences in ctx; without any, for the API.
+func (a *API) review(ctx context.Context, token string) (registry.Identity, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	if err != nil {
 		return registry.Identity{}, err

@@ -4,8 +4,10 @@
 package access_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -107,5 +109,49 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 	}
 	if allowed, _, err := a.May(t.Context(), registry.ServiceAccount("a", "b"), registry.Action{Verb: "get", Resource: "modules", Name: "acme"}); err == nil || allowed {
 		t.Errorf("what somebody may do: %v, %v", allowed, err)
+	}
+}
+
+// Tokens for the registry and tokens for the API are accepted; those for others are not.
+func TestAudiencesOfTokens(t *testing.T) {
+	a, api := newAPI(t, apitest.API(t).RESTConfig())
+	account := newAccount(t, api, "registry-audiences", "get")
+	const apiAudience = "https://kubernetes.default.svc"
+	for sentence, test := range map[string]struct {
+		audiences    []string
+		known        bool
+		registryOnly bool
+	}{
+		"for the API":                  {nil, true, false},
+		"for the registry":             {[]string{access.Audience}, true, true},
+		"for the registry and the API": {[]string{access.Audience, apiAudience}, true, false},
+		"for a cloud":                  {[]string{"sts.amazonaws.com"}, false, false},
+	} {
+		token, err := api.CoreV1().ServiceAccounts(account.Namespace).CreateToken(t.Context(), account.Name,
+			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: test.audiences}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time from memory
+			who, err := a.Identify(t.Context(), token.Status.Token)
+			if (err == nil) != test.known || who.RegistryOnly != test.registryOnly {
+				t.Errorf("%s: %+v, %v", sentence, who, err)
+			}
+			if !test.known && !errors.Is(err, registry.ErrUnknownToken) {
+				t.Errorf("%s: %v", sentence, err)
+			}
+		}
+	}
+}
+
+// Whoever has an expired token learns that it expired; a forged one learns nothing else.
+func TestAnExpiredTokenIsSaidToBe(t *testing.T) {
+	a, _ := newAPI(t, apitest.API(t).RESTConfig())
+	encoded := base64.RawURLEncoding.EncodeToString
+	token := encoded([]byte(`{"alg":"RS256"}`)) + "." + encoded([]byte(`{"aud":["registry.yuba.dev"],"exp":1700000000,"sub":"somebody"}`)) + "." + encoded([]byte("signature"))
+	_, err := a.Identify(t.Context(), token)
+	var expired *registry.ExpiredError
+	if !errors.As(err, &expired) || !errors.Is(err, registry.ErrUnknownToken) || !strings.Contains(err.Error(), "2023-11-14T22:13:20Z") {
+		t.Errorf("%v", err)
 	}
 }

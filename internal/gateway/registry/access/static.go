@@ -24,28 +24,35 @@ const Everything = "*"
 // tokenPrefix lets scanners of secrets recognise tokens.
 const tokenPrefix = "yuba_registry_"
 
-// Grant is what a static token allows: reading and writing namespaces of the registry. Who may read
-// anything may read the mirror.
+// Rights are the namespaces of the registry that a token may use. Keys are those whose signing keys of
+// providers it may change, which Write does not include: whoever publishes must not choose whose
+// signatures clients trust. Who may read anything may read the mirror.
+type Rights struct{ Read, Write, Keys []string }
+
+// Empty reports whether nothing is allowed.
+func (r Rights) Empty() bool { return len(r.Read)+len(r.Write)+len(r.Keys) == 0 }
+
+// Grant is what a static token allows.
 type Grant struct {
-	Name        string
-	Digest      string // "sha256:" and the token's digest in hexadecimal
-	Read, Write []string
+	Name   string
+	Digest string // "sha256:" and the token's digest in hexadecimal
+	Rights
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$`)
 
 // NewGrant makes a token, and its grant, which does not contain it.
-func NewGrant(name string, read, write []string) (token string, g Grant, err error) {
+func NewGrant(name string, rights Rights) (token string, g Grant, err error) {
 	if !plainName.MatchString(name) {
 		return "", Grant{}, fmt.Errorf("the name %q of a token: expected letters, digits and . _ - @", name)
 	}
 	token = tokenPrefix + rand.Text()
-	return token, Grant{Name: name, Digest: digest(token), Read: read, Write: write}, nil
+	return token, Grant{Name: name, Digest: digest(token), Rights: rights}, nil
 }
 
 // GrantOf is the grant of a token that somebody else made.
-func GrantOf(name, token string, read, write []string) Grant {
-	return Grant{Name: name, Digest: digest(token), Read: read, Write: write}
+func GrantOf(name, token string, rights Rights) Grant {
+	return Grant{Name: name, Digest: digest(token), Rights: rights}
 }
 
 func digest(token string) string {
@@ -53,7 +60,7 @@ func digest(token string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// String is a line of a file of tokens: NAME DIGEST read=NS,… write=NS,….
+// String is a line of a file of tokens: NAME DIGEST read=NS,… write=NS,… keys=NS,….
 func (g Grant) String() string {
 	line := g.Name + " " + g.Digest
 	if len(g.Read) > 0 {
@@ -61,6 +68,9 @@ func (g Grant) String() string {
 	}
 	if len(g.Write) > 0 {
 		line += " write=" + strings.Join(g.Write, ",")
+	}
+	if len(g.Keys) > 0 {
+		line += " keys=" + strings.Join(g.Keys, ",")
 	}
 	return line
 }
@@ -77,7 +87,7 @@ func ReadGrants(r io.Reader) ([]Grant, error) {
 			continue
 		}
 		if len(fields) < 2 || !plainName.MatchString(fields[0]) || !plainDigest.MatchString(fields[1]) {
-			return nil, fmt.Errorf("line %d of the file of tokens: expected NAME sha256:DIGEST read=NAMESPACE,… write=NAMESPACE,…", n)
+			return nil, fmt.Errorf("line %d of the file of tokens: expected NAME sha256:DIGEST read=NAMESPACE,… write=NAMESPACE,… keys=NAMESPACE,…", n)
 		}
 		g := Grant{Name: fields[0], Digest: fields[1]}
 		for _, field := range fields[2:] {
@@ -87,8 +97,10 @@ func ReadGrants(r io.Reader) ([]Grant, error) {
 				g.Read = names
 			case "write":
 				g.Write = names
+			case "keys":
+				g.Keys = names
 			default:
-				return nil, fmt.Errorf("line %d of the file of tokens: %q is neither read=… nor write=…", n, key)
+				return nil, fmt.Errorf("line %d of the file of tokens: %q is not read=…, write=… or keys=…", n, key)
 			}
 		}
 		grants = append(grants, g)
@@ -126,7 +138,7 @@ func (s *Static) Identify(_ context.Context, token string) (registry.Identity, e
 	if !ok {
 		return registry.Identity{}, registry.ErrUnknownToken
 	}
-	return registry.Identity{Name: staticUser + g.Name}, nil
+	return registry.Identity{Name: staticUser + g.Name, RegistryOnly: true, OwnToken: true}, nil
 }
 
 // May implements registry.Access.
@@ -136,7 +148,12 @@ func (s *Static) May(_ context.Context, who registry.Identity, what registry.Act
 		return false, "nobody has this name", nil
 	}
 	reads := what.Verb == "get" || what.Verb == "list"
+	keys := what.Resource == registry.ResourceSigningKeys
 	switch {
+	case keys && covers(g.Keys, what.Name):
+		return true, "the token may change its signing keys", nil
+	case keys && !reads:
+		return false, fmt.Sprintf("the token changes the signing keys of %v", g.Keys), nil
 	case covers(g.Write, what.Name):
 		return true, "the token may write it", nil
 	case reads && covers(g.Read, what.Name):
@@ -144,7 +161,7 @@ func (s *Static) May(_ context.Context, who registry.Identity, what registry.Act
 	case reads && (what.Resource == registry.ResourceMirror || what.Resource == registry.ResourceRegistry):
 		return true, "every token may read the mirror", nil
 	case reads:
-		return false, fmt.Sprintf("the token reads %v", slices.Concat(g.Read, g.Write)), nil
+		return false, fmt.Sprintf("the token reads %v", slices.Concat(g.Read, g.Write, g.Keys)), nil
 	}
 	return false, fmt.Sprintf("the token writes %v", g.Write), nil
 }

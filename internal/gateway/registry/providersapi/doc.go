@@ -7,9 +7,9 @@
 //	GET    …/providers[/NAMESPACE]                             the providers
 //	GET    …/providers/NAMESPACE?provider=NAME[&version=V]     the releases of one, or one of them
 //	PUT    …/providers/NAMESPACE?provider=NAME&version=V       publishes; body: a tar archive
-//	GET    …/providers/NAMESPACE?keys=true                     the signing keys
-//	PUT    …/providers/NAMESPACE?keys=true                     adds one; body: the armoured public key
-//	DELETE …/providers/NAMESPACE?key=ID                        removes one
+//	GET    …/signingkeys/NAMESPACE                             the keys whose signatures are accepted
+//	PUT    …/signingkeys/NAMESPACE                             adds one; body: the armoured public key
+//	DELETE …/signingkeys/NAMESPACE?key=ID                      removes one
 //	GET    …/mirror                                            what the mirror has
 //	POST   …/mirror[?unsigned=true]                            imports; body: a tar archive
 //	DELETE …/mirror/HOST?provider=NAMESPACE/NAME[&version=V]   removes

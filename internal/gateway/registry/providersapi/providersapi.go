@@ -42,8 +42,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		invalid  *own.InvalidError
 		conflict *own.ConflictError
 		archive  *mirror.InvalidError
-		full     *own.StoreError
-		fullToo  *mirror.StoreError
+		full     *offer.StoreError
 		wrong    *mirror.UntrustedError
 		known    *apierrors.StatusError
 	)
@@ -53,7 +52,7 @@ func (a api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code = http.StatusUnprocessableEntity
 	case errors.As(err, &conflict):
 		code = http.StatusConflict
-	case errors.As(err, &full), errors.As(err, &fullToo):
+	case errors.As(err, &full):
 		code = http.StatusInsufficientStorage
 		a.log.Error("the registry cannot store", "request", r.Method+" "+r.URL.Path, "error", err)
 	case errors.As(err, &known):
@@ -107,7 +106,18 @@ func Providers(store *own.Store, log *slog.Logger) http.Handler {
 	p.handle(mux, "GET "+path, p.list)
 	p.handle(mux, "GET "+path+"/{namespace}", p.get)
 	p.handle(mux, "PUT "+path+"/{namespace}", p.put)
-	p.handle(mux, "DELETE "+path+"/{namespace}", p.removeKey)
+	return mux
+}
+
+// SigningKeys serves …/signingkeys. They are a resource of their own, because whoever adds a key
+// decides whose releases clients trust: publishing must not include that.
+func SigningKeys(store *own.Store, log *slog.Logger) http.Handler {
+	p := providers{api{log}, store}
+	mux := http.NewServeMux()
+	const path = content.PathPrefix + "/signingkeys/{namespace}"
+	p.handle(mux, "GET "+path, p.keys)
+	p.handle(mux, "PUT "+path, p.addKey)
+	p.handle(mux, "DELETE "+path, p.removeKey)
 	return mux
 }
 
@@ -146,7 +156,7 @@ func (p providers) releases(r *http.Request, name layout.Provider) (content.Prov
 }
 
 func described(p own.Published) content.ProviderRelease {
-	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By,
+	d := content.ProviderRelease{Provider: p.Provider.String(), Version: p.Version, Protocols: p.Protocols, Signer: p.Signer, Published: p.Published, By: p.By, Unverified: p.Unverified,
 		Packages: map[string]release.Package{}}
 	for platform, pkg := range p.Packages {
 		d.Packages[platform.String()] = pkg
@@ -170,15 +180,7 @@ func named(r *http.Request) (layout.ProviderVersion, error) {
 }
 
 func (p providers) get(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	if query.Get("keys") == "true" {
-		keys, err := p.store.Keys(r.Context(), r.PathValue("namespace"))
-		if err != nil {
-			return err
-		}
-		return send(w, content.SigningKeyList{Items: keys})
-	}
-	if !query.Has("provider") {
+	if !r.URL.Query().Has("provider") {
 		return p.list(w, r)
 	}
 	v, err := named(r)
@@ -200,18 +202,6 @@ func (p providers) get(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p providers) put(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Query().Get("keys") == "true" {
-		armor, err := io.ReadAll(http.MaxBytesReader(w, r.Body, release.MaxKeys))
-		if err != nil {
-			return err
-		}
-		key, err := p.store.AddKey(r.Context(), r.PathValue("namespace"), armor)
-		if err != nil {
-			return err
-		}
-		p.log.Info("added a signing key", "by", userOf(r), "namespace", r.PathValue("namespace"), "key", key.Fingerprint)
-		return send(w, key)
-	}
 	v, err := named(r)
 	if err != nil {
 		return err
@@ -224,6 +214,27 @@ func (p providers) put(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return send(w, content.PublishedProvider{Release: described(done), Changed: changed})
+}
+
+func (p providers) keys(w http.ResponseWriter, r *http.Request) error {
+	keys, err := p.store.Keys(r.Context(), r.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	return send(w, content.SigningKeyList{Items: keys})
+}
+
+func (p providers) addKey(w http.ResponseWriter, r *http.Request) error {
+	armor, err := io.ReadAll(http.MaxBytesReader(w, r.Body, release.MaxKeys))
+	if err != nil {
+		return err
+	}
+	key, err := p.store.AddKey(r.Context(), r.PathValue("namespace"), armor)
+	if err != nil {
+		return err
+	}
+	p.log.Info("added a signing key", "by", userOf(r), "namespace", r.PathValue("namespace"), "key", key.Fingerprint)
+	return send(w, key)
 }
 
 func (p providers) removeKey(w http.ResponseWriter, r *http.Request) error {

@@ -69,7 +69,7 @@ func newSite(t testing.TB) *site {
 	s.http = httptest.NewUnstartedServer(nil)
 	s.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	server := registry.New(registry.Options{Providers: providers, Mirror: pulled, Access: everybody{}, Anonymous: true, AnonymousMirror: true, Key: []byte("key"), Host: s.http.Listener.Addr().String(), Log: log,
-		Management: map[string]http.Handler{registry.ResourceProviders: providersapi.Providers(providers, log), registry.ResourceMirror: providersapi.Mirror(pulled, log)}})
+		Management: map[string]http.Handler{registry.ResourceProviders: providersapi.Providers(providers, log), registry.ResourceSigningKeys: providersapi.SigningKeys(providers, log), registry.ResourceMirror: providersapi.Mirror(pulled, log)}})
 	s.http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, content.PathPrefix) {
 			server.Manager().ServeHTTP(w, r)

@@ -120,10 +120,11 @@ func (e *forbiddenError) Error() string {
 	return b.String()
 }
 
-// permitted returns the rules of namespaces into which the service account may publish, and a
-// *forbiddenError for the others.
-func (p *Publisher) permitted(ctx context.Context, o *yubav1.ModuleSource, rules []*decide.Matcher) (allowed []*decide.Matcher, err error) {
+// permitted returns the modules of namespaces into which the service account may not publish, with a
+// *forbiddenError about them.
+func (p *Publisher) permitted(ctx context.Context, o *yubav1.ModuleSource, rules []*decide.Matcher) (modules map[string]bool, err error) {
 	answers := map[string]bool{}
+	modules = map[string]bool{}
 	forbidden := &forbiddenError{account: account(o), of: o.Namespace}
 	for _, rule := range rules {
 		namespace, _, _ := strings.Cut(rule.Module, "/")
@@ -142,15 +143,15 @@ func (p *Publisher) permitted(ctx context.Context, o *yubav1.ModuleSource, rules
 				forbidden.reason = cmp.Or(review.Status.Reason, forbidden.reason)
 			}
 		}
-		if answers[namespace] {
-			allowed = append(allowed, rule)
+		if !answers[namespace] {
+			modules[rule.Module] = true
 		}
 	}
 	if len(forbidden.namespaces) > 0 {
 		slices.Sort(forbidden.namespaces)
-		return allowed, forbidden
+		return modules, forbidden
 	}
-	return allowed, nil
+	return modules, nil
 }
 
 // repositoryOf returns the URL without credentials, as the registry records it.

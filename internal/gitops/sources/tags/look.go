@@ -86,7 +86,7 @@ func (p *Publisher) lookInto(ctx context.Context, o *yubav1.ModuleSource, fresh 
 		return err
 	}
 	defer leave()
-	facts := decide.Facts{Most: p.Batch, Published: map[string][]decide.Published{}}
+	facts := decide.Facts{Rules: rules, Most: p.Batch, Published: map[string][]decide.Published{}}
 	if facts.Tags, out.upstream, err = p.list(ctx, o, up, maxAge(o, fresh)); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (p *Publisher) lookInto(ctx context.Context, o *yubav1.ModuleSource, fresh 
 		}
 	}
 	var forbidden error
-	if facts.Rules, forbidden = p.permitted(ctx, o, rules); forbidden != nil && !isForbidden(forbidden) {
+	if facts.Forbidden, forbidden = p.permitted(ctx, o, rules); forbidden != nil && !isForbidden(forbidden) {
 		return forbidden
 	}
 	facts.Verdicts = prune(out.verdicts, facts.Tags)

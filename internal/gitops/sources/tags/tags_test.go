@@ -4,6 +4,7 @@
 package tags
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -255,6 +257,29 @@ func TestPublishingNeedsPermission(t *testing.T) {
 	s.change(o, func() { o.Spec.ServiceAccountName = "default" })
 	s.allow(victim)
 	s.ready(o, "published 2 versions of 2 modules")
+	// A permission that is withdrawn leaves what was published there, in the registry and in the status.
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "publish-" + s.namespace + "-" + victim}}
+	if err := s.client.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	repo.Tag(t, "v1.0.1")
+	eventually(t, func() error { // the authorizer may not know yet
+		s.ask(o, rand.Text())
+		if conditions.Of(o, meta.ReadyCondition).Reason != yubav1.ReasonPublishingForbidden {
+			return fmt.Errorf("not forbidden: %+v", o.Status)
+		}
+		return nil
+	})
+	if got := s.versions("vpc/aws"); got != "1.0.1@v1.0.1 1.0.0@v1.0.0" {
+		t.Errorf("published: %s", got)
+	}
+	var published []string
+	for _, m := range o.Status.Modules {
+		published = append(published, fmt.Sprintf("%s: %d, %s", m.Name, m.Published, m.Latest))
+	}
+	if len(published) != 2 || published[0] != s.namespace+"/vpc/aws: 2, 1.0.1" || !strings.HasPrefix(published[1], victim+"/vpc/aws: ") || strings.HasSuffix(published[1], ": 0, ") || o.Status.Published < 3 {
+		t.Errorf("the status has %d: %q", o.Status.Published, published)
+	}
 }
 
 func TestPrivateAndUnreachableRepositories(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
@@ -22,13 +23,15 @@ import (
 
 // Equipment is shared by all runs of a runner.
 type Equipment struct {
-	Opts      Options
-	Server    *link.Server
-	Tools     *tools.Box
-	Area      *workspace.Area
-	Inits     *initcache.Cache
-	Artifacts *workspace.Artifacts
-	Trees     *workspace.Trees
+	Opts   Options
+	Server *link.Server
+	Tools  *tools.Box
+	// ToolFlights are the tools that come from the server's registry now.
+	ToolFlights download.Flights
+	Area        *workspace.Area
+	Inits       *initcache.Cache
+	Artifacts   *workspace.Artifacts
+	Trees       *workspace.Trees
 	// Store keeps providers for all stacks; nil without one.
 	Store *providers.Store
 	// Modules keeps modules of other origins for all stacks; nil without a store of providers.

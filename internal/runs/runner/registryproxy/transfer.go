@@ -100,6 +100,19 @@ func Declined(ctx context.Context, open Open, path string) string {
 	return "This server's mirror does not serve it: " + problemText(text)
 }
 
+// Get asks for a path until the registry answers. The caller closes the body. If the answer is not 200,
+// it is nil, and the problem says why.
+func Get(ctx context.Context, open Open, path string) (answer *http.Response, problem string, err error) {
+	t := &transfer{proxy: &Proxy{open: open, patience: patience}, method: http.MethodGet, path: path, header: http.Header{}}
+	answer, err = t.ask(ctx, t.header)
+	if err != nil || answer.StatusCode == http.StatusOK {
+		return answer, "", err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was only read
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblem))
+	return nil, problemText(text), nil
+}
+
 // maxProblem limits what is read of the text of an error.
 const maxProblem = 4 << 10
 

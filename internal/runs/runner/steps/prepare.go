@@ -106,7 +106,7 @@ func (s *prepareStep) prepare(ctx context.Context) error {
 	if err := s.checkReserve(); err != nil {
 		return err
 	}
-	found, err := s.run.Tools.Find(ctx, s.run.Spec.Tool)
+	found, err := s.findTool(ctx)
 	s.run.Result.ToolVersion, s.run.Result.ToolName = found.Version, found.Name
 	if err != nil {
 		return err

@@ -97,10 +97,15 @@ func (b *Box) newest(ctx context.Context, name, wanted string) (Tool, error) {
 		}
 	}
 	if newest == nil {
-		return Tool{}, fault.New(run.FailureTool, "%s", b.missing(ctx, name, wanted))
+		return Tool{}, &fault.Failure{Class: run.FailureTool, Err: &MissingError{Name: name, Dir: b.dir, text: b.missing(ctx, name, wanted)}}
 	}
 	return best, nil
 }
+
+// MissingError says that no installed tool fits. Name is the wanted tool, Dir where others belong.
+type MissingError struct{ Name, Dir, text string }
+
+func (e *MissingError) Error() string { return e.text }
 
 // missing returns a message with the wanted tool, the installed ones, and where to install it.
 func (b *Box) missing(ctx context.Context, name, wanted string) string {

@@ -55,7 +55,9 @@ func (r Refusal) Key() Key { return Key{r.Module, r.Version, r.Tag.Name, r.Tag.C
 // Facts are all facts of the decision.
 type Facts struct {
 	Rules []*Matcher
-	Tags  []Tag
+	// Forbidden are the modules that must not be published now. What is published of them stays so.
+	Forbidden map[string]bool
+	Tags      []Tag
 	// Published are the versions that the registry has of each module.
 	Published map[string][]Published
 	Verdicts  map[Key]Verdict
@@ -133,6 +135,7 @@ func Tags(f Facts) Decision {
 				module.Latest = c.version.String() // they ascend
 			case judged && verdict.Refusal.Reason != "":
 				refusals = append(refusals, rank(verdict.Refusal, c.version))
+			case f.Forbidden[rule.Module]:
 			case f.Most > 0 && len(d.Publish) >= f.Most:
 				d.Left++
 			default:

@@ -90,6 +90,8 @@ func TestTags(t *testing.T) {
 		"two tags of one version with different commits": {Rule{}, Facts{Tags: tags("v1.0.0@a", "1.0.0@b")}, outcome{Refused: []string{"1.0.0: AmbiguousTags", "v1.0.0: AmbiguousTags"}}},
 		"two tags of one version, one of them published": {Rule{}, Facts{Tags: tags("v1.0.0@a", "1.0.0@b"), Published: have(first)},
 			outcome{Count: 1, Latest: "1.0.0", Refused: []string{"1.0.0: AmbiguousTags"}}},
+		"what is published of a module that may not be published any more stays so, and nothing follows": {Rule{},
+			Facts{Tags: tags("v1.0.0@a", "v2.0.0@b"), Published: have(first), Forbidden: map[string]bool{vpc: true}, Most: 1}, outcome{Count: 1, Latest: "1.0.0"}},
 		"at most so many at a time, the lowest first": {Rule{}, Facts{Tags: tags("v3.0.0@c", "v2.0.0@b", "v1.0.0@a"), Most: 2},
 			outcome{Publish: []string{"1.0.0 from v1.0.0@a", "2.0.0 from v2.0.0@b"}, Left: 1}},
 	} {
@@ -110,7 +112,7 @@ func TestWrongRules(t *testing.T) {
 }
 
 // Whatever the facts: a version is published from one commit, in ascending order, and only if the
-// registry does not have it from there; and the order of tags does not matter.
+// registry does not have it from there and allows it; and the order of tags does not matter.
 func TestLawsOfTags(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -119,7 +121,7 @@ func TestLawsOfTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10_000 {
-		f := Facts{Rules: []*Matcher{rule}, Most: r.IntN(4)}
+		f := Facts{Rules: []*Matcher{rule}, Most: r.IntN(4), Forbidden: map[string]bool{vpc: r.IntN(4) == 0}}
 		for range r.IntN(6) {
 			f.Tags = append(f.Tags, Tag{pick("v", "") + pick("1.0.0", "1.0.1", "2.0.0", "2.0", "x"), pick("a", "b")})
 		}
@@ -132,6 +134,13 @@ func TestLawsOfTags(t *testing.T) {
 			f.Published = have(append(f.Published[vpc], p)...)
 		}
 		d := Tags(f)
+		if f.Forbidden[vpc] {
+			allowed := f
+			allowed.Forbidden = nil
+			if len(d.Publish) > 0 || d.Left > 0 || fmt.Sprint(d.Modules) != fmt.Sprint(Tags(allowed).Modules) {
+				t.Fatalf("%+v: decided %+v although it is forbidden", f, d)
+			}
+		}
 		var last *semver.Version
 		for _, p := range d.Publish {
 			v := semver.MustParse(p.Version)
