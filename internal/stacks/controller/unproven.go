@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
 // An interrupted run's record lists the possible leftovers of its apply. The status names the first
@@ -128,7 +129,8 @@ func boundRuns(u *infrav1.UnprovenStatus) {
 func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
 	rec := run.Record{Created: times.Of(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
-		Backend: run.Backend{Kind: backendKind(obj)}},
+		// Without the override, later runs seem to use another state.
+		Backend: run.Backend{Kind: backendKind(obj), Override: inputs.Override(obj)}},
 		State: stateRefOf(obj)}
 	if rec.Spec.Operation == run.OperationApply {
 		rec.Spec.Plan = &run.PlanRef{ID: obj.Status.Plan.Pending, RunID: obj.Status.Plan.RunID}

@@ -18,6 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -465,6 +466,32 @@ func TestAppliesWithoutARecord(t *testing.T) {
 		}
 		if len(test.done) > 0 && !lost.salvaged.Result.ApplyStarted {
 			t.Errorf("%s: %+v", sentence, lost.salvaged.Result)
+		}
+	}
+}
+
+// A run whose record is lost used the state that the stack names, so that later runs can prove what it left.
+func TestAnApplyWithoutARecordKeepsItsState(t *testing.T) {
+	for sentence, config := range map[string]*infrav1.BackendConfigSpec{
+		"a state that Yuba keeps": nil,
+		"a backend of its own":    {CustomConfiguration: `backend "s3" {}`},
+		"the module's backend":    {Disable: true},
+	} {
+		lost := &lostRuns{}
+		obj := stackObject()
+		obj.Spec.BackendConfig = config
+		obj.Status.CurrentRun = &infrav1.RunReference{ID: "r1", Operation: string(run.OperationPlanAndApply), Status: "applying"}
+		r := &Reconciler{Runs: lost, States: lost, Log: slog.New(slog.DiscardHandler)}
+		if _, err := runHistoryOf(r).collect(t.Context(), &passOver(obj).pass); err != nil {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		backend, err := inputs.Backend(obj, &inputs.Inputs{})
+		if err != nil {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		later := run.Record{Spec: run.Spec{Backend: run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}}, State: stateRefOf(obj)}
+		if got, want := workedOn(lost.salvaged), workedOn(later); got != want {
+			t.Errorf("%s: the run worked on %s, and later ones work on %s", sentence, got, want)
 		}
 	}
 }

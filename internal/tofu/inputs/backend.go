@@ -57,6 +57,13 @@ func Backend(obj *infrav1.Terraform, in *Inputs) (BackendConfig, error) {
 	return BackendConfig{Kind: BackendManaged, HCL: ManagedBackend}, nil
 }
 
+// Override returns the content of the override file of a stack's backend, which needs no inputs; empty
+// for none, and if the backend cannot be configured.
+func Override(obj *infrav1.Terraform) string {
+	config, _ := Backend(obj, &Inputs{}) //nolint:errcheck // runs report it
+	return config.HCL
+}
+
 // upstreamHome is the home directory of runs in tofu-controller's Pods.
 const upstreamHome = "/home/runner/"
 
