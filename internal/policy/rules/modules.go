@@ -70,7 +70,7 @@ var approvedModules = Rule{
 		"The source is the one that the tool installed, in its list of modules; without that list every module is a finding. " +
 		"A local module (`./x`) belongs to the package of its caller: in an approved package it is approved, in the root module it is not, unless `root` is `allow`. " +
 		"Resources of the root module are findings, too, and so are changes of resources whose module is not in the configuration any more, as nobody knows where it came from (`removed: allow` lets them pass). " +
-		"Data sources count: they run with the stack's credentials.",
+		"Data sources count: they run with the stack's credentials. A source that brings its own `.terraform/modules` can claim to have installed any module, so give `digests` where those who write stacks are not trusted.",
 	Parameters: []Parameter{
 		{Name: "modules", Type: TypeList, Required: true, Meaning: "The approved modules: their sources, or objects with `source`, `versions` (a range, for registries) and `digests` (those of the packages). " +
 			"`*` in a source stands for any text. A source without `//DIR` approves all directories of the package; one with `?ref=` only such refs."},
@@ -106,8 +106,7 @@ func (p *moduleRule) judge(f *facts.Document, _ time.Time, r *report) {
 	if !configured(f, r) {
 		return
 	}
-	// Packages: the root's, with the key "", and those of calls.
-	approved := map[string]bool{"": p.Root == "allow"}
+	// The package of each module, by the call that installed it; that of the root module is "".
 	pkg := map[string]string{"": ""}
 	for i := range f.Configuration.Modules {
 		m := &f.Configuration.Modules[i]
@@ -118,7 +117,7 @@ func (p *moduleRule) judge(f *facts.Document, _ time.Time, r *report) {
 			}
 			continue
 		}
-		approved[m.Key] = p.approves(m, r)
+		p.approve(m, r)
 	}
 	reported := map[string]bool{}
 	for i := range f.Configuration.Resources {
@@ -142,12 +141,12 @@ func (p *moduleRule) judge(f *facts.Document, _ time.Time, r *report) {
 	}
 }
 
-// approves judges a call of a module from elsewhere.
-func (p *moduleRule) approves(m *facts.Module, r *report) bool {
+// approve judges a call of a module from elsewhere.
+func (p *moduleRule) approve(m *facts.Module, r *report) {
 	address := moduleAddress(m.Key)
 	if !m.Installed {
 		r.unknown(address, "the list of installed modules does not have it, so its source is not known")
-		return false
+		return
 	}
 	source := facts.ParseSource(m.Normalized)
 	var why string
@@ -158,18 +157,17 @@ func (p *moduleRule) approves(m *facts.Module, r *report) bool {
 		}
 		problem, unknown := a.refuses(m)
 		if problem == "" {
-			return true
+			return
 		}
 		if why = problem; unknown {
 			r.unknown(address, "%s", why)
-			return false
+			return
 		}
 	}
 	if why == "" {
 		why = "the source " + m.Normalized + " is not approved"
 	}
 	r.object(address, "%s", why)
-	return false
 }
 
 // is reports whether a source is the approved one.

@@ -5,4 +5,4 @@ package rules
 
 // registry has all rules.
 var registry = []Rule{noDestroy, noReplace, noForget, maxChanges, onlyTagsChanged, noProvisioners, noExternalData,
-	contractSafe, changeWindow, approvedProviders, pinnedVersions, approvedModules}
+	contractSafe, changeWindow, approvedProviders, pinnedVersions, approvedModules, noIAM}
