@@ -146,7 +146,8 @@ func nameOf(object map[string]any) string {
 func podProblem(object map[string]any) (problem string, unknown bool) {
 	found := map[string]any{}
 	collect(object, "", map[string]bool{"serviceAccountName": true, "serviceAccount": true}, found)
-	for path, value := range found {
+	for _, path := range sortedKeys(found) {
+		value := found[path]
 		if text, known := value.(string); !known && value != nil {
 			return path + " of its manifest is not known", true
 		} else if text != "" && text != "default" {
