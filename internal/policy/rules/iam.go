@@ -60,7 +60,8 @@ type iamRule struct {
 // iamClass is what the list says about a type.
 type iamClass struct {
 	allowed, whole bool
-	names          map[string]bool
+	// names are attributes that count, held those and the ones that may have them inside.
+	names, held map[string]bool
 }
 
 func (p *iamRule) classify(kind string) iamClass {
@@ -81,6 +82,8 @@ func (p *iamRule) classify(kind string) iamClass {
 			for _, name := range row.names {
 				c.names[name] = true
 			}
+			c.held = maps.Clone(c.names)
+			maps.Copy(c.held, holders)
 		}
 	}
 	return c
@@ -107,7 +110,8 @@ func (p *iamRule) judge(f *facts.Document, now time.Time, r *report) {
 		case class.allowed:
 		case class.whole:
 			r.object(c.Address, "%s can grant or take access: %s", c.Type, verb(c))
-		case class.names != nil || manifestTypes[c.Type] != "":
+		case manifestTypes[c.Type] != "" || strings.HasPrefix(c.Type, "kubernetes_"),
+			class.names != nil && (mentions(c.Before, class.held) || mentions(c.After, class.held)):
 			p.values(c, &class, r)
 		}
 	}
