@@ -125,8 +125,9 @@ type hider struct {
 	texts, names map[string]bool
 }
 
-// maxRemembered limits what a hider remembers, of at most maxName bytes each.
-const maxRemembered = 20_000
+// maxRemembered limits what a hider remembers, of at most maxName bytes each. Both sides of a change
+// come one after the other.
+const maxRemembered = 2000
 
 func (h *hider) hides(text string) bool {
 	if h.own == nil && h.given == nil {
@@ -152,8 +153,10 @@ func remember(known *map[string]bool, text string, find func() bool) bool {
 	}
 	hidden := find()
 	if len(text) <= maxName {
-		if *known == nil || len(*known) >= maxRemembered {
-			*known = map[string]bool{}
+		if *known == nil {
+			*known = make(map[string]bool, maxRemembered)
+		} else if len(*known) >= maxRemembered {
+			clear(*known)
 		}
 		(*known)[text] = hidden
 	}
