@@ -26,7 +26,7 @@ var iamTypes = patterns{
 	"aws_vpclattice_auth_policy", "aws_networkmanager_core_network_policy_attachment", "aws_lakeformation_*", "aws_ram_*", "aws_ec2_image_block_public_access", "aws_ebs_snapshot_block_public_access",
 	"aws_ami_launch_permission", "aws_snapshot_create_volume_permission", "aws_redshift_endpoint_authorization", "aws_redshift_data_share_*", "aws_verifiedpermissions_*",
 	// AWS: roles that services and clusters get.
-	"aws_eks_access_entry", "aws_eks_pod_identity_association", "aws_eks_identity_provider_config", "aws_*_role_association", "aws_redshift_cluster_iam_roles",
+	"aws_eks_access_*", "aws_eks_pod_identity_association", "aws_eks_identity_provider_config", "aws_*_role_association", "aws_redshift_cluster_iam_roles",
 	"aws_quicksight_iam_policy_assignment", "aws_quicksight_role_membership", "aws_servicecatalog_*", "aws_emr_studio_session_mapping", "aws_grafana_role_association", "aws_grafana_workspace_service_account*",
 	"aws_lambda_function_url", "aws_key_pair", "aws_ec2_instance_connect_endpoint",
 	// AWS: anything, by templates that the plan does not show.
