@@ -50,6 +50,7 @@ type builder struct {
 	sensitive  map[string]bool
 	providerOf map[string]string
 	buffer     []byte
+	parser     parser
 }
 
 // declares reports whether the configuration has a resource.
@@ -212,7 +213,7 @@ func (b *builder) changes(changes, drift []shownResource) error {
 func (b *builder) values(outputs map[string]shownChange, variables map[string]struct{ Value json.RawMessage }) error {
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		c := outputs[name]
-		s, err := c.decode()
+		s, err := c.decode(&b.parser)
 		if err != nil {
 			return fmt.Errorf("the output %s: %w", name, err)
 		}

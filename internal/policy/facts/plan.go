@@ -47,12 +47,12 @@ type sides struct {
 	beforeSensitive, afterSensitive any
 }
 
-func (c *shownChange) decode() (s sides, err error) {
+func (c *shownChange) decode(p *parser) (s sides, err error) {
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into *any
 	}{{c.Before, &s.before}, {c.After, &s.after}, {c.AfterUnknown, &s.unknown}, {c.BeforeSensitive, &s.beforeSensitive}, {c.AfterSensitive, &s.afterSensitive}} {
-		if *part.into, err = decode(part.raw); err != nil {
+		if *part.into, err = p.decode(part.raw); err != nil {
 			return sides{}, err
 		}
 	}
@@ -127,7 +127,7 @@ func (b *builder) change(r *shownResource) (Change, error) {
 			c.ImportID = "(sensitive)"
 		}
 	}
-	s, err := r.Change.decode()
+	s, err := r.Change.decode(&b.parser)
 	if err != nil {
 		return Change{}, fmt.Errorf("the values of %s: %w", r.Address, err)
 	}

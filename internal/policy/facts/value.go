@@ -71,16 +71,8 @@ func unmark(value any) any {
 
 // decode decodes JSON without losing digits.
 func decode(raw []byte) (any, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, errBroken
-	}
-	return value, nil
+	var p parser
+	return p.decode(raw)
 }
 
 // marked reports whether marks have a true anywhere.
@@ -129,14 +121,46 @@ func length(marks any) int {
 type hider struct {
 	// own hides the values that the plan marks, given those that the caller knows; nil for none.
 	own, given *mask.Masker
+	// texts and names are what was found out before: most values and names repeat.
+	texts, names map[string]bool
 }
 
+// maxRemembered limits what a hider remembers, of at most maxName bytes each. Both sides of a change
+// come one after the other.
+const maxRemembered = 2000
+
 func (h *hider) hides(text string) bool {
-	return h.own != nil && h.own.Hides(text) || h.given != nil && h.given.Hides(text)
+	if h.own == nil && h.given == nil {
+		return false
+	}
+	return remember(&h.texts, text, func() bool {
+		return h.own != nil && h.own.Hides(text) || h.given != nil && h.given.Hides(text)
+	})
 }
 
 func (h *hider) hidesName(name string) bool {
-	return h.own != nil && h.own.HidesName(name) || h.given != nil && h.given.HidesName(name)
+	if h.own == nil && h.given == nil {
+		return false
+	}
+	return remember(&h.names, name, func() bool {
+		return h.own != nil && h.own.HidesName(name) || h.given != nil && h.given.HidesName(name)
+	})
+}
+
+func remember(known *map[string]bool, text string, find func() bool) bool {
+	if hidden, there := (*known)[text]; there {
+		return hidden
+	}
+	hidden := find()
+	if len(text) <= maxName {
+		if *known == nil {
+			*known = make(map[string]bool, maxRemembered)
+		} else if len(*known) >= maxRemembered {
+			clear(*known)
+		}
+		(*known)[text] = hidden
+	}
+	return hidden
 }
 
 // append writes a value with its marks.

@@ -33,17 +33,6 @@ func strict(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// simple is a rule's check without parameters.
-func simple(c check) func(json.RawMessage) (check, error) {
-	return func(raw json.RawMessage) (check, error) {
-		var none struct{}
-		if err := strict(raw, &none); err != nil {
-			return nil, err
-		}
-		return c, nil
-	}
-}
-
 // patterns are texts in which "*" stands for any text. Brackets and dots stand for themselves, as
 // addresses contain them.
 type patterns []string

@@ -4,4 +4,5 @@
 package rules
 
 // registry has all rules.
-var registry = []Rule{noDestroy, noReplace, noForget, maxChanges, onlyTagsChanged, noProvisioners, noExternalData, contractSafe}
+var registry = []Rule{noDestroy, noReplace, noForget, maxChanges, onlyTagsChanged, noProvisioners, noExternalData,
+	contractSafe, changeWindow, approvedProviders, pinnedVersions, approvedModules, noIAM}
