@@ -25,8 +25,8 @@ import (
 	gateway "github.com/yuba-dev/yuba/internal/gateway/registry"
 )
 
-// The cluster roles of readers, and the names of their bindings to all users. The mirror's is separate:
-// whoever limits who reads modules does not mean to make runs download public providers elsewhere.
+// The cluster roles of readers, and the names of their bindings to all users. The mirror's is separate: to
+// limit who reads modules must not make runs download public providers elsewhere.
 const (
 	registryReader = "yuba:registry-reader"
 	mirrorReader   = "yuba:registry-mirror-reader"

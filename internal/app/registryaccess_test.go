@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// Whoever decides who reads modules deletes a binding, which must not make runs download public
-// providers elsewhere; and a deleted binding stays deleted.
+// An administrator deletes the readers' binding to limit who reads modules. Runs must not download
+// public providers elsewhere because of that, and a deleted binding stays deleted.
 func TestWithoutTheReadersBindingTheMirrorStaysReadable(t *testing.T) {
 	api, err := kubernetes.NewForConfig(apitest.API(t).RESTConfig())
 	if err != nil {

@@ -5,10 +5,12 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	gateway "github.com/yuba-dev/yuba/internal/gateway/registry"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -25,6 +27,14 @@ func (e *engine) runRegistry() runRegistry {
 		r.mirror = &run.Mirror{Allow: opts.MirrorAllow, Deny: opts.MirrorDeny}
 	}
 	return r
+}
+
+// keptTools lists the tools in the registry's bucket; none while there is no bucket yet.
+func (e *engine) keptTools(ctx context.Context) ([]opentofu.Version, error) {
+	if e.registry.tools == nil {
+		return nil, nil
+	}
+	return e.registry.tools.List(ctx)
 }
 
 // About implements executor.Registry.

@@ -80,7 +80,7 @@ func usageOf(rec run.Record) usage.Run {
 		Succeeded: result.Outcome == run.OutcomeSucceeded, Planned: result.Plan != nil, Changes: result.Plan != nil && result.Plan.Changes,
 		Applied: result.Applied, ApplyStarted: result.ApplyStarted, Destroy: rec.Spec.Destroy}
 	if result.Uses != nil {
-		r.Known, r.Uses = true, usesOf(*result.Uses)
+		r.Known, r.Uses = true, append(usesOf(*result.Uses), toolOf(rec)...)
 	}
 	return r
 }
@@ -93,6 +93,14 @@ func usesOf(u run.Uses) (uses []usage.Use) {
 		uses = append(uses, usage.Use{Kind: usage.Provider, Source: p.Source, Version: p.Version, Constraint: p.Constraint})
 	}
 	return uses
+}
+
+// toolOf is the use of the tool itself.
+func toolOf(rec run.Record) []usage.Use {
+	if rec.Result.ToolName == "" || rec.Result.ToolVersion == "" {
+		return nil
+	}
+	return []usage.Use{{Kind: usage.Tool, Source: rec.Result.ToolName, Version: rec.Result.ToolVersion, Constraint: rec.Spec.Tool.Version}}
 }
 
 // run loads what is stored, stores what changes, and compares notices, until ctx ends.

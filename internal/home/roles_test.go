@@ -210,8 +210,8 @@ func TestTheTableOfRightsIsComplete(t *testing.T) {
 	}
 }
 
-// The registry's roles. To publish is not to decide whose signatures are trusted, and whoever loses the
-// right to read modules still gets public providers from the mirror.
+// The registry's roles. Publishing does not include changing the trusted keys, and an account without
+// the right to read modules still gets public providers from the mirror.
 func TestWhatTheRolesOfTheRegistryMayDo(t *testing.T) {
 	const reads, changes = "get list", "get list create update patch delete"
 	client := clientOf(t, shared)

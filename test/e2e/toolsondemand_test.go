@@ -39,6 +39,13 @@ func TestAToolOnDemand(t *testing.T) {
 	if err != nil || rec.Result.ToolName != "tofu" || rec.Result.ToolVersion != version {
 		t.Fatalf("run %+v, %v", rec.Result, err)
 	}
+	kept, _ := y.do(t, "tools", "kept", "-o", "json")
+	for _, want := range []string{`"version": "` + version + `"`, `"by": "stack ` + ns + "/vpc\"", `"from": "` + releases.URL, `"sha256": "`} {
+		if !strings.Contains(kept, want) {
+			t.Errorf("the registry keeps %s\nwithout %s", kept, want)
+		}
+	}
+	same(t, "users of tofu", y.users(t, "tofu@<1.12.6", ns), "vpc "+version+" ("+version+") applied")
 	// A version that may not be downloaded fails the run with what to do.
 	other := inline(ns, "other", `resource "terraform_data" "a" {}`, auto, func(o *infrav1.Terraform) {
 		o.Spec.Tool = &infrav1.ToolSpec{Name: "tofu", Version: "1.11.9"}

@@ -312,7 +312,7 @@ func TestModulesOfTerraformEnterpriseAreCopied(t *testing.T) {
 	if want := "acme/vpc/aws@2.0.0-rc1\nacme/vpc/aws@1.10.0\nacme/vpc/aws@1.0.1\nacme/vpc/aws@1.0.0\n"; out != want {
 		t.Error(out)
 	}
-	// What git ignores was published there all the same, so it is part of the copy.
+	// The other registry published a file that git ignores, so the copy has it, too.
 	_, out, _ = to.run(t, "registry", "show", "acme/vpc/aws@1.0.0", "-o", "json")
 	if !strings.Contains(out, `"files": 3`) {
 		t.Error(out)

@@ -55,7 +55,7 @@ func newTokenCreateCommand(a *session.App) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Make a token for the registry",
 		Long: `Make a token, and print it. It reads, or reads and writes, the namespaces of the registry that the flags name; "*" stands for all.
-Who writes a namespace publishes modules and providers in it, but does not choose whose signatures of providers are accepted: that
+A token with --write publishes modules and providers in the namespace, but cannot change the keys that sign providers there: that
 needs --keys, which CI should not have.
 
 Create it again to get another token with the rights that the flags now name; earlier tokens get these rights, too, until they expire.

@@ -23,14 +23,14 @@ import (
 )
 
 const queryHelp = `QUERY is a module of this registry (acme/vpc/aws), any other source of a module (registry.opentofu.org/terraform-aws-modules/vpc/aws,
-git::https://example.com/modules.git), or a provider (hashicorp/aws). A range of versions may follow: @1.2.0, "@<2",
+git::https://example.com/modules.git), or a provider (hashicorp/aws), or tofu or terraform itself. A range of versions may follow: @1.2.0, "@<2",
 "@~> 1.2, != 1.2.5". Pre-releases count as below their release.`
 
 // newUsersCommand is "yuba registry users".
 func newUsersCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "users QUERY", SuggestFor: []string{"who", "uses", "usage"},
-		Short: "Show which stacks use a module or provider, and in which version",
+		Short: "Show which stacks use a module, provider or tool, and in which version",
 		Long: `Show which stacks use a module or provider, and in which version. The versions are those that the last runs of the stacks
 resolved: "applied" if the stack's resources were made with it, "planned" if only a plan that is not applied yet has it.
 
@@ -38,7 +38,7 @@ resolved: "applied" if the stack's resources were made with it, "planned" if onl
 
 ` + fmt.Sprintf(scopeHelp, "usage") + ` Without it, the command counts the stacks
 that use a module of this registry, and does not name them.`,
-		Example: "  yuba registry users acme/vpc/aws\n  yuba registry users 'acme/vpc/aws@<2' -n team-a\n  yuba registry users 'hashicorp/aws@<5' -o json",
+		Example: "  yuba registry users acme/vpc/aws\n  yuba registry users 'tofu@<1.10'\n  yuba registry users 'acme/vpc/aws@<2' -n team-a\n  yuba registry users 'hashicorp/aws@<5' -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: releaseNames(a),
 	}
 	within := addScope(cmd, a)

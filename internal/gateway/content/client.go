@@ -158,6 +158,11 @@ func (c *Client) Server(ctx context.Context) (ServerInfo, error) {
 	return ask[ServerInfo](ctx, c, http.MethodGet, PathPrefix+"/server", nil, nil)
 }
 
+// KeptTools lists the versions of tofu and terraform that the registry keeps.
+func (c *Client) KeptTools(ctx context.Context) (KeptTools, error) {
+	return ask[KeptTools](ctx, c, http.MethodGet, PathPrefix+"/server", url.Values{"tools": {"kept"}}, nil)
+}
+
 // Why explains the current decision about a stack.
 func (c *Client) Why(ctx context.Context, namespace, name string) (run.Why, error) {
 	return ask[run.Why](ctx, c, http.MethodGet, stackPath(namespace, name, "why"), nil, nil)

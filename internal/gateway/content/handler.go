@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -71,6 +72,8 @@ type Handler struct {
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
 	Queue   func(ctx context.Context) Queue
+	// KeptTools lists the versions of tools in the registry's bucket; may be nil.
+	KeptTools func(ctx context.Context) ([]opentofu.Version, error)
 	// Providers returns the stored providers of all stacks. RemoveProvider removes a version of a
 	// provider from one scope or all, and returns what it removed.
 	Providers      func(ctx context.Context) (ProviderList, error)

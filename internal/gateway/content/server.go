@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -39,6 +40,12 @@ type ServerInfo struct {
 	Moves bool `json:"moves,omitempty"`
 	// Tools are the programs that runs can use.
 	Tools []run.InstalledTool `json:"tools,omitempty"`
+}
+
+// KeptTools is the response of /server?tools=kept: the versions of tofu and terraform in the
+// registry's bucket.
+type KeptTools struct {
+	Items []opentofu.Version `json:"items"`
 }
 
 // Queue is the response of /queue: first the executing runs, then the prepared ones, then the
@@ -141,7 +148,23 @@ func (h *Handler) restore(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handler) server(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Query().Get("tools") == "kept" {
+		return h.keptTools(w, r)
+	}
 	return writeJSON(w, h.Server(r.Context()))
+}
+
+// keptTools is apart from what every client asks of a server: it lists the bucket.
+func (h *Handler) keptTools(w http.ResponseWriter, r *http.Request) error {
+	kept := KeptTools{Items: []opentofu.Version{}}
+	if h.KeptTools != nil {
+		list, err := h.KeptTools(r.Context())
+		if err != nil {
+			return err
+		}
+		kept.Items = append(kept.Items, list...)
+	}
+	return writeJSON(w, kept)
 }
 
 func (h *Handler) queue(w http.ResponseWriter, r *http.Request) error {

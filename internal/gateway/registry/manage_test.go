@@ -65,7 +65,7 @@ func TestModulesArePublishedWithAToken(t *testing.T) {
 	}
 }
 
-// Whoever publishes must not choose whose signatures clients trust.
+// A token that publishes must not choose whose signatures clients trust.
 func TestATokenThatPublishesDoesNotChangeSigningKeys(t *testing.T) {
 	s := newSite(t)
 	armor := []byte(registrytest.NewSigner(t, time.Now().Add(-time.Hour), 0).Armor)

@@ -86,7 +86,7 @@ type RunRequest struct {
 	// Who is the run's service account, For names its stack.
 	Who Identity
 	For string
-	// Tell is told about the download of a tool, and with an empty text that it is over.
+	// Tell reports the download of a tool; an empty text ends the report.
 	Tell func(text string)
 }
 

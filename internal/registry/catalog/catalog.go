@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -51,7 +50,7 @@ type Options struct {
 
 // Catalog knows and keeps the releases of modules. It is safe for concurrent use.
 type Catalog struct {
-	bucket  bucket
+	bucket  blob.Bucket
 	opts    Options
 	limits  archive.Limits
 	uploads *uploads.Limiter
@@ -73,17 +72,6 @@ type Catalog struct {
 	lists chan struct{}
 }
 
-// bucket is the part of [blob.Plain] that the catalog needs.
-type bucket interface {
-	Put(ctx context.Context, key string, r io.Reader) error
-	Create(ctx context.Context, key string, r io.Reader) error
-	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	Get(ctx context.Context, key string, limit int64) ([]byte, error)
-	Stat(ctx context.Context, key string) (blob.Info, error)
-	Delete(ctx context.Context, key string) error
-	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
-}
-
 const (
 	// maxMisses limits the remembered unknown names, which anybody can ask for.
 	maxMisses = 10_000
@@ -101,7 +89,7 @@ func Open(ctx context.Context, bucket *blob.Plain, opts Options) (*Catalog, erro
 	return open(ctx, bucket, opts)
 }
 
-func open(ctx context.Context, b bucket, opts Options) (*Catalog, error) {
+func open(ctx context.Context, b blob.Bucket, opts Options) (*Catalog, error) {
 	if err := prepareSpool(opts.Spool); err != nil {
 		return nil, fmt.Errorf("open the registry's modules: %w", err)
 	}

@@ -71,7 +71,7 @@ func newBucket(t *testing.T) *faulty {
 	return &faulty{Plain: bucket}
 }
 
-func openOn(t *testing.T, b bucket, opts Options) *Catalog {
+func openOn(t *testing.T, b blob.Bucket, opts Options) *Catalog {
 	t.Helper()
 	if opts.Spool == "" {
 		opts.Spool = t.TempDir()

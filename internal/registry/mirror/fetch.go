@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/registry/download"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/release"
@@ -176,7 +177,7 @@ func (o *origins) part(ctx context.Context, u *url.URL, to *spool) error {
 	}
 	alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer alarm.Stop()
-	_, err = io.Copy(to, io.LimitReader(&awake{response.Body, alarm}, release.MaxArchive+1-to.size))
+	_, err = io.Copy(to, io.LimitReader(&download.Awake{Reader: response.Body, Alarm: alarm, Silence: silence}, release.MaxArchive+1-to.size))
 	var local *fs.PathError
 	switch {
 	case to.size > release.MaxArchive:
@@ -187,18 +188,4 @@ func (o *origins) part(ctx context.Context, u *url.URL, to *spool) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("after %d bytes: %w", to.size, explain(err))
-}
-
-// awake postpones an alarm whenever something arrives.
-type awake struct {
-	io.Reader
-	alarm *time.Timer
-}
-
-func (a *awake) Read(p []byte) (int, error) {
-	n, err := a.Reader.Read(p)
-	if n > 0 {
-		a.alarm.Reset(silence)
-	}
-	return n, err
 }

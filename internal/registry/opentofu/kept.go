@@ -58,6 +58,15 @@ type File struct {
 
 var platformArchive = regexp.MustCompile(`^_[a-z0-9]{1,20}_[a-z0-9]{1,20}(\.tar\.gz|\.zip)$`)
 
+// PlatformOf is the platform of an archive, OS_ARCH; empty for other files.
+func PlatformOf(archive string) string {
+	parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(archive, ".zip"), ".tar.gz"), "_")
+	if len(parts) != 4 || !platformArchive.MatchString("_"+parts[2]+"_"+parts[3]+".zip") || strings.HasSuffix(archive, "SHA256SUMS") {
+		return ""
+	}
+	return parts[2] + "_" + parts[3]
+}
+
 // ParseFile checks a tool, the directory of a version, and the name of a file, as they are in
 // addresses: tofu, v1.12.6, tofu_1.12.6_SHA256SUMS.
 func (k *Kept) ParseFile(tool, folder, name string) (File, error) {

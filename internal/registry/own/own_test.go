@@ -54,7 +54,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { plain.Close() })
-	w.bucket = &failing{bucket: plain}
+	w.bucket = &failing{Bucket: plain}
 	w.restart()
 	if _, err := w.AddKey(t.Context(), "acme", []byte(w.signer.Armor)); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func (w *world) objects() (keys []string) {
 
 // failing is a bucket that fails when a test says so.
 type failing struct {
-	bucket
+	blob.Bucket
 	fail atomic.Pointer[func(key string) error]
 }
 
@@ -139,11 +139,11 @@ func (b *failing) Create(ctx context.Context, key string, r io.Reader) error {
 			return err
 		}
 	}
-	return b.bucket.Create(ctx, key, r)
+	return b.Bucket.Create(ctx, key, r)
 }
 
 func (b *failing) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
-	return b.bucket.List(ctx, prefix)
+	return b.Bucket.List(ctx, prefix)
 }
 
 func TestPublishAndRead(t *testing.T) {

@@ -6,8 +6,6 @@ package own
 import (
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"log/slog"
 	"path"
 	"sync"
@@ -45,20 +43,9 @@ const (
 	missInterval = 10 * time.Second
 )
 
-// bucket is the part of [blob.Plain] that the store needs.
-type bucket interface {
-	Put(ctx context.Context, key string, r io.Reader) error
-	Create(ctx context.Context, key string, r io.Reader) error
-	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	Get(ctx context.Context, key string, limit int64) ([]byte, error)
-	Stat(ctx context.Context, key string) (blob.Info, error)
-	Delete(ctx context.Context, key string) error
-	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
-}
-
 // Store keeps the registry's own providers. It is safe for concurrent use.
 type Store struct {
-	bucket  bucket
+	bucket  blob.Bucket
 	options Options
 	staging download.Staging
 	uploads *uploads.Limiter
@@ -93,7 +80,7 @@ type files struct {
 // Open lists the providers of a bucket once, unless that is for later.
 func Open(ctx context.Context, b *blob.Plain, o Options) (*Store, error) { return newStore(ctx, b, o) }
 
-func newStore(ctx context.Context, b bucket, o Options) (*Store, error) {
+func newStore(ctx context.Context, b blob.Bucket, o Options) (*Store, error) {
 	s := &Store{bucket: b, options: o, staging: download.Staging(o.Spool), log: o.Log, now: o.Now,
 		found: map[layout.Provider]map[string]*files{}, missed: map[layout.Provider]time.Time{}}
 	if s.now == nil {

@@ -23,13 +23,15 @@ type Kind string
 const (
 	Module   Kind = "module"
 	Provider Kind = "provider"
+	// Tool is tofu or terraform itself.
+	Tool Kind = "tool"
 )
 
-// Use is the use of one version of a module or provider.
+// Use is the use of one version of a module, provider or tool.
 type Use struct {
 	Kind Kind `json:"kind"`
 	// Keys are the positions of the calls in the program, such as "network.subnets"; empty for
-	// providers.
+	// others.
 	Keys    []string `json:"keys,omitempty"`
 	Source  string   `json:"source"`
 	Version string   `json:"version,omitempty"`

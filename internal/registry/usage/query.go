@@ -18,7 +18,10 @@ import (
 // The registries that a source without a host means.
 var defaultHosts = []string{"registry.opentofu.org", "registry.terraform.io"}
 
-// Query asks for the users of a module or provider.
+// The tools, whose names are queries of their own.
+var tools = []string{"tofu", "terraform"}
+
+// Query asks for the users of a module, provider or tool.
 type Query struct {
 	Kind Kind
 	// Source is as people write it. Without a host, it means the registry's own hosts and the
@@ -32,11 +35,11 @@ type Query struct {
 var plainSource = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z._:-]*(/[0-9a-zA-Z][0-9a-zA-Z_-]*)+$`)
 
 // ParseQuery reads a module or provider with an optional range of versions: acme/vpc/aws@<2,
-// hashicorp/aws@~> 5.0, registry.opentofu.org/hashicorp/aws, git::https://example.com/modules.git.
+// hashicorp/aws@~> 5.0, tofu@<1.10, registry.opentofu.org/hashicorp/aws, git::https://example.com/modules.git.
 // own are the hosts of this Yuba's registry.
 func ParseQuery(text string, own ...string) (Query, error) {
 	q := Query{Kind: Module, Source: text, own: own}
-	if at := strings.LastIndexByte(text, '@'); at > 0 && (IsRange(text[at+1:]) || plainSource.MatchString(text[:at])) {
+	if at := strings.LastIndexByte(text, '@'); at > 0 && (IsRange(text[at+1:]) || plainSource.MatchString(text[:at]) || slices.Contains(tools, text[:at])) {
 		err := errors.New("no version follows the @")
 		if at == len(text)-1 {
 			return q, fmt.Errorf("read %s: %w", shorten.Cut(text, 80), err)
@@ -48,7 +51,11 @@ func ParseQuery(text string, own ...string) (Query, error) {
 	}
 	q.Source = strings.TrimSuffix(q.Source, "/")
 	if q.Source == "" || len(q.Source) > 1000 || strings.ContainsFunc(q.Source, func(r rune) bool { return r <= ' ' }) {
-		return q, fmt.Errorf("read %q: expected a module such as acme/vpc/aws, a provider such as hashicorp/aws, or the source of a module", shorten.Cut(text, 80))
+		return q, fmt.Errorf("read %q: expected a module such as acme/vpc/aws, a provider such as hashicorp/aws, tofu, or the source of a module", shorten.Cut(text, 80))
+	}
+	if slices.Contains(tools, q.Source) {
+		q.Kind = Tool
+		return q, nil
 	}
 	if !plainSource.MatchString(q.Source) {
 		return q, nil

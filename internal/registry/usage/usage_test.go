@@ -105,7 +105,7 @@ func TestUsers(t *testing.T) {
 func TestQueries(t *testing.T) {
 	git := Use{Kind: Module, Source: "git::https://token@git.example.com/acme/modules.git//vpc?ref=v1.4.0"}
 	public := Use{Kind: Module, Source: "registry.opentofu.org/terraform-aws-modules/vpc/aws", Version: "5.1.0"}
-	for query, want := range map[string]struct{ vpc, rc, aws, git, public bool }{
+	for query, want := range map[string]struct{ vpc, rc, aws, git, public, tofu bool }{
 		"acme/vpc/aws":                                  {vpc: true, rc: true},
 		"acme/vpc/aws@<2":                               {vpc: true, rc: true},
 		"acme/vpc/aws@1.2.0":                            {vpc: true},
@@ -122,13 +122,18 @@ func TestQueries(t *testing.T) {
 		"git@git.example.com:acme/modules.git":          {git: true},
 		"https://git.example.com/acme/modules.git@<1.4": {},
 		"terraform-aws-modules/vpc/aws@>5":              {public: true},
+		"tofu":                                          {tofu: true},
+		"tofu@<1.13":                                    {tofu: true},
+		"tofu@<1.10":                                    {},
+		"terraform":                                     {},
 	} {
 		q, err := ParseQuery(query, "yuba.example.com")
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		got := struct{ vpc, rc, aws, git, public bool }{q.Matches(vpc("1.2.0", "")), q.Matches(vpc("1.3.0-rc1", "")), q.Matches(aws("5.3.0")), q.Matches(git), q.Matches(public)}
+		got := struct{ vpc, rc, aws, git, public, tofu bool }{q.Matches(vpc("1.2.0", "")), q.Matches(vpc("1.3.0-rc1", "")), q.Matches(aws("5.3.0")), q.Matches(git), q.Matches(public),
+			q.Matches(Use{Kind: Tool, Source: "tofu", Version: "1.12.6"})}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", query, got, want)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
 // silence is how long a server may send nothing.
@@ -160,7 +161,7 @@ func (r *Registry) download(ctx context.Context, where location, to *os.File, pr
 			return err
 		}
 		defer response.Body.Close() //nolint:errcheck // it was only read
-		body := &awake{io.LimitReader(response.Body, archive.DefaultMaxPacked+1), alarm}
+		body := &download.Awake{Reader: io.LimitReader(response.Body, archive.DefaultMaxPacked+1), Alarm: alarm, Silence: silence}
 		n, err := io.Copy(io.MultiWriter(to, progress), body)
 		var local *fs.PathError
 		switch {
@@ -173,18 +174,4 @@ func (r *Registry) download(ctx context.Context, where location, to *os.File, pr
 		}
 		return nil
 	})
-}
-
-// awake postpones an alarm whenever something arrives.
-type awake struct {
-	io.Reader
-	alarm *time.Timer
-}
-
-func (a *awake) Read(p []byte) (int, error) {
-	n, err := a.Reader.Read(p)
-	if n > 0 {
-		a.alarm.Reset(silence)
-	}
-	return n, err
 }

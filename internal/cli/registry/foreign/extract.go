@@ -91,7 +91,7 @@ func addZipped(out *tar.Writer, f *zip.File) error {
 	if err := out.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err = io.Copy(out, content) //nolint:gosec // the header limits it, and whoever extracts the archive limits all of it
+	_, err = io.Copy(out, content) //nolint:gosec // the header limits it, and the extraction limits the whole archive
 	return err
 }
 

@@ -144,7 +144,7 @@ func TestAudiencesOfTokens(t *testing.T) {
 	}
 }
 
-// Whoever has an expired token learns that it expired; a forged one learns nothing else.
+// The answer to an expired token says so; that to a forged one says nothing else.
 func TestAnExpiredTokenIsSaidToBe(t *testing.T) {
 	a, _ := newAPI(t, apitest.API(t).RESTConfig())
 	encoded := base64.RawURLEncoding.EncodeToString

@@ -25,8 +25,8 @@ const Everything = "*"
 const tokenPrefix = "yuba_registry_"
 
 // Rights are the namespaces of the registry that a token may use. Keys are those whose signing keys of
-// providers it may change, which Write does not include: whoever publishes must not choose whose
-// signatures clients trust. Who may read anything may read the mirror.
+// providers it may change, which Write does not include: a token that publishes must not choose whose
+// signatures clients trust. A token that reads anything reads the mirror, too.
 type Rights struct{ Read, Write, Keys []string }
 
 // Empty reports whether nothing is allowed.

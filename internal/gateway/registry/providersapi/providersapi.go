@@ -109,7 +109,7 @@ func Providers(store *own.Store, log *slog.Logger) http.Handler {
 	return mux
 }
 
-// SigningKeys serves …/signingkeys. They are a resource of their own, because whoever adds a key
+// SigningKeys serves …/signingkeys. They are a resource of their own, because a key
 // decides whose releases clients trust: publishing must not include that.
 func SigningKeys(store *own.Store, log *slog.Logger) http.Handler {
 	p := providers{api{log}, store}

@@ -55,7 +55,7 @@ func (r Refusal) Key() Key { return Key{r.Module, r.Version, r.Tag.Name, r.Tag.C
 // Facts are all facts of the decision.
 type Facts struct {
 	Rules []*Matcher
-	// Forbidden are the modules that must not be published now. What is published of them stays so.
+	// Forbidden are the modules that must not be published now. Their published versions stay in the status.
 	Forbidden map[string]bool
 	Tags      []Tag
 	// Published are the versions that the registry has of each module.
