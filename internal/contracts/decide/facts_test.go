@@ -42,3 +42,11 @@ func consumer(name, pins, variable string) Consumer {
 }
 
 func outputOf(v cty.Value) document.Output { return document.Output{Value: v} }
+
+func pathsOf(texts ...string) paths.Set {
+	var list []paths.Path
+	for _, text := range texts {
+		list = append(list, must(paths.Parse(text)))
+	}
+	return paths.Of(list...)
+}
