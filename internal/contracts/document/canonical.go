@@ -13,18 +13,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/yuba-dev/yuba/internal/contracts/paths"
 )
 
 // ErrUnknown says that a part of a value is known only after the apply.
 var ErrUnknown = errors.New("a part of the value is unknown until the apply")
 
 // Canonical returns the canonical JSON of a value.
-func Canonical(v cty.Value) ([]byte, error) {
-	v, _ = v.UnmarkDeep()
-	if !v.IsWhollyKnown() {
+func Canonical(v cty.Value) ([]byte, error) { return canonical(v, paths.All()) }
+
+// Part returns the digest of the part of a value that a set of paths covers: that of its projection.
+func Part(v cty.Value, part paths.Set) (string, error) {
+	text, err := canonical(v, part)
+	if err != nil {
+		return "", err
+	}
+	return DigestOf(text), nil
+}
+
+func canonical(v cty.Value, part paths.Set) ([]byte, error) {
+	w := &writer{}
+	w.value(v, part)
+	if w.unknown {
 		return nil, ErrUnknown
 	}
-	return appendValue(nil, v), nil
+	return w.text, nil
 }
 
 // Digest returns the digest of a value's canonical JSON.
@@ -42,49 +56,77 @@ func DigestOf(canonical []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-func appendValue(b []byte, v cty.Value) []byte {
+// writer writes the projection of a value without making it: a revision with hundreds of consumers
+// has as many projections.
+type writer struct {
+	text    []byte
+	unknown bool
+}
+
+func (w *writer) add(text ...byte) { w.text = append(w.text, text...) }
+
+func (w *writer) value(v cty.Value, part paths.Set) {
+	v, _ = v.Unmark()
 	ty := v.Type()
 	switch {
+	case !v.IsKnown():
+		w.unknown = true
 	case v.IsNull():
-		return append(b, "null"...)
+		w.text = append(w.text, "null"...)
 	case ty == cty.String:
-		return appendString(b, v.AsString())
+		w.text = appendString(w.text, v.AsString())
 	case ty == cty.Bool:
-		return strconv.AppendBool(b, v.True())
+		w.text = strconv.AppendBool(w.text, v.True())
 	case ty == cty.Number:
 		f := v.AsBigFloat()
 		if f.Sign() == 0 {
-			return append(b, '0') // not -0
+			w.add('0') // not -0
+			return
 		}
-		return f.Append(b, 'f', -1)
+		w.text = f.Append(w.text, 'f', -1)
 	case ty.IsObjectType(), ty.IsMapType():
-		return appendMembers(b, v.AsValueMap())
+		w.members(v, part)
+	default:
+		w.elements(v, part)
 	}
-	b = append(b, '[')
-	for i, element := range v.AsValueSlice() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendValue(b, element)
-	}
-	return append(b, ']')
 }
 
-func appendMembers(b []byte, members map[string]cty.Value) []byte {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
+func (w *writer) members(v cty.Value, part paths.Set) {
+	names := covered(v, part)
 	slices.SortFunc(names, compareUnits)
-	b = append(b, '{')
+	w.add('{')
 	for i, name := range names {
 		if i > 0 {
-			b = append(b, ',')
+			w.add(',')
 		}
-		b = append(appendString(b, name), ':')
-		b = appendValue(b, members[name])
+		w.text = append(appendString(w.text, name), ':')
+		w.value(member(v, name), part.Attribute(name))
 	}
-	return append(b, '}')
+	w.add('}')
+}
+
+func (w *writer) elements(v cty.Value, part paths.Set) {
+	w.add('[')
+	separator := false
+	i := 0
+	for it := v.ElementIterator(); it.Next(); i++ {
+		inner := part.Element(i)
+		unread := inner.IsEmpty()
+		if unread && i > part.MaxIndex() {
+			continue
+		}
+		if separator {
+			w.add(',')
+		}
+		separator = true
+		if unread {
+			w.text = append(w.text, "null"...)
+			continue
+		}
+		_, element := it.Element()
+		w.value(element, inner)
+	}
+	w.add(']')
 }
 
 // compareUnits compares UTF-16 code units. That differs from bytes only beyond U+FFFF, whose

@@ -129,6 +129,10 @@ func TestLaws(t *testing.T) {
 			if part.IsEmpty() && ty.Kind() == shape.Object && !same {
 				t.Fatalf("nothing is read, and changed: %#v, %#v", before, after)
 			}
+			digest, err := document.Digest(document.Project(before, part))
+			if direct, failed := document.Part(before, part); err != nil || failed != nil || direct != digest {
+				t.Fatalf("%s of %#v: %s, %s", part, before, direct, digest)
+			}
 			// To project twice is to project once.
 			once := document.Project(before, part)
 			if canonical(t, document.Project(once, part)) != canonical(t, once) {

@@ -106,7 +106,25 @@ func (s Set) Below(step Step) Set {
 	if s.whole {
 		return s
 	}
-	return s.children[step].Union(s.children[Step{kind: each}])
+	own, all := s.children[step], s.children[Step{kind: each}]
+	switch {
+	case all.IsEmpty():
+		return own
+	case own.IsEmpty():
+		return all
+	}
+	return own.Union(all)
+}
+
+// Names returns the names of the set's first steps, in no order.
+func (s Set) Names() []string {
+	var out []string
+	for step := range s.children {
+		if step.kind == name {
+			out = append(out, step.name)
+		}
+	}
+	return out
 }
 
 // Attribute returns what the set has of an attribute.
