@@ -22,6 +22,7 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{})
+	scheme.AddKnownTypes(GroupVersion, &Contract{}, &ContractList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
