@@ -110,8 +110,8 @@ func TestAnAPIServerTakesEveryDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 7 {
-		t.Errorf("definitions are %v, want those of Terraform, CircuitBreaker, ModuleSource, ExternalArtifact and the three of tenants", files)
+	if len(files) != 8 {
+		t.Errorf("definitions are %v, want those of Terraform, CircuitBreaker, Contract, ModuleSource, ExternalArtifact and the three of tenants", files)
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {

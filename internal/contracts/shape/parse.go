@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxText is the maximum length of a type. The largest published modules' types have 20 KiB.
+	// maxText is the maximum length of a type, and of a Contract's spec.type.
 	maxText = 64 << 10
 	// maxDepth limits brackets, of which object({a = optional(…)}) opens three a level. The parser
 	// recurses for each.
