@@ -73,6 +73,8 @@ var inNamespaces = []right{
 	{"notification.toolkit.fluxcd.io/providers/status", read, "", ""},
 	{"notification.toolkit.fluxcd.io/alerts", read, write, ""},
 	{"notification.toolkit.fluxcd.io/alerts/status", read, "", ""},
+	{"yuba.dev/contracts", read, write, ""},
+	{"yuba.dev/contracts/status", read, "", ""},
 	{"yuba.dev/modulesources", read, write, ""},
 	{"yuba.dev/modulesources/status", read, "", ""},
 	// What binds a stack is not for who edits it.

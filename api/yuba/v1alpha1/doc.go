@@ -8,6 +8,8 @@
 //   - Circuit breaker: one outage of many stacks, such as a provider that does not answer. While it
 //     is open, Yuba applies nothing that it concerns without approval.
 //   - Module source: a git repository whose tags become versions of modules in the registry.
+//   - Contract: a versioned type for a value that some stacks publish and others consume. A published
+//     value is a revision.
 //
 // Invariants:
 //

@@ -22,7 +22,7 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{},
-		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{})
+		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{}, &Contract{}, &ContractList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

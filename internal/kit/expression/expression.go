@@ -18,6 +18,7 @@ import (
 type Expression struct {
 	text    string
 	program cel.Program
+	parsed  *cel.Ast
 }
 
 // interruptEvery is the number of loop iterations between checks of the context, as in Kubernetes.
@@ -28,7 +29,16 @@ const maxText = 16 << 10
 
 // New compiles an expression with a value of type output. Its variables are objects.
 func New(text string, output *cel.Type, variables ...string) (*Expression, error) {
-	env, parsed, err := parse(text, variables...)
+	return compile(text, output, cel.ObjectType("google.protobuf.Struct"), variables...)
+}
+
+// NewOfAny is New for variables that may be anything: objects, lists, numbers and texts.
+func NewOfAny(text string, output *cel.Type, variables ...string) (*Expression, error) {
+	return compile(text, output, cel.DynType, variables...)
+}
+
+func compile(text string, output, variable *cel.Type, variables ...string) (*Expression, error) {
+	env, parsed, err := parse(text, variable, variables...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,19 +52,19 @@ func New(text string, output *cel.Type, variables ...string) (*Expression, error
 	if got := checked.OutputType(); got != output {
 		return nil, fmt.Errorf("CEL expression output type mismatch: expected %s, got %s", output, got)
 	}
-	return plan(env, checked, text)
+	return plan(env, checked, parsed, text)
 }
 
 // Parse compiles an expression without checking types and variables.
 func Parse(text string) (*Expression, error) {
-	env, parsed, err := parse(text)
+	env, parsed, err := parse(text, cel.DynType)
 	if err != nil {
 		return nil, err
 	}
-	return plan(env, parsed, text)
+	return plan(env, parsed, parsed, text)
 }
 
-func parse(text string, variables ...string) (*cel.Env, *cel.Ast, error) {
+func parse(text string, variable *cel.Type, variables ...string) (*cel.Env, *cel.Ast, error) {
 	if len(text) > maxText {
 		return nil, nil, fmt.Errorf("the expression has %d bytes: at most %d are allowed", len(text), maxText)
 	}
@@ -63,7 +73,7 @@ func parse(text string, variables ...string) (*cel.Env, *cel.Ast, error) {
 		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), ext.Strings(), ext.Sets(), ext.Encoders(),
 	}
 	for _, name := range variables {
-		options = append(options, cel.Variable(name, cel.ObjectType("google.protobuf.Struct")))
+		options = append(options, cel.Variable(name, variable))
 	}
 	env, err := cel.NewEnv(options...)
 	if err != nil {
@@ -78,12 +88,12 @@ func parse(text string, variables ...string) (*cel.Env, *cel.Ast, error) {
 
 // plan makes a program that pays for its work. It does not fold constants: that would happen at
 // compile time, where nothing limits it.
-func plan(env *cel.Env, from *cel.Ast, text string) (*Expression, error) {
+func plan(env *cel.Env, from, parsed *cel.Ast, text string) (*Expression, error) {
 	program, err := env.Program(from, cel.InterruptCheckFrequency(interruptEvery), cel.CustomDecoratorV2(watched))
 	if err != nil {
 		return nil, fmt.Errorf("failed to create CEL program: %w", err)
 	}
-	return &Expression{text, program}, nil
+	return &Expression{text, program, parsed}, nil
 }
 
 // Bool evaluates a boolean expression.
