@@ -29,6 +29,7 @@ type Blobs interface {
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
+	FinishWrite(ctx context.Context, key state.Key, w state.WriteRequest) (v state.Version, wrote bool, err error)
 	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
 	Unlock(ctx context.Context, key state.Key, id string) error
 	Push(ctx context.Context, key state.Key, request state.PushRequest) (state.Version, error)
