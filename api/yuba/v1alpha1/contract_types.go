@@ -72,6 +72,14 @@ type ContractSpec struct {
 	// +optional
 	Validations []ContractValidation `json:"validations,omitempty"`
 
+	// The namespaces whose stacks may consume the contract, besides its own. Any of the grants
+	// suffices. A grant that is withdrawn stops further runs of consumers; what they read remains
+	// with them.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Grants []ContractGrant `json:"grants,omitempty"`
+
 	// Values of the type, for readers and for plans of consumers before a producer exists. Such plans
 	// are never applied.
 	// +kubebuilder:validation:MaxItems=20
@@ -79,6 +87,24 @@ type ContractSpec struct {
 	// +listMapKey=name
 	// +optional
 	Examples []ContractExample `json:"examples,omitempty"`
+}
+
+// ContractGrant allows stacks of other namespaces to consume a contract.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaces) != has(self.selector)",message="a grant has either namespaces or a selector"
+type ContractGrant struct {
+	// The names of namespaces.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// Selects namespaces by their labels; the empty selector {} selects all.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
 // ContractDeprecation is a part that consumers should no longer read.
@@ -172,7 +198,8 @@ type ContractRevision struct {
 	Version string `json:"version"`
 	// The number of the revision, counted for the contract and the stack over all versions.
 	Number int64 `json:"number"`
-	// The digest of the value's canonical JSON, sha256:HEX.
+	// The digest of the value's canonical JSON: sha256:HEX, or hmac-sha256:HEX with a key of the
+	// server if the contract has private parts.
 	Digest string `json:"digest"`
 	// When it was published.
 	// +optional
