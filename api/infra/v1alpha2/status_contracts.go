@@ -15,6 +15,14 @@ type ContractsStatus struct {
 	// +optional
 	Published []PublishedRevision `json:"published,omitempty"`
 
+	// Why an applied value was not published: it does not fit its contract. Empty if all were.
+	// +optional
+	Problem string `json:"problem,omitempty"`
+
+	// Identifies the outputs and contracts that were checked last. With others, Yuba checks again.
+	// +optional
+	Checked string `json:"checked,omitempty"`
+
 	// What the stack consumes: an entry for each of spec.consumes.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -48,6 +56,14 @@ type PublishedRevision struct {
 	// The run that published it.
 	// +optional
 	Run string `json:"run,omitempty"`
+
+	// The revision of the source that the run applied.
+	// +optional
+	SourceRevision string `json:"sourceRevision,omitempty"`
+
+	// The user who approved the plan; empty if it was applied automatically, or is not known.
+	// +optional
+	ApprovedBy string `json:"approvedBy,omitempty"`
 }
 
 // ConsumedContract describes one of spec.consumes: the variable as the program declares it, which
@@ -84,9 +100,18 @@ type ConsumedContract struct {
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
+	// Whether the variable accepts null: it is nullable, or has a default.
+	// +optional
+	Nullable bool `json:"nullable,omitempty"`
+
 	// Whether the variable is sensitive or ephemeral, so that it can receive private parts.
 	// +optional
 	Secret bool `json:"secret,omitempty"`
+
+	// Why the stack cannot consume the contract as it declares it. Producers do not wait for such a
+	// stack.
+	// +optional
+	Problem string `json:"problem,omitempty"`
 
 	// What the last apply read; nothing before the first one.
 	// +optional

@@ -185,6 +185,18 @@ type ContractVersion struct {
 	Version string `json:"version"`
 	// The type in its canonical form: on one line, with sorted attributes.
 	Type string `json:"type"`
+	// The private paths of the version.
+	// +listType=set
+	// +optional
+	Private []string `json:"private,omitempty"`
+	// The deprecated parts of the version.
+	// +listType=atomic
+	// +optional
+	Deprecated []ContractDeprecation `json:"deprecated,omitempty"`
+	// The validations of the version.
+	// +listType=atomic
+	// +optional
+	Validations []ContractValidation `json:"validations,omitempty"`
 	// When the version was declared first.
 	// +optional
 	DeclaredAt *metav1.Time `json:"declaredAt,omitempty"`
@@ -237,6 +249,8 @@ const (
 	// ReasonBreakingChange: the type breaks users of the version before, and the first number is the
 	// same.
 	ReasonBreakingChange = "BreakingChange"
+	// ReasonTooManyVersions: as many versions as a contract can have are declared and published.
+	ReasonTooManyVersions = "TooManyVersions"
 	// ReasonTypeGrew: the type has other attributes than the version before, and only the third number
 	// differs.
 	ReasonTypeGrew = "TypeGrew"
