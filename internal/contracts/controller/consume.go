@@ -51,7 +51,9 @@ type Consumption struct {
 	// missing, Moved what has changed since the pending plan, Changed what has changed since the last
 	// apply.
 	Problem, Waiting, Moved, Changed string
-	Warnings                         []string
+	// WaitsFor are the producers that it waits for.
+	WaitsFor string
+	Warnings []string
 }
 
 // one is a consumption while it is resolved.
@@ -88,7 +90,7 @@ func (b *Book) Consume(ctx context.Context, t *infrav1.Terraform, variables Vari
 	c := decide.Consume(facts)
 	switch c.Verb {
 	case decide.Wait:
-		out.Waiting = waiting(c.Message, all)
+		out.Waiting, out.WaitsFor = waiting(c.Message, all), c.Subject
 	case decide.Replan:
 		out.Moved = c.Message
 	case decide.Run:
