@@ -4,11 +4,15 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -106,18 +110,32 @@ func TestTheSetChangesWithWhatCounts(t *testing.T) {
 	}
 }
 
+// indexed answers from its index without copies, as the cache of a server does.
+type indexed struct {
+	client.Reader
+	stacks []infrav1.Terraform
+}
+
+func (c indexed) List(ctx context.Context, into client.ObjectList, o ...client.ListOption) error {
+	if list, ok := into.(*infrav1.TerraformList); ok {
+		list.Items = slices.Clone(c.stacks)
+		return nil
+	}
+	return c.Reader.List(ctx, into, o...)
+}
+
 // fleet is a producer with consumers whose declarations are in their statuses.
 func fleet(t testing.TB, consumers int) *world {
 	w := newWorld(t, contract("base", "1.2.0", baseType), stack("network", publishing("base", "1.2.0", "base")))
 	w.publish(t, "network", object(baseOutput, published1))
+	var stacks []infrav1.Terraform
 	for i := range consumers {
 		s := stack(fmt.Sprintf("stack-%04d", i), consuming("base", "~> 1.0", "network"))
 		s.Status.Contracts = &infrav1.ContractsStatus{Consumes: []infrav1.ConsumedContract{{As: "base", Contract: "base", From: "prod/network", Version: "~> 1.0",
 			Type: fmt.Sprintf("object({vpc_id = string, note = optional(string, %q)})", s.Name), Reads: []string{"note", "vpc_id"}, Nullable: true}}}
-		if err := w.client.Create(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		stacks = append(stacks, *s)
 	}
+	w.Cache = indexed{w.client, stacks}
 	return w
 }
 
