@@ -121,8 +121,8 @@ func TestImpact(t *testing.T) {
 			[]infrav1.Terraform{network, stack("a", varsFrom("net")), stack("b", varsFrom("net", "other")), stack("type", varsFrom("net", "base__type"))},
 			change(t, "base", `"a"`, `"b"`), "a runs, b rests, type runs"},
 		"under another key": {
-			[]infrav1.Terraform{stack("network", writes("net", "base:renamed", "other")), stack("a", varsFrom("net", "renamed")), stack("b", varsFrom("net", "base"))},
-			change(t, "base", `"a"`, `"b"`), "a runs, b rests"},
+			[]infrav1.Terraform{stack("network", writes("net", "base:renamed", "other")), stack("a", varsFrom("net", "renamed")), stack("b", varsFrom("net", "base")), stack("c", varsFrom("net", "renamed:mine"))},
+			change(t, "base", `"a"`, `"b"`), "a runs, b rests, c runs"},
 		"an order starts nothing": {
 			[]infrav1.Terraform{network, stack("a", dependsOn("network"))}, nil, ""},
 		"itself": {
