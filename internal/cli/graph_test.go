@@ -76,9 +76,9 @@ func TestTheGraphOfStacks(t *testing.T) {
 func TestTheImpactOfAStack(t *testing.T) {
 	ns := apitest.Namespace(t)
 	connected(t, ns)
-	want := strings.ReplaceAll(`LEVEL STACK EFFECT WHY
-1 @/cluster may run reads contract base ~> 1.2 of @/network
-2 @/app may run reads Secret cluster-outputs with outputs of @/cluster, which runs before`, "@", ns)
+	want := strings.ReplaceAll(`LEVEL STACK EFFECT READS
+1 @/cluster may run contract base ~> 1.2
+2 @/app may run Secret cluster-outputs of @/cluster, which runs before`, "@", ns)
 	got := yuba(t, ns, "impact", "network", "-o", "wide")
 	got.want(t, ui.ExitOK, got.out, "If "+ns+"/network changes: 0 run, 2 may run, 0 rest.")
 	if fieldsOf(got.out) != fieldsOf(want) {

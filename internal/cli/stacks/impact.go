@@ -90,7 +90,7 @@ func (v *impactView) show(s *session.Session, out *ui.Output) error {
 	if v.Cycle != nil {
 		s.News("These stacks read from each other in a circle, so their levels mean nothing: %s.", strings.Join(v.Cycle, ", "))
 	}
-	rows := [][]string{{"LEVEL", "STACK", "EFFECT", "WHY"}}
+	rows := [][]string{{"LEVEL", "STACK", "EFFECT", "READS"}}
 	for i, level := range v.Levels {
 		for _, r := range level {
 			effect := effectsInWords[r.Effect]

@@ -5,7 +5,6 @@ package impact
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -224,14 +223,10 @@ func throughSecret(t, producer *infrav1.Terraform, read secretRead) Edge {
 	return e
 }
 
-// String names the way, for people.
-func (e *Edge) String() string {
-	switch e.Kind {
-	case ByContract:
-		return fmt.Sprintf("contract %s of %s", e.Through, e.Producer)
-	case ByOutputs:
-		return fmt.Sprintf("%s with outputs of %s", e.Through, e.Producer)
-	default:
-		return "dependsOn " + e.Producer
+// way names what the edge leads through, for people.
+func (e *Edge) way() string {
+	if e.Kind == ByContract {
+		return "contract " + e.Through
 	}
+	return e.Through
 }

@@ -27,7 +27,7 @@ type Reached struct {
 	// Stack is NAMESPACE/NAME.
 	Stack  string `json:"stack"`
 	Effect Effect `json:"effect"`
-	// Because says why, for people, one sentence for each way.
+	// Because says what the stack reads and what becomes of it, for people: one for each way.
 	Because []string `json:"because"`
 	// Suspended is set if it runs only after it is resumed.
 	Suspended bool `json:"suspended,omitempty"`
@@ -121,13 +121,13 @@ func (c Change) through(e *Edge, of string, effects map[string]Effect) (Effect, 
 		if effect, reached := effects[e.Producer]; !reached || effect == Rests {
 			return Rests, ""
 		}
-		return MayRun, "reads " + e.String() + ", which runs before"
+		return MayRun, e.way() + " of " + e.Producer + ", which runs before"
 	}
 	if c == nil {
-		return MayRun, "reads " + e.String()
+		return MayRun, e.way()
 	}
 	if !e.every && len(e.outputs) == 0 {
-		return Rests, "reads " + e.String() + ", which is not published"
+		return Rests, e.way() + " is not published"
 	}
 	all, name := stays, ""
 	for output, change := range c {
@@ -140,10 +140,10 @@ func (c Change) through(e *Edge, of string, effects map[string]Effect) (Effect, 
 	}
 	switch all {
 	case changes:
-		return Runs, "reads " + e.String() + ": " + name + " changes"
+		return Runs, e.way() + ": " + name + " changes"
 	case unknown:
-		return MayRun, "reads " + e.String() + ": " + name + " is known after the apply"
+		return MayRun, e.way() + ": " + name + " is known after the apply"
 	default:
-		return Rests, "reads " + e.String() + ", of which nothing changes"
+		return Rests, e.way() + ": nothing that it reads changes"
 	}
 }
