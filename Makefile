@@ -116,7 +116,7 @@ helm: bin/helm ## Build bin/helm, which installs the chart (3 minutes once)
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
 # module, as providers are.
 .PHONY: test
-test: build tofu sqlite3 bin/versitygw ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
+test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
@@ -240,6 +240,12 @@ bin/controller-gen: tools/go.mod
 
 bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
 	$(BUILD) -C tools/node -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/kube-node .
+
+# The AWS provider with two of its services, for the tests of modules/ (3 minutes once).
+PROVIDER_AWS = bin/provider-aws/registry.opentofu.org/hashicorp/aws/6.47.1/$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)/terraform-provider-aws_v6.47.1
+bin/provider-aws: tools/providers/aws/main.go
+	$(GO) run -C tools/providers/aws . -o '$(CURDIR)/$(PROVIDER_AWS)'
+	@touch bin/provider-aws
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
