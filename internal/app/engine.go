@@ -319,6 +319,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addPolicies(r); err != nil {
 		return err
 	}
+	if err := e.addContracts(ctx, r); err != nil {
+		return err
+	}
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}

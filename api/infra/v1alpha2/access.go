@@ -88,9 +88,10 @@ func (t *Terraform) AwaitsApproval() bool {
 }
 
 // HoldsPlans is true if the pending plan waits for approval although plans may be applied
-// without a person: a circuit breaker or a policy holds it, or the state is a deleted stack's.
+// without a person: a circuit breaker or a policy holds it, it breaks a contract, or the state is a
+// deleted stack's.
 func (t *Terraform) HoldsPlans() bool {
-	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil || t.HeldByPolicy()
+	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil || t.HeldByPolicy() || t.BreaksContracts()
 }
 
 // HeldByPolicy is true if the pending plan waits for a person because of policies, or because none

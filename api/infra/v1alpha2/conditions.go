@@ -141,6 +141,16 @@ const (
 	// ReasonFieldNotSupported: a field is not supported yet, and ignoring it could do harm. Yuba
 	// starts no runs.
 	ReasonFieldNotSupported = "FieldNotSupported"
+	// ReasonWaiting: a contract that the stack consumes is not published yet. The message names the
+	// producer.
+	ReasonWaiting = "Waiting"
+	// ReasonContractMisfit: the stack cannot consume or publish a contract as it declares it.
+	ReasonContractMisfit = "ContractMisfit"
+	// ReasonContractBroken: the pending plan breaks a contract, so it waits for a person, or an
+	// applied value does not fit, so that it was not published.
+	ReasonContractBroken = "ContractBroken"
+	// ReasonContractPublished: a revision was published. Only in events.
+	ReasonContractPublished = "ContractPublished"
 	// ReasonPolicyRefused: a policy refuses the pending plan. Nobody may apply it.
 	ReasonPolicyRefused = "PolicyRefused"
 	// ReasonPlanRejected: somebody rejected the pending plan.

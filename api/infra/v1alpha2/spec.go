@@ -143,6 +143,23 @@ type TerraformSpec struct {
 	// +optional
 	WriteOutputsToSecret *WriteOutputsToSecretSpec `json:"writeOutputsToSecret,omitempty"`
 
+	// (Yuba) The outputs that the stack publishes as contracts. Yuba checks each plan against the
+	// contracts, and keeps a revision of the value after each apply that changes it.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=contract
+	// +listMapKey=version
+	// +optional
+	Publishes []Publication `json:"publishes,omitempty"`
+
+	// (Yuba) The contracts of other stacks that become input variables. The stack waits until they
+	// are published, and runs when the part that it reads has changed.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=as
+	// +optional
+	Consumes []Consumption `json:"consumes,omitempty"`
+
 	// Disable drift detection: do not plan when nothing else changed. Defaults to false.
 	// +kubebuilder:default:=false
 	// +optional

@@ -94,6 +94,10 @@ type TerraformStatus struct {
 	// +optional
 	OpenOutputsDigest string `json:"openOutputsDigest,omitempty"`
 
+	// (Yuba) What the stack publishes and consumes. See spec.publishes and spec.consumes.
+	// +optional
+	Contracts *ContractsStatus `json:"contracts,omitempty"`
+
 	// The pending plan, and the last applied plan.
 	// +optional
 	Plan PlanStatus `json:"plan,omitempty,omitzero"`
@@ -285,6 +289,11 @@ type PlanStatus struct {
 	// (Yuba) What policies say about the pending plan.
 	// +optional
 	Policy *PolicyVerdict `json:"policy,omitempty"`
+
+	// (Yuba) The revisions that the pending plan read, and whether it keeps the contracts that the
+	// stack publishes.
+	// +optional
+	Contracts *PlanContracts `json:"contracts,omitempty"`
 
 	// (Yuba) Whether the pending plan is approved.
 	// +optional

@@ -72,6 +72,14 @@ type ContractSpec struct {
 	// +optional
 	Validations []ContractValidation `json:"validations,omitempty"`
 
+	// The namespaces whose stacks may consume the contract, besides its own. Any of the grants
+	// suffices. A grant that is withdrawn stops further runs of consumers; what they read remains
+	// with them.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Grants []ContractGrant `json:"grants,omitempty"`
+
 	// Values of the type, for readers and for plans of consumers before a producer exists. Such plans
 	// are never applied.
 	// +kubebuilder:validation:MaxItems=20
@@ -79,6 +87,24 @@ type ContractSpec struct {
 	// +listMapKey=name
 	// +optional
 	Examples []ContractExample `json:"examples,omitempty"`
+}
+
+// ContractGrant allows stacks of other namespaces to consume a contract.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaces) != has(self.selector)",message="a grant has either namespaces or a selector"
+type ContractGrant struct {
+	// The names of namespaces.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// Selects namespaces by their labels; the empty selector {} selects all.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
 // ContractDeprecation is a part that consumers should no longer read.
@@ -159,6 +185,18 @@ type ContractVersion struct {
 	Version string `json:"version"`
 	// The type in its canonical form: on one line, with sorted attributes.
 	Type string `json:"type"`
+	// The private paths of the version.
+	// +listType=set
+	// +optional
+	Private []string `json:"private,omitempty"`
+	// The deprecated parts of the version.
+	// +listType=atomic
+	// +optional
+	Deprecated []ContractDeprecation `json:"deprecated,omitempty"`
+	// The validations of the version.
+	// +listType=atomic
+	// +optional
+	Validations []ContractValidation `json:"validations,omitempty"`
 	// When the version was declared first.
 	// +optional
 	DeclaredAt *metav1.Time `json:"declaredAt,omitempty"`
@@ -172,7 +210,8 @@ type ContractRevision struct {
 	Version string `json:"version"`
 	// The number of the revision, counted for the contract and the stack over all versions.
 	Number int64 `json:"number"`
-	// The digest of the value's canonical JSON, sha256:HEX.
+	// The digest of the value's canonical JSON: sha256:HEX, or hmac-sha256:HEX with a key of the
+	// server if the contract has private parts.
 	Digest string `json:"digest"`
 	// When it was published.
 	// +optional
@@ -210,6 +249,8 @@ const (
 	// ReasonBreakingChange: the type breaks users of the version before, and the first number is the
 	// same.
 	ReasonBreakingChange = "BreakingChange"
+	// ReasonTooManyVersions: as many versions as a contract can have are declared and published.
+	ReasonTooManyVersions = "TooManyVersions"
 	// ReasonTypeGrew: the type has other attributes than the version before, and only the third number
 	// differs.
 	ReasonTypeGrew = "TypeGrew"

@@ -43,7 +43,7 @@ const (
 )
 
 // parts are the blobs of a run. The record comes last: a run without one is not listed.
-var parts = []string{run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow, run.BlobRecord}
+var parts = []string{run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow, run.BlobPlanOutputs, run.BlobRecord}
 
 // runID is the form of run.NewID.
 var runID = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}\.[0-9]{3}-[0-9a-f]{10}$`)

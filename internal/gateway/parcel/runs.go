@@ -101,7 +101,7 @@ func (in *incoming) judgePart(ctx context.Context, slot, part, dropped string, m
 
 // planForms are the readable forms of a plan. People approve one of them, but the tool applies the
 // plan.
-var planForms = []string{run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow}
+var planForms = []string{run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow, run.BlobPlanOutputs}
 
 // bound checks that a plan and its readable forms belong together. If nothing proves it, the plan is
 // dropped: its stack then plans anew.
@@ -183,7 +183,7 @@ func adaptSpec(rec run.Record, to Subject) run.Spec {
 	s := run.Spec{Protocol: is.Protocol, ID: is.ID, Stack: to.Stack, Operation: is.Operation, Purpose: is.Purpose, Destroy: is.Destroy,
 		Artifact: is.Artifact, Part: is.Part, Path: is.Path, Workspace: to.Ref.Workspace, Targets: is.Targets, Parallelism: is.Parallelism,
 		RefreshOnApply: is.RefreshOnApply, NoPlanLock: is.NoPlanLock, LockTimeout: is.LockTimeout, Plan: is.Plan, StateChange: is.StateChange,
-		Describe: is.Describe, Review: is.Review, PlanText: is.PlanText, PlanDocument: is.PlanDocument, Tool: is.Tool}
+		Describe: is.Describe, Review: is.Review, PlanText: is.PlanText, PlanDocument: is.PlanDocument, PlanOutputs: is.PlanOutputs, Tool: is.Tool}
 	if elsewhere(rec, to) {
 		// The inputs of another state must never meet this one.
 		s.Artifact.Digest = ""

@@ -39,20 +39,21 @@ func (p *protocol) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+run.PathPrefix+"/poll", p.poll)
 	for pattern, serve := range map[string]serve{
-		"GET ":           serveSpec,
-		"GET /artifact":  p.serveArtifact,
-		"GET /plan":      p.serveSavedPlan,
-		"GET /state":     p.serveState,
-		"GET /identity":  p.serveToken,
-		"PUT /state":     p.takeState,
-		"PUT /plan":      p.takePlan(run.BlobPlan),
-		"PUT /plan.json": p.takePlan(run.BlobPlanJSON),
-		"PUT /plan.txt":  p.takePlan(run.BlobPlanText),
-		"PUT /show.json": p.takePlan(run.BlobPlanShow),
-		"GET /log":       serveLogPosition,
-		"PUT /log":       p.takeLog,
-		"POST /continue": p.takeQuestion,
-		"POST /result":   p.takeResult,
+		"GET ":              serveSpec,
+		"GET /artifact":     p.serveArtifact,
+		"GET /plan":         p.serveSavedPlan,
+		"GET /state":        p.serveState,
+		"GET /identity":     p.serveToken,
+		"PUT /state":        p.takeState,
+		"PUT /plan":         p.takePlan(run.BlobPlan),
+		"PUT /plan.json":    p.takePlan(run.BlobPlanJSON),
+		"PUT /plan.txt":     p.takePlan(run.BlobPlanText),
+		"PUT /show.json":    p.takePlan(run.BlobPlanShow),
+		"PUT /outputs.json": p.takePlan(run.BlobPlanOutputs),
+		"GET /log":          serveLogPosition,
+		"PUT /log":          p.takeLog,
+		"POST /continue":    p.takeQuestion,
+		"POST /result":      p.takeResult,
 	} {
 		method, part, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+run.PathPrefix+"/runs/{id}"+part, p.forRun(serve))

@@ -67,6 +67,8 @@ type Record struct {
 	SettledConfig string `json:"settledConfig,omitempty"`
 	// Inputs is the part of the configuration that is not in the spec.
 	Inputs *Inputs `json:"inputs,omitempty"`
+	// Pins are the revisions of contracts that the run reads.
+	Pins []Pin `json:"pins,omitempty"`
 	// Announced runs are named in the stack's status, where a restarted server finds them.
 	Announced bool `json:"announced,omitempty"`
 	// Quiet runs without findings get no record of their own: those of a stack share one place.
@@ -226,6 +228,8 @@ const (
 	BlobPlanText = "plan.txt"
 	// BlobPlanShow is the plan in the tool's own JSON schema.
 	BlobPlanShow = "show.json"
+	// BlobPlanOutputs has the planned changes of some outputs in that schema, not redacted.
+	BlobPlanOutputs = "outputs.json"
 )
 
 // Key is the blob key of one part of a run.

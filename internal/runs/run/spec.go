@@ -129,6 +129,9 @@ type Spec struct {
 	PlanText bool `json:"planText,omitempty"`
 	// PlanDocument asks for the plan in the tool's own JSON schema, redacted. It needs Describe.
 	PlanDocument bool `json:"planDocument,omitempty"`
+	// PlanOutputs asks for the planned changes of the outputs with these names, with their sensitive
+	// values: the server checks them against contracts. It needs Describe.
+	PlanOutputs []string `json:"planOutputs,omitempty"`
 	// Direct allows a plan-and-apply run to plan and apply with one process: no state is known, and
 	// there is no review. A runner that finds a state plans first.
 	Direct bool `json:"direct,omitempty"`

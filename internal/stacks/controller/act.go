@@ -83,6 +83,9 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		}
 		rec.State = stateRefOf(p.obj)
 	}
+	if p.consumed != nil && !d.UseKept {
+		rec.Pins = p.consumed.Pins
+	}
 	rec.State.Existing, rec.State.Scope = p.obj.Status.LastAppliedRevision != "", scope.Of(p.obj.Labels)
 	s := &rec.Spec
 	s.Protocol, s.ID = run.ProtocolVersion, run.NewID(p.now)
@@ -114,6 +117,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	}
 	askFor(s, p.obj, rec.Announced)
 	askForPolicies(s, p.facts.Policy)
+	askForContracts(s, p.obj, p.facts.Contracts)
 	s.Direct = direct(p.obj, s)
 	// An apply does not break locks.
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {

@@ -62,6 +62,7 @@ func describe(p *acted) {
 	case decide.VerbRelease:
 		answerRequest(obj)
 	}
+	describeContracts(p)
 	describeStall(obj, d)
 }
 
@@ -82,7 +83,7 @@ func describeWait(p *decided) {
 	case decide.ReasonDependencyNotReady:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
-	case decide.ReasonSuspended, decide.ReasonStateTakenOver, decide.ReasonMoved:
+	case decide.ReasonSuspended, decide.ReasonStateTakenOver, decide.ReasonMoved, decide.ReasonWaiting:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 	case decide.ReasonBreakTheGlass:
 		// A manual change is not visible here, so the known results no longer count.
@@ -287,6 +288,10 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonPolicyRefused, d.Message)
 		return
 	}
+	if d.Reason == decide.ReasonContractBroken {
+		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonContractBroken, d.Message)
+		return
+	}
 	if conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {
 		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, d.Message)
 	}
@@ -318,7 +323,8 @@ func isOver(ready metav1.Condition) bool {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
 		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
 		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass,
-		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonMoved, infrav1.ReasonReconciliationFailed:
+		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonMoved, infrav1.ReasonReconciliationFailed,
+		infrav1.ReasonWaiting, infrav1.ReasonContractMisfit:
 		return !heldByHealth(ready)
 	}
 	return false
@@ -341,6 +347,7 @@ func describeWarnings(p *acted) {
 	warnings := p.rules.IgnoredFields(&p.obj.Spec)
 	if p.config != nil {
 		warnings = append(warnings, p.config.Warnings...)
+		warnings = append(warnings, p.consumed.Warnings...)
 	} else if p.facts.Source.Ready {
 		// Without inputs, the module's declarations are unknown.
 		warnings = append(warnings, p.keptWarnings()...)

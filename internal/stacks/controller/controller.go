@@ -100,6 +100,8 @@ type Reconciler struct {
 	Webhooks Webhooks
 	// Policies judges plans; nil if this API serves no policies.
 	Policies Policies
+	// Contracts connects producers and consumers; nil if this API serves no contracts.
+	Contracts Contracts
 	// Limits bound each run.
 	Limits run.Limits
 	// Circuits detects outages; may be nil.

@@ -42,6 +42,11 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	if err := stateAccessOf(r).leaveState(ctx, p); err != nil {
 		return err
 	}
+	if r.Contracts != nil && publishes(before) {
+		if err := r.Contracts.Forget(ctx, before); err != nil {
+			return err
+		}
+	}
 	if err := r.Client.Patch(ctx, p.obj, reconciling.ChangeOf(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("remove the finalizers of %s: %w", p.stack, err))
 	}

@@ -45,6 +45,31 @@ func dependenciesOf(t *infrav1.Terraform) []types.NamespacedName {
 	return names
 }
 
+// upstreamOf names the stacks that must come before one: those that it depends on, and those whose
+// contracts it consumes.
+func upstreamOf(t *infrav1.Terraform) []types.NamespacedName {
+	names := dependenciesOf(t)
+	for _, name := range producersOf(t) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// producersOf names the stacks whose contracts one consumes.
+func producersOf(t *infrav1.Terraform) []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, c := range t.Spec.Consumes {
+		name := types.NamespacedName{Namespace: c.From.Namespace, Name: c.From.Name}
+		if name.Namespace == "" {
+			name.Namespace = t.Namespace
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 func dependencyNames(t *infrav1.Terraform) []string {
 	var names []string
 	for _, name := range dependenciesOf(t) {
@@ -94,19 +119,21 @@ func (f relatives) gatherRelations(ctx context.Context, p *gathered) error {
 		}
 		p.facts.Dependencies = append(p.facts.Dependencies, d)
 	}
-	if len(p.facts.Dependencies) == 0 {
+	upstream := upstreamOf(p.obj)
+	if len(upstream) == 0 {
 		p.facts.Dependants = namesOf(p.dependants, own.Namespace, nil)
 		return nil
 	}
 	// Only a stack with dependencies and dependants can be on a cycle.
 	ways := ways{}
-	if len(p.dependants) > 0 || slices.Contains(dependenciesOf(p.obj), own) {
+	if len(p.dependants) > 0 || publishes(p.obj) || slices.Contains(upstream, own) {
 		var err error
 		if ways, err = f.explore(ctx, p.obj); err != nil {
 			return err
 		}
 	}
 	p.facts.Cycle = ways.cycle(own)
+	p.facts.CycleConsumes = p.facts.Cycle != "" && len(p.obj.Spec.Consumes) > 0
 	p.facts.Dependants = namesOf(p.dependants, own.Namespace, ways)
 	return nil
 }
@@ -182,17 +209,18 @@ func (f relatives) missingOutputs(ctx context.Context, t *infrav1.Terraform) (st
 	return "", nil
 }
 
-// ways maps each stack reached along dependsOn to the one it was reached from.
+// ways maps each stack reached along dependsOn and consumes to the one it was reached from.
 type ways map[types.NamespacedName]types.NamespacedName
 
-// explore follows dependsOn, nearest first, until it returns to the stack or ends.
+// explore follows dependsOn and consumes, nearest first, until it returns to the stack or ends.
 func (f relatives) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
 	own := client.ObjectKeyFromObject(obj)
 	reached := ways{}
 	for queue := []*infrav1.Terraform{obj}; len(queue) > 0; queue = queue[1:] {
 		from := client.ObjectKeyFromObject(queue[0])
-		for _, name := range dependenciesOf(queue[0]) {
-			if _, seen := reached[name]; seen || !f.usable(from.Namespace, name) {
+		depends := dependenciesOf(queue[0])
+		for _, name := range upstreamOf(queue[0]) {
+			if _, seen := reached[name]; seen || slices.Contains(depends, name) && !f.usable(from.Namespace, name) {
 				continue
 			}
 			reached[name] = from

@@ -32,7 +32,7 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	if err := runHistoryOf(r).gatherRuns(ctx, p); err != nil || p.untouched() {
 		return p, err
 	}
-	if err := inTurn(ctx, p, relativesOf(r).gatherRelations, r.gatherConfiguration, outagesOf(r).gatherCircuit, judgeOf(r).gatherPolicy); err != nil {
+	if err := inTurn(ctx, p, relativesOf(r).gatherRelations, r.gatherConfiguration, outagesOf(r).gatherCircuit, judgeOf(r).gatherPolicy, contractsOf(r).gatherContracts); err != nil {
 		return nil, err
 	}
 	p.facts.Pending = pendingFacts(obj)
@@ -141,7 +141,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 	if status.StateSerial != nil {
 		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
 	}
-	plan.Verdict = verdictFacts(obj)
+	plan.Verdict, plan.Contracts = verdictFacts(obj), contractFacts(obj)
 	return plan
 }
 
@@ -235,6 +235,9 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error
 		err = p.noState
 	}
 	if err == nil {
+		err = contractsOf(r).consume(ctx, p, prog, in)
+	}
+	if err == nil {
 		config, err = reads.Configure(p.obj, prog, in)
 	}
 	return p.conclude(config, err)
@@ -244,7 +247,10 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error
 func (p *gathered) conclude(config *reads.Configuration, err error) error {
 	var missing *inputs.Error
 	var problem *reads.Problem
+	var waiting *waitingError
 	switch {
+	case errors.As(err, &waiting):
+		p.facts.Inputs = decide.Inputs{Problem: waiting.message, Reason: infrav1.ReasonWaiting, Waits: true, WaitsFor: waiting.producer}
 	case errors.As(err, &missing):
 		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()], Lasting: missing.Lasting()}
 	case errors.As(err, &problem):

@@ -16,7 +16,7 @@ import (
 // follow updates everything that depends on plans and states: outputs, readable plans, inventory,
 // health checks. Outputs come first, because checks use them.
 func (r *Reconciler) follow(ctx context.Context, p *acted) error {
-	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
+	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, contractsOf(r).ensurePublished, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
 }
 
 // askFor requests the results from a run that follow needs.

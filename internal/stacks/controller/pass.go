@@ -79,6 +79,8 @@ type gathered struct {
 	inHand *run.Record
 	// failing is the last run if it failed.
 	failing *run.Record
+	// consumed is what the stack reads of contracts; nil if that is not known.
+	consumed *Consumed
 	// dependencyOutputs are the outputs of the dependencies, as "name=digest".
 	dependencyOutputs []string
 }
@@ -199,11 +201,14 @@ func healthChecksOf(r *Reconciler) healthChecks {
 	return healthChecks{&r.health, outputsWriterOf(r), r.Now}
 }
 
-// policyJudge asks policies about plans.
+// policyJudge asks contracts and policies about plans.
 type policyJudge struct {
 	policies Policies
+	book     contractBook
 	runs     Runs
 	now      func() time.Time
 }
 
-func judgeOf(r *Reconciler) policyJudge { return policyJudge{r.Policies, r.Runs, r.Now} }
+func judgeOf(r *Reconciler) policyJudge {
+	return policyJudge{r.Policies, contractsOf(r), r.Runs, r.Now}
+}

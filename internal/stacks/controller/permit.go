@@ -31,7 +31,11 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if err != nil {
 		return false, "", err
 	}
-	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover, judgeOf(r).policyObjection(ctx, obj, rec)); no != "" {
+	contracts, err := contractsOf(r).objection(ctx, obj, rec)
+	if err != nil {
+		return false, "", err
+	}
+	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover, contracts, judgeOf(r).policyObjection(ctx, obj, rec)); no != "" {
 		return false, no, nil
 	}
 	// A run that only checks modules has not changed Ready so far.

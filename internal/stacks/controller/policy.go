@@ -66,9 +66,19 @@ func askForPolicies(s *run.Spec, policy decide.Policy) {
 	s.Review = s.Review || s.Purpose == run.PurposeDelete
 }
 
-// judge asks the policies about the pending plan.
+// judge asks contracts, and then the policies, about the pending plan.
 func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	plan := &p.obj.Status.Plan
+	if c := p.facts.Contracts; c.Bound && c.Problem == "" {
+		if v := contractFacts(p.obj); v == nil || v.Set != c.Set {
+			if err := j.book.judge(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	if j.policies == nil || !p.facts.Policy.Bound || p.facts.Policy.Problem != "" {
+		return nil
+	}
 	rec, err := j.runs.Record(ctx, p.stack, plan.RunID)
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
 		return fmt.Errorf("read the run that made plan %s of %s: %w", plan.Pending, p.stack, err)

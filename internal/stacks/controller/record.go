@@ -114,6 +114,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	// Policies judge bytes: also a plan with the same changes is judged again.
 	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy = p.Digest, o.rec.Spec.ID, nil
+	pinned(obj, o.rec)
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
@@ -140,6 +141,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	planned(obj, o)
 	clearPending(obj)
+	read(obj, o.rec)
 	neverApplied(obj)
 	succeeded(obj, o)
 	// Another controller, or an earlier stack, applied this one. From now on its inputs are kept.
@@ -176,6 +178,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	}
 	clearPending(obj)
+	read(obj, o.rec)
 	status.Plan.LastApplied = id
 	status.Plan.IsDestroyPlan = spec.Destroy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec)
@@ -294,7 +297,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
-	p.IsDriftDetectionPlan, p.HeldBy, p.Policy = false, "", nil
+	p.IsDriftDetectionPlan, p.HeldBy, p.Policy, p.Contracts = false, "", nil, nil
 }
 
 func at(message, revision string) string {

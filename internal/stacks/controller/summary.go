@@ -62,7 +62,7 @@ func summarize(s situation) string {
 // summary describes the stack's status at the end of a pass.
 func (p *decided) summary() string {
 	s := situation{obj: p.obj}
-	if d := p.decision; d.Reason == decide.ReasonDependencyNotReady {
+	if d := p.decision; d.Reason == decide.ReasonDependencyNotReady || d.Reason == decide.ReasonWaiting {
 		s.blocker = d.Subject
 	}
 	if c := p.facts.Circuit; c != nil {
@@ -135,6 +135,8 @@ func summaryOfPlan(s situation) string {
 		return "Plan rejected"
 	case s.ready.Reason == infrav1.ReasonPolicyRefused:
 		return "Refused by policy: " + changes
+	case s.ready.Reason == infrav1.ReasonContractBroken && s.ready.Status == metav1.ConditionUnknown:
+		return "Breaks a contract: " + changes
 	case s.ready.Reason != infrav1.ReasonPlannedWithChanges || p.Pending == "":
 		return ""
 	case s.obj.Spec.PlanOnly || s.obj.DriftOnly():
@@ -153,7 +155,7 @@ func summaryOfPause(s situation) string {
 	switch {
 	case s.ready.Reason == infrav1.ReasonBreakTheGlass:
 		return "Held for manual work"
-	case s.ready.Reason == infrav1.ReasonDependencyNotReady:
+	case s.ready.Reason == infrav1.ReasonDependencyNotReady, s.ready.Reason == infrav1.ReasonWaiting:
 		return "Waiting for " + s.blockerInShort()
 	case conditions.Of(s.obj, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
 		return "Paused: " + cmp.Or(s.circuit, "outage")
@@ -215,6 +217,8 @@ var failures = map[string]string{
 	infrav1.ReasonInvalidName:               "Invalid name",
 	infrav1.ReasonReconciliationFailed:      "Reconciliation failed",
 	infrav1.ReasonRetryLimitReached:         "Retries used up",
+	infrav1.ReasonContractMisfit:            "Contract does not fit",
+	infrav1.ReasonContractBroken:            "Contract not published",
 }
 
 func summaryOfFailure(s situation) string {

@@ -42,7 +42,7 @@ var liveRules = []rule{
 	// A stack with something to do waits for its dependencies; an idle one ignores their problems.
 	{"a dependency is not ready", dependencyBeforeRun},
 	// Nothing is applied that a policy has not seen.
-	{"policies have not judged the pending plan", judgePending},
+	{"contracts or policies have not judged the pending plan", judgePending},
 	// Apply an approved plan that is still valid.
 	{"pending plan is approved", pendingApproved},
 	// Reasons to plan, see triggers.
@@ -172,6 +172,9 @@ func inputsNotReady(f Facts) (Decision, bool) {
 	if f.Inputs.Ready {
 		return Decision{}, false
 	}
+	if f.Inputs.Waits {
+		return Decision{Verb: VerbWait, Subject: f.Inputs.WaitsFor, Reason: ReasonWaiting, Message: f.Inputs.Problem}, true
+	}
 	d := Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem}
 	if !f.Inputs.Lasting {
 		d.NextCheck = lookAgain(f)
@@ -216,6 +219,8 @@ func staleBecause(f Facts) string {
 	switch {
 	case !p.Usable:
 		return "The saved plan can no longer be used"
+	case f.Contracts.Moved != "":
+		return f.Contracts.Moved
 	case p.Config != f.Config:
 		return "The configuration has changed since the plan was made"
 	case p.Destroy != f.Stack.Destroy:
@@ -224,6 +229,8 @@ func staleBecause(f Facts) string {
 		return "The state has changed since the plan was made"
 	case p.Verdict != nil && p.Verdict.NeedsPlan && p.Verdict.Set == f.Policy.Set:
 		return "The plan was made before policies bound the stack, without the details that they need"
+	case p.Contracts != nil && p.Contracts.NeedsPlan:
+		return "The plan was made before the stack published contracts, without the details that they need"
 	case outlived(f):
 		return fmt.Sprintf("The plan was made during the outage of circuit breaker %s, which is over", p.HeldBy)
 	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
@@ -273,8 +280,13 @@ func pendingWaits(f Facts) (Decision, bool) {
 	if !fits(f) {
 		return Decision{}, false
 	}
-	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: earlier(nextLook(f), verdictEnds(f))}
+	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: earlier(earlier(nextLook(f), verdictEnds(f)), contractsKnown(f))}
 	reason, message := policyMessage(f)
+	if f.Policy.Problem == "" && reason != ReasonPolicyRefused {
+		if broken, says := contractMessage(f); says != "" {
+			reason, message = broken, says
+		}
+	}
 	switch {
 	case pendingRejected(f):
 		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; change the stack or run `yuba replan` for a new plan", f.Pending.ID)

@@ -28,7 +28,7 @@ const (
 	VerbPlanAndApply Verb = "plan-and-apply"
 	// VerbApply: apply the pending plan named by Subject.
 	VerbApply Verb = "apply"
-	// VerbJudge: ask the policies about the pending plan named by Subject, then reconcile again.
+	// VerbJudge: ask contracts and policies about the pending plan named by Subject, then reconcile again.
 	VerbJudge Verb = "judge"
 	// VerbCancel: stop the run named by Subject; a newer configuration makes it pointless.
 	VerbCancel Verb = "cancel"
@@ -123,6 +123,10 @@ const (
 	ReasonJudging             = "PolicyJudging"
 	ReasonPolicyRefused       = "PolicyRefused"
 	ReasonPolicyUnknown       = "PolicyUnknown"
+	ReasonWaiting             = "Waiting"
+	ReasonContractBroken      = "ContractBroken"
+	ReasonContractsUnknown    = "ContractsUnknown"
+	ReasonContractChanged     = "ContractChanged"
 	ReasonSuperseded          = "Superseded"
 	ReasonDeleting            = "Deleting"
 	ReasonDeleted             = "Deleted"

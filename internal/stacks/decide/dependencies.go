@@ -13,8 +13,12 @@ func dependencyCycle(f Facts) (Decision, bool) {
 	if f.Cycle == "" {
 		return Decision{}, false
 	}
+	fields := "spec.dependsOn has"
+	if f.CycleConsumes {
+		fields = "spec.consumes and spec.dependsOn have"
+	}
 	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: fmt.Sprintf(
-		"spec.dependsOn has a cycle: %s. Remove one of the references", f.Cycle)}, true
+		"%s a cycle: %s. Remove one of the references", fields, f.Cycle)}, true
 }
 
 func dependencyDenied(f Facts) (Decision, bool) {

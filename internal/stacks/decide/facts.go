@@ -66,9 +66,13 @@ type Facts struct {
 	Circuit *Circuit
 	// Policy is which policies judge the stack's plans.
 	Policy Policy
+	// Contracts is what the stack publishes and consumes.
+	Contracts Contracts
 	// Dependencies must be ready before this stack; Cycle describes a cycle, such as "a -> b -> a".
 	Dependencies []Dependency
 	Cycle        string
+	// CycleConsumes: contracts are part of the cycle.
+	CycleConsumes bool
 	// Dependants names the existing stacks that depend on this one, whatever finalizers say,
 	// without its own dependencies: of a cycle, one has to be deleted first.
 	Dependants []string
@@ -148,6 +152,10 @@ type Inputs struct {
 	Problem string
 	Reason  string
 	Lasting bool
+	// Waits: a contract is not published yet, by the stack WaitsFor. It is watched, and not a
+	// failure.
+	Waits    bool
+	WaitsFor string
 }
 
 // Refusal is an attempt that ended before a run: the artifact or the inputs were not usable.
@@ -177,6 +185,8 @@ type Plan struct {
 	HeldBy string
 	// Verdict is what policies said about it; nil if they were not asked.
 	Verdict *Verdict
+	// Contracts is what contracts say about it; nil if they were not asked.
+	Contracts *ContractVerdict
 }
 
 // Run is a run in progress or one that ended.

@@ -56,7 +56,13 @@ func judged(f Facts) *Verdict {
 
 // judgePending asks the policies about a plan that they have not judged.
 func judgePending(f Facts) (Decision, bool) {
-	if !f.Policy.Bound || f.Policy.Problem != "" || !fits(f) || pendingRejected(f) || judged(f) != nil {
+	if f.Pending == nil || !fits(f) || pendingRejected(f) {
+		return Decision{}, false
+	}
+	if contractsAsk(f) {
+		return Decision{Verb: VerbJudge, Subject: f.Pending.ID, Reason: ReasonJudging, Message: fmt.Sprintf("Checking plan %s against contracts", f.Pending.ID)}, true
+	}
+	if !f.Policy.Bound || f.Policy.Problem != "" || judged(f) != nil {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbJudge, Subject: f.Pending.ID, Reason: ReasonJudging, Message: fmt.Sprintf("Asking the policies about plan %s", f.Pending.ID)}, true
@@ -65,6 +71,9 @@ func judgePending(f Facts) (Decision, bool) {
 // objects reports whether policies do not let the pending plan be applied; approved: a person
 // approved it.
 func objects(f Facts, approved bool) bool {
+	if contractsObject(f, approved) {
+		return true
+	}
 	if f.Policy.Problem != "" {
 		return true
 	}
@@ -109,9 +118,9 @@ func policyMessage(f Facts) (reason, message string) {
 	return "", ""
 }
 
-// reviewsByPolicy reports whether a plan must be kept until policies have judged it.
+// reviewsByPolicy reports whether a plan must be kept until contracts and policies have judged it.
 func reviewsByPolicy(f Facts) bool {
-	return f.Policy.Bound || f.Policy.Problem != "" || f.Stack.Mode == ModePolicy && !f.Stack.Force
+	return f.Contracts.Bound || f.Policy.Bound || f.Policy.Problem != "" || f.Stack.Mode == ModePolicy && !f.Stack.Force
 }
 
 // verdictEnds is when the verdict about the pending plan ends, or policies that are not known may be;

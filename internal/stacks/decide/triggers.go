@@ -51,6 +51,9 @@ var triggers = []trigger{
 	{ReasonModulesMayMove, func(f Facts) (string, bool) {
 		return "The source has a new revision; modules referenced by branch, tag or version range may have changed", modulesMayMove(f)
 	}},
+	{ReasonContractChanged, func(f Facts) (string, bool) {
+		return sentence(f.Contracts.Changed), f.Contracts.Changed != "" && f.Stack.AppliedOnce && configMoved(f) && !lastFailedSameConfig(f)
+	}},
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
 	}},

@@ -172,7 +172,10 @@ func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 	values := in.Values()
 	for name := range values {
 		// The tool uses the value in the file, even if ours has another type.
-		if _, inFile := c.fromVarFiles[name]; inFile {
+		if at, inFile := c.fromVarFiles[name]; inFile && in.Consumes(name) {
+			return &Problem{Reason: infrav1.ReasonContractMisfit, Message: fmt.Sprintf(
+				"spec.consumes sets the variable %s, and so does %s, a file of spec.tfVarsFiles, which would win. Remove it from one of them", name, at)}
+		} else if inFile {
 			delete(values, name)
 		}
 	}

@@ -114,6 +114,13 @@ type Program struct {
 // Revision is the revision of the source.
 func (p *Program) Revision() string { return p.artifact.Revision }
 
+// Variable returns a variable of the root module. known is false if the program cannot tell its
+// variables before its inputs are known, because it is a template.
+func (p *Program) Variable(name string) (v *module.Variable, known bool) {
+	v = p.module.Variables[name]
+	return v, v != nil || p.template == nil
+}
+
 // SourceError tells users why there is no program.
 type SourceError struct {
 	Message string

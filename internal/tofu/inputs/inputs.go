@@ -40,6 +40,8 @@ type Inputs struct {
 	// is true if such an object may add variables.
 	MayChange, MayGrow bool
 
+	// consumed are the variables with the values of contracts.
+	consumed map[string]Variable
 	// prefixes select the names that Lent adds to the environment.
 	prefixes []string
 }

@@ -6,6 +6,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ type leftRun struct {
 
 // runParts are the blobs of runs in the order of removal: first the record, without which a run is
 // not listed.
-var runParts = []string{run.BlobRecord, run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow}
+var runParts = []string{run.BlobRecord, run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobPlanShow, run.BlobPlanOutputs}
 
 // left lists the blobs of a stack's runs, oldest first, without those of quiet passes.
 func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
@@ -172,7 +173,8 @@ func isRecord(info blob.Info) bool { return rank(info) == 0 }
 func spent(parts []blob.Info) []blob.Info {
 	var goes []blob.Info
 	for _, part := range parts {
-		if strings.HasSuffix(part.Key, "/"+run.BlobPlan) || strings.HasSuffix(part.Key, "/"+run.BlobPlanShow) {
+		switch _, name := path.Split(part.Key); name {
+		case run.BlobPlan, run.BlobPlanShow, run.BlobPlanOutputs:
 			goes = append(goes, part)
 		}
 	}

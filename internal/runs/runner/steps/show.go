@@ -40,6 +40,9 @@ func (s *planStep) show(ctx context.Context) error {
 	if err := s.ship(ctx, "the readable plan", "/plan.json", s.run.Mask.Line(described.Document)); err != nil {
 		return err
 	}
+	if err := s.showOutputs(ctx, shown); err != nil {
+		return err
+	}
 	if err := s.showMore(ctx, shown); err != nil {
 		return err
 	}
@@ -47,6 +50,19 @@ func (s *planStep) show(ctx context.Context) error {
 		return s.unchanged(ctx)
 	}
 	return nil
+}
+
+// showOutputs ships the planned outputs that the server checks against contracts. Like the saved
+// plan, they have sensitive values, and the server encrypts them.
+func (s *planStep) showOutputs(ctx context.Context, shown []byte) error {
+	if len(s.run.Spec.PlanOutputs) == 0 {
+		return nil
+	}
+	outputs, err := plan.OutputChanges(shown, s.run.Spec.PlanOutputs)
+	if err != nil {
+		return fault.New("", "read the plan: %w", err)
+	}
+	return s.ship(ctx, "the planned outputs", "/outputs.json", outputs)
 }
 
 // showMore ships the plan in the other requested forms.
