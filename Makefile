@@ -140,7 +140,11 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 .PHONY: test-services
 test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+	$(TEST) -timeout 20m $(TESTFLAGS) $$($(GO) list ./test/services/... | grep -v '/vault$$')
+
+.PHONY: test-vault
+test-vault: bin/vault ## Run the tests that need Vault (it takes 15 minutes to build once)
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/vault
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
@@ -246,6 +250,10 @@ PROVIDER_AWS = bin/provider-aws/registry.opentofu.org/hashicorp/aws/6.47.1/$(she
 bin/provider-aws: tools/providers/aws/main.go
 	$(GO) run -C tools/providers/aws . -o '$(CURDIR)/$(PROVIDER_AWS)'
 	@touch bin/provider-aws
+
+# Vault's core and its KV engine, for the tests of bridges.
+bin/vault: test/vault/go.mod test/vault/main.go
+	$(BUILD) -C test/vault -ldflags '-s -w' -o ../../bin/vault .
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw

@@ -9,8 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
@@ -83,4 +87,26 @@ func (s *Server) Object(t testing.TB, key string) []byte {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// Put writes an object as somebody else does.
+func (s *Server) Put(t testing.TB, key, content string) {
+	t.Helper()
+	_, err := s.client().PutObject(t.Context(), &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: strings.NewReader(content)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Remove removes an object as somebody else does.
+func (s *Server) Remove(t testing.TB, key string) {
+	t.Helper()
+	if _, err := s.client().DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) client() *s3.Client {
+	return s3.New(s3.Options{BaseEndpoint: &s.URL, Region: Region, UsePathStyle: true,
+		Credentials: credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, "")})
 }

@@ -5,9 +5,7 @@ package store_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/s3test"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
-	"github.com/yuba-dev/yuba/internal/testkit/vaulttest"
+	"github.com/yuba-dev/yuba/internal/testkit/storetest"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -35,12 +33,6 @@ func newS3(t *testing.T) store.Store {
 	return &store.S3{Bucket: s.Bucket, Key: "configuration/base.json", Region: s3test.Region, Endpoint: s.URL, Keys: awsKeys}
 }
 
-func newVault(t *testing.T) store.Store {
-	s := vaulttest.New(t)
-	token := s.Token(t, `path "secret/data/configuration/*" { capabilities = ["create", "read", "update", "delete"] }`)
-	return &store.Vault{Address: s.URL, Path: "configuration/base", Token: token}
-}
-
 func newObject(secret, attributes bool) func(t *testing.T) store.Store {
 	return func(t *testing.T) store.Store {
 		c := apitest.Client(t)
@@ -52,73 +44,12 @@ func newObject(secret, attributes bool) func(t *testing.T) store.Store {
 // TestStores is the conformance suite: each store, on a real server, keeps the promises of the interface.
 func TestStores(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) store.Store{
-		"SSM": newSSM, "S3": newS3, "Vault": newVault, "ConfigMap": newObject(false, false), "Secret": newObject(true, true),
+		"SSM": newSSM, "S3": newS3, "ConfigMap": newObject(false, false), "Secret": newObject(true, true),
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := context.Background()
-			s := open(t)
-			read := func(want string) string {
-				t.Helper()
-				d, err := s.Read(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if (d.Content == nil) != (want == "") || want != "" && !sameJSON(t, string(d.Content), want) {
-					t.Fatalf("read %q, want %q", d.Content, want)
-				}
-				return d.Tag
-			}
-			write := func(content, over string) error { return s.Write(ctx, []byte(content), over) }
-			const first, second, third = `{"domain":"a.example.com","n":12345678901234567890}`, `{"domain":"ü","list":[1,null]}`, `{"domain":"<&>"}`
-			if tag := read(""); tag != "" {
-				t.Fatal("a document that is not there has the tag", tag)
-			}
-			if err := write(first, ""); err != nil {
-				t.Fatal(err)
-			}
-			was := read(first)
-			if err := write(second, ""); !errors.Is(err, store.ErrMoved) {
-				t.Fatal("created over a document:", err)
-			}
-			if err := write(second, was); err != nil {
-				t.Fatal(err)
-			}
-			now := read(second)
-			if now == was {
-				t.Fatal("another document has the same tag")
-			}
-			if err := write(third, was); !errors.Is(err, store.ErrMoved) {
-				t.Fatal("replaced another document than the one read:", err)
-			}
-			if err := s.Delete(ctx, was); !errors.Is(err, store.ErrMoved) {
-				t.Fatal("removed another document than the one read:", err)
-			}
-			if err := s.Delete(ctx, read(second)); err != nil {
-				t.Fatal(err)
-			}
-			read("")
-			if err := s.Delete(ctx, now); err != nil {
-				t.Fatal("what is gone already is an error:", err)
-			}
-			// After a removal, a document can be created again.
-			if err := write(third, ""); err != nil {
-				t.Fatal(err)
-			}
-			read(third)
+			storetest.Conform(t, open(t))
 		})
 	}
-}
-
-func sameJSON(t *testing.T, a, b string) bool {
-	t.Helper()
-	var x, y any
-	da, db := json.NewDecoder(strings.NewReader(a)), json.NewDecoder(strings.NewReader(b))
-	da.UseNumber()
-	db.UseNumber()
-	if da.Decode(&x) != nil || db.Decode(&y) != nil {
-		return a == b
-	}
-	return reflect.DeepEqual(x, y)
 }
 
 // TestRefusals: what a store can never have is told apart from what may succeed later, and no error
@@ -132,7 +63,6 @@ func TestRefusals(t *testing.T) {
 	awsName.Parameter = "/aws/base"
 	s3 := s3test.New(t, "configurations")
 	noBucket := &store.S3{Bucket: "other", Key: "a.json", Region: s3test.Region, Endpoint: s3.URL, Keys: awsKeys}
-	vault := vaulttest.New(t)
 	for name, test := range map[string]struct {
 		store     store.Store
 		content   string
@@ -144,8 +74,7 @@ func TestRefusals(t *testing.T) {
 		"SSM: name":          {&awsName, `{"password":"hunter2"}`, true, "can't be prefixed"},
 		"SSM: signature":     {&wrongKey, `{"password":"hunter2"}`, false, "signature"},
 		"S3: no bucket":      {noBucket, `{"password":"hunter2"}`, false, "NoSuchBucket"},
-		"Vault: no object":   {&store.Vault{Address: vault.URL, Path: "a", Token: vault.Root}, `["hunter2"]`, true, "not an object"},
-		"Vault: no token":    {&store.Vault{Address: vault.URL, Path: "a", Token: "hunter2"}, `{"a":"hunter2"}`, false, "403"},
+		"Vault: no object":   {&store.Vault{Address: "http://127.0.0.1:1", Path: "a", Token: "a"}, `["hunter2"]`, true, "not an object"},
 		"nobody listens":     {&store.Vault{Address: "http://127.0.0.1:1", Path: "a", Token: "hunter2"}, `{"a":"hunter2"}`, false, "refused"},
 		"a metadata service": {&store.Vault{Address: "http://169.254.169.254", Path: "a", Token: "hunter2"}, `{"a":"hunter2"}`, false, "169.254.169.254"},
 	} {
@@ -158,23 +87,6 @@ func TestRefusals(t *testing.T) {
 	ssm.Throttle(1)
 	if _, err := parameter.Read(ctx); err == nil || !strings.Contains(err.Error(), "ThrottlingException") {
 		t.Error(err)
-	}
-}
-
-// TestVaultKeepsOtherVersions: a removed secret can be restored.
-func TestVaultKeepsOtherVersions(t *testing.T) {
-	ctx := context.Background()
-	s := vaulttest.New(t)
-	v := &store.Vault{Address: s.URL, Path: "base", Token: s.Root}
-	if err := v.Write(ctx, []byte(`{"a":1}`), ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Delete(ctx, "1"); err != nil {
-		t.Fatal(err)
-	}
-	s.Do(t, http.MethodPost, "secret/undelete/base", map[string]any{"versions": []int{1}})
-	if d, err := v.Read(ctx); err != nil || string(d.Content) != `{"a":1}` {
-		t.Fatal(string(d.Content), err)
 	}
 }
 
