@@ -155,6 +155,9 @@ func heldBecause(t *infrav1.Terraform) string {
 	if t.HeldByPolicy() {
 		return "for approval by policy (" + t.Status.Plan.Policy.Message + ")"
 	}
+	if t.Status.TakenOver == nil && t.BreaksContracts() {
+		return "for approval because it breaks contract " + brokenContracts(t)
+	}
 	return "for approval because the state is that of " + session.FormerName(t, t.Status.TakenOver) + ", which was deleted"
 }
 

@@ -77,6 +77,9 @@ func showPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, run
 	if runID != "" && runID != t.Status.Plan.RunID {
 		return nil
 	}
+	if news := contractNews(t); news != "" {
+		s.News("%s", news)
+	}
 	if news := policyNews(t); news != "" {
 		s.News("%s", news)
 	}

@@ -66,6 +66,9 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err
 	}
+	if news := contractNews(t); news != "" {
+		r.News("%s", news)
+	}
 	if news := policyNews(t); news != "" {
 		r.News("%s", news)
 	}

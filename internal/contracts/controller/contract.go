@@ -61,7 +61,7 @@ func admit(ctx context.Context, c *yubav1.Contract, publishes []infrav1.Terrafor
 		return have, &problem{admissionReasons[a.Reason], a.Message}
 	}
 	v.Type = e.Type.String()
-	at := metav1.NewTime(now)
+	at := metav1.NewTime(now.Truncate(time.Second))
 	v.DeclaredAt = &at
 	have = slices.Clone(have)
 	if i := slices.IndexFunc(have, func(k yubav1.ContractVersion) bool { return k.Version == v.Version }); i >= 0 {

@@ -79,20 +79,21 @@ func (k *Keeper) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		return ctrl.Result{}, err
 	}
 	if before.Status.ObservedGeneration != c.Generation || !equality.Semantic.DeepEqual(before.Status.Versions, c.Status.Versions) {
-		k.await(ctx, &c)
+		k.await(ctx, before)
 		return ctrl.Result{}, k.wakeAll(ctx, req.String())
 	}
 	return ctrl.Result{}, nil
 }
 
-// await waits until the cache has what was written: the stacks read it there.
-func (k *Keeper) await(ctx context.Context, written *yubav1.Contract) {
+// await waits until the cache has another version of a contract, which was just written: the stacks
+// read it there.
+func (k *Keeper) await(ctx context.Context, before *yubav1.Contract) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for {
 		var c yubav1.Contract
-		err := k.Client.Get(ctx, client.ObjectKeyFromObject(written), &c, client.UnsafeDisableDeepCopy)
-		if err != nil || equality.Semantic.DeepEqual(c.Status.Versions, written.Status.Versions) {
+		err := k.Client.Get(ctx, client.ObjectKeyFromObject(before), &c, client.UnsafeDisableDeepCopy)
+		if err != nil || c.ResourceVersion != before.ResourceVersion {
 			return
 		}
 		select {

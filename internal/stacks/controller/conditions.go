@@ -347,7 +347,9 @@ func describeWarnings(p *acted) {
 	warnings := p.rules.IgnoredFields(&p.obj.Spec)
 	if p.config != nil {
 		warnings = append(warnings, p.config.Warnings...)
-		warnings = append(warnings, p.consumed.Warnings...)
+		if p.consumed != nil {
+			warnings = append(warnings, p.consumed.Warnings...)
+		}
 	} else if p.facts.Source.Ready {
 		// Without inputs, the module's declarations are unknown.
 		warnings = append(warnings, p.keptWarnings()...)

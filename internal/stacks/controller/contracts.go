@@ -209,10 +209,6 @@ func (c contractBook) judge(ctx context.Context, p *acted) error {
 	if verdict.Verdicts, err = c.contracts.Judge(ctx, p.obj, changes, plan.IsDestroyPlan); err != nil {
 		return fmt.Errorf("check plan %s of %s against contracts: %w", plan.Pending, p.stack, err)
 	}
-	if p.obj.BreaksContracts() {
-		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonContractBroken, action: "Plan",
-			message: fmt.Sprintf("Plan %s waits for approval: %s", plan.Pending, brokenContracts(verdict))})
-	}
 	return nil
 }
 

@@ -33,6 +33,8 @@ func (p *collected) news(kind string, was metav1.Condition) (note, bool) {
 	}
 	n := note{warning: is.Status == metav1.ConditionFalse, reason: is.Reason, action: kind, message: is.Message}
 	switch {
+	case is.Reason == infrav1.ReasonContractBroken:
+		n.warning = true
 	case kind == infrav1.ConditionStateLocked:
 		n.warning = is.Status == metav1.ConditionTrue
 	case kind == infrav1.ConditionOutput && is.Reason == infrav1.ReasonOutputsWritten:

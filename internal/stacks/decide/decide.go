@@ -289,6 +289,7 @@ func pendingWaits(f Facts) (Decision, bool) {
 	}
 	switch {
 	case pendingRejected(f):
+		d.NextCheck = nextLook(f) // whatever contracts and policies say
 		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; change the stack or run `yuba replan` for a new plan", f.Pending.ID)
 	case f.Stack.PlanOnly:
 		d.Message = "Plan generated: This object is in the plan only mode."
