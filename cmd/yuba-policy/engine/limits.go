@@ -42,7 +42,7 @@ func explained(err error) error {
 	}
 	var all []string
 	for _, e := range list {
-		text := strings.ReplaceAll(e.Message, "\n", " ")
+		text := strings.Join(strings.Fields(e.Message), " ")
 		for name, why := range withheld {
 			if strings.Contains(text, "undefined function "+name) {
 				text = name + " is not available: " + why
@@ -65,7 +65,7 @@ func explained(err error) error {
 func failed(err error) error {
 	var halted *topdown.Error
 	if errors.As(err, &halted) && halted.Location != nil && halted.Location.File != "" {
-		return fmt.Errorf("%s:%d:%d: %s", halted.Location.File, halted.Location.Row, halted.Location.Col, halted.Message)
+		return fmt.Errorf("%s:%d:%d: %s", halted.Location.File, halted.Location.Row, halted.Location.Col, strings.Join(strings.Fields(halted.Message), " "))
 	}
 	return explained(err)
 }

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -18,6 +20,9 @@ import (
 
 // maxBundles limits the compiled bundles that are kept.
 const maxBundles = 64
+
+// watchdog is longer than any call may take.
+const watchdog = 2 * time.Minute
 
 // server answers calls, one at a time.
 type server struct {
@@ -54,6 +59,8 @@ func (s *server) answer(request wire.Request, parts [][]byte) (response wire.Res
 			response = wire.Response{Error: fmt.Sprintf("OPA failed: %v", p)}
 		}
 	}()
+	// The server ends a process that does not answer. If the server is gone, nobody else does.
+	defer time.AfterFunc(watchdog, func() { os.Exit(1) }).Stop()
 	var err error
 	switch ctx := context.Background(); {
 	case request.Load != nil:

@@ -7,12 +7,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/yuba-dev/yuba/internal/policy/rego/wire"
-
-	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 // runTests runs the rules of a bundle whose names begin with test_.
