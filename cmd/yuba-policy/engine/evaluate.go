@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -16,19 +17,39 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/rego/wire"
 )
 
-// errTimeout means that an evaluation took too long.
-var errTimeout = errors.New("timeout")
-
 // evaluate evaluates the rules of a bundle.
 func (b *bundle) evaluate(ctx context.Context, input ast.Value, now time.Time, timeout time.Duration) (*wire.Findings, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
-	defer cancel()
-	results, err := b.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalTime(now))
-	if context.Cause(ctx) == errTimeout {
-		return nil, fmt.Errorf("the rules need more than %s", timeout)
+	ctx, stop := withProcessorTime(ctx, timeout)
+	defer stop()
+	parts, errs := make([]ast.Object, len(b.queries)), make([]error, len(b.queries))
+	var all sync.WaitGroup
+	for i := range b.queries {
+		all.Go(func() { parts[i], errs[i] = evaluateOne(ctx, &b.queries[i], input, now) })
 	}
+	all.Wait()
+	if context.Cause(ctx) == errTimeout {
+		return nil, fmt.Errorf("the rules need more than %s of the processor", timeout)
+	}
+	found := ast.NewObject()
+	for i, part := range parts {
+		if errs[i] != nil {
+			return nil, failed(errs[i])
+		}
+		part.Foreach(found.Insert)
+	}
+	return b.findings(found)
+}
+
+// evaluateOne never panics: a panic in a goroutine would end the process.
+func evaluateOne(ctx context.Context, query *rego.PreparedEvalQuery, input ast.Value, now time.Time) (found ast.Object, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("OPA failed: %v", p)
+		}
+	}()
+	results, err := query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalTime(now))
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	if len(results) != 1 {
 		return nil, fmt.Errorf("the query has %d results, expected 1", len(results))
@@ -37,7 +58,7 @@ func (b *bundle) evaluate(ctx context.Context, input ast.Value, now time.Time, t
 	if !ok {
 		return nil, errors.New("the query has no result")
 	}
-	return b.findings(found)
+	return found, nil
 }
 
 // values keeps OPA's values, of which findings need little.
@@ -155,7 +176,7 @@ func result(name string, value *ast.Term) (wire.Finding, error) {
 // rules = ["name"] excepts deny_name; "" excepts deny.
 func exceptions(found ast.Object) map[string]bool {
 	skip := map[string]bool{}
-	term := found.Get(ast.StringTerm("exception"))
+	term := found.Get(ast.StringTerm(exceptionRule))
 	if term == nil {
 		return skip
 	}

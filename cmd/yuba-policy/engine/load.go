@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/rego/wire"
 )
 
-// bundle is a compiled bundle with its query.
+// bundle is a compiled bundle with its queries, which are evaluated at the same time.
 type bundle struct {
-	query rego.PreparedEvalQuery
+	queries []rego.PreparedEvalQuery
 	wire.Loaded
 }
 
@@ -65,20 +66,29 @@ func load(ctx context.Context, in *wire.Load) (*bundle, error) {
 	}
 	b.Rules = slices.Sorted(maps.Keys(names))
 	b.reads(compiler)
-	prepared, err := rego.New(rego.Query(query(pkg, b.Rules)), rego.Compiler(compiler), rego.Store(store), rego.Capabilities(capabilities()),
-		rego.StrictBuiltinErrors(true), rego.GenerateJSON(values)).PrepareForEval(ctx)
-	if err != nil {
-		return nil, explained(err)
+	parts := make([][]string, min(runtime.GOMAXPROCS(0), len(b.Rules)))
+	for i, name := range append(slices.Clone(b.Rules), exceptionRule) {
+		parts[i%len(parts)] = append(parts[i%len(parts)], name)
 	}
-	b.query = prepared
+	for _, rules := range parts {
+		prepared, err := rego.New(rego.Query(query(pkg, rules)), rego.Compiler(compiler), rego.Store(store), rego.Capabilities(capabilities()),
+			rego.StrictBuiltinErrors(true), rego.GenerateJSON(values)).PrepareForEval(ctx)
+		if err != nil {
+			return nil, explained(err)
+		}
+		b.queries = append(b.queries, prepared)
+	}
 	return b, nil
 }
 
-// query evaluates all rules at once, so that what they share is computed once. A comprehension makes
-// a rule that is undefined an empty list.
+// exceptionRule is the rule with the names of rules that do not count.
+const exceptionRule = "exception"
+
+// query evaluates several rules, so that what they share is computed once. A comprehension makes a
+// rule that is undefined an empty list.
 func query(pkg ast.Ref, rules []string) string {
 	var members []string
-	for _, name := range append(slices.Clone(rules), "exception") {
+	for _, name := range rules {
 		members = append(members, fmt.Sprintf("%q: [v | v := %s.%s]", name, pkg, name))
 	}
 	return "found := {" + strings.Join(members, ", ") + "}"

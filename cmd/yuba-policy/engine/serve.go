@@ -4,7 +4,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +106,7 @@ func (s *server) evaluate(ctx context.Context, in *wire.Evaluate, parts [][]byte
 		return nil, false, errors.New("the request has other parts than it says. This is a bug in Yuba")
 	}
 	for i, name := range in.Send {
-		value, err := ast.ValueFromReader(bytes.NewReader(parts[i]))
+		value, err := parseValue(parts[i])
 		if err != nil {
 			return nil, false, fmt.Errorf("read input.%s: %w", name, err)
 		}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Timeout limits the evaluation of one bundle, and loadTimeout its compilation.
-	Timeout     = 5 * time.Second
-	loadTimeout = 10 * time.Second
-	// grace is for reading the input, and for functions that do not end with the timeout.
-	grace = 5 * time.Second
+	// Timeout limits the evaluation of one bundle, in time of the processor.
+	Timeout = 5 * time.Second
+	// callTimeout limits each call by the clock, for busy machines and for functions of OPA that do
+	// not end before.
+	callTimeout = 45 * time.Second
 	// processes limits the running processes: a slow policy holds up one of them.
 	processes = 2
 	// maxIdle is how long a process lives without work.
@@ -114,7 +114,7 @@ func (p *process) load(ctx context.Context, b *Bundle, pkg string) (*Loaded, err
 	if known := p.loaded[key]; known != nil {
 		return known, nil
 	}
-	response, err := p.call(ctx, loadTimeout, wire.Request{Load: &wire.Load{Digest: b.Digest, Package: pkg, Files: b.Files}})
+	response, err := p.call(ctx, callTimeout, wire.Request{Load: &wire.Load{Digest: b.Digest, Package: pkg, Files: b.Files}})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (p *process) evaluate(ctx context.Context, b *Bundle, pkg string, in *Input
 		}
 		call := &wire.Evaluate{Digest: b.Digest, Package: pkg, Input: in.id, Now: now, Timeout: Timeout}
 		parts := p.choose(call, loaded, in)
-		response, err := p.call(ctx, Timeout+grace, wire.Request{Evaluate: call}, parts...)
+		response, err := p.call(ctx, callTimeout, wire.Request{Evaluate: call}, parts...)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -204,13 +204,13 @@ func (p *process) choose(call *wire.Evaluate, loaded *Loaded, in *Input) (parts 
 // Outcome is the result of a test.
 type Outcome = wire.Outcome
 
-// TestTimeout limits all tests of a bundle together, and each of them.
-const TestTimeout = time.Minute
+// testTimeout limits all tests of a bundle together.
+const testTimeout = 100 * time.Second
 
 // Test runs the tests of a bundle whose names match a regular expression; empty for all.
 func (e *Engine) Test(ctx context.Context, b *Bundle, run string) (outcomes []Outcome, err error) {
 	err = e.use(ctx, func(p *process) error {
-		response, err := p.call(ctx, TestTimeout, wire.Request{Test: &wire.Test{Files: b.Files, Timeout: Timeout, Run: run}})
+		response, err := p.call(ctx, testTimeout, wire.Request{Test: &wire.Test{Files: b.Files, Timeout: Timeout, Run: run}})
 		if err == nil && response.Error != "" {
 			err = errors.New(response.Error)
 		}

@@ -122,8 +122,8 @@ warn contains msg if { input.facts.changes[0].destroys; msg := "careful" }`}, "w
 		"a result of another type":      {map[string]string{"policy.rego": "package main\ndeny contains 1 if true"}, "error: the rule deny has a result that is neither"},
 		"a conflict":                    {map[string]string{"policy.rego": "package main\ndeny := \"a\" if true\ndeny := \"b\" if true"}, "error: policy.rego:3:1: rule data.main.deny produced conflicting values: "},
 		"recursion":                     {map[string]string{"policy.rego": "package main\ndeny contains f(1) if true\nf(x) := f(x + 1)"}, "error: policy.rego:3:1: rule data.main.f is recursive"},
-		"a loop":                        {map[string]string{"policy.rego": "package main\nn := numbers.range(1, 3000)\ndeny contains \"x\" if { some a in n; some b in n; some c in n; a + b + c == 0 }"}, "error: the rules need more than 5s"},
-		"too much memory":               {map[string]string{"policy.rego": "package main\ndeny contains \"x\" if count([x | some a in numbers.range(1, 100000); x := numbers.range(a, a + 10000)]) == 0"}, "error: the rules need more than"},
+		"a loop":                        {map[string]string{"policy.rego": "package main\nn := numbers.range(1, 3000)\ndeny contains \"x\" if { some a in n; some b in n; some c in n; a + b + c == 0 }"}, "error: the rules "},
+		"too much memory":               {map[string]string{"policy.rego": "package main\ndeny contains \"x\" if count([x | some a in numbers.range(1, 100000); x := numbers.range(a, a + 10000)]) == 0"}, "error: the rules need more than "},
 		"a document with a rule's path": {map[string]string{"policy.rego": "package main\ndeny contains \"x\" if true", "data.json": `{"main": {"deny": []}}`}, "error: policy.rego:"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

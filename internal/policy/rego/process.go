@@ -44,7 +44,7 @@ func start(find Finder) (*process, error) {
 		return nil, err
 	}
 	// It can only read itself. Its end is that of its input, so it needs no context.
-	cmd := exec.Command(sandbox, "-background", "-rx", program, "--", program) //nolint:noctx // see above
+	cmd := exec.Command(sandbox, "-rx", program, "--", program) //nolint:noctx // see above
 	cmd.Env, cmd.Dir = []string{}, "/"
 	p := &process{cmd: cmd, errors: &beginning{}, loaded: map[string]*wire.Loaded{}, sent: map[string]bool{}}
 	cmd.Stderr = p.errors
@@ -85,7 +85,7 @@ func (p *process) call(ctx context.Context, timeout time.Duration, request wire.
 	case ctx.Err() != nil:
 		return response, context.Cause(ctx)
 	case context.Cause(limited) == errLate:
-		return response, fmt.Errorf("the rules need more than %s", timeout)
+		return response, fmt.Errorf("the rules were not evaluated within %s", timeout)
 	case p.errors.has("out of memory"), p.errors.has("cannot allocate memory"):
 		return response, fmt.Errorf("the rules need more than %d MiB of memory", wire.MaxMemory>>20)
 	case p.errors.has("stack exceeds"):
