@@ -16,9 +16,12 @@ import (
 // error.
 func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) decide.Decision {
 	about := decide.Bound{Stack: s.String(), UID: uid, Stage: string(in.Stage), Plan: in.Digests.Plan, LockFile: in.Digests.LockFile,
-		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}}
+		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}, Bundles: map[string]string{}}
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
+		for _, b := range p.bundles {
+			about.Bundles[b.Source+"/"+b.Path] = b.Digest
+		}
 	}
 	f := decide.Facts{Now: now, Bound: about}
 	document, err := facts.Build(in)
