@@ -43,8 +43,9 @@ func (e *engine) addPolicies(r *stacks.Reconciler) error {
 			return nil
 		}
 	}
-	j := &judge.Judge{Cache: e.manager.GetCache()}
+	j := &judge.Judge{Cache: e.manager.GetCache(), Evaluator: e.policyEvaluator()}
 	keeper := &judge.Keeper{Judge: j, Client: e.manager.GetClient(), Subjects: e.policySubjects, Log: e.opts.Log,
+		Sources: e.policySources(r), SourceKinds: sourceKindsOf(e.sourceKinds),
 		Wake: func(s judge.Subject) { e.wakeByName(types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) }}
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 // custom is a rule of the policy's author. Its problem says why the plan cannot be judged.
 type custom func(f *facts.Document, now time.Time) (result rules.Result, problem string)
 
-// prepareRules prepares the rules of one entry of a policy. Rules in Rego have two: what they deny
+// prepareCustom prepares the rules of one entry of a policy that is not built in. Rules in Rego have two: what they deny
 // has the effect of the entry, and what they warn of is a warning.
 func (p *policy) prepareCustom(i int, r *yubav1.PolicyRule) bool {
 	at := fmt.Sprintf("spec.rules[%d]", i)
