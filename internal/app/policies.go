@@ -49,7 +49,9 @@ func (e *engine) addPolicies(r *stacks.Reconciler) error {
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	r.Policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
+	p := &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
+	r.Policies = p
+	e.policyDesk = &policyDesk{policies: p, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
 	return nil
 }
 
