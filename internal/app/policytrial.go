@@ -282,14 +282,14 @@ var severity = map[string]int{content.TrialApplies: 1, content.TrialWaits: 2, co
 // outcomeOf is what happens to a plan of the stack by a decision, before people approve it.
 func outcomeOf(obj *infrav1.Terraform, d verdicts.Decision) string {
 	free := obj.ByPolicy() || obj.AutoApproves() || obj.Spec.Force
-	switch decision := verdictOf(d).Decision; {
+	switch decision := judge.Opinion(d); {
 	case obj.Spec.PlanOnly || obj.DriftOnly():
 		return content.TrialNever
-	case decision == infrav1.PolicyRefused:
+	case decision == judge.Refused:
 		return content.TrialRefused
-	case decision == infrav1.PolicyFreed && free:
+	case decision == judge.Freed && free:
 		return content.TrialApplies
-	case decision == infrav1.PolicyPassed && (obj.AutoApproves() || obj.Spec.Force):
+	case decision == judge.Passed && (obj.AutoApproves() || obj.Spec.Force):
 		return content.TrialApplies
 	}
 	return content.TrialWaits

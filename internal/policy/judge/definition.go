@@ -24,7 +24,8 @@ type Definition struct {
 	// Spec is the part that both kinds have. It must not be changed.
 	Spec *yubav1.PolicySpec
 
-	policy *policy
+	namespaces *metav1.LabelSelector
+	policy     *policy
 }
 
 // IsPolicy reports whether a document in YAML or JSON is a Policy or a ClusterPolicy.
@@ -72,7 +73,7 @@ func DefinitionOf(obj *yubav1.Policy) *Definition {
 // ClusterDefinitionOf is the definition of a ClusterPolicy.
 func ClusterDefinitionOf(obj *yubav1.ClusterPolicy) *Definition {
 	whole := yubav1.ClusterPolicySpec{PolicySpec: *defaulted(&obj.Spec.PolicySpec), NamespaceSelector: obj.Spec.NamespaceSelector}
-	return &Definition{Kind: yubav1.ClusterPolicyKind, Name: obj.Name, Spec: &whole.PolicySpec,
+	return &Definition{Kind: yubav1.ClusterPolicyKind, Name: obj.Name, Spec: &whole.PolicySpec, namespaces: whole.NamespaceSelector,
 		policy: prepare(yubav1.ClusterPolicyKind+"/"+obj.Name, whole, &whole.PolicySpec, whole.NamespaceSelector)}
 }
 
@@ -138,6 +139,18 @@ func (d *Definition) Selects(s Subject, namespaceLabels map[string]string) bool 
 		(p.namespaces == nil || p.namespaces.Matches(labels.Set(namespaceLabels)))
 }
 
+// In is the definition of a Policy in a namespace, if its document names none; others stay as they
+// are.
+func (d *Definition) In(namespace string) *Definition {
+	if d.Kind != yubav1.PolicyKind || d.Namespace != "" {
+		return d
+	}
+	placed, p := *d, *d.policy
+	p.name = yubav1.PolicyKind + "/" + namespace + "/" + d.Name
+	placed.policy, placed.Namespace = &p, namespace
+	return &placed
+}
+
 // BindTo is a binding of definitions, whatever they select.
 func BindTo(definitions ...*Definition) *Binding {
 	b := &Binding{}
@@ -146,4 +159,30 @@ func BindTo(definitions ...*Definition) *Binding {
 	}
 	b.identify()
 	return b
+}
+
+// Selection says in words what the policy selects.
+func (d *Definition) Selection() string {
+	text := "all stacks"
+	if s := metav1.FormatLabelSelector(&d.Spec.Selector); !selectsAll(&d.Spec.Selector) {
+		text = "stacks with " + s
+	}
+	if d.Kind == yubav1.PolicyKind {
+		return text + " of " + cmp.Or(d.Namespace, "its namespace")
+	}
+	if d.namespaces != nil && !selectsAll(d.namespaces) {
+		text += " in namespaces with " + metav1.FormatLabelSelector(d.namespaces)
+	}
+	return text
+}
+
+func selectsAll(s *metav1.LabelSelector) bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
+
+// Rules are the names of the rules.
+func (d *Definition) Rules() []string {
+	names := make([]string, 0, len(d.policy.rules))
+	for _, r := range d.policy.rules {
+		names = append(names, r.name)
+	}
+	return names
 }

@@ -9,6 +9,31 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/decide"
 )
 
+// What policies make of a plan, in one word. These are the values of a stack's status.
+const (
+	// Freed: a policy frees the plan from review, and none objects.
+	Freed = "Freed"
+	// Passed: no policy objects, but none frees the plan either.
+	Passed = "Passed"
+	// Held: the plan waits for a person.
+	Held = "Held"
+	// Refused: nobody may apply the plan.
+	Refused = "Refused"
+)
+
+// Opinion is a decision in one word.
+func Opinion(d decide.Decision) string {
+	switch {
+	case d.Outcome == decide.OutcomeApply:
+		return Freed
+	case d.Outcome == decide.OutcomeWait && d.Reason == decide.ReasonNotFreed:
+		return Passed
+	case d.Outcome == decide.OutcomeWait:
+		return Held
+	}
+	return Refused
+}
+
 // Standing is what the policies that bind a stack make of one plan.
 type Standing struct {
 	Namespace string `json:"namespace"`
