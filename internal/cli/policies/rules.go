@@ -26,6 +26,9 @@ type shownRule struct {
 	Parameters []shownParameter `json:"parameters,omitempty"`
 	Example    string           `json:"example,omitempty"`
 	Stages     []facts.Stage    `json:"stages"`
+	// Catches are ways around the rule that it finds, Misses those that it cannot find.
+	Catches []string `json:"catches,omitempty"`
+	Misses  []string `json:"misses,omitempty"`
 }
 
 type shownParameter struct {
@@ -37,7 +40,7 @@ type shownParameter struct {
 }
 
 func shown(r rules.Rule) shownRule {
-	s := shownRule{Name: r.Name, Summary: r.Summary, Details: r.Details, Example: r.Example, Stages: r.Stages}
+	s := shownRule{Name: r.Name, Summary: r.Summary, Details: r.Details, Example: r.Example, Stages: r.Stages, Catches: r.Coverage().Catches, Misses: r.Coverage().Misses}
 	for _, p := range r.Parameters {
 		s.Parameters = append(s.Parameters, shownParameter{p.Name, string(p.Type), p.Required, p.Default, p.Meaning})
 	}
@@ -105,6 +108,15 @@ func showRule(c *ui.Console, out *ui.Output, name string) error {
 		b.WriteString("\nParameters:\n")
 		for _, p := range r.Parameters {
 			fmt.Fprintf(&b, "  %s (%s)\n%s\n", p.Name, kindOf(p), wrap(plain(p.Meaning), "      "))
+		}
+	}
+	for _, list := range []struct {
+		title string
+		items []string
+	}{{"It also finds", r.Coverage().Catches}, {"It does not find", r.Coverage().Misses}} {
+		b.WriteString("\n" + list.title + ":\n")
+		for _, item := range list.items {
+			b.WriteString("  - " + strings.TrimPrefix(wrap(plain(item), "    "), "    ") + "\n")
 		}
 	}
 	b.WriteString("\nIn a policy:\n    rules:\n    - builtin: " + r.Name + "\n")
