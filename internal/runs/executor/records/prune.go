@@ -151,6 +151,7 @@ func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, g
 		case repeated, idle >= settled && (r.Keep.Runs > 0 && newer > r.Keep.Runs || r.Keep.Age > 0 && idle > r.Keep.Age):
 			done.Runs++
 			newer--
+			newest = newest || keepsDocument
 			goes = append(goes, ordered(left.parts)...)
 		case idle >= settled:
 			goes = append(goes, spent(left.parts, keepsDocument)...)
