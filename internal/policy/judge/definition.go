@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
 // Definition is a policy that need not be in an API: of a file, or as somebody read it.
@@ -48,13 +49,13 @@ func Define(document []byte) (*Definition, error) {
 	switch head.Kind {
 	case yubav1.PolicyKind:
 		var obj yubav1.Policy
-		if err := yaml.UnmarshalStrict(document, &obj); err != nil {
+		if err := yamltext.Read(document, &obj); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
 		}
 		return DefinitionOf(&obj), checked(&obj.ObjectMeta, &obj.Spec)
 	case yubav1.ClusterPolicyKind:
 		var obj yubav1.ClusterPolicy
-		if err := yaml.UnmarshalStrict(document, &obj); err != nil {
+		if err := yamltext.Read(document, &obj); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
 		}
 		return ClusterDefinitionOf(&obj), checked(&obj.ObjectMeta, &obj.Spec.PolicySpec)

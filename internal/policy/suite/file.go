@@ -20,6 +20,7 @@ import (
 	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
 )
@@ -138,7 +139,7 @@ func (f *found) read(file string) error {
 			f.policies = append(f.policies, policyFile{file, definition})
 		case isSuite(document):
 			s := suiteFile{path: file}
-			if err := yaml.UnmarshalStrict(document, &s.Suite); err != nil {
+			if err := yamltext.Read(document, &s.Suite); err != nil {
 				f.problems = append(f.problems, Result{File: file, Name: Kind, Problems: lines(err)})
 				continue
 			}
