@@ -73,8 +73,14 @@ func (j *Judge) Bind(ctx context.Context, s Subject) (*Binding, error) {
 			b.policies = append(b.policies, p)
 		}
 	}
+	b.identify()
+	return b, nil
+}
+
+// identify sorts the policies, and computes the digest of their set.
+func (b *Binding) identify() {
 	if len(b.policies) == 0 {
-		return b, nil
+		return
 	}
 	slices.SortFunc(b.policies, func(a, b *policy) int { return strings.Compare(a.name, b.name) })
 	sum := sha256.New()
@@ -82,7 +88,6 @@ func (j *Judge) Bind(ctx context.Context, s Subject) (*Binding, error) {
 		fmt.Fprintf(sum, "%s %s\n", p.name, p.digest) //nolint:errcheck // a hash takes everything
 	}
 	b.Set = "sha256:" + hex.EncodeToString(sum.Sum(nil))
-	return b, nil
 }
 
 // all returns the policies that may select stacks of a namespace.
