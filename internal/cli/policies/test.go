@@ -35,6 +35,9 @@ func newTestCommand(a *session.App) *cobra.Command {
 "tofu show -json PLAN" writes them, and the decisions that the policies beside it should make. Without arguments, the command tests the current directory with
 all directories below. It needs no server.
 
+In a directory with rules in Rego (*.rego), the command also runs their tests: the rules whose names begin with test_, as "conftest verify" does. Rules
+without tests are only compiled.
+
     apiVersion: policy.yuba.dev/v1
     kind: PolicyTest
     policies: [safe.yaml]            # by default all in the directory
@@ -77,7 +80,7 @@ Exit codes: 0 if all tests pass, 1 if one fails, 3 if there is nothing to test.`
 			}
 		}
 		if len(answer.Items) == 0 {
-			return ui.Exitf(ui.ExitNotFound, "test policies: there is no Policy, ClusterPolicy or PolicyTest in the YAML files there. See an example:\n    yuba policy test --help")
+			return ui.Exitf(ui.ExitNotFound, "test policies: there is no Policy, ClusterPolicy or PolicyTest in the YAML files there, and no *.rego. See an example:\n    yuba policy test --help")
 		}
 		if out.Machine() {
 			if err := out.Print(a.Out, answer); err != nil {

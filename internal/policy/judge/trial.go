@@ -24,7 +24,11 @@ type Trial struct {
 }
 
 // Try makes a trial of a policy, as if it was in force. It replaces a policy of its name.
-func (j *Judge) Try(d *Definition) *Trial { return &Trial{judge: j, policy: d.Enforced()} }
+func (j *Judge) Try(d *Definition) *Trial {
+	tried := d.Enforced()
+	tried.policy.evaluator = j.Evaluator
+	return &Trial{judge: j, policy: tried}
+}
 
 // Bind finds the policies that select a subject now, and those that would. Concerned is true if the
 // policy selects it, or one that it replaces does.
