@@ -46,7 +46,7 @@ func (p *policy) prepareCustom(i int, r *yubav1.PolicyRule) bool {
 		denied := rule{name: name, effect: decide.Effect(r.OnViolation), problem: source.problem}
 		warned := rule{name: name, effect: decide.EffectWarn}
 		if source.problem == "" {
-			denied.custom, warned.custom = p.inRego(source, false), p.inRego(source, true)
+			denied.custom, warned.custom = inRego(p.attached, source, false), inRego(p.attached, source, true)
 		}
 		p.rules = append(p.rules, denied, warned)
 	default:
@@ -106,24 +106,24 @@ func (p *policy) source(at string, r *yubav1.PolicyRego) *source {
 }
 
 // bundleOf returns the rules from a source that are in force.
-func (p *policy) bundleOf(s *source) *yubav1.PolicyBundle {
-	at := slices.IndexFunc(p.bundles, func(b yubav1.PolicyBundle) bool { return b.Source == s.ref && b.Path == s.path })
+func (a *attachment) bundleOf(s *source) *yubav1.PolicyBundle {
+	at := slices.IndexFunc(a.bundles, func(b yubav1.PolicyBundle) bool { return b.Source == s.ref && b.Path == s.path })
 	if at < 0 {
 		return nil
 	}
-	return &p.bundles[at]
+	return &a.bundles[at]
 }
 
 // attach connects a policy with what evaluates its rules, and with the rules from sources that are in
 // force. They are a part of its digest.
 func (p *policy) attach(e *Evaluator, bundles []yubav1.PolicyBundle) *policy {
-	p.evaluator, p.bundles = e, bundles
+	p.attached.evaluator, p.attached.bundles = e, bundles
 	if len(p.sources) > 0 {
 		sum := sha256.New()
 		fmt.Fprintf(sum, "%s\n", p.digest) //nolint:errcheck // a hash takes everything
 		for _, s := range p.sources {
 			digest := ""
-			if b := p.bundleOf(s); b != nil {
+			if b := p.attached.bundleOf(s); b != nil {
 				digest = b.Digest
 			}
 			fmt.Fprintf(sum, "%s %s %s\n", s.ref, s.path, digest) //nolint:errcheck // a hash takes everything
@@ -138,9 +138,9 @@ const regoTimeout = 2 * time.Minute
 
 // inRego evaluates the rules from a source: what they deny, or what they warn of. An error of both is
 // reported once.
-func (p *policy) inRego(s *source, warnings bool) custom {
+func inRego(a *attachment, s *source, warnings bool) custom {
 	return func(f *facts.Document, now time.Time) (rules.Result, string) {
-		if p.evaluator == nil {
+		if a.evaluator == nil {
 			if warnings {
 				return rules.Result{}, ""
 			}
@@ -148,7 +148,7 @@ func (p *policy) inRego(s *source, warnings bool) custom {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), regoTimeout)
 		defer cancel()
-		outcome := p.evaluator.evaluate(ctx, p.bundleOf(s), s, f, now)
+		outcome := a.evaluator.evaluate(ctx, a.bundleOf(s), s, f, now)
 		if outcome.err != nil {
 			if warnings {
 				return rules.Result{}, ""

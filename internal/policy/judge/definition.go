@@ -118,6 +118,9 @@ func checked(meta *metav1.ObjectMeta, spec *yubav1.PolicySpec) error {
 // String is the name of the policy in findings: ClusterPolicy/NAME or Policy/NAMESPACE/NAME.
 func (d *Definition) String() string { return d.policy.name }
 
+// EvaluatedBy has rules in Rego evaluated without a server: those inside of the policy.
+func (d *Definition) EvaluatedBy(e *Evaluator) { d.policy.attached.evaluator = e }
+
 // Problems says what of the policy cannot be used.
 func (d *Definition) Problems() []string { return d.policy.problems() }
 

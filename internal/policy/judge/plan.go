@@ -25,7 +25,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}, Bundles: map[string]string{}}
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
-		for _, b := range p.bundles {
+		for _, b := range p.attached.bundles {
 			about.Bundles[b.Source+"/"+b.Path] = b.Digest
 		}
 	}

@@ -28,9 +28,15 @@ type policy struct {
 	// problem says why the policy cannot be used; empty if it can.
 	problem string
 
-	// sources are those of rules in Rego, bundles the rules from them that are in force. The evaluator
-	// is nil without a server.
-	sources   []*source
+	// sources are those of rules in Rego.
+	sources []*source
+	// attached is shared by the copies of a policy.
+	attached *attachment
+}
+
+// attachment connects a policy with the world: the rules from sources that are in force, and what
+// evaluates rules in Rego; nil without a server.
+type attachment struct {
 	bundles   []yubav1.PolicyBundle
 	evaluator *Evaluator
 }
@@ -47,7 +53,7 @@ type rule struct {
 // prepare prepares a policy. A selector that cannot be read selects everything: the policy must not
 // lose its hold by a mistake.
 func prepare(name string, whole any, spec *yubav1.PolicySpec, namespaces *metav1.LabelSelector) *policy {
-	p := &policy{name: name, digest: digestOf(whole), spec: spec.DeepCopy(), stacks: labels.Everything()}
+	p := &policy{name: name, digest: digestOf(whole), spec: spec.DeepCopy(), stacks: labels.Everything(), attached: &attachment{}}
 	if s, err := metav1.LabelSelectorAsSelector(&spec.Selector); err != nil {
 		p.problem = fmt.Sprintf("spec.selector: %s", err)
 	} else {

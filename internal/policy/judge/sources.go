@@ -52,7 +52,7 @@ func gatherBundles[P object](ctx context.Context, k *Keeper, obj P, of func(P) *
 		if s.ref == "" || s.problem != "" || slices.ContainsFunc(inForce, func(b yubav1.PolicyBundle) bool { return b.Source == s.ref && b.Path == s.path }) {
 			continue
 		}
-		last := p.bundleOf(s)
+		last := p.attached.bundleOf(s)
 		fresh, err := k.fetch(ctx, p, s, last)
 		switch {
 		case err == nil:

@@ -26,7 +26,7 @@ type Trial struct {
 // Try makes a trial of a policy, as if it was in force. It replaces a policy of its name.
 func (j *Judge) Try(d *Definition) *Trial {
 	tried := d.Enforced()
-	tried.policy.evaluator = j.Evaluator
+	tried.policy.attached.evaluator = j.Evaluator
 	return &Trial{judge: j, policy: tried}
 }
 
@@ -46,7 +46,10 @@ func (t *Trial) Bind(ctx context.Context, s Subject) (now, then *Binding, concer
 		marks = namespace.Labels
 	}
 	own := func(p *policy) bool { return p.name == t.policy.policy.name }
-	concerned = slices.ContainsFunc(now.policies, own)
+	if at := slices.IndexFunc(now.policies, own); at >= 0 {
+		// Rules from sources are those in force.
+		concerned, t.policy.policy.attached.bundles = true, now.policies[at].attached.bundles
+	}
 	then = &Binding{policies: slices.DeleteFunc(slices.Clone(now.policies), own)}
 	if t.policy.Selects(s, marks) {
 		then.policies, concerned = append(then.policies, t.policy.policy), true
