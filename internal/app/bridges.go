@@ -54,9 +54,9 @@ func contractValue(ctx context.Context, book *contracts.Book, stack types.Namesp
 	var wrong *contracts.WrongError
 	switch {
 	case errors.As(err, &missing):
-		return nil, content.NotFound(missing.Error())
+		return nil, content.NotFound(missing)
 	case errors.As(err, &wrong):
-		return nil, content.Invalid(wrong.Error())
+		return nil, content.Invalid(wrong)
 	case err != nil:
 		return nil, err
 	}

@@ -195,6 +195,8 @@ type engine struct {
 	// usage knows who uses which version of modules and providers.
 	usage *usageKeeper
 	tries *tries
+	// policyDesk answers questions about policies; nil if the API does not serve them.
+	policyDesk *policyDesk
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -416,11 +418,15 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 
 // contentHandler serves content that does not fit into objects.
 func (e *engine) contentHandler(direct client.Client) *content.Handler {
-	return &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
+	h := &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
 		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
 		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries}
+	if e.policyDesk != nil {
+		h.Policies = e.policyDesk
+	}
+	return h
 }
 
 // addCollectors adds the deletion of unused data.

@@ -43,13 +43,16 @@ func (e *engine) addPolicies(r *stacks.Reconciler) error {
 			return nil
 		}
 	}
-	j := &judge.Judge{Cache: e.manager.GetCache()}
+	j := &judge.Judge{Cache: e.manager.GetCache(), Evaluator: e.policyEvaluator()}
 	keeper := &judge.Keeper{Judge: j, Client: e.manager.GetClient(), Subjects: e.policySubjects, Log: e.opts.Log,
+		Sources: e.policySources(r), SourceKinds: sourceKindsOf(e.sourceKinds),
 		Wake: func(s judge.Subject) { e.wakeByName(types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) }}
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	r.Policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
+	p := &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
+	r.Policies = p
+	e.policyDesk = &policyDesk{policies: p, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
 	return nil
 }
 
@@ -154,17 +157,7 @@ const maxFindings = 50
 // verdictOf translates a decision without the approvals of people, which the stack controller
 // knows.
 func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
-	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message)}
-	switch {
-	case d.Outcome == verdicts.OutcomeApply:
-		v.Decision = infrav1.PolicyFreed
-	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed:
-		v.Decision = infrav1.PolicyPassed
-	case d.Outcome == verdicts.OutcomeWait:
-		v.Decision = infrav1.PolicyHeld
-	default:
-		v.Decision = infrav1.PolicyRefused
-	}
+	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message), Decision: infrav1.PolicyDecision(judge.Opinion(d))}
 	for _, found := range d.Violations {
 		v.Findings = append(v.Findings, findingOf(found, string(found.Effect)))
 	}

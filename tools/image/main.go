@@ -133,5 +133,9 @@ func (c *compiler) compile(ctx context.Context, p build.Platform) (string, error
 		return "", err
 	}
 	yuba := build.Programs{Module: c.root, Packages: []string{"./cmd/..."}, Tags: c.tags, Flags: c.flags, News: c.news}
-	return dir, yuba.Compile(ctx, p, dir)
+	if err := yuba.Compile(ctx, p, dir); err != nil {
+		return "", err
+	}
+	policy := build.Programs{Module: filepath.Join(c.root, "cmd", "yuba-policy"), Packages: []string{"."}, Tags: c.tags, Flags: c.flags, News: c.news}
+	return dir, policy.Compile(ctx, p, dir)
 }

@@ -39,7 +39,10 @@ func main() {
 }
 
 // programs are the programs of an installation: yuba finds the others beside itself.
-var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-network", "yuba-kustomize", "yuba-sops"}
+var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-network", "yuba-kustomize", "yuba-policy", "yuba-sops"}
+
+// policyProgram is a module of its own.
+const policyProgram = "yuba-policy"
 
 // release is the release to make.
 type release struct {
@@ -221,10 +224,16 @@ func (r *release) build(ctx context.Context, p build.Platform) (string, error) {
 	fmt.Fprintf(r.news, "Building for %s; the first time that takes some minutes\n", p)
 	all := build.Programs{Module: r.root, Tags: r.tags, Flags: r.flags, News: r.news}
 	for _, name := range programs {
-		all.Packages = append(all.Packages, "./cmd/"+name)
+		if name != policyProgram {
+			all.Packages = append(all.Packages, "./cmd/"+name)
+		}
 	}
 	dir := filepath.Join(r.buildDir(), p.OS+"_"+p.Arch)
-	return dir, all.Compile(ctx, p, dir)
+	if err := all.Compile(ctx, p, dir); err != nil {
+		return dir, err
+	}
+	own := build.Programs{Module: filepath.Join(r.root, "cmd", policyProgram), Packages: []string{"."}, Tags: r.tags, Flags: r.flags, News: r.news}
+	return dir, own.Compile(ctx, p, dir)
 }
 
 // buildDir is the directory of built programs.

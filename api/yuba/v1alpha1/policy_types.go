@@ -128,15 +128,43 @@ const (
 	PolicyAudit   PolicyEnforcement = "audit"
 )
 
-// PolicyRule is one rule.
+// PolicyRule is one rule: a built-in one, an expression in CEL, or rules in Rego.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.builtin) ? 1 : 0) + (has(self.cel) ? 1 : 0) + (has(self.rego) ? 1 : 0) == 1",message="a rule has exactly one of builtin, cel and rego"
+// +kubebuilder:validation:XValidation:rule="!has(self.with) || has(self.builtin)",message="only built-in rules have parameters"
+// +kubebuilder:validation:XValidation:rule="!has(self.message) || has(self.cel)",message="only rules in CEL have a message"
+// +kubebuilder:validation:XValidation:rule="!has(self.name) || !has(self.builtin)",message="a built-in rule has its own name"
 type PolicyRule struct {
 	// The name of a built-in rule; see "yuba policy rules".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +required
-	Builtin string `json:"builtin"`
+	// +optional
+	Builtin string `json:"builtin,omitempty"`
 
-	// The parameters of the rule.
+	// The name of a rule in CEL or Rego, for findings and exemptions. Defaults to "cel-" or "rego-" and
+	// the position of the rule in the list, from 1.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// A boolean CEL expression over the facts of the plan, such as "facts.counts.total.create < 10". The
+	// plan violates the rule if it is false, reads an unknown or sensitive value, or fails.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	CEL string `json:"cel,omitempty"`
+
+	// What is wrong if the expression is false. Defaults to the expression.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Rules in Rego: deny, violation and warn, as Conftest has them.
+	// +optional
+	Rego *PolicyRego `json:"rego,omitempty"`
+
+	// The parameters of a built-in rule.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	With *apiextensionsv1.JSON `json:"with,omitempty"`
@@ -145,6 +173,55 @@ type PolicyRule struct {
 	// +kubebuilder:validation:Enum=deny;requireApproval;warn
 	// +optional
 	OnViolation PolicyEffect `json:"onViolation,omitempty"`
+}
+
+// PolicyRego are rules in Rego, from a source or as text.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) != has(self.inline)",message="rules in Rego have exactly one of sourceRef and inline"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.sourceRef)",message="only a source has a path"
+type PolicyRego struct {
+	// The source with the rules, as Flux makes it. If it disappears, the last rules from it stay in
+	// force.
+	// +optional
+	SourceRef *PolicySourceReference `json:"sourceRef,omitempty"`
+
+	// The directory in the source. Defaults to the whole source.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Path string `json:"path,omitempty"`
+
+	// A module of Rego.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	Inline string `json:"inline,omitempty"`
+
+	// The package of the rules.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:default:=main
+	// +optional
+	Package string `json:"package,omitempty"`
+}
+
+// PolicySourceReference names a source.
+type PolicySourceReference struct {
+	// The kind of the source.
+	// +kubebuilder:validation:Enum=GitRepository;Bucket;OCIRepository;ExternalArtifact
+	// +required
+	Kind string `json:"kind"`
+
+	// The name of the source.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+
+	// The namespace of the source: required in a ClusterPolicy. A Policy can only use sources of its
+	// own namespace.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // PolicyExemption takes findings out, for a while.
@@ -189,6 +266,28 @@ type PolicyStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// The rules in Rego that are in force, of each source and path.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	Bundles []PolicyBundle `json:"bundles,omitempty"`
+}
+
+// PolicyBundle are the rules from a source. The server keeps them, so they outlive the source.
+type PolicyBundle struct {
+	// The source, as KIND/NAMESPACE/NAME.
+	Source string `json:"source"`
+	// The directory in the source.
+	// +optional
+	Path string `json:"path,omitempty"`
+	// The revision of the source.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+	// The digest of the files.
+	Digest string `json:"digest"`
+	// Since when they are in force.
+	Since metav1.Time `json:"since"`
 }
 
 // Reasons of the condition Ready of policies.
@@ -199,6 +298,9 @@ const (
 	ReasonPolicyAudited = "Audited"
 	// ReasonPolicyInvalid: a rule cannot be used, so the policy lets no plan pass.
 	ReasonPolicyInvalid = "InvalidRule"
+	// ReasonPolicyLastBundle: a source of rules is gone or cannot be used, and the last rules from it
+	// stay in force.
+	ReasonPolicyLastBundle = "LastBundle"
 )
 
 // GetConditions returns the conditions.

@@ -84,6 +84,11 @@ var (
 	// CircuitBreakers are not in AllKinds: they have their own commands.
 	CircuitBreakers = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), Plural: "circuitbreakers", Word: "circuitbreaker",
 		Also: []string{"circuitbreaker", "cb"}, Reports: true, ClusterWide: true}
+	// Policies and ClusterPolicies are not in AllKinds, either.
+	Policies = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.PolicyKind), Plural: "policies", Word: "policy",
+		Also: []string{"policy"}, Reports: true}
+	ClusterPolicies = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ClusterPolicyKind), Plural: "clusterpolicies", Word: "clusterpolicy",
+		Also: []string{"clusterpolicy"}, Reports: true, ClusterWide: true}
 	TenantRegistries = Kind{GVK: tenantv1.GroupVersion.WithKind(tenantv1.TenantRegistryKind), Plural: "tenantregistries", Word: "tenantregistry",
 		Also: []string{"tenantregistry", "tr"}, Fetched: true, Reports: true}
 	TenantTemplates = Kind{GVK: tenantv1.GroupVersion.WithKind(tenantv1.TenantTemplateKind), Plural: "tenanttemplates", Word: "tenanttemplate",
@@ -126,8 +131,13 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	breakers := CircuitBreakers.GVK.GroupVersion().WithResource(CircuitBreakers.Plural)
-	mapper.AddSpecific(CircuitBreakers.GVK, breakers, breakers, meta.RESTScopeRoot)
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies} {
+		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
+		if k.ClusterWide {
+			scope = meta.RESTScopeRoot
+		}
+		mapper.AddSpecific(k.GVK, resource, resource, scope)
+	}
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Namespace"), core.WithResource("namespaces"), core.WithResource("namespaces"), meta.RESTScopeRoot)
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)

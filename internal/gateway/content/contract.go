@@ -4,6 +4,7 @@
 package content
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -21,12 +22,9 @@ type ContractValue struct {
 }
 
 // Invalid is an error of the request.
-func Invalid(message string) error {
-	return &refusal{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message}
+func Invalid(err error) error {
+	return &refusal{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error()}
 }
-
-// NotFound says that something does not exist.
-func NotFound(message string) error { return notFound(message) }
 
 // contract serves a value that a stack, or the bridge of this name, has published. With the query
 // "property" as External Secrets writes it, the contract's name is the first part of the path:
@@ -42,7 +40,7 @@ func (h *Handler) contract(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if name == "" {
-		return Invalid("the query has neither contract=NAME nor property=NAME.PATH")
+		return Invalid(errors.New("the query has neither contract=NAME nor property=NAME.PATH"))
 	}
 	if h.Contract == nil {
 		return notFound("this server does not know contracts")

@@ -87,6 +87,8 @@ type Handler struct {
 	// Usage knows who uses which modules and providers, and Tries tries other versions; may be nil.
 	Usage Usage
 	Tries Tries
+	// Policies judges plans; nil if the API does not serve policies.
+	Policies Policies
 	// Metrics serves the metrics for Prometheus.
 	Metrics http.Handler
 	// Contract reads a value that a stack has published; nil if the server does not know contracts.
@@ -117,6 +119,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/plan":                  h.stack(h.plan),
 		"GET " + stack + "/runs":                  h.stack(h.runs),
 		"GET " + stack + "/why":                   h.stack(h.why),
+		"GET " + stack + "/facts":                 h.stack(h.facts),
+		"GET " + stack + "/verdict":               h.stack(h.verdict),
 		"GET " + stack + "/state":                 h.stack(h.state),
 		"GET " + stack + "/versions":              h.stack(h.versions),
 		"GET " + stack + "/outputs":               h.stack(h.outputs),
@@ -137,6 +141,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + PathPrefix:                       discover,
 		"GET " + PathPrefix + "/usage":            h.usersOf,
 		"GET " + namespace + "/usage":             h.usersOf,
+		"POST " + PathPrefix + "/policytrials":    h.tryPolicy,
+		"POST " + namespace + "/policytrials":     h.tryPolicy,
 		"GET " + PathPrefix + "/outdated":         h.outdated,
 		"GET " + namespace + "/outdated":          h.outdated,
 		"GET " + PathPrefix + "/server":           h.server,

@@ -47,7 +47,7 @@ func compile(text string, output, variable *cel.Type, variables ...string) (*Exp
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, fmt.Errorf("failed to parse the CEL expression '%s': %s", text, issues.String())
+		return nil, syntaxError(issues, fmt.Sprintf("failed to parse the CEL expression '%s': %s", text, issues.String()))
 	}
 	if got := checked.OutputType(); got != output {
 		return nil, fmt.Errorf("CEL expression output type mismatch: expected %s, got %s", output, got)
@@ -81,7 +81,7 @@ func parse(text string, variable *cel.Type, variables ...string) (*cel.Env, *cel
 	}
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
-		return nil, nil, fmt.Errorf("failed to parse the CEL expression '%s': %s", text, issues.String())
+		return nil, nil, syntaxError(issues, fmt.Sprintf("failed to parse the CEL expression '%s': %s", text, issues.String()))
 	}
 	return env, parsed, nil
 }

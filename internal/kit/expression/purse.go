@@ -114,6 +114,14 @@ func (p *purse) call(frame *interpreter.ExecutionFrame, call interpreter.Interpr
 	if !p.spend(callBytes + before(call.Function(), args, p.left)) {
 		return types.WrapErr(errTooDear)
 	}
+	// Functions that read whole values do not see that a part of one is not known.
+	if _, whole := prices[call.Function()]; whole {
+		for _, arg := range args {
+			if unknown := unknownIn(arg, maxBytes); unknown != nil {
+				return unknown
+			}
+		}
+	}
 	for i, arg := range nodes {
 		if _, constant := arg.(interpreter.InterpretableConst); !constant {
 			p.handed[arg] = args[i]

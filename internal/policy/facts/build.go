@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
@@ -63,7 +64,7 @@ func (b *builder) declares(module, mode, kind, name string) bool {
 func Build(in Inputs) (*Document, error) {
 	b := &builder{declared: map[declaration]bool{}, sensitive: map[string]bool{}, providerOf: map[string]string{}}
 	b.document = &Document{APIVersion: APIVersion, Kind: Kind, Stage: in.Stage, Stack: in.Stack, Run: in.Run, Digests: in.Digests,
-		Contracts: slices.Clone(in.Contracts), Changes: []Change{}}
+		Contracts: slices.Clone(in.Contracts), Changes: []Change{}, Show: in.Show, derived: &sync.Map{}}
 	b.hider.given = in.Hidden
 	what := "the plan"
 	if in.Stage == StagePrePlan {

@@ -5,6 +5,7 @@ package facts
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 )
 
@@ -59,6 +60,21 @@ type Document struct {
 	LockFile bool `json:"lockFile"`
 	// Contracts are the verdicts about the contracts that the stack publishes.
 	Contracts []Contract `json:"contracts,omitempty"`
+
+	// Show is what the facts were computed from, without sensitive values: rules of other tools read
+	// it. It is not a part of the document.
+	Show json.RawMessage `json:"-"`
+	// derived keeps what [Document.Once] computed.
+	derived *sync.Map
+}
+
+// Once computes something from the document, once for all who ask with the same key.
+func (d *Document) Once(key string, compute func() any) any {
+	if d.derived == nil {
+		return compute()
+	}
+	found, _ := d.derived.LoadOrStore(key, sync.OnceValue(compute))
+	return found.(func() any)()
 }
 
 // Stack identifies a stack.

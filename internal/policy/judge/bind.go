@@ -50,6 +50,8 @@ func (b *Binding) Policies() []string {
 type Judge struct {
 	// Cache has the policies and the metadata of namespaces.
 	Cache client.Reader
+	// Evaluator evaluates rules in Rego; nil for none, and then they let nothing pass.
+	Evaluator *Evaluator
 
 	// prepared has the policies by their UIDs, as of their generations.
 	prepared sync.Map
@@ -71,8 +73,14 @@ func (j *Judge) Bind(ctx context.Context, s Subject) (*Binding, error) {
 			b.policies = append(b.policies, p)
 		}
 	}
+	b.identify()
+	return b, nil
+}
+
+// identify sorts the policies, and computes the digest of their set.
+func (b *Binding) identify() {
 	if len(b.policies) == 0 {
-		return b, nil
+		return
 	}
 	slices.SortFunc(b.policies, func(a, b *policy) int { return strings.Compare(a.name, b.name) })
 	sum := sha256.New()
@@ -80,7 +88,6 @@ func (j *Judge) Bind(ctx context.Context, s Subject) (*Binding, error) {
 		fmt.Fprintf(sum, "%s %s\n", p.name, p.digest) //nolint:errcheck // a hash takes everything
 	}
 	b.Set = "sha256:" + hex.EncodeToString(sum.Sum(nil))
-	return b, nil
 }
 
 // all returns the policies that may select stacks of a namespace.
@@ -105,30 +112,41 @@ func (j *Judge) all(ctx context.Context, namespace string) ([]*policy, error) {
 }
 
 func (j *Judge) ofCluster(o *yubav1.ClusterPolicy) *policy {
-	return j.remember(o, func() *policy {
+	return j.remember(o, o.Status.Bundles, func() *policy {
 		return prepare(yubav1.ClusterPolicyKind+"/"+o.Name, o.Spec, &o.Spec.PolicySpec, o.Spec.NamespaceSelector)
 	})
 }
 
 func (j *Judge) ofNamespace(o *yubav1.Policy) *policy {
-	return j.remember(o, func() *policy {
+	return j.remember(o, o.Status.Bundles, func() *policy {
 		return prepare(yubav1.PolicyKind+"/"+o.Namespace+"/"+o.Name, o.Spec, &o.Spec, nil)
 	})
 }
 
-// remembered is a policy as of one generation of its object.
+// remembered is a policy as of one generation of its object, and its bundles.
 type remembered struct {
 	generation int64
+	bundles    []yubav1.PolicyBundle
 	policy     *policy
 }
 
-func (j *Judge) remember(o client.Object, prepare func() *policy) *policy {
-	if known, ok := j.prepared.Load(o.GetUID()); ok && known.(remembered).generation == o.GetGeneration() {
-		return known.(remembered).policy
+func (j *Judge) remember(o client.Object, bundles []yubav1.PolicyBundle, prepare func() *policy) *policy {
+	if known, ok := j.prepared.Load(o.GetUID()); ok {
+		r := known.(remembered)
+		if r.generation == o.GetGeneration() && sameBundles(r.bundles, bundles) {
+			return r.policy
+		}
 	}
-	p := prepare()
-	j.prepared.Store(o.GetUID(), remembered{o.GetGeneration(), p})
+	bundles = slices.Clone(bundles)
+	p := prepare().attach(j.Evaluator, bundles)
+	j.prepared.Store(o.GetUID(), remembered{o.GetGeneration(), bundles, p})
 	return p
+}
+
+func sameBundles(a, b []yubav1.PolicyBundle) bool {
+	return slices.EqualFunc(a, b, func(a, b yubav1.PolicyBundle) bool {
+		return a.Source == b.Source && a.Path == b.Path && a.Digest == b.Digest
+	})
 }
 
 // Forget drops a deleted policy.

@@ -8,13 +8,17 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,28 +39,38 @@ type Keeper struct {
 	// Wake has a stack reconciled. It must not block.
 	Wake func(Subject)
 	Log  *slog.Logger
+	// Sources read the sources of rules in Rego, of SourceKinds; nil for none.
+	Sources     Sources
+	SourceKinds []schema.GroupVersionKind
+
+	// woken has the rules from sources, by the policies' UIDs, for which stacks were woken.
+	woken sync.Map
 }
 
 // SetupWithManager starts the controllers of both kinds.
 func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
-	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	changed := builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, otherBundles))
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	relabeled := builder.WithPredicates(predicate.LabelChangedPredicate{})
-	err := ctrl.NewControllerManagedBy(mgr).Named("clusterpolicy").
+	global := ctrl.NewControllerManagedBy(mgr).Named("clusterpolicy").
 		For(&yubav1.ClusterPolicy{}, changed).
 		WatchesMetadata(namespace, handler.EnqueueRequestsFromMapFunc(k.relabeled), relabeled).
-		WithOptions(reconciling.Options(1)).
-		Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-			return reconcilePolicy(ctx, k, req, &yubav1.ClusterPolicy{}, k.ofCluster)
-		}))
+		WithOptions(reconciling.Options(1))
+	local := ctrl.NewControllerManagedBy(mgr).Named("policy").For(&yubav1.Policy{}, changed).WithOptions(reconciling.Options(1))
+	for _, kind := range k.SourceKinds {
+		global = global.WatchesMetadata(sourceMetadata(kind), k.readers(kind.Kind, false))
+		local = local.WatchesMetadata(sourceMetadata(kind), k.readers(kind.Kind, true))
+	}
+	err := global.Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		return reconcilePolicy(ctx, k, req, &yubav1.ClusterPolicy{}, k.ofCluster)
+	}))
 	if err != nil {
 		return fmt.Errorf("set up the controller of ClusterPolicies: %w", err)
 	}
-	err = ctrl.NewControllerManagedBy(mgr).Named("policy").For(&yubav1.Policy{}, changed).WithOptions(reconciling.Options(1)).
-		Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-			return reconcilePolicy(ctx, k, req, &yubav1.Policy{}, k.ofNamespace)
-		}))
+	err = local.Complete(reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		return reconcilePolicy(ctx, k, req, &yubav1.Policy{}, k.ofNamespace)
+	}))
 	if err != nil {
 		return fmt.Errorf("set up the controller of Policies: %w", err)
 	}
@@ -89,7 +103,8 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", req, err)
 	}
 	gone := err != nil || !obj.GetDeletionTimestamp().IsZero()
-	if gone || obj.State().ObservedGeneration != obj.GetGeneration() {
+	woken, _ := k.woken.Load(obj.GetUID())
+	if inForce := bundlesText(obj.State().Bundles); gone || obj.State().ObservedGeneration != obj.GetGeneration() || woken != nil && woken != inForce {
 		// Also stacks that it does not select: they may have been selected before.
 		stacks, err := k.Subjects(ctx, req.Namespace)
 		if err != nil {
@@ -100,27 +115,58 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 		}
 	}
 	if gone {
-		return ctrl.Result{}, nil
+		k.woken.Delete(obj.GetUID())
+		return ctrl.Result{}, k.collect(ctx)
 	}
+	k.woken.Store(obj.GetUID(), bundlesText(obj.State().Bundles))
 	before := obj.DeepCopyObject().(P)
-	describe(obj, of(obj))
-	return ctrl.Result{}, reconciling.PatchStatus(ctx, k.Client, before, obj)
+	p, found := gatherBundles(ctx, k, obj, of)
+	describe(obj, p, found)
+	if err := reconciling.PatchStatus(ctx, k.Client, before, obj); err != nil {
+		return ctrl.Result{}, err
+	}
+	if found.retry {
+		return ctrl.Result{RequeueAfter: time.Minute}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// otherBundles passes updates after which other rules from sources are in force. Stacks are woken only
+// then: before, the cache has the old ones.
+var otherBundles = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		old, okOld := e.ObjectOld.(object)
+		now, okNow := e.ObjectNew.(object)
+		return okOld && okNow && !sameBundles(old.State().Bundles, now.State().Bundles)
+	},
+}
+
+func bundlesText(bundles []yubav1.PolicyBundle) string {
+	var text strings.Builder
+	for _, b := range bundles {
+		text.WriteString(b.Source + " " + b.Path + " " + b.Digest + "\n")
+	}
+	return text.String()
 }
 
 // describe writes the status.
-func describe(obj object, p *policy) {
+func describe(obj object, p *policy, found state) {
 	obj.State().ObservedGeneration = obj.GetGeneration()
-	rules := fmt.Sprintf("%d rules", len(p.rules))
-	if len(p.rules) == 1 {
+	rules := fmt.Sprintf("%d rules", len(p.spec.Rules))
+	if len(p.spec.Rules) == 1 {
 		rules = "1 rule"
 	}
-	problems := p.problems()
+	problems := append(p.problems(), found.problems...)
 	switch {
 	case len(problems) > 0 && p.spec.Enforcement == yubav1.PolicyAudit:
 		conditions.Set(obj, "Ready", metav1.ConditionFalse, yubav1.ReasonPolicyInvalid, strings.Join(problems, "; "))
 	case len(problems) > 0:
 		conditions.Set(obj, "Ready", metav1.ConditionFalse, yubav1.ReasonPolicyInvalid,
 			"No plan passes until this is fixed: "+strings.Join(problems, "; "))
+	case len(found.troubles) > 0:
+		conditions.Set(obj, "Ready", metav1.ConditionFalse, yubav1.ReasonPolicyLastBundle, strings.Join(found.troubles, "; "))
 	case p.spec.Enforcement == yubav1.PolicyAudit:
 		conditions.Set(obj, "Ready", metav1.ConditionTrue, yubav1.ReasonPolicyAudited, rules+"; what they find is recorded and changes nothing")
 	default:

@@ -15,13 +15,21 @@ import (
 // Plan judges a plan of the subject. What cannot be found out objects to the plan, so there is no
 // error.
 func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) decide.Decision {
+	document, err := facts.Build(in)
+	return b.judge(s, uid, in, document, err, now)
+}
+
+// judge judges the facts of the inputs, or their error.
+func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.Document, err error, now time.Time) decide.Decision {
 	about := decide.Bound{Stack: s.String(), UID: uid, Stage: string(in.Stage), Plan: in.Digests.Plan, LockFile: in.Digests.LockFile,
-		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}}
+		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}, Bundles: map[string]string{}}
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
+		for _, b := range p.attached.bundles {
+			about.Bundles[b.Source+"/"+b.Path] = b.Digest
+		}
 	}
 	f := decide.Facts{Now: now, Bound: about}
-	document, err := facts.Build(in)
 	if err != nil {
 		f.Problems = []string{err.Error()}
 		return decide.Decide(f)

@@ -27,20 +27,33 @@ type policy struct {
 	rules              []rule
 	// problem says why the policy cannot be used; empty if it can.
 	problem string
+
+	// sources are those of rules in Rego.
+	sources []*source
+	// attached is shared by the copies of a policy.
+	attached *attachment
 }
 
-// rule is a prepared rule; problem says why it cannot be used.
+// attachment connects a policy with the world: the rules from sources that are in force, and what
+// evaluates rules in Rego; nil without a server.
+type attachment struct {
+	bundles   []yubav1.PolicyBundle
+	evaluator *Evaluator
+}
+
+// rule is a prepared rule, a built-in one or a custom one; problem says why it cannot be used.
 type rule struct {
 	name    string
 	effect  decide.Effect
 	check   *rules.Check
+	custom  custom
 	problem string
 }
 
 // prepare prepares a policy. A selector that cannot be read selects everything: the policy must not
 // lose its hold by a mistake.
 func prepare(name string, whole any, spec *yubav1.PolicySpec, namespaces *metav1.LabelSelector) *policy {
-	p := &policy{name: name, digest: digestOf(whole), spec: spec.DeepCopy(), stacks: labels.Everything()}
+	p := &policy{name: name, digest: digestOf(whole), spec: spec.DeepCopy(), stacks: labels.Everything(), attached: &attachment{}}
 	if s, err := metav1.LabelSelectorAsSelector(&spec.Selector); err != nil {
 		p.problem = fmt.Sprintf("spec.selector: %s", err)
 	} else {
@@ -54,6 +67,9 @@ func prepare(name string, whole any, spec *yubav1.PolicySpec, namespaces *metav1
 		}
 	}
 	for i, r := range p.spec.Rules {
+		if p.prepareCustom(i, &r) {
+			continue
+		}
 		prepared := rule{name: r.Builtin, effect: decide.Effect(r.OnViolation)}
 		var parameters json.RawMessage
 		if r.With != nil {
@@ -95,10 +111,13 @@ func (p *policy) judge(f *facts.Document, s Subject, now time.Time) decide.Polic
 
 func (r rule) judge(f *facts.Document, now time.Time) decide.Rule {
 	judged := decide.Rule{Name: r.name, Effect: r.effect, Problem: r.problem}
-	if r.check == nil {
-		return judged
+	var result rules.Result
+	switch {
+	case r.custom != nil:
+		result, judged.Problem = r.custom(f, now)
+	case r.check != nil:
+		result = r.check.Judge(f, now)
 	}
-	result := r.check.Judge(f, now)
 	judged.Omitted, judged.ValidUntil, judged.RetryAt = result.Omitted, result.ValidUntil, result.RetryAt
 	for _, found := range result.Findings {
 		judged.Findings = append(judged.Findings, decide.Finding(found))

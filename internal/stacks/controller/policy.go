@@ -31,7 +31,7 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 		return nil
 	}
 	set, err := j.policies.Bind(ctx, p.obj)
-	p.facts.Policy = decide.Policy{Bound: set != "" || err != nil, Set: set}
+	p.facts.Policy = decide.Policy{Served: true, Bound: set != "" || err != nil, Set: set}
 	if err != nil {
 		p.facts.Policy.Problem = err.Error()
 	}
@@ -57,9 +57,11 @@ func verdictFacts(obj *infrav1.Terraform) *decide.Verdict {
 }
 
 // askForPolicies asks a run for what policies judge. Nothing reviews a deletion after its plan, so
-// the run itself asks before it goes on.
+// the run itself asks before it goes on. A plan that is described anyway, as a person is to approve
+// it, also has the document: a policy that comes later judges it without another plan.
 func askForPolicies(s *run.Spec, policy decide.Policy) {
 	if !policy.Bound {
+		s.PlanDocument = s.PlanDocument || s.Describe && policy.Served
 		return
 	}
 	s.Describe, s.PlanDocument = true, true

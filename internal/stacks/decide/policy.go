@@ -10,6 +10,8 @@ import (
 
 // Policy says which policies judge the plans of a stack.
 type Policy struct {
+	// Served: there may be policies, now or later.
+	Served bool
 	// Bound: a plan is judged before it is applied. False if no policy selects the stack, and the
 	// stack does not ask for one.
 	Bound bool

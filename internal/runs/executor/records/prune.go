@@ -132,11 +132,14 @@ func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 	return all, nil
 }
 
-// superfluous returns the blobs to remove. The runs are ordered by age.
+// superfluous returns the blobs to remove. The runs are ordered by age. The newest document of a plan
+// stays: policies are tried on it.
 func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, goes []blob.Info) {
-	newer := 0
+	newer, newest := 0, true
 	for _, left := range slices.Backward(runs) {
 		newer++
+		keepsDocument := newest && left.has(run.BlobPlanShow)
+		newest = newest && !keepsDocument
 		idle := r.Now.Sub(left.at)
 		repeated := slices.Contains(r.Repeated, left.id)
 		switch {
@@ -149,12 +152,17 @@ func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, g
 		case repeated, idle >= settled && (r.Keep.Runs > 0 && newer > r.Keep.Runs || r.Keep.Age > 0 && idle > r.Keep.Age):
 			done.Runs++
 			newer--
+			newest = newest || keepsDocument
 			goes = append(goes, ordered(left.parts)...)
 		case idle >= settled:
-			goes = append(goes, spent(left.parts)...)
+			goes = append(goes, spent(left.parts, keepsDocument)...)
 		}
 	}
 	return done, goes
+}
+
+func (l *leftRun) has(part string) bool {
+	return slices.ContainsFunc(l.parts, func(info blob.Info) bool { return strings.HasSuffix(info.Key, "/"+part) })
 }
 
 // ordered puts the record first.
@@ -170,11 +178,11 @@ func rank(info blob.Info) int {
 func isRecord(info blob.Info) bool { return rank(info) == 0 }
 
 // spent returns the files of a plan that can no longer be applied or reviewed. Readable ones stay.
-func spent(parts []blob.Info) []blob.Info {
+func spent(parts []blob.Info, keepsDocument bool) []blob.Info {
 	var goes []blob.Info
 	for _, part := range parts {
-		switch _, name := path.Split(part.Key); name {
-		case run.BlobPlan, run.BlobPlanShow, run.BlobPlanOutputs:
+		_, name := path.Split(part.Key)
+		if name == run.BlobPlan || name == run.BlobPlanOutputs || name == run.BlobPlanShow && !keepsDocument {
 			goes = append(goes, part)
 		}
 	}
