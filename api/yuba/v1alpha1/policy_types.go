@@ -131,7 +131,6 @@ const (
 // PolicyRule is one rule: a built-in one, an expression in CEL, or rules in Rego.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.builtin) ? 1 : 0) + (has(self.cel) ? 1 : 0) + (has(self.rego) ? 1 : 0) == 1",message="a rule has exactly one of builtin, cel and rego"
-// +kubebuilder:validation:XValidation:rule="!has(self.with) || has(self.builtin)",message="only built-in rules have parameters"
 // +kubebuilder:validation:XValidation:rule="!has(self.message) || has(self.cel)",message="only rules in CEL have a message"
 // +kubebuilder:validation:XValidation:rule="!has(self.name) || !has(self.builtin)",message="a built-in rule has its own name"
 type PolicyRule struct {

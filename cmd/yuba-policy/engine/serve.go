@@ -38,7 +38,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	s := &server{bundles: map[string]*bundle{}}
 	for {
 		var request wire.Request
-		parts, err := wire.Receive(in, &request)
+		parts, err := wire.ReceiveParts(in, &request)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

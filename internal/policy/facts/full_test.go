@@ -32,6 +32,9 @@ func fill(t *testing.T, v reflect.Value) {
 		fill(t, v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if field := v.Type().Field(i); !field.IsExported() || field.Tag.Get("json") == "-" {
+				continue // not a part of the document
+			}
 			fill(t, v.Field(i))
 		}
 	case reflect.Slice:

@@ -29,6 +29,12 @@ type custom func(f *facts.Document, now time.Time) (result rules.Result, problem
 // has the effect of the entry, and what they warn of is a warning.
 func (p *policy) prepareCustom(i int, r *yubav1.PolicyRule) bool {
 	at := fmt.Sprintf("spec.rules[%d]", i)
+	if r.With != nil && r.Builtin == "" {
+		// The API cannot check this: it does not know the fields of parameters.
+		p.rules = append(p.rules, rule{name: cmp.Or(r.Name, fmt.Sprintf("rule-%d", i+1)), effect: decide.Effect(r.OnViolation),
+			problem: at + ".with: only built-in rules have parameters"})
+		return true
+	}
 	switch {
 	case r.CEL != "":
 		one := rule{name: cmp.Or(r.Name, fmt.Sprintf("cel-%d", i+1)), effect: decide.Effect(r.OnViolation)}

@@ -103,7 +103,7 @@ func TestCustomRules(t *testing.T) {
 			"Denied by ClusterPolicy/own: rego-1: aws_vpc.main: no networks"},
 		"Rego warns, although the rule denies":      {"  - {onViolation: deny, rego: {inline: \"package main\\nwarn contains `careful` if { input.facts.stage == `Plan` }\"}}", Held, "ClusterPolicy/own: rego-1: careful"},
 		"Rego that does not compile":                {"  - rego: {inline: \"package main\\ndeny contains x if true\"}", Held, "ClusterPolicy/own: rego-1: spec.rules[0].rego: inline.rego:2:15: var x is unsafe"},
-		"Rego with an error, in a rule that denies": {"  - {onViolation: deny, rego: {inline: \"package main\\ndeny contains `x` if to_number(`x`) == 1\"}}", Refused, "spec.rules[0].rego: inline.rego:2:21: to_number"},
+		"Rego with an error, in a rule that denies": {"  - {onViolation: deny, rego: {inline: \"package main\\ndeny contains `x` if to_number(`x`) == 1\"}}", Refused, "spec.rules[0].rego: inline.rego:2:22: to_number"},
 		"a source that was never there":             {"  - rego: {sourceRef: {kind: GitRepository, name: rules, namespace: flux}}", Held, "there are no rules from GitRepository/flux/rules yet"},
 		"a source without a namespace":              {"  - rego: {sourceRef: {kind: GitRepository, name: rules}}", Held, "spec.rules[0].rego.sourceRef.namespace is missing"},
 		"another rule still frees nothing":          {"  - rego: {inline: \"package main\\ndeny contains `no` if true\"}\n  - cel: facts.counts.total.create < 5", Held, "rego-1: no"},

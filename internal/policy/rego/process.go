@@ -75,7 +75,7 @@ func (p *process) call(ctx context.Context, timeout time.Duration, request wire.
 	var response wire.Response
 	err := wire.Send(p.in, request, parts...)
 	if err == nil {
-		_, err = wire.Receive(p.out, &response)
+		err = wire.Receive(p.out, &response)
 	}
 	if err == nil {
 		return response, nil

@@ -94,6 +94,9 @@ func (s *schema) fill(n *node, of reflect.Type) error {
 	for i := range of.NumField() {
 		field := of.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "-" {
+			continue // not a part of the document
+		}
 		key := of.Name() + "." + field.Name
 		value, err := s.typed(field.Type)
 		if err != nil {

@@ -46,14 +46,25 @@ func Send(w io.Writer, header any, parts ...[]byte) error {
 	return nil
 }
 
-// Receive reads a frame. It returns io.EOF if the other side closed the pipe between two frames.
-func Receive(r io.Reader, header any) (parts [][]byte, err error) {
+// Receive reads a frame without parts: a server does not trust the size of what yuba-policy sends. It
+// returns io.EOF if the other side closed the pipe between two frames.
+func Receive(r io.Reader, header any) error {
+	_, err := receive(r, header, 0)
+	return err
+}
+
+// ReceiveParts reads a frame with parts.
+func ReceiveParts(r io.Reader, header any) (parts [][]byte, err error) {
+	return receive(r, header, maxParts)
+}
+
+func receive(r io.Reader, header any, most uint32) (parts [][]byte, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	size, count := binary.BigEndian.Uint32(head[:4]), binary.BigEndian.Uint32(head[4:])
-	if size > MaxHeader || count > maxParts {
+	if size > MaxHeader || count > most {
 		return nil, fmt.Errorf("a message of %d MiB and %d parts is too large", size>>20, count)
 	}
 	sizes := make([]byte, 4*count)
