@@ -116,7 +116,7 @@ helm: bin/helm ## Build bin/helm, which installs the chart (3 minutes once)
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
 # module, as providers are.
 .PHONY: test
-test: build tofu sqlite3 bin/versitygw ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
+test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
@@ -140,7 +140,11 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 .PHONY: test-services
 test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+	$(TEST) -timeout 20m $(TESTFLAGS) $$($(GO) list ./test/services/... | grep -v '/vault$$')
+
+.PHONY: test-vault
+test-vault: bin/vault ## Run the tests that need Vault (it takes 15 minutes to build once)
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/vault
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
@@ -240,6 +244,16 @@ bin/controller-gen: tools/go.mod
 
 bin/kube-node: $(wildcard tools/node/*.go tools/node/files/*) tools/node/go.mod
 	$(BUILD) -C tools/node -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../../bin/kube-node .
+
+# The AWS provider with two of its services, for the tests of modules/ (3 minutes once).
+PROVIDER_AWS = bin/provider-aws/registry.opentofu.org/hashicorp/aws/6.47.1/$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)/terraform-provider-aws_v6.47.1
+bin/provider-aws: tools/providers/aws/main.go
+	$(GO) run -C tools/providers/aws . -o '$(CURDIR)/$(PROVIDER_AWS)'
+	@touch bin/provider-aws
+
+# Vault's core and its KV engine, for the tests of bridges.
+bin/vault: test/vault/go.mod test/vault/main.go
+	$(BUILD) -C test/vault -ldflags '-s -w' -o ../../bin/vault .
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw

@@ -322,6 +322,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addContracts(ctx, r); err != nil {
 		return err
 	}
+	if err := e.addBridges(ctx, direct, r); err != nil {
+		return err
+	}
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}
@@ -348,6 +351,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	e.tools = tools.NewBox(e.tool.path, e.toolDir())
 	e.serveByHand(r)
+	e.serveContracts(r)
 	e.serveWhy(r)
 	return nil
 }

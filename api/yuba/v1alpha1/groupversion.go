@@ -22,7 +22,8 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{},
-		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{}, &Contract{}, &ContractList{})
+		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{}, &Contract{}, &ContractList{},
+		&ContractBridge{}, &ContractBridgeList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -231,19 +231,26 @@ func (b *Book) find(ctx context.Context, t *infrav1.Terraform, o *one) error {
 func (b *Book) choose(ctx context.Context, t *infrav1.Terraform, o *one) error {
 	var producer infrav1.Terraform
 	err := b.Cache.Get(ctx, o.producer, &producer, client.UnsafeDisableDeepCopy)
+	from := &Foreign{Salt: string(producer.Salt()), Labels: producer.Labels, Published: published(&producer)}
 	if apierrors.IsNotFound(err) {
-		o.missing = fmt.Sprintf("the stack %s does not exist", o.producer)
-		return nil
+		from, err = nil, nil
+		if b.Elsewhere != nil {
+			from, err = b.Elsewhere(ctx, o.producer)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("read stack %s: %w", o.producer, err)
 	}
-	if scope.Of(t.Labels).Excludes(scope.Of(producer.Labels)) {
+	if from == nil {
+		o.missing = fmt.Sprintf("the stack %s does not exist", o.producer)
+		return nil
+	}
+	if scope.Of(t.Labels).Excludes(scope.Of(from.Labels)) {
 		o.missing = fmt.Sprintf("the stack %s belongs to another tenant", o.producer)
 		return nil
 	}
-	o.store = revisions.Producer{Stack: string(producer.Salt()), Contract: o.spec.Contract}
-	list := published(&producer)
+	o.store = revisions.Producer{Stack: from.Salt, Contract: o.spec.Contract}
+	list := from.Published
 	var best versions.Version
 	for i := range list {
 		r := &list[i]

@@ -28,6 +28,8 @@ type Book struct {
 	// namespaces.
 	Cache client.Reader
 	Store *revisions.Store
+	// Elsewhere finds producers that are not stacks; nil if there are none.
+	Elsewhere Elsewhere
 
 	// prepared has contracts by their UIDs, as of their resource versions.
 	prepared sync.Map

@@ -89,6 +89,8 @@ type Handler struct {
 	Tries Tries
 	// Metrics serves the metrics for Prometheus.
 	Metrics http.Handler
+	// Contract reads a value that a stack has published; nil if the server does not know contracts.
+	Contract func(ctx context.Context, stack types.NamespacedName, contract, version, path string) (*ContractValue, error)
 	// Operate starts a manual operation and returns its record. Grant returns what the person's
 	// process needs to execute a shell that has started. Grant is nil if shells are not allowed,
 	// for the reason NoShell.
@@ -118,6 +120,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/state":                 h.stack(h.state),
 		"GET " + stack + "/versions":              h.stack(h.versions),
 		"GET " + stack + "/outputs":               h.stack(h.outputs),
+		"GET " + stack + "/contract":              h.contract,
 		"POST " + stack + "/rollback":             h.stack(h.rollback),
 		"POST " + stack + "/change":               h.stack(h.change),
 		"POST " + stack + "/shell":                h.stack(h.shell),

@@ -1,0 +1,70 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+// Limit bounds documents.
+const Limit = 1 << 20
+
+// ErrMoved means that another document is there than the one to replace.
+var ErrMoved = errors.New("somebody else wrote the document at the same time")
+
+// RefusedError means that the store cannot have the document, whenever it is tried.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+func refused(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
+// Document is what is at the place of a store.
+type Document struct {
+	// Content is the JSON text; nil if there is none.
+	Content []byte
+	// Tag identifies the document; empty if there is none.
+	Tag string
+}
+
+// Store is one place of a store. Calls may be repeated: after an error, a write may have happened.
+type Store interface {
+	// Name says where the document is: "ssm /configuration/base in eu-central-1".
+	Name() string
+	// Read returns the document.
+	Read(ctx context.Context) (Document, error)
+	// Write replaces the document with a tag, or creates it if the tag is empty.
+	Write(ctx context.Context, content []byte, over string) error
+	// Delete removes the document with a tag. It may be gone already.
+	Delete(ctx context.Context, tag string) error
+}
+
+// timeout bounds a request.
+const timeout = 30 * time.Second
+
+// httpClient reaches the addresses of authors.
+func httpClient() *http.Client {
+	return outbound.Client(outbound.Options{Timeout: timeout})
+}
+
+// limited reads a body to the limit.
+func limited(body io.Reader, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = refused("the document has more than %d bytes", limit)
+	}
+	return content, err
+}
+
+// failed says what was attempted, without the address of a proxy or a query.
+func failed(action, name string, err error) error {
+	return fmt.Errorf("%s %s: %w", action, name, err)
+}

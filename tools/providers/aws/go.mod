@@ -1,0 +1,3 @@
+module github.com/yuba-dev/yuba/tools/providers/aws
+
+go 1.26
