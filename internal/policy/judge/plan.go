@@ -17,6 +17,7 @@ import (
 func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) decide.Decision {
 	about := decide.Bound{Stack: s.String(), UID: uid, Stage: string(in.Stage), Plan: in.Digests.Plan, LockFile: in.Digests.LockFile,
 		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}}
+	about.Revisions = in.Revisions
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
 	}
