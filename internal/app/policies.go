@@ -120,7 +120,7 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 		Run: facts.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), PlannedAt: rec.Created, Revision: rec.Spec.Artifact.Revision,
 			Destroy: rec.Spec.Destroy, Targets: rec.Spec.Targets},
 		Contracts: contractFacts(obj), Revisions: pinnedRevisions(rec),
-		Digests:   facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
+		Digests: facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
 	if rec.Spec.Purpose == run.PurposeDrift {
 		in.Stage = facts.StageDrift
 	}
