@@ -126,5 +126,17 @@ func contractFacts(obj *infrav1.Terraform) []facts.Contract {
 	return all
 }
 
+// pinnedRevisions are the parts that a run read of contracts, by variable.
+func pinnedRevisions(rec run.Record) map[string]string {
+	if len(rec.Pins) == 0 {
+		return nil
+	}
+	parts := map[string]string{}
+	for _, p := range rec.Pins {
+		parts[p.As] = p.Part
+	}
+	return parts
+}
+
 var contractVerdicts = map[infrav1.ContractOutcome]string{infrav1.ContractFits: facts.ContractFits,
 	infrav1.ContractBreaks: facts.ContractBreaks, infrav1.ContractUnknown: facts.ContractUnknown}

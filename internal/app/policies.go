@@ -122,8 +122,8 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 		Stack: facts.Stack{Namespace: obj.Namespace, Name: obj.Name, Labels: obj.Labels, Workspace: obj.WorkspaceName()},
 		Run: facts.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), PlannedAt: rec.Created, Revision: rec.Spec.Artifact.Revision,
 			Destroy: rec.Spec.Destroy, Targets: rec.Spec.Targets},
-		Contracts: contractFacts(obj),
-		Digests:   facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
+		Contracts: contractFacts(obj), Revisions: pinnedRevisions(rec),
+		Digests: facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
 	if rec.Spec.Purpose == run.PurposeDrift {
 		in.Stage = facts.StageDrift
 	}

@@ -43,7 +43,6 @@ func TestVersionsSideBySide(t *testing.T) {
 		stack("network", publishing("base", "1.2.0", "base"), publishing("base", "2.0.0", "next")),
 		stack("old", consuming("base", "~> 1.2", "network")), stack("eager", consuming("base", ">= 1.0", "network")))
 	outputs := object(baseOutput, published1)
-	obj := w.get(t, in("prod", "network"))
 	w.publish(t, "network", outputs)
 	w.consume(t, in("prod", "old"), map[string]string{"base": "object({vpc_id = string})"})
 	w.consume(t, in("prod", "eager"), map[string]string{"base": "object({vpc_id = string})"})
@@ -58,7 +57,7 @@ func TestVersionsSideBySide(t *testing.T) {
 		t.Errorf("a person approved it: %+v", p)
 	}
 
-	obj = w.get(t, in("prod", "network"))
+	obj := w.get(t, in("prod", "network"))
 	obj.Spec.Publishes = obj.Spec.Publishes[1:]
 	if err := w.client.Update(t.Context(), obj); err != nil {
 		t.Fatal(err)

@@ -38,6 +38,9 @@ type Inputs struct {
 	Run       Run
 	Digests   Digests
 	Contracts []Contract
+	// Revisions are the pinned revisions of contracts, by variable. They are not in the document;
+	// decisions are bound to them.
+	Revisions map[string]string
 }
 
 // declaration identifies a resource of the configuration.

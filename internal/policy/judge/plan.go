@@ -23,6 +23,7 @@ func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) de
 func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.Document, err error, now time.Time) decide.Decision {
 	about := decide.Bound{Stack: s.String(), UID: uid, Stage: string(in.Stage), Plan: in.Digests.Plan, LockFile: in.Digests.LockFile,
 		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}, Bundles: map[string]string{}}
+	about.Revisions = in.Revisions
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
 		for _, b := range p.attached.bundles {
