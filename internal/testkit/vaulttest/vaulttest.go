@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
@@ -70,7 +71,7 @@ func (s *Server) Do(t testing.TB, method, path string, body any) map[string]any 
 		t.Fatal(err)
 	}
 	r.Header.Set("X-Vault-Token", s.Root)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
