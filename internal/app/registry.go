@@ -51,8 +51,8 @@ type RegistryOptions struct {
 	// serves without TLS, behind a proxy that has it.
 	TLSCert, TLSKey string
 	Plain           bool
-	// AnonymousRead lets everybody read modules and the registry's own providers without a token, and the
-	// mirror if MirrorAllow limits it.
+	// AnonymousRead lets everybody read modules and the registry's own providers without a token; the
+	// mirror, too, if MirrorAllow or MirrorOffline limits it.
 	AnonymousRead bool
 	// MirrorAllow and MirrorDeny are the patterns of providers that the mirror serves, MirrorBytes the
 	// size above which it evicts unused archives, and MirrorOffline keeps it from asking origins.
@@ -72,6 +72,12 @@ func (o RegistryOptions) listens() string {
 		return ""
 	}
 	return o.Address
+}
+
+// anonymousMirror reports whether everybody may read the mirror without a token. Without limits,
+// everybody could fill the bucket with whatever the Internet has.
+func (o RegistryOptions) anonymousMirror() bool {
+	return o.AnonymousRead && (o.MirrorOffline || len(o.MirrorAllow) > 0)
 }
 
 // registryParts are the registry of one server.
@@ -270,7 +276,7 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 		log.Warn("the registry's bucket cannot be used; the registry answers 503 until it can", "error", unreachable)
 	}
 	o := gateway.Options{Modules: r.modules, Providers: r.providers, Mirror: r.mirror, Access: reviews, Anonymous: opts.AnonymousRead,
-		AnonymousMirror: opts.AnonymousRead && len(opts.MirrorAllow) > 0, Key: key, Unavailable: unreachable,
+		AnonymousMirror: opts.anonymousMirror(), Key: key, Unavailable: unreachable,
 		Host: r.host(opts), Log: log, Login: gateway.NewLogin(), Observe: e.observeRegistry}
 	terraform := e.opts.TerraformSource
 	terraform.Tool = opentofu.Terraform

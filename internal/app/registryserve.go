@@ -63,10 +63,13 @@ func ServeRegistry(ctx context.Context, opts ServeRegistryOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	o := gateway.Options{Modules: r.modules, Providers: r.providers, Access: tokens, Anonymous: opts.AnonymousRead, Key: key, Host: r.host(opts.RegistryOptions),
-		Log: opts.Log, Login: gateway.NewLogin()}
+	o := gateway.Options{Modules: r.modules, Providers: r.providers, Access: tokens, Anonymous: opts.AnonymousRead, AnonymousMirror: opts.anonymousMirror(),
+		Key: key, Host: r.host(opts.RegistryOptions), Log: opts.Log, Login: gateway.NewLogin()}
 	if !opts.NoMirror {
 		o.Mirror = r.mirror
+		if o.Anonymous && !o.AnonymousMirror {
+			opts.Log.Warn("the mirror needs a token, because everybody could fill the bucket with it. Name the providers that it serves with --mirror-allow, or keep it from downloading with --mirror-offline")
+		}
 	}
 	config, err := registryTLS(opts.RegistryOptions, func() (certificate, error) {
 		authority, err := pki.OpenAuthority(filepath.Join(opts.Dir, "keys", "registry-ca"), "yuba registry", time.Now())

@@ -40,6 +40,14 @@ func (c *cloud) create(ctx context.Context, key string, fill func(io.Writer) err
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return ErrExists
 	}
+	// S3 has another code for a request that met one in progress for the same object, which may have
+	// created it, or deleted it.
+	var answer interface{ ErrorCode() string }
+	if errors.As(err, &answer) && answer.ErrorCode() == "ConditionalRequestConflict" {
+		if _, missing := c.stat(ctx, key); missing == nil {
+			return ErrExists
+		}
+	}
 	return err
 }
 

@@ -36,8 +36,12 @@ func withRegistry(t *testing.T) *ownRegistry {
 // push publishes a version of a module that tells its version.
 func (r *ownRegistry) push(t *testing.T, version string) {
 	t.Helper()
+	r.pushText(t, version, fmt.Sprintf("resource \"terraform_data\" \"vpc\" {\n  input = %q\n}\n\noutput \"edition\" {\n  value = %q\n}\n", version, version))
+}
+
+func (r *ownRegistry) pushText(t *testing.T, version, text string) {
+	t.Helper()
 	dir := t.TempDir()
-	text := fmt.Sprintf("resource \"terraform_data\" \"vpc\" {\n  input = %q\n}\n\noutput \"edition\" {\n  value = %q\n}\n", version, version)
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +95,32 @@ func TestStacksUseTheRegistryWithoutConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eventually(t, "the stack with the revoked version is destroyed", func() string {
+		if r.there(t, obj) {
+			return "it is there"
+		}
+		return ""
+	})
+}
+
+// All versions that fit are revoked, and the newest does not fit the program. The stack is destroyed with
+// the one that it has, although an upgrade that failed has removed that from its working directory.
+func TestADestroyTakesTheRevokedVersionThatTheStackHas(t *testing.T) {
+	r := withRegistry(t)
+	ns := r.namespace(t)
+	r.push(t, "1.0.0")
+	obj := r.calling(ns, "vpc", "~> 1.0", func(o *infrav1.Terraform) { o.Spec.DestroyResourcesOnDeletion = true })
+	r.create(t, obj)
+	r.await(t, obj, "it is ready", ready)
+	r.pushText(t, "1.1.0", "variable \"new\" {}\n\noutput \"edition\" {\n  value = \"1.1.0\"\n}\n")
+	for _, version := range []string{"1.1.0", "1.0.0"} {
+		r.do(t, "registry", "revoke", "acme/vpc/aws@"+version, "--reason", "it leaks")
+	}
+	r.do(t, "replan", name(obj))
+	r.await(t, obj, "the upgrade fails", func(o *infrav1.Terraform) bool { return strings.Contains(told(o), "no versions") })
+	if err := r.client.Delete(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually(t, "the stack is destroyed", func() string {
 		if r.there(t, obj) {
 			return "it is there"
 		}

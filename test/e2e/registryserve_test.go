@@ -264,6 +264,38 @@ func TestTheRegistryAloneOnADirectory(t *testing.T) {
 	}
 }
 
+// TestTheRegistryAloneForEverybody serves modules and the mirror without tokens, but lets nobody without one
+// fill the bucket.
+func TestTheRegistryAloneForEverybody(t *testing.T) {
+	for name, c := range map[string]struct {
+		env, args []string
+		want      int
+	}{
+		"only what the mirror has":                 {nil, []string{"--anonymous-read", "--mirror-offline"}, http.StatusNotFound},
+		"some providers":                           {nil, []string{"--anonymous-read", "--mirror-allow", "registry.opentofu.org/hashicorp/*"}, http.StatusForbidden},
+		"all providers need a token":               {nil, []string{"--anonymous-read"}, http.StatusUnauthorized},
+		"as boring-registry, without pull-through": {[]string{"BORING_REGISTRY_NETWORK_MIRROR=true"}, nil, http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host, err := proctest.FreeAddress()
+			if err != nil {
+				t.Fatal(err)
+			}
+			serveRegistry(t, c.env, append(c.args, "--address", host, "--plain-http")...)
+			for path, want := range map[string]int{"/v1/modules/acme/vpc/aws/versions": http.StatusNotFound, "/v1/mirror/registry.invalid/acme/thing/index.json": c.want} {
+				answer, err := http.Get("http://" + host + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer.Body.Close()
+				if answer.StatusCode != want {
+					t.Errorf("%s: %s, want %d", path, answer.Status, want)
+				}
+			}
+		})
+	}
+}
+
 // TestTheRegistryAloneRefusesWhatItCannotFollow does not start with variables without which it would
 // be open.
 func TestTheRegistryAloneRefusesWhatItCannotFollow(t *testing.T) {

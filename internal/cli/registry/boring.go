@@ -159,5 +159,8 @@ func (b boring) applyTo(o *server.ServeRegistryOptions, flag func(name string) b
 	}
 	if len(o.Grants) == 0 && !flag("tokens") && !flag("anonymous-read") {
 		o.AnonymousRead = true
+		if !b.noMirror && !b.mirrorCached && !flag("mirror-allow") { // its variable lets everybody make it download
+			o.MirrorAllow = []string{"*/*/*"}
+		}
 	}
 }

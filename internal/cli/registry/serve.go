@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	server "github.com/yuba-dev/yuba/internal/app"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -19,7 +20,7 @@ import (
 
 func newServeCommand(a *session.App) *cobra.Command {
 	o := server.ServeRegistryOptions{}
-	var tokens, format string
+	var tokens, format, size string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the registry alone, without an API",
@@ -42,13 +43,14 @@ the login have no effect. The command refuses to start with variables that it do
 	flags.StringVar(&o.TLSCert, "tls-cert", "", "a file with the certificate (default one of an authority in the data directory)")
 	flags.StringVar(&o.TLSKey, "tls-key", "", "a file with the certificate's key")
 	flags.BoolVar(&o.Plain, "plain-http", false, "serve without TLS, behind a proxy that has it")
-	flags.BoolVar(&o.AnonymousRead, "anonymous-read", false, "let everybody read everything without a token")
+	flags.BoolVar(&o.AnonymousRead, "anonymous-read", false, "let everybody read without a token; the mirror, too, if --mirror-allow or --mirror-offline limits it")
 	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow listen addresses that other machines can reach")
 	flags.StringVar(&tokens, "tokens", "", "a file of tokens, which \"yuba registry token create --file\" writes")
 	flags.BoolVar(&o.NoMirror, "no-mirror", false, "serve no mirror of other registries' providers")
 	flags.BoolVar(&o.MirrorOffline, "mirror-offline", false, "serve only providers that the mirror has")
 	flags.StringSliceVar(&o.MirrorAllow, "mirror-allow", nil, "a pattern of providers that the mirror serves, such as registry.opentofu.org/hashicorp/* (default all); can be repeated")
 	flags.StringSliceVar(&o.MirrorDeny, "mirror-deny", nil, "a pattern of providers that it does not serve; can be repeated")
+	flags.StringVar(&size, "mirror-size", "", "size of the mirror above which archives are removed, those unused for longest first, such as 50Gi (default no limit)")
 	flags.StringVar(&format, "log-format", "text", "the log's format: text or json")
 	ui.Complete(cmd, "log-format", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -67,6 +69,13 @@ the login have no effect. The command refuses to start with variables that it do
 		}
 		if (o.TLSCert == "") != (o.TLSKey == "") || o.Plain && o.TLSCert != "" {
 			return ui.UsageErrorf(cmd, "want --tls-cert and --tls-key, or --plain-http, or none of them")
+		}
+		if size != "" {
+			limit, err := resource.ParseQuantity(size)
+			if err != nil || limit.Value() <= 0 {
+				return ui.UsageErrorf(cmd, "--mirror-size %s: want a size such as 50Gi", size)
+			}
+			o.MirrorBytes = limit.Value()
 		}
 		if boring.json && !flags.Changed("log-format") {
 			format = "json"

@@ -23,7 +23,7 @@ func addRegistryFlags(flags *pflag.FlagSet, o *server.RegistryOptions) {
 	flags.StringVar(&o.TLSCert, "registry-tls-cert", "", "a file with the registry's certificate (default one of Yuba's own authority)")
 	flags.StringVar(&o.TLSKey, "registry-tls-key", "", "a file with that certificate's key")
 	flags.BoolVar(&o.Plain, "registry-plain-http", false, "serve the registry without TLS, behind a proxy that has it")
-	flags.BoolVar(&o.AnonymousRead, "registry-anonymous-read", false, "let everybody read the registry without a token")
+	flags.BoolVar(&o.AnonymousRead, "registry-anonymous-read", false, "let everybody read the registry without a token; the mirror, too, if --registry-mirror-allow or --registry-mirror-offline limits it")
 	flags.Bool("registry-mirror", true, "let runs get public providers from the registry's mirror; false lets them ask other registries themselves")
 	flags.StringSliceVar(&o.MirrorAllow, "registry-mirror-allow", nil, "a pattern of providers that the registry's mirror serves, such as registry.opentofu.org/hashicorp/* (default all); can be repeated")
 	flags.StringSliceVar(&o.MirrorDeny, "registry-mirror-deny", nil, "a pattern of providers that it does not serve; can be repeated")

@@ -96,6 +96,9 @@ func (b *Book) Consume(ctx context.Context, t *infrav1.Terraform, variables Vari
 	case decide.Run:
 		out.Changed = c.Message
 	}
+	if out.Problem != "" {
+		out.Waiting, out.WaitsFor = "", ""
+	}
 	if out.Problem != "" || out.Waiting != "" {
 		return out, nil
 	}

@@ -17,6 +17,9 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
+// namespaceKind is the kind whose metadata has the labels of namespaces.
+var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
+
 // grants reports whether stacks of a namespace may consume a contract. A selector that cannot be
 // evaluated grants nothing.
 func (b *Book) grants(ctx context.Context, c *yubav1.Contract, namespace string) (bool, error) {
@@ -50,7 +53,7 @@ func (b *Book) grants(ctx context.Context, c *yubav1.Contract, namespace string)
 // labels are the labels of a namespace.
 func (b *Book) labels(ctx context.Context, namespace string) (labels.Set, error) {
 	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	o.SetGroupVersionKind(namespaceKind)
 	err := b.Cache.Get(ctx, types.NamespacedName{Name: namespace}, o)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the labels of namespace %s, by which a contract grants: %w", namespace, err)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,7 +45,7 @@ type Keeper struct {
 // SetupWithManager starts the controller.
 func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
 	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	namespace.SetGroupVersionKind(namespaceKind)
 	err := ctrl.NewControllerManagedBy(mgr).Named("contract").
 		For(&yubav1.Contract{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&infrav1.Terraform{}, k.stacks()).

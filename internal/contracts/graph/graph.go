@@ -148,6 +148,25 @@ func Arrows(cycle []string) string {
 // Cone returns the waves of what could run when the stacks change; one of themselves only if it
 // consumes, directly or not, from another one. A graph with a cycle has none.
 func (g Graph) Cone(from ...string) [][]string {
+	waves, _ := g.cone(from)
+	return waves
+}
+
+// Reach is Cone for one stack, which it never contains. If there is a cycle, it returns it, and all
+// stacks in one wave.
+func (g Graph) Reach(from string) (waves [][]string, cycle []string) {
+	waves, cycle = g.cone([]string{from})
+	if cycle != nil {
+		waves = [][]string{slices.Sorted(maps.Keys(g.behind([]string{from})))}
+	}
+	for i := range waves {
+		waves[i] = slices.DeleteFunc(waves[i], func(name string) bool { return name == from })
+	}
+	return waves, cycle
+}
+
+// behind are the stacks that the stacks lead to.
+func (g Graph) behind(from []string) map[string]bool {
 	within := map[string]bool{}
 	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
 		for _, consumer := range g.consumers[queue[0]] {
@@ -157,12 +176,16 @@ func (g Graph) Cone(from ...string) [][]string {
 			}
 		}
 	}
+	return within
+}
+
+func (g Graph) cone(from []string) (waves [][]string, cycle []string) {
+	within := g.behind(from)
 	var edges []Edge
 	for name := range within {
 		for _, consumer := range g.consumers[name] {
 			edges = append(edges, Edge{name, consumer})
 		}
 	}
-	waves, _ := New(edges, slices.Collect(maps.Keys(within))...).Waves()
-	return waves
+	return New(edges, slices.Collect(maps.Keys(within))...).Waves()
 }

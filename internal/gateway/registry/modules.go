@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
@@ -47,18 +48,33 @@ type deprecation struct {
 	Link   string `json:"externalLink,omitempty"`
 }
 
-// hidden reports whether a release is revoked, and the client is not a run that destroys what it created.
-func hidden(r *http.Request, release catalog.Release) bool {
-	return release.Notice != nil && release.Notice.Kind == catalog.Revoked && r.Header.Get(run.HeaderRevoked) == ""
+// hidden reports whether a release is revoked, and the client is not a run that may have it. What the
+// header may ask for was checked before.
+func (c client) hidden(r *http.Request, release catalog.Release) bool {
+	if release.Notice == nil || release.Notice.Kind != catalog.Revoked {
+		return false
+	}
+	switch run.Revoked(r.Header.Get(run.HeaderRevoked)) {
+	case run.NoRevoked:
+		return true
+	case run.UsedRevoked:
+		if c.run == nil || c.run.Has == nil {
+			return true
+		}
+		had := c.run.Has(release.Module)
+		// A module that the stack never had must not keep the rest from being destroyed.
+		return !slices.Contains(had, release.Version) && (len(had) > 0 || !c.run.Destroys)
+	}
+	return false
 }
 
-func (s *Server) moduleVersions(by identify) answer {
+func (s *Server) moduleVersions(c client) answer {
 	return func(w http.ResponseWriter, r *http.Request) (string, error) {
 		m, err := moduleOf(r)
 		if err != nil {
 			return "", err
 		}
-		if err := s.mayRead(r, by, ResourceModules, m.Namespace); err != nil {
+		if err := s.mayRead(r, c.by, ResourceModules, m.Namespace); err != nil {
 			return "", err
 		}
 		releases, err := s.opts.Modules.Versions(r.Context(), m)
@@ -67,7 +83,7 @@ func (s *Server) moduleVersions(by identify) answer {
 		}
 		versions := make([]listedVersion, 0, len(releases))
 		for _, release := range releases {
-			if hidden(r, release) {
+			if c.hidden(r, release) {
 				continue
 			}
 			v := listedVersion{Version: release.Version}
@@ -96,7 +112,7 @@ func (s *Server) moduleDownload(c client) answer {
 		if err != nil {
 			return "", s.withVersions(r, v, err)
 		}
-		if hidden(r, release) {
+		if c.hidden(r, release) {
 			return "", problem(http.StatusGone, fmt.Sprintf("%s was revoked by %s: %s. Use another version", v, release.Notice.By, release.Notice.Reason))
 		}
 		location := "./archive/" + c.sign(v.Key(), who.anonymous()) + "/" + path.Base(v.Key())

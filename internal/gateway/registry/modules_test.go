@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/registry"
 	"github.com/yuba-dev/yuba/internal/registry/catalog"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -196,6 +197,58 @@ func TestAnonymousReading(t *testing.T) {
 	}
 	if r, body := s.ask("PUT", "/apis/content.yuba.dev/v1alpha1/modules/acme?module=vpc/aws&version=1.3.0", ""); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("writing: %s %s", r.Status, body)
+	}
+}
+
+// What a run gets of revoked versions, whatever the tool would choose of them.
+func TestRunsKeepTheRevokedVersionsThatTheirStackHas(t *testing.T) {
+	s := newSite(t)
+	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
+		s.publish("acme/vpc/aws@" + version)
+	}
+	for _, version := range []string{"1.1.0", "1.2.0"} {
+		if _, err := s.Mark(t.Context(), moduleVersion(t, "acme/vpc/aws@"+version), &catalog.Notice{Kind: catalog.Revoked, Reason: "it deletes networks"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := ""
+	server := registry.New(registry.Options{Modules: s.Catalog, Access: onlyFor("system:serviceaccount:team:tofu", &asked), Key: []byte("k")})
+	for name, c := range map[string]struct {
+		has      []string
+		destroys bool
+		header   run.Revoked
+		want     string
+	}{
+		"nothing asked":                         {[]string{"1.1.0"}, true, run.NoRevoked, "1.0.0"},
+		"the version that it has":               {[]string{"1.1.0"}, false, run.UsedRevoked, "1.1.0 1.0.0"},
+		"not another one to be destroyed":       {[]string{"1.1.0"}, true, run.UsedRevoked, "1.1.0 1.0.0"},
+		"a module that it never had":            {nil, false, run.UsedRevoked, "1.0.0"},
+		"a module that it never had, destroyed": {nil, true, run.UsedRevoked, "1.2.0 1.1.0 1.0.0"},
+		"all":                                   {[]string{"1.1.0"}, true, run.AllRevoked, "1.2.0 1.1.0 1.0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			has := func(layout.Module) []string { return c.has }
+			s.http.Config.Handler = server.ServeRun(registry.RunRequest{Who: registry.ServiceAccount("team", "tofu"), Has: has, Destroys: c.destroys})
+			_, body := s.ask("GET", "/v1/modules/acme/vpc/aws/versions", "", run.HeaderRevoked, string(c.header))
+			var answer struct {
+				Modules []struct {
+					Versions []struct{ Version string }
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err, body)
+			}
+			var got []string
+			for _, v := range answer.Modules[0].Versions {
+				got = append(got, v.Version)
+				if r, body := s.ask("GET", "/v1/modules/acme/vpc/aws/"+v.Version+"/download", "", run.HeaderRevoked, string(c.header)); r.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s %s", v.Version, r.Status, body)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%v, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *Server) Host() string { return s.opts.Host }
 // Handler serves everyone: requests are authenticated by their bearer token.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	s.protocols(mux, client{s.byToken, s.signer})
+	s.protocols(mux, client{by: s.byToken, signer: s.signer})
 	s.manageByToken(mux)
 	if s.opts.Login != nil {
 		s.login(mux)
@@ -141,7 +141,7 @@ func (s *Server) ServeAs(who Identity) http.Handler {
 func (s *Server) as(who Identity) client {
 	held := s.signer
 	held.holder = who.Name
-	return client{func(*http.Request) (Identity, error) { return who, nil }, held}
+	return client{by: func(*http.Request) (Identity, error) { return who, nil }, signer: held}
 }
 
 // identify finds who sends a request.
@@ -151,6 +151,8 @@ type identify func(r *http.Request) (Identity, error)
 type client struct {
 	by identify
 	signer
+	// run is the run that asks; nil for other clients.
+	run *RunRequest
 }
 
 // protocols adds the routes of the protocols.
@@ -162,7 +164,7 @@ func (s *Server) protocols(mux *http.ServeMux, c client) {
 		mux.HandleFunc("GET "+pattern, s.observed(kind, s.opened(by, answer)))
 	}
 	mux.HandleFunc("GET /.well-known/terraform.json", s.observed("discovery", s.discovery)) // needs no bucket
-	get(module+"/versions", "module-versions", s.moduleVersions(by))
+	get(module+"/versions", "module-versions", s.moduleVersions(c))
 	get(module+"/{version}/download", "module-download", s.moduleDownload(c))
 	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive(c.signer))
 	for prefix, from := range map[string]source{"/v1/providers": own, "/v1/upstream/{host}": upstream} {

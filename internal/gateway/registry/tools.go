@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/offer"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 )
@@ -86,6 +87,10 @@ type RunRequest struct {
 	// Who is the run's service account, For names its stack.
 	Who Identity
 	For string
+	// Has returns the versions of a module that the stack has; nil for none, or if that is unknown.
+	Has func(m layout.Module) []string
+	// Destroys is true if the run destroys the stack.
+	Destroys bool
 	// Tell reports the download of a tool; an empty text ends the report.
 	Tell func(text string)
 }
@@ -97,6 +102,7 @@ type RunRequest struct {
 func (s *Server) ServeRun(run RunRequest) http.Handler {
 	mux := http.NewServeMux()
 	c := s.as(run.Who)
+	c.run = &run
 	s.protocols(mux, c)
 	if s.opts.Tools != nil {
 		mux.HandleFunc("GET /v1/tools/{tool}", s.observed("tool-wanted", s.opened(c.by, s.toolWanted(run))))

@@ -58,6 +58,12 @@ func (c *Catalog) Mark(ctx context.Context, v layout.ModuleVersion, notice *Noti
 	return c.Release(ctx, v)
 }
 
+// Revoked reports whether a release is known to be revoked. It asks nobody.
+func (c *Catalog) Revoked(v layout.ModuleVersion) bool {
+	r := c.entry(v.Module).get(v.Version)
+	return r != nil && r.notice != nil && r.notice.Kind == Revoked
+}
+
 func checkNotice(v layout.ModuleVersion, n *Notice) error {
 	problem := ""
 	switch {

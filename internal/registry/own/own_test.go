@@ -130,7 +130,8 @@ func (w *world) objects() (keys []string) {
 // failing is a bucket that fails when a test says so.
 type failing struct {
 	blob.Bucket
-	fail atomic.Pointer[func(key string) error]
+	fail   atomic.Pointer[func(key string) error]
+	listed atomic.Pointer[func()]
 }
 
 func (b *failing) Create(ctx context.Context, key string, r io.Reader) error {
@@ -142,8 +143,18 @@ func (b *failing) Create(ctx context.Context, key string, r io.Reader) error {
 	return b.Bucket.Create(ctx, key, r)
 }
 
+// listed is called after each list, with its result still to be used.
 func (b *failing) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
-	return b.Bucket.List(ctx, prefix)
+	return func(yield func(blob.Info, error) bool) {
+		for info, err := range b.Bucket.List(ctx, prefix) {
+			if !yield(info, err) {
+				return
+			}
+		}
+		if after := b.listed.Swap(nil); after != nil {
+			(*after)()
+		}
+	}
 }
 
 func TestPublishAndRead(t *testing.T) {

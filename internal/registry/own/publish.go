@@ -269,12 +269,11 @@ func (s *Store) equal(ctx context.Context, key, sum string) (bool, error) {
 // reload lists the files of a provider anew.
 func (s *Store) reload(ctx context.Context, v layout.ProviderVersion) error {
 	s.mu.Lock()
-	delete(s.missed, v.Provider)
 	if f := s.found[v.Provider][v.Version]; f != nil {
 		forgotten := *f
 		forgotten.record = nil
 		s.found[v.Provider][v.Version] = &forgotten
 	}
 	s.mu.Unlock()
-	return s.refreshOne(ctx, v.Provider)
+	return s.relist(ctx, v.Provider) // a list that others wait for may have begun too early
 }

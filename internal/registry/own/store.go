@@ -56,8 +56,10 @@ type Store struct {
 	mu sync.RWMutex
 	// found are the files of each version in the bucket.
 	found map[layout.Provider]map[string]*files
-	// missed is when a provider was listed last for something unknown.
-	missed map[layout.Provider]time.Time
+	// listed are the last lists of single providers. lists counts lists that have begun: one that began
+	// earlier does not undo what a later one found.
+	listed map[layout.Provider]listed
+	lists  uint64
 	// keysSeen are the objects with the keys of each namespace when they were listed last.
 	keysSeen map[string]blob.Info
 	// said is why a version is not verified, as the log said last.
@@ -66,6 +68,12 @@ type Store struct {
 	keys sync.Mutex
 	// publishing excludes two uploads of one version in this process.
 	publishing sync.Map
+}
+
+// listed is a list of one provider.
+type listed struct {
+	at    time.Time
+	began uint64
 }
 
 // files are those of one version.
@@ -82,7 +90,7 @@ func Open(ctx context.Context, b *blob.Plain, o Options) (*Store, error) { retur
 
 func newStore(ctx context.Context, b blob.Bucket, o Options) (*Store, error) {
 	s := &Store{bucket: b, options: o, staging: download.Staging(o.Spool), log: o.Log, now: o.Now,
-		found: map[layout.Provider]map[string]*files{}, missed: map[layout.Provider]time.Time{}}
+		found: map[layout.Provider]map[string]*files{}, listed: map[layout.Provider]listed{}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -129,6 +137,7 @@ func (s *Store) Run(ctx context.Context) error {
 
 // refresh lists all providers.
 func (s *Store) refresh(ctx context.Context) error {
+	began := s.begin()
 	fresh, keys, err := s.list(ctx, layout.ProvidersPrefix)
 	if err != nil {
 		return err
@@ -141,39 +150,70 @@ func (s *Store) refresh(ctx context.Context) error {
 			keepRecords(versions, s.found[p])
 		}
 	}
+	for p, later := range s.listed { // for instance because somebody published it meanwhile
+		if later.began < began {
+			continue
+		}
+		if delete(fresh, p); s.found[p] != nil {
+			fresh[p] = s.found[p]
+		}
+	}
 	s.found, s.keysSeen = fresh, keys
 	return nil
+}
+
+// begin numbers a list that begins.
+func (s *Store) begin() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists++
+	return s.lists
 }
 
 func sameObject(a, b blob.Info) bool { return a.Size == b.Size && a.Modified.Equal(b.Modified) }
 
 // refreshOne lists one provider, unless that was done just now.
 func (s *Store) refreshOne(ctx context.Context, p layout.Provider) error {
+	if s.listedLately(p) {
+		return nil
+	}
 	return s.flights.Do(ctx, p.String(), func(ctx context.Context) error {
-		s.mu.RLock()
-		at := s.missed[p]
-		s.mu.RUnlock()
-		if s.now().Sub(at) < missInterval {
+		if s.listedLately(p) {
 			return nil
 		}
-		fresh, _, err := s.list(ctx, layout.ProviderVersion{Provider: p}.Key(""))
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.missed) > 10_000 { // names that somebody makes up
-			clear(s.missed)
-		}
-		s.missed[p] = s.now()
-		if versions := fresh[p]; len(versions) > 0 {
-			keepRecords(versions, s.found[p])
-			s.found[p] = versions
-		} else {
-			delete(s.found, p)
-		}
-		return nil
+		return s.relist(ctx, p)
 	})
+}
+
+func (s *Store) listedLately(p layout.Provider) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.now().Sub(s.listed[p].at) < missInterval
+}
+
+// relist lists one provider.
+func (s *Store) relist(ctx context.Context, p layout.Provider) error {
+	began := s.begin()
+	fresh, _, err := s.list(ctx, layout.ProviderVersion{Provider: p}.Key(""))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listed[p].began > began {
+		return nil
+	}
+	if len(s.listed) > 10_000 { // names that somebody makes up
+		clear(s.listed)
+	}
+	s.listed[p] = listed{s.now(), began}
+	if versions := fresh[p]; len(versions) > 0 {
+		keepRecords(versions, s.found[p])
+		s.found[p] = versions
+	} else {
+		delete(s.found, p)
+	}
+	return nil
 }
 
 // keepRecords carries over what was read, for versions whose files are the same. Another program may

@@ -33,7 +33,8 @@
 //     found something. One that found nothing is stored once, after the listener was notified. If a
 //     crash loses it, it is repeated.
 //   - Every state that a runner ships is stored before it is acknowledged, as a version even when
-//     the state's Secret cannot be written.
+//     the state's Secret cannot be written. If the runner cannot ship it again, the end of the run
+//     writes the Secret.
 //   - A run holds its state's lock from before its apply may begin until its result arrives, which
 //     is after its last state. This package releases the lock of a run whose runner is gone. The
 //     end of a lease counts as the end of the runner only if nothing else shows it.

@@ -38,6 +38,11 @@ func (f *ending) finish(ctx context.Context, en *entry, result run.Result) error
 	}
 	rec := en.record()
 	if rec.Result == nil {
+		if rec.Permitted && (en.resumed || en.torn) {
+			if err := f.finishWrite(ctx, &rec); err != nil {
+				return err
+			}
+		}
 		if err := f.judge(ctx, en, rec, &result); err != nil {
 			return err
 		}

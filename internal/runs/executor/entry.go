@@ -55,6 +55,8 @@ type entry struct {
 	resumed bool
 	// shipped are the digests of the states that this server stored, by their sequence numbers.
 	shipped map[int]string
+	// torn is true if the API failed after the last state was stored as a version.
+	torn bool
 	// reported is true once the log lists the possible leftovers of the run.
 	reported bool
 	// review is the review of the run's plan, once it was requested.

@@ -41,7 +41,7 @@ func busy(en *entry) error {
 
 // take adds a run, once. It returns run.ErrBusy if the stack has another run.
 func (h *hand) take(rec run.Record, resumed bool) error {
-	rec.Spec.Registry = h.opts.aboutRegistry() // of this server, also for runs of an earlier one
+	rec.Spec.Registry = h.opts.aboutRegistry(&rec.Spec) // of this server, also for runs of an earlier one
 	en, err := newEntry(h.opts.LiveDir, rec, resumed)
 	if err != nil {
 		return err

@@ -128,10 +128,20 @@ func (b faultyBlobs) Put(ctx context.Context, key string, r io.Reader) error {
 }
 
 // faultyStates is a real store that fails on demand: "unlock", "read", "forbid read" as the API
-// does who may not read, and "answer write" once the write is done.
+// does who may not read, "answer write" once the write is done, "write secret" once the version is
+// stored, and "finish write".
 type faultyStates struct {
 	*state.Store
 	faults *faults
+	// cut is the same store with an API that goes away when it writes a Secret.
+	cut *state.Store
+}
+
+func (s faultyStates) FinishWrite(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, bool, error) {
+	if err := s.faults.of("finish write"); err != nil {
+		return state.Version{}, false, err
+	}
+	return s.Store.FinishWrite(ctx, key, w)
 }
 
 func (s faultyStates) Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error) {
@@ -152,6 +162,9 @@ func (s faultyStates) Unlock(ctx context.Context, key state.Key, id string) erro
 }
 
 func (s faultyStates) Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error) {
+	if s.faults.of("write secret") != nil {
+		return s.cut.Write(ctx, key, w)
+	}
 	v, err := s.Store.Write(ctx, key, w)
 	if err := s.faults.of("answer write"); err != nil {
 		return v, err
@@ -231,7 +244,7 @@ func (h *home) start() {
 		}
 	}
 	h.exec, err = executor.New(executor.Options{
-		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live, ShellDir: h.shells, ShellPatience: h.patience, ReadPatience: h.readPatience,
+		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults, state.New(cutOff(h.t), h.blobs)}, LiveDir: h.live, ShellDir: h.shells, ShellPatience: h.patience, ReadPatience: h.readPatience,
 		Permit: func(_ context.Context, rec run.Record, _ *run.PlanResult) (executor.Permission, error) {
 			return h.permit(rec)
 		},

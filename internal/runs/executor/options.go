@@ -29,6 +29,7 @@ type Blobs interface {
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
+	FinishWrite(ctx context.Context, key state.Key, w state.WriteRequest) (v state.Version, wrote bool, err error)
 	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
 	Unlock(ctx context.Context, key state.Key, id string) error
 	Push(ctx context.Context, key state.Key, request state.PushRequest) (state.Version, error)
@@ -92,8 +93,8 @@ type Options struct {
 
 // Registry is the server's registry of modules and providers. Both methods must not block.
 type Registry interface {
-	// About tells runs about it; nil while there is none.
-	About() *run.Registry
+	// About tells a run about it; nil while there is none. It asks nobody.
+	About(spec *run.Spec) *run.Registry
 	// For answers requests of the run below /v1/, with the rights of the run's service account. URLs
 	// in its answers are relative, or begin with /v1/: the run has no other way to the registry. The
 	// handler tells what the run waits for while it downloads the run's tool, and with an empty text

@@ -24,7 +24,7 @@ func (p *protocol) serveRegistry(en *entry, w http.ResponseWriter, r *http.Reque
 	inner := r.Clone(r.Context())
 	// The run's token means nothing to the registry, which must not take it for one of its own.
 	inner.Header.Del("Authorization")
-	if !en.spec.Destroy {
+	if !en.spec.Allows(run.Revoked(inner.Header.Get(run.HeaderRevoked))) {
 		inner.Header.Del(run.HeaderRevoked)
 	}
 	w.Header().Set(run.HeaderRegistry, "1")
@@ -32,10 +32,10 @@ func (p *protocol) serveRegistry(en *entry, w http.ResponseWriter, r *http.Reque
 	return answered{}, nil
 }
 
-// aboutRegistry is what runs get to know about the registry.
-func (o *Options) aboutRegistry() *run.Registry {
+// aboutRegistry is what a run gets to know about the registry.
+func (o *Options) aboutRegistry(spec *run.Spec) *run.Registry {
 	if o.Registry == nil {
 		return nil
 	}
-	return o.Registry.About()
+	return o.Registry.About(spec)
 }

@@ -15,7 +15,7 @@ import (
 // fakeRegistry says who asked for what.
 type fakeRegistry struct{ about *run.Registry }
 
-func (f fakeRegistry) About() *run.Registry { return f.about }
+func (f fakeRegistry) About(*run.Spec) *run.Registry { return f.about }
 
 func (f fakeRegistry) For(spec *run.Spec, tell func(string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,16 +51,31 @@ func TestDownloadsOfARunReachTheRegistryAsItsServiceAccount(t *testing.T) {
 	h.mustDo(http.StatusGone, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions"))
 }
 
-func TestRunsThatDestroyMayAskForRevokedVersions(t *testing.T) {
-	h := newHome(t)
-	h.registry = fakeRegistry{&run.Registry{Host: "registry.example.com"}}
-	h.start()
-	rec := h.record("r1")
-	rec.Spec.Destroy = true
-	h.started(rec)
-	got := h.mustDo(http.StatusOK, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions").with(run.HeaderRevoked, "1"))
-	if !strings.Contains(got, "revoked=1") {
-		t.Error(got)
+// Runs that destroy may ask for all revoked versions, and those that do not upgrade for the ones that
+// their stack has.
+func TestWhichRunsMayAskForRevokedVersions(t *testing.T) {
+	for name, c := range map[string]struct {
+		destroy, upgrade bool
+		asked, want      run.Revoked
+	}{
+		"destroy: all":                    {true, true, run.AllRevoked, run.AllRevoked},
+		"destroy: those that it has":      {true, true, run.UsedRevoked, run.UsedRevoked},
+		"no upgrade: those that it has":   {false, false, run.UsedRevoked, run.UsedRevoked},
+		"no upgrade: not all":             {false, false, run.AllRevoked, run.NoRevoked},
+		"an upgrade must do without them": {false, true, run.UsedRevoked, run.NoRevoked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			h.registry = fakeRegistry{&run.Registry{Host: "registry.example.com"}}
+			h.start()
+			rec := h.record("r1")
+			rec.Spec.Destroy, rec.Spec.Upgrade = c.destroy, c.upgrade
+			h.started(rec)
+			got := h.mustDo(http.StatusOK, h.of("r1", "GET", "/registry/v1/modules/acme/vpc/aws/versions").with(run.HeaderRevoked, string(c.asked)))
+			if want := fmt.Sprintf("revoked=%s authorization", c.want); !strings.Contains(got, want) {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 

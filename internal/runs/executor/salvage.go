@@ -31,6 +31,9 @@ func (f *ending) Salvage(ctx context.Context, rec run.Record) (run.Record, error
 	defer log.Close() //nolint:errcheck // read only
 	result := *rec.Result
 	if evidence.MayHaveLeft(rec, &result) {
+		if err := f.finishWrite(ctx, &rec); err != nil {
+			return rec, err
+		}
 		l, err := f.evidence.List(ctx, rec, &result, log)
 		if err != nil {
 			return rec, err

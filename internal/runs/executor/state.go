@@ -76,6 +76,7 @@ func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data [
 		Data: data, Labels: rec.State.Labels, RunID: en.id, Previous: previous,
 	})
 	s.hinder(en, err)
+	en.torn = err != nil && version.ID != ""
 	if err != nil {
 		return err
 	}

@@ -353,7 +353,7 @@ func TestALastStateThatIsGoneEndsTheRunAllTheSame(t *testing.T) {
 		spoil func(*home)
 		want  string
 	}{
-		"gone":                      {shipped, func(h *home) { h.secret(nil) }, "is stored as version 0"},
+		"gone, and not shipped":     {other, func(h *home) { h.secret(nil) }, ") is not stored."},
 		"forbidden":                 {shipped, func(h *home) { h.faults.set("forbid read", true) }, "whether it is the stack's state cannot be verified: "},
 		"forbidden and not shipped": {other, func(h *home) { h.faults.set("forbid read", true) }, "cannot be verified: "},
 		"not shipped":               {other, func(*home) {}, ") is not stored."},

@@ -16,6 +16,42 @@ type Registry struct {
 	Host string `json:"host"`
 	// Mirror says which providers of other hosts it serves; nil for none.
 	Mirror *Mirror `json:"mirror,omitempty"`
+	// Revoked is true if the stack has revoked versions of modules, and may keep them in this run: see
+	// [Spec.KeepsRevoked].
+	Revoked bool `json:"revoked,omitempty"`
+}
+
+// Revoked says which revoked versions of modules a download may get, as the value of [HeaderRevoked].
+type Revoked string
+
+// The values of Revoked. AllRevoked is what older runners send.
+const (
+	NoRevoked   Revoked = ""
+	UsedRevoked Revoked = "used"
+	AllRevoked  Revoked = "1"
+)
+
+// KeepsRevoked reports whether the run may get the revoked versions that its stack has. Only an upgrade
+// must do without them.
+func (s *Spec) KeepsRevoked() bool { return s.Destroy || !s.Upgrade }
+
+// Allows reports whether the run may ask for these versions.
+func (s *Spec) Allows(r Revoked) bool {
+	return s.Destroy || r == UsedRevoked && s.KeepsRevoked()
+}
+
+// RevokedFor are the kinds of versions to ask the registry for, one after the other. A stack keeps the
+// versions that it has: another one may not fit its program. Only a run that destroys may get revoked
+// versions that the stack never had, when nothing else is left.
+func (s *Spec) RevokedFor() []Revoked {
+	first := NoRevoked
+	if s.Registry != nil && s.Registry.Revoked && s.KeepsRevoked() {
+		first = UsedRevoked
+	}
+	if s.Destroy {
+		return []Revoked{first, AllRevoked}
+	}
+	return []Revoked{first}
 }
 
 // Mirror selects providers by patterns of HOST/NAMESPACE/TYPE. A * matches any text without a
@@ -52,6 +88,6 @@ func matchesProvider(pattern, provider string) bool {
 const (
 	// HeaderRegistry marks answers of the registry itself below /registry/. Others are the server's.
 	HeaderRegistry = "Yuba-Registry"
-	// HeaderRevoked asks for revoked versions, too. Only runs that destroy get them.
+	// HeaderRevoked asks for revoked versions, too: see [Revoked].
 	HeaderRevoked = "Yuba-Registry-Revoked"
 )

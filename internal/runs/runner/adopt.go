@@ -76,12 +76,18 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	if _, err := os.Stat(j.run.Dir.Path(spool.ResultFile)); err == nil {
 		a.alone = !a.followed() // before any of them can end
 	}
-	if j.run.Journal.Process.Alive() {
+	if j.run.Journal.Process.Alive() || a.unrecorded() {
 		j.turn.keepPlace()
 	}
 	r.Opts.Log.Info("taking over a run of the previous runner", "run", j.run.ID, "stack", j.run.Spec.Stack.String())
 	r.begin(j, func() { a.adopt(ctx) })
 	return true, nil
+}
+
+// unrecorded reports whether an apply runs whose runner died before it recorded the process.
+func (a *adoption) unrecorded() bool {
+	journal := a.job.run.Journal
+	return journal.ApplyStarted && (journal.Process == nil || journal.Process.PID == 0) && confinement.Leader(confinement.Mark(a.job.run.ID)) != 0
 }
 
 // readSpec reads the run's spec and token. It reports false if they are missing.

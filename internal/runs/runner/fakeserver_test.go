@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/lease"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -41,7 +42,9 @@ type fakeServer struct {
 	forget     []string
 	polls      int
 	last       run.PollRequest
-	drain      bool
+	// home is the lease of the runners of the directory.
+	home  lease.Home
+	drain bool
 	// registry serves downloads; there is none without it.
 	registry http.Handler
 	// older servers wait for the runner to request the spec.
@@ -74,6 +77,7 @@ type fakeRun struct {
 	plans     map[string]string    // the plan's digest by the shipped part
 	changing  bool                 // once the runner reported it
 	result    *run.Result
+	owner     lease.Owner   // the runner that it was handed out to; none while it is in the queue
 	tokens    int           // of identities, so far
 	tokenLife time.Duration // of each
 	changed   chan struct{} // closed and replaced with every change
@@ -138,14 +142,20 @@ func (s *fakeServer) submit(r *fakeRun) *fakeRun {
 	s.mu.Lock()
 	r.token, r.changed = run.NewToken(), make(chan struct{})
 	s.runs[r.spec.ID] = r
+	s.offer(r)
+	s.mu.Unlock()
+	s.notify()
+	return r
+}
+
+// offer queues a run. s.mu is held.
+func (s *fakeServer) offer(r *fakeRun) {
+	r.owner = lease.Owner{}
 	a := run.Assignment{ID: r.spec.ID, Token: r.token}
 	if !s.older {
 		a.Spec = &r.spec
 	}
 	s.queue = append(s.queue, a)
-	s.mu.Unlock()
-	s.notify()
-	return r
 }
 
 // wait returns when the condition holds. It checks after every change of the run.
@@ -237,9 +247,12 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 		return
 	}
 	timeout := time.After(run.PollWait)
+	p.Home = run.HomeLocal
 	s.mu.Lock()
 	s.polls++
 	s.last = p
+	s.home = s.home.Takes(p.Runner, time.Now())
+	s.settle(p)
 	s.mu.Unlock()
 	for {
 		s.mu.Lock()
@@ -254,8 +267,11 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 				response.Stop = map[string]string{id: why}
 			}
 		}
-		n := min(len(s.queue), p.Capacity)
-		response.Runs, s.queue = s.queue[:n], s.queue[n:]
+		if s.home.Left(p.Runner) { // it is dead, but its connection may not be closed yet
+			response.Drain = true
+		} else {
+			response.Runs = s.hand(p)
+		}
 		wake := s.wake
 		s.mu.Unlock()
 		if len(response.Runs)+len(response.Cancel)+len(response.Forget) > 0 || response.Drain || p.Draining {
@@ -269,6 +285,38 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			return
 		case <-req.Context().Done():
 			return
+		}
+	}
+}
+
+// hand takes runs from the queue for a runner. s.mu is held.
+func (s *fakeServer) hand(p run.PollRequest) []run.Assignment {
+	n := min(len(s.queue), p.Capacity)
+	handed := s.queue[:n]
+	s.queue = s.queue[n:]
+	for _, a := range handed {
+		if r := s.runs[a.ID]; r != nil {
+			r.owner = lease.Owner{Home: p.Home, Runner: p.Runner}
+		}
+	}
+	return handed
+}
+
+// settle decides like the real server which runs the polling runner has, and queues those whose
+// answer was lost: the poll of a killed runner gets one as long as its connection seems open. s.mu
+// is held.
+func (s *fakeServer) settle(p run.PollRequest) {
+	facts := lease.Facts{Now: time.Now(), Length: lease.Default, Homes: map[string]lease.Home{p.Home: s.home},
+		Poll: &lease.Poll{Owner: lease.Owner{Home: p.Home, Runner: p.Runner}, Active: p.Active}}
+	for id, r := range s.runs {
+		if r.result != nil {
+			continue
+		}
+		switch lease.Decide(lease.Run{ID: id, Owner: r.owner, Begun: len(r.requests) > 0}, facts) {
+		case lease.Claimed:
+			r.owner = facts.Poll.Owner
+		case lease.Again:
+			s.offer(r)
 		}
 	}
 }

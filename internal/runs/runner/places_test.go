@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
@@ -168,6 +169,39 @@ func TestAnApplyThatWasTakenOverHasAPlace(t *testing.T) {
 	}
 	if began := startOf(second, run.StepInit); began.Before(opened) {
 		t.Errorf("the next began to work at %s, the one before it could not end before %s", began, opened)
+	}
+}
+
+func TestAnApplyTakesItsPlaceBeforeTheNextRunnerPolls(t *testing.T) {
+	for sentence, tamper := range map[string]func(*spool.Journal){
+		"its process is recorded":                        func(*spool.Journal) {},
+		"the runner died before it recorded the process": func(j *spool.Journal) { j.Process.PID, j.Process.Start = 0, "" },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			b := newBench(t)
+			b.opts.Capacity = 1
+			first := b.process()
+			adopted, open := b.applying("adopted")
+			first.Process.Kill()
+			first.Wait()
+			j := b.journal(adopted)
+			tamper(&j)
+			if err := (spool.Dir{Root: b.spooled(adopted, "")}).WriteJSON(spool.JournalFile, j); err != nil {
+				t.Fatal(err)
+			}
+			r := b.runner()
+			if left, err := r.adoptLeft(t.Context(), adopted.spec.ID); err != nil || !left {
+				t.Fatal(left, err)
+			}
+			if n := len(r.Places); n != 1 {
+				t.Errorf("%d places are taken", n)
+			}
+			open()
+			if result := b.server.finished(adopted); result.Outcome != run.OutcomeSucceeded {
+				t.Errorf("%+v", result)
+			}
+			r.group.Wait()
+		})
 	}
 }
 

@@ -4,6 +4,8 @@
 package runner
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,20 +16,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
-// printing prints its token whenever a name appears in its gate, which is a named pipe.
+// printing prints its token for each word in its gate, which is a named pipe. It opens the pipe once,
+// for writing too: a pipe without a reader drops the words that are still in it.
 const printing = `
 resource "terraform_data" "long" {
   provisioner "local-exec" {
     interpreter = ["bash", "-c"]
-    command     = "mkfifo gate; while true; do read -r word < gate || continue; [ $word = end ] && break; echo $word: $(cat $CLOUD_TOKEN_FILE); cp $CLOUD_TOKEN_FILE seen-$word; done"
+    command     = "mkfifo gate; exec 3<>gate; while read -r word <&3 && [ $word != end ]; do echo $word: $(cat $CLOUD_TOKEN_FILE); cp $CLOUD_TOKEN_FILE seen-$word; done"
   }
 }
 `
 
-// tell writes a word to the gate of a stack, and waits until the program has printed its token.
+// tell writes a word to the gate of a stack, and waits until the program has printed its token. A
+// word may be repeated: the answer to the last one is removed first.
 func (b *bench) tell(stack, word string) (token string) {
 	b.t.Helper()
 	src := filepath.Join(b.opts.WorkRoot, "team", stack, "src")
+	if err := os.Remove(filepath.Join(src, "seen-"+word)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.t.Fatal(err)
+	}
 	eventually(b.t, "the gate", func() bool {
 		_, err := os.Lstat(filepath.Join(src, "gate"))
 		return err == nil

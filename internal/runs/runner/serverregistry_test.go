@@ -28,13 +28,13 @@ type registryBench struct {
 	mu sync.Mutex
 	// forbidden namespaces may read nothing.
 	forbidden map[string]bool
-	// revoked counts requests for revoked versions, too. closed versions are listed to them only.
-	closed map[string]bool
-	asked  map[string]int
+	// closed are the paths of what is revoked. Stacks by these names have it.
+	closed, has map[string]bool
+	asked       map[string]int
 }
 
 func newRegistryBench(t *testing.T) *registryBench {
-	b := &registryBench{storeBench: newStoreBench(t), forbidden: map[string]bool{}, closed: map[string]bool{}, asked: map[string]int{}}
+	b := &registryBench{storeBench: newStoreBench(t), forbidden: map[string]bool{}, closed: map[string]bool{}, has: map[string]bool{}, asked: map[string]int{}}
 	b.server.registry = b
 	return b
 }
@@ -44,7 +44,8 @@ func (b *registryBench) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := req.Context().Value(asRun{}).(*fakeRun) //nolint:forcetypeassert,errcheck // the fake server set it
 	b.mu.Lock()
 	b.asked[r.spec.Stack.Namespace+"/"+r.spec.Stack.Name]++
-	withRevoked := req.Header.Get(run.HeaderRevoked) != "" && r.spec.Destroy
+	revoked := run.Revoked(req.Header.Get(run.HeaderRevoked))
+	withRevoked := revoked == run.AllRevoked && r.spec.Destroy || revoked == run.UsedRevoked && r.spec.KeepsRevoked() && b.has[r.spec.Stack.Name]
 	forbidden, closed := b.forbidden[r.spec.Stack.Namespace], b.closed[req.URL.Path] && !withRevoked
 	b.mu.Unlock()
 	switch {
@@ -141,6 +142,36 @@ func TestADestroyGetsRevokedVersions(t *testing.T) {
 	late := b.plan("team", "late", files)
 	if result := b.do(late); result.Outcome != run.OutcomeFailed || result.FailedStep != run.StepInit {
 		t.Errorf("a revoked version from the store of a destroy: %+v\n%s", result, late.log)
+	}
+}
+
+// A stack that has a revoked version keeps it where it begins anew, as in a Pod, and gets it to be destroyed.
+// Others do not get it from the store.
+func TestAStackKeepsTheRevokedVersionThatItHas(t *testing.T) {
+	b := newRegistryBench(t)
+	b.module("1.0.0")
+	b.closed["/v1/modules/acme/net/test/versions"], b.closed["/v1/modules/acme/net/test/1.0.0/download"] = true, true
+	b.has["has"] = true
+	b.start()
+	files := program(call("net", ownModule, "~> 1.0"))
+	do := func(name string, revoked, upgrade, destroy bool) (*fakeRun, *run.Result) {
+		r := b.plan("team", name, files)
+		r.spec.Registry.Revoked, r.spec.Upgrade, r.spec.Destroy = revoked, upgrade, destroy
+		r.spec.Stack.UID += fmt.Sprint(destroy) // another working directory
+		return r, b.do(r)
+	}
+	for _, destroy := range []bool{false, true} {
+		if r, result := do("has", true, destroy, destroy); result.Error != "" {
+			t.Errorf("destroy %v: %+v\n%s", destroy, result, r.log)
+		}
+	}
+	if r, result := do("has", true, true, false); result.Error == "" {
+		t.Errorf("an upgrade took a revoked version\n%s", r.log)
+	}
+	for _, revoked := range []bool{false, true} {
+		if r, result := do("has-not", revoked, false, false); result.Error == "" {
+			t.Errorf("another stack got a revoked version\n%s", r.log)
+		}
 	}
 }
 
@@ -369,7 +400,7 @@ func TestADownloadGoesOnWithTheTokenOfAnotherRun(t *testing.T) {
 		"/v1/upstream/registry.opentofu.org/acme/thing/versions": http.StatusOK,
 		"/v1/providers/acme/thing/versions":                      http.StatusUnauthorized, // of another namespace
 	} {
-		answer, err := runs[0].OpenRegistry(false)(t.Context(), http.MethodGet, path, http.Header{})
+		answer, err := runs[0].OpenRegistry(run.NoRevoked)(t.Context(), http.MethodGet, path, http.Header{})
 		if err != nil {
 			t.Fatal(err)
 		}

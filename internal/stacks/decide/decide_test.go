@@ -20,6 +20,7 @@ func TestDecide(t *testing.T) {
 	for group, cases := range map[string]scenarios{
 		"planning":            planningScenarios,
 		"approval":            approvalScenarios,
+		"contracts":           contractScenarios,
 		"drift":               driftScenarios,
 		"reading the world":   readingScenarios,
 		"failure":             failureScenarios,

@@ -50,6 +50,7 @@ func TestLaws(t *testing.T) {
 		"nothing runs on a stack of another home":                               movedLaw,
 		"nothing is applied against the policies":                               policyLaw,
 		"policies are asked only when their answer counts":                      judgeLaw,
+		"nothing is applied against contracts":                                  contractLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -266,7 +267,7 @@ func patienceLaw(f Facts, d Decision) string {
 
 // punctualityLaw: a wait for the stack's own interval ends with it.
 func punctualityLaw(f Facts, d Decision) string {
-	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && d.Reason != ReasonPolicyUnknown || d.Reason == ReasonRetryPending
+	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && d.Reason != ReasonPolicyUnknown && d.Reason != ReasonContractsUnknown || d.Reason == ReasonRetryPending
 	if !own || d.NextCheck.IsZero() {
 		return ""
 	}

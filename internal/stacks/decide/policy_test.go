@@ -148,6 +148,7 @@ func judgeLaw(f Facts, d Decision) string {
 	g := f
 	p := *f.Pending
 	p.Verdict = &Verdict{Opinion: OpinionHeld, Message: "somebody must look", Set: f.Policy.Set}
+	p.Contracts = &ContractVerdict{Set: f.Contracts.Set}
 	g.Pending = &p
 	if then := Decide(g); then.Verb == VerbJudge {
 		return "judges again"

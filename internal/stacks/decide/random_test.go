@@ -22,6 +22,7 @@ func drawFacts(t *rapid.T) Facts {
 		StateExists: rapid.Bool().Draw(t, "state exists"),
 		Pending:     drawPending(t),
 		Policy:      drawPolicy(t),
+		Contracts:   drawContracts(t),
 		Last:        drawLast(t),
 
 		LastDriftCheck: drawPast(t, "drift check"),
@@ -160,6 +161,7 @@ func drawPending(t *rapid.T) *Plan {
 		Usable:      usually(t, "pending usable"),
 		HeldBy:      rapid.SampledFrom([]string{"", "", "", "aws-down"}).Draw(t, "pending held by"),
 		Verdict:     drawVerdict(t),
+		Contracts:   drawContractVerdict(t),
 	}
 }
 
@@ -249,6 +251,10 @@ func clone(f Facts) Facts {
 		if p.Verdict != nil {
 			v := *p.Verdict
 			f.Pending.Verdict = &v
+		}
+		if p.Contracts != nil {
+			v := *p.Contracts
+			f.Pending.Contracts = &v
 		}
 	}
 	if f.Lock != nil {

@@ -58,6 +58,7 @@ func newWorld(f Facts) *world {
 func (w *world) step() (Decision, bool) {
 	d := Decide(w.facts)
 	if d.Verb == VerbJudge {
+		w.facts.Pending.Contracts = &ContractVerdict{Breaks: w.opinion == OpinionHeld, Message: breaksOne, Set: w.facts.Contracts.Set}
 		w.facts.Pending.Verdict = &Verdict{Opinion: w.opinion, Message: "safe: no-destroy", Set: w.facts.Policy.Set}
 		d = Decide(w.facts)
 	}
@@ -112,6 +113,7 @@ func (w *world) run(d Decision) {
 	quiet := false
 	switch how {
 	case succeeds:
+		f.Contracts.Moved = ""
 		quiet = w.succeed(d, r)
 	case failsToPlan, failsBeforeApply:
 		r.Failed = true

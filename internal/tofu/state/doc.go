@@ -31,7 +31,7 @@
 //     meanwhile, the new bytes are stored as a version, the Secret is unchanged, and the error is a
 //     *ConflictError.
 //   - When Write returns without an error, the version is durable and the Secret contains it.
-//     Repeating a write is safe.
+//     Repeating a write is safe. FinishWrite repeats it from the version alone.
 //   - A state that OpenTofu has encrypted is unchanged; only its serial and lineage are known.
 //
 // The client passed to New must not cache: states are neither kept in memory nor served stale.

@@ -19,7 +19,7 @@ import (
 func TestSuperfluous(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
-	all := []string{run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobRecord, run.BlobPlanShow}
+	all := []string{run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobRecord, run.BlobPlanShow, run.BlobPlanOutputs}
 	left := func(id string, age time.Duration, parts ...string) leftRun {
 		r := leftRun{id: id, at: now.Add(-age)}
 		for _, part := range parts {
@@ -31,7 +31,7 @@ func TestSuperfluous(t *testing.T) {
 	plans := func(ids ...string) []string {
 		var keys []string
 		for _, id := range ids {
-			keys = append(keys, id+"/"+run.BlobPlan, id+"/"+run.BlobPlanShow)
+			keys = append(keys, id+"/"+run.BlobPlan, id+"/"+run.BlobPlanShow, id+"/"+run.BlobPlanOutputs)
 		}
 		return keys
 	}

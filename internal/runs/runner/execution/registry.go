@@ -62,19 +62,23 @@ func (t *Run) linesFor(path string) []line {
 	return all
 }
 
-// OpenRegistry returns how downloads of the run ask the registry; with revoked versions, if this
-// run destroys.
-func (t *Run) OpenRegistry(revoked bool) registryproxy.Open {
+// OpenRegistry returns how downloads of the run ask the registry, with these revoked versions. Which of
+// them the stack has is different for each run, so then no other run can ask.
+func (t *Run) OpenRegistry(revoked run.Revoked) registryproxy.Open {
 	return func(ctx context.Context, method, path string, header http.Header) (*http.Response, error) {
 		sent := map[string]string{}
 		for name := range header {
 			sent[name] = header.Get(name)
 		}
-		if revoked {
-			sent[run.HeaderRevoked] = "1"
+		lines := t.linesFor(path)
+		if revoked != run.NoRevoked {
+			sent[run.HeaderRevoked] = string(revoked)
+		}
+		if revoked == run.UsedRevoked {
+			lines = lines[:1]
 		}
 		var answer *http.Response
-		for _, from := range t.linesFor(path) {
+		for _, from := range lines {
 			if answer != nil {
 				answer.Body.Close() //nolint:errcheck,gosec // it was not read
 			}

@@ -53,8 +53,7 @@ func (m *moduleStep) moduleResolver(f *fetch.Fetcher) modules.Resolver {
 // origins are the parts of the module store that a run uses, each with a fetcher.
 type origins struct {
 	// open has modules of all other origins; nil without a store, or if the stack downloads its own
-	// way. registry has what the server's registry lets the stack read: without and, for a run that
-	// destroys, with revoked versions.
+	// way. registry has what the server's registry lets the stack read, see [run.Spec.RevokedFor].
 	open     *origin
 	registry []*origin
 }
@@ -113,11 +112,7 @@ func (m *moduleStep) registryOrigins(like *fetch.Fetcher, identity string) (all 
 	if about := m.run.Spec.Registry; about == nil || about.Host == "" {
 		return nil
 	}
-	kinds := []bool{false}
-	if m.run.Spec.Destroy { // others must not get revoked versions from the store
-		kinds = append(kinds, true)
-	}
-	for _, revoked := range kinds {
+	for _, revoked := range m.run.Spec.RevokedFor() {
 		f := *like
 		f.Registry = m.downloads.registry(revoked, false)
 		all = append(all, &origin{m.run.Modules.Scope(m.downloads.registryScope(identity, revoked)), &f})

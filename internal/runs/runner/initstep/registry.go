@@ -23,7 +23,7 @@ import (
 
 // registry is the server's registry for a download; nil if there is none. Mirrored is true if
 // providers of other registries may come from there, too.
-func (d *downloads) registry(revoked, mirrored bool) *fetch.Registry {
+func (d *downloads) registry(revoked run.Revoked, mirrored bool) *fetch.Registry {
 	about := d.run.Spec.Registry
 	if about == nil {
 		return nil
@@ -56,10 +56,14 @@ func moduleHost(source string) string {
 }
 
 // registryScope names the scope of what the registry gives to this stack. Base identifies the stack's own
-// settings for downloads.
-func (d *downloads) registryScope(base string, revoked bool) string {
+// settings for downloads. Others must not get revoked versions from the store.
+func (d *downloads) registryScope(base string, revoked run.Revoked) string {
+	kind := string(revoked)
+	if revoked == run.UsedRevoked {
+		kind += " by " + d.run.Spec.Stack.String() + " " + d.run.Spec.Stack.UID
+	}
 	hash := sha256.New()
-	for _, part := range []string{"registry", d.run.Spec.Registry.Host, d.run.RegistryRights(), base, fmt.Sprint(revoked)} {
+	for _, part := range []string{"registry", d.run.Spec.Registry.Host, d.run.RegistryRights(), base, kind} {
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -76,10 +80,10 @@ func (d *downloads) providerSource(a providers.Address) source {
 	shared := d.providerScope()
 	f := d.fetcher()
 	if !d.ofRegistry(a.Host) {
-		f.Registry = d.registry(false, d.scoped.public)
+		f.Registry = d.registry(run.NoRevoked, d.scoped.public)
 		return source{shared, f}
 	}
-	f.Registry = d.registry(false, false)
+	f.Registry = d.registry(run.NoRevoked, false)
 	return source{d.ownProviders(), f}
 }
 
@@ -88,7 +92,7 @@ func (d *downloads) ownProviders() *providers.Scope {
 	if d.run.Spec.Registry == nil || d.providerScope() == nil {
 		return nil
 	}
-	return d.run.Store.Scope(d.registryScope(d.scoped.scope.Name, false))
+	return d.run.Store.Scope(d.registryScope(d.scoped.scope.Name, run.NoRevoked))
 }
 
 // providerScopes are all scopes that the run uses.
@@ -105,7 +109,11 @@ func (d *downloads) providerScopes() []*providers.Scope {
 // connected runs a program of the stack's own init with a connection to the registry.
 func (d *downloads) connected(program *supervisor.Supervisor, do func() error) error {
 	w, limits := d.site.Space, d.run.Spec.Limits
-	r := d.registry(d.run.Spec.Destroy, false)
+	revoked := d.run.Spec.RevokedFor()[0]
+	if d.run.Spec.Destroy && revoked == run.NoRevoked { // the tool asks once, so for all
+		revoked = run.AllRevoked
+	}
+	r := d.registry(revoked, false)
 	if r == nil || r.Host == "" || limits.Network == run.NoNetwork && len(limits.Isolated) == 0 {
 		return do()
 	}

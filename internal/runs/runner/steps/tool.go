@@ -55,7 +55,7 @@ const maxProvision = 64 << 10
 // placeTool asks the registry for the tool, and places it among those of the runner.
 func (s *prepareStep) placeTool(ctx context.Context, missing *tools.MissingError) (provision, error) {
 	s.run.Log.Note("Tool: %s is not installed; asking this server's registry", strings.TrimSpace(missing.Name+" "+s.run.Spec.Tool.Version))
-	open := s.run.OpenRegistry(false)
+	open := s.run.OpenRegistry(run.NoRevoked)
 	query := url.Values{"version": {s.run.Spec.Tool.Version}, "os": {runtime.GOOS}, "arch": {runtime.GOARCH}}
 	p, err := askProvision(ctx, open, "/v1/tools/"+missing.Name+"?"+query.Encode())
 	if err != nil {

@@ -1,0 +1,149 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package impact
+
+import (
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/contracts/graph"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Effect is what a change does to a stack.
+type Effect string
+
+const (
+	// Runs: a part that the stack reads changes.
+	Runs Effect = "runs"
+	// MayRun: whether a part that it reads changes is not known yet.
+	MayRun Effect = "mayRun"
+	// Rests: all that it reads stays.
+	Rests Effect = "rests"
+)
+
+// Reached is a stack that reads from the one that changes, directly or through others.
+type Reached struct {
+	// Stack is NAMESPACE/NAME.
+	Stack  string `json:"stack"`
+	Effect Effect `json:"effect"`
+	// Because says what the stack reads and what becomes of it, for people: one for each way.
+	Because []string `json:"because"`
+	// Suspended is set if it runs only after it is resumed.
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// Impact is the blast radius of a change.
+type Impact struct {
+	// Levels are in the order of runs: a stack comes after all that it reads from.
+	Levels [][]Reached `json:"levels"`
+	// Cycle names stacks that read from each other in a circle; their levels mean nothing then.
+	Cycle []string `json:"cycle,omitempty"`
+}
+
+// Count returns how many stacks have an effect.
+func (i *Impact) Count(e Effect) int {
+	n := 0
+	for _, level := range i.Levels {
+		for k := range level {
+			if level[k].Effect == e {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Change is what a plan does to the outputs of a stack: those that it changes, by name. A nil Change
+// may change every output.
+type Change map[string]plan.OutputValueChange
+
+// ChangeOf is what a plan does to the outputs.
+func ChangeOf(p *plan.Plan) Change {
+	c := Change{}
+	for _, o := range p.Outputs {
+		c[o.Name] = o
+	}
+	return c
+}
+
+// Impact computes whom a change of a stack reaches.
+func (m *Map) Impact(of string, c Change) Impact {
+	from := map[string][]*Edge{} // by consumer
+	var flow []graph.Edge
+	for i := range m.Edges {
+		if e := &m.Edges[i]; e.Kind != ByOrder {
+			from[e.Consumer] = append(from[e.Consumer], e)
+			flow = append(flow, graph.Edge{Producer: e.Producer, Consumer: e.Consumer})
+		}
+	}
+	levels, cycle := graph.New(flow).Reach(of)
+	effects := map[string]Effect{}
+	result := Impact{Levels: [][]Reached{}, Cycle: cycle}
+	for _, names := range levels {
+		var level []Reached
+		for _, name := range names {
+			r := Reached{Stack: name, Effect: Rests, Suspended: m.suspended[name], Because: []string{}}
+			seen := false
+			for _, e := range from[name] {
+				effect, because := c.through(e, of, effects)
+				if because == "" {
+					continue
+				}
+				seen = true
+				if worse(effect, r.Effect) {
+					r.Effect = effect
+				}
+				r.Because = append(r.Because, because)
+			}
+			if !seen {
+				continue // only behind stacks that rest
+			}
+			r.Because = slices.Compact(r.Because)
+			effects[name] = r.Effect
+			level = append(level, r)
+		}
+		if len(level) > 0 {
+			result.Levels = append(result.Levels, level)
+		}
+	}
+	return result
+}
+
+func worse(a, b Effect) bool {
+	rank := map[Effect]int{Rests: 0, MayRun: 1, Runs: 2}
+	return rank[a] > rank[b]
+}
+
+// through returns what arrives at a consumer by one edge, and why; no reason if nothing does.
+func (c Change) through(e *Edge, of string, effects map[string]Effect) (Effect, string) {
+	if e.Producer != of {
+		if effect, reached := effects[e.Producer]; !reached || effect == Rests {
+			return Rests, ""
+		}
+		return MayRun, e.way() + " of " + e.Producer + ", which runs before"
+	}
+	if c == nil {
+		return MayRun, e.way()
+	}
+	if !e.every && len(e.outputs) == 0 {
+		return Rests, e.way() + " is not published"
+	}
+	all, name := stays, ""
+	for output, change := range c {
+		if !e.every && !slices.Contains(e.outputs, output) {
+			continue
+		}
+		if d := differ(e.reads, change.Before, change.After); d > all || d == all && d != stays && output < name {
+			all, name = d, output
+		}
+	}
+	switch all {
+	case changes:
+		return Runs, e.way() + ": " + name + " changes"
+	case unknown:
+		return MayRun, e.way() + ": " + name + " is known after the apply"
+	default:
+		return Rests, e.way() + ": nothing that it reads changes"
+	}
+}
