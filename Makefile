@@ -140,13 +140,9 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 
 # The tests start and stop the servers, on free ports.
 .PHONY: test-services
-test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as root on Debian it installs them)
+test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL and Vault's KV engine (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) $$($(GO) list ./test/services/... | grep -v '/vault$$')
-
-.PHONY: test-vault
-test-vault: bin/vault ## Run the tests that need Vault (it takes 15 minutes to build once)
-	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/vault
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
@@ -254,7 +250,7 @@ bin/provider-aws: tools/providers/aws/main.go
 	$(GO) run -C tools/providers/aws . -o '$(CURDIR)/$(PROVIDER_AWS)'
 	@touch bin/provider-aws
 
-# Vault's core and its KV engine, for the tests of bridges.
+# Vault's KV engine behind a small server, for the tests of bridges.
 bin/vault: test/vault/go.mod test/vault/main.go
 	$(BUILD) -C test/vault -ldflags '-s -w' -o ../../bin/vault .
 

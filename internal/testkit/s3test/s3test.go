@@ -61,8 +61,9 @@ func New(t testing.TB, bucket string) *Server {
 		cmd.Wait()         //nolint:errcheck // killed, of course
 	})
 	s := &Server{URL: "http://" + address, Bucket: bucket, dir: filepath.Join(dir, bucket)}
+	alive := &http.Client{Timeout: 10 * time.Second}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if r, err := http.Get(s.URL); err == nil {
+		if r, err := alive.Get(s.URL); err == nil {
 			r.Body.Close() //nolint:errcheck // read nothing of it
 			return s
 		} else if time.Now().After(deadline) {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vaulttest starts a real Vault: the core of test/vault, with its storage in memory.
+// Package vaulttest starts Vault's KV engine, with its storage in memory, behind the server of test/vault.
 package vaulttest
 
 import (
@@ -15,15 +15,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// Server is a running Vault with the KV engine, version 2, at secret/.
-type Server struct{ URL, Root string }
+// Server is a running engine, version 2, at secret/, with its only token.
+type Server struct{ URL, Token string }
 
-// New starts a Vault that ends with the test.
+// New starts a server that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	program := filepath.Join(tofutest.RepositoryRoot(t), "bin", "vault")
@@ -58,7 +59,7 @@ func New(t testing.TB) *Server {
 	return &Server{"http://" + address, strings.TrimSpace(token)}
 }
 
-// Do makes a call as root and returns its data.
+// Do makes a call and returns its data.
 func (s *Server) Do(t testing.TB, method, path string, body any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -69,8 +70,8 @@ func (s *Server) Do(t testing.TB, method, path string, body any) map[string]any 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-Vault-Token", s.Root)
-	answer, err := http.DefaultClient.Do(r)
+	r.Header.Set("X-Vault-Token", s.Token)
+	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +82,4 @@ func (s *Server) Do(t testing.TB, method, path string, body any) map[string]any 
 		t.Fatal(fmt.Errorf("%s %s: %s %v", method, path, answer.Status, out["errors"]))
 	}
 	return out
-}
-
-// Token returns a token that may do what a policy says.
-func (s *Server) Token(t testing.TB, policy string) string {
-	t.Helper()
-	s.Do(t, http.MethodPut, "sys/policies/acl/test", map[string]any{"policy": policy})
-	out := s.Do(t, http.MethodPost, "auth/token/create", map[string]any{"policies": []string{"test"}, "no_parent": true})
-	return out["auth"].(map[string]any)["client_token"].(string) //nolint:forcetypeassert // of Vault
 }

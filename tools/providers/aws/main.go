@@ -73,6 +73,9 @@ func build(out, work string) error {
 	if out, err = filepath.Abs(out); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
 	compile := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", out, ".")
 	compile.Dir, compile.Stdout, compile.Stderr = work, os.Stderr, os.Stderr
 	compile.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOGC=400")

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strconv"
 	"strings"
@@ -53,6 +54,9 @@ func (v *Vault) Write(ctx context.Context, content []byte, over string) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(content)), "{") {
 		return failed("write", v.Name(), refused("the document is not an object, and a secret of Vault has keys"))
 	}
+	if number := rounded(content); number != "" {
+		return failed("write", v.Name(), refused("Vault would round the number %s, as it keeps numbers as doubles. Publish it as a string, or leave it out with spec.reads", number))
+	}
 	version, err := strconv.ParseInt(cmp.Or(over, "0"), 10, 64)
 	if err != nil {
 		return failed("write", v.Name(), err)
@@ -79,6 +83,28 @@ func (v *Vault) Write(ctx context.Context, content []byte, over string) error {
 		return failed("write", v.Name(), err)
 	}
 	return nil
+}
+
+// rounded returns a number that Vault would change: its KV engine reads numbers as doubles.
+func rounded(content []byte) string {
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "" // its end
+		}
+		n, ok := token.(json.Number)
+		if !ok {
+			continue
+		}
+		double, err := n.Float64()
+		was, fine := new(big.Rat).SetString(n.String())
+		is, kept := new(big.Rat).SetString(strconv.FormatFloat(double, 'g', -1, 64))
+		if err != nil || !fine || !kept || was.Cmp(is) != 0 {
+			return n.String()
+		}
+	}
 }
 
 // deleted returns the version of a secret whose last version is deleted, or 0.
