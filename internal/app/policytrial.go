@@ -260,6 +260,7 @@ func (d *policyDesk) tryOn(ctx context.Context, obj *infrav1.Terraform, now, the
 	case harder < 0:
 		tried.Effect = content.TrialFreed
 	}
+	tried.Unused = judge.Opinion(after) == judge.Freed && tried.Then == content.TrialWaits
 	for _, v := range after.Violations {
 		switch {
 		case v.Policy != policy:
