@@ -157,7 +157,17 @@ const maxFindings = 50
 // verdictOf translates a decision without the approvals of people, which the stack controller
 // knows.
 func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
-	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message), Decision: infrav1.PolicyDecision(judge.Opinion(d))}
+	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message)}
+	switch {
+	case d.Outcome == verdicts.OutcomeApply:
+		v.Decision = infrav1.PolicyFreed
+	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed:
+		v.Decision = infrav1.PolicyPassed
+	case d.Outcome == verdicts.OutcomeWait:
+		v.Decision = infrav1.PolicyHeld
+	default:
+		v.Decision = infrav1.PolicyRefused
+	}
 	for _, found := range d.Violations {
 		v.Findings = append(v.Findings, findingOf(found, string(found.Effect)))
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	verdicts "github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
@@ -184,6 +185,11 @@ func (d *policyDesk) Try(ctx context.Context, text []byte, namespace, after stri
 		}
 		err = errors.Join(problems...)
 	}
+	if err == nil {
+		if definition = definition.In(namespace); definition.Kind == yubav1.PolicyKind && definition.Namespace == "" {
+			err = errors.New("a Policy is of a namespace: name it")
+		}
+	}
 	if err == nil && definition.Namespace != namespace && definition.Namespace != "" {
 		err = fmt.Errorf("the policy is of the namespace %s, so it cannot be tried on the stacks of %s", definition.Namespace, cmp.Or(namespace, "all namespaces"))
 	}
@@ -260,6 +266,7 @@ func (d *policyDesk) tryOn(ctx context.Context, obj *infrav1.Terraform, now, the
 	case harder < 0:
 		tried.Effect = content.TrialFreed
 	}
+	tried.Unused = judge.Opinion(after) == judge.Freed && tried.Then == content.TrialWaits
 	for _, v := range after.Violations {
 		switch {
 		case v.Policy != policy:

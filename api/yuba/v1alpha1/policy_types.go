@@ -95,6 +95,7 @@ type PolicySpec struct {
 
 	// Whether a plan without violations needs no person, in stacks with approvePlan "policy". Another
 	// policy can still hold or refuse it.
+	// +kubebuilder:default:=false
 	// +optional
 	AutoApprove bool `json:"autoApprove,omitempty"`
 

@@ -77,7 +77,9 @@ func showStanding(s *session.Session, standing *judge.Standing, call string, now
 	}
 	v.Line("Plan", "of run %s, %s", standing.Run, state)
 	v.Line("Decision", "%s: %s", judge.Opinion(*d), d.Message)
-	v.Line("", "%s", v.outcome())
+	if standing.Pending {
+		v.Line("", "%s", v.outcome())
+	}
 	if d.WaitsFor != "" {
 		v.Line("Waits for", "%s", d.WaitsFor)
 	}

@@ -41,6 +41,8 @@ type trialSummary struct {
 	// Unknown have no stored plan; NotSelected are stacks that the policy does not concern.
 	Unknown     int `json:"unknown"`
 	NotSelected int `json:"notSelected"`
+	// Unused would be freed if their approvePlan was "policy".
+	Unused int `json:"unused"`
 }
 
 func newTryCommand(a *session.App) *cobra.Command {
@@ -197,6 +199,9 @@ func tryOn(ctx context.Context, s *session.Session, d *judge.Definition, text []
 		answer.Summary.NotSelected += part.Passed
 		for _, t := range part.Items {
 			answer.Summary.count(t.Effect)
+			if t.Unused {
+				answer.Summary.Unused++
+			}
 		}
 		answer.Items = append(answer.Items, part.Items...)
 		if part.Continue != "" && ui.IsTerminal(s.Err) {
@@ -248,6 +253,9 @@ func showTrial(c *ui.Console, t *trial, all bool) {
 	if len(t.Items) == 0 {
 		c.News("%s selects none of %s. Check its selector, and the labels:\n    yuba kubectl get tf -A --show-labels", t.Policy, counted(s.NotSelected, "stack", "stacks"))
 		return
+	}
+	if s.Unused > 0 {
+		c.News("%s would also need no person, if approvePlan of the stack was \"policy\".", counted(s.Unused, "plan", "plans"))
 	}
 	c.News("%s, not applied: it would stop %s, free %d, and change nothing for %d. %d have no plan to judge, %d are not selected.",
 		t.Policy, counted(s.Stopped, "plan", "plans"), s.Freed, s.Same, s.Unknown, s.NotSelected)

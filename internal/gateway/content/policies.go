@@ -55,6 +55,9 @@ type TriedStack struct {
 	Now    string `json:"now,omitempty"`
 	Then   string `json:"then,omitempty"`
 	Effect string `json:"effect"`
+	// Unused is true if the policies would free the plan, and the stack does not ask for that with
+	// approvePlan "policy".
+	Unused bool `json:"unused,omitempty"`
 	// Message says why, for people.
 	Message string `json:"message,omitempty"`
 	// Findings are those of the tried policy, the most severe first. Omitted counts those beyond the

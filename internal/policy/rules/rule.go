@@ -116,7 +116,7 @@ type Check struct {
 func Prepare(name string, parameters json.RawMessage) (*Check, error) {
 	rule, known := Lookup(name)
 	if !known {
-		return nil, fmt.Errorf("the built-in rule %q does not exist; the rules are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("the built-in rule %q does not exist; \"yuba policy rules\" lists them", name)
 	}
 	run, err := rule.prepare(parameters)
 	if err != nil {
