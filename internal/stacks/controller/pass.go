@@ -203,7 +203,8 @@ func healthChecksOf(r *Reconciler) healthChecks {
 type policyJudge struct {
 	policies Policies
 	runs     Runs
+	source   *reads.Sources
 	now      func() time.Time
 }
 
-func judgeOf(r *Reconciler) policyJudge { return policyJudge{r.Policies, r.Runs, r.Now} }
+func judgeOf(r *Reconciler) policyJudge { return policyJudge{r.Policies, r.Runs, r.Source, r.Now} }
