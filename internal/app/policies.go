@@ -176,6 +176,10 @@ func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
 		v.Findings = append(v.Findings, findingOf(found, string(yubav1.PolicyAudit)))
 	}
 	v.Findings = v.Findings[:min(len(v.Findings), maxFindings)]
+	for _, e := range d.Exempted[:min(len(d.Exempted), maxFindings)] {
+		v.Exempted = append(v.Exempted, infrav1.PolicyExempted{Policy: e.Policy, Rule: e.Rule, Address: e.Address,
+			Message: infrav1.TrimMessage(e.Message), Reason: e.Reason, Expires: metav1.NewTime(e.Expires)})
+	}
 	for _, at := range []time.Time{d.ValidUntil, d.RetryAt} {
 		if !at.IsZero() && (v.Until == nil || at.Before(v.Until.Time)) {
 			v.Until = &metav1.Time{Time: at}
