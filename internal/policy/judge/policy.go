@@ -102,7 +102,8 @@ func (p *policy) judges(stage facts.Stage) bool {
 	has := func(s yubav1.PolicyStage) bool { return slices.Contains(p.spec.Stages, s) }
 	switch stage {
 	case facts.StagePrePlan:
-		return has(yubav1.PolicyPrePlan)
+		// Nothing waits for what is only recorded: the plan's record has it, too.
+		return has(yubav1.PolicyPrePlan) && p.spec.Enforcement != yubav1.PolicyAudit
 	case facts.StageDrift:
 		return len(p.spec.Stages) == 0 || has(yubav1.PolicyDrift)
 	}
