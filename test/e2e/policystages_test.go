@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,3 +175,38 @@ func TestDriftHasPoliciesOfItsOwn(t *testing.T) {
 }
 
 func raw(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+
+// A source can bring a list of modules that claims anything.
+func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	rule := yubav1.PolicyRule{Builtin: "approved-modules", With: raw(`{"modules":["acme/vpc/aws"],"root":"allow"}`)}
+	p := policy(ns, yubav1.PolicyDeny, []yubav1.PolicyStage{yubav1.PolicyPrePlan}, rule)
+	y.create(t, p)
+	artifact := y.push(t, ns, "brought", map[string]string{
+		"main.tf":                             `module "m" { source = "acme/vpc/aws" }`,
+		".terraform/modules/modules.json":     `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"registry.opentofu.org/acme/vpc/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`,
+		".terraform/modules/m/main.tf":        `resource "terraform_data" "a" {}`,
+		".terraform/modules/m/boring-file.md": "nothing\n",
+	})
+	obj := pushed(ns, "brings", artifact.Name, auto)
+	y.create(t, obj)
+	got := y.await(t, obj, "is refused", refusedByPolicy)
+	readySays(t, got, "approved-modules", "module.m", "the stack's source brings this module itself", "approve the digest h1:")
+	message := condition(got, infrav1.ConditionReady).Message
+	digest := regexp.MustCompile(`h1:[A-Za-z0-9+/]{43}=`).FindString(message)
+	if digest == "" {
+		t.Fatalf("no digest in %q", message)
+	}
+	approves := func(digest string) {
+		change(t, y, p, func(p *yubav1.Policy) {
+			p.Spec.Rules[0].With = raw(`{"modules":[{"source":"acme/vpc/aws","digests":["` + digest + `"]}],"root":"allow"}`)
+		})
+	}
+	approves("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	y.await(t, obj, "another digest is approved", func(o *infrav1.Terraform) bool {
+		return refusedByPolicy(o) && strings.Contains(condition(o, infrav1.ConditionReady).Message, "is not approved")
+	})
+	approves(digest)
+	y.await(t, obj, "the digest is approved", ready)
+}
