@@ -189,7 +189,9 @@ func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
 		".terraform/modules/m/main.tf":        `resource "terraform_data" "a" {}`,
 		".terraform/modules/m/boring-file.md": "nothing\n",
 	})
-	obj := pushed(ns, "brings", artifact.Name, auto)
+	// Otherwise Yuba resolves the modules itself, and ignores those of the source.
+	keeps := func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = new(bool) }
+	obj := pushed(ns, "brings", artifact.Name, auto, keeps)
 	y.create(t, obj)
 	got := y.await(t, obj, "is refused", refusedByPolicy)
 	readySays(t, got, "approved-modules", "module.m", "the stack's source brings this module itself", "approve the digest h1:")

@@ -319,6 +319,8 @@ func rest(f Facts) (Decision, bool) {
 			d.Message = StoppedMessage
 		case usedUp(f):
 			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
+		case f.Last.RefusedBy != "" && !retries(f):
+			d.Message = "Policies refused the configuration; retrying after a change to source, spec or policies"
 		case retries(f):
 			d.Message = "Retrying at " + retryAt(f).UTC().Format("15:04:05 MST")
 		}
