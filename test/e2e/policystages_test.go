@@ -4,8 +4,11 @@
 package e2e
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -183,15 +186,32 @@ func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
 	rule := yubav1.PolicyRule{Builtin: "approved-modules", With: raw(`{"modules":["acme/vpc/aws"],"root":"allow"}`)}
 	p := policy(ns, yubav1.PolicyDeny, []yubav1.PolicyStage{yubav1.PolicyPrePlan}, rule)
 	y.create(t, p)
-	artifact := y.push(t, ns, "brought", map[string]string{
+	// Flux packs what is in the repository; "yuba push" would leave out .terraform.
+	var packed bytes.Buffer
+	compressed := gzip.NewWriter(&packed)
+	w := tar.NewWriter(compressed)
+	for name, content := range map[string]string{
 		"main.tf":                             `module "m" { source = "acme/vpc/aws" }`,
 		".terraform/modules/modules.json":     `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"registry.opentofu.org/acme/vpc/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`,
 		".terraform/modules/m/main.tf":        `resource "terraform_data" "a" {}`,
 		".terraform/modules/m/boring-file.md": "nothing\n",
-	})
+	} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.content(t).Push(t.Context(), ns, "brought", bytes.NewReader(packed.Bytes())); err != nil {
+		t.Fatal(err)
+	}
 	// Otherwise Yuba resolves the modules itself, and ignores those of the source.
 	keeps := func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = new(bool) }
-	obj := pushed(ns, "brings", artifact.Name, auto, keeps)
+	obj := pushed(ns, "brings", "brought", auto, keeps)
 	y.create(t, obj)
 	got := y.await(t, obj, "is refused", refusedByPolicy)
 	readySays(t, got, "approved-modules", "module.m", "the stack's source brings this module itself", "approve the digest h1:")
