@@ -41,7 +41,12 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 	if err != nil {
 		p.facts.Policy.Problem = err.Error()
 	}
-	if err != nil || set == "" || p.config == nil {
+	if err != nil || set == "" {
+		return nil
+	}
+	if p.config == nil {
+		// A deletion may use the inputs of the last apply: only the run can tell.
+		p.facts.Policy.InRun = true
 		return nil
 	}
 	p.facts.Policy.InRun, p.facts.Policy.Refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {

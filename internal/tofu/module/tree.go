@@ -87,6 +87,7 @@ type treeWalk struct {
 	tree      *Tree
 	read      map[string]*treeModule
 	calls     int
+	size      int
 	// full is true once the tree has reached a limit.
 	full bool
 }
@@ -108,6 +109,14 @@ func (w *treeWalk) walk(dir, key string, at Position, depth int) {
 	m := w.read[dir]
 	if m == nil {
 		files, why := w.files(dir)
+		for _, text := range files {
+			w.size += len(text)
+		}
+		if w.size > maxCallsSize {
+			w.full = true
+			w.unread(key, at, "the modules' files have more than %d MiB", maxCallsSize>>20)
+			return
+		}
 		m = readTreeModule(dir, files)
 		if why != "" {
 			m.unread = append(m.unread, TreeUnread{Why: why})
