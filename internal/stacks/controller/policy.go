@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -60,6 +61,10 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 
 // Inspect asks the policies about the configuration of a run after its init.
 func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (bool, string, error) {
+	if rec.Spec.Speculative() { // it has a name of its own
+		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, TryMark)
+		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, TryMark)
+	}
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
 		return false, no, err
