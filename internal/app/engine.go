@@ -390,13 +390,6 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 		}
 		opts.Backend, opts.Credential, opts.Token = e.local, cmp.Or(credential, run.NewToken()), issueToken(direct)
 	}
-	type ask = func(context.Context, run.Record, *run.PlanResult) (bool, string, error)
-	permission := func(ask ask) func(context.Context, run.Record, *run.PlanResult) (executor.Permission, error) {
-		return func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
-			ok, reason, err := ask(ctx, rec, p)
-			return executor.Permission{Go: ok, Reason: reason}, err
-		}
-	}
 	opts.Blobs, opts.States, opts.LiveDir, opts.ShellDir = e.blobs, e.states, filepath.Join(e.dir.Runner(), "live"), e.shellDir()
 	opts.Holder, opts.Version, opts.Log = holder(), e.opts.Version, e.opts.Log
 	opts.Ended, opts.NamespaceLimit, opts.Busy = e.announce, e.namespaceLimit, e.breath.Voice()
@@ -411,9 +404,18 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 	}
 	opts.Notices = e.usage.noticesOf
 	opts.Permit, opts.Review, opts.Changing = permission(r.Permit), permission(r.Review), r.Changing
+	opts.Inspect = permission(r.Inspect)
 	var err error
 	e.executor, err = executor.New(opts)
 	return err
+}
+
+// permission adapts an answer of the stack controller to the executor.
+func permission[About any](ask func(context.Context, run.Record, About) (bool, string, error)) func(context.Context, run.Record, About) (executor.Permission, error) {
+	return func(ctx context.Context, rec run.Record, about About) (executor.Permission, error) {
+		ok, reason, err := ask(ctx, rec, about)
+		return executor.Permission{Go: ok, Reason: reason}, err
+	}
 }
 
 // contentHandler serves content that does not fit into objects.

@@ -28,6 +28,8 @@ type policies struct {
 	// lockFile reads the stack's recorded dependency lock file.
 	lockFile func(ctx context.Context, stack run.Stack) ([]byte, error)
 	now      func() time.Time
+	// configurations are the facts of configurations before their plans.
+	configurations configurations
 }
 
 // addPolicies adds policies. Call it before adding the stack controller, which applies nothing
@@ -114,16 +116,17 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 			return facts.Inputs{}, err
 		}
 	}
-	modules, err := moduleList(rec)
-	if err != nil {
-		return facts.Inputs{}, err
-	}
-	in := facts.Inputs{Stage: facts.StagePlan, Show: document, LockFile: lockFile, ModuleList: modules,
-		Stack: facts.Stack{Namespace: obj.Namespace, Name: obj.Name, Labels: obj.Labels, Workspace: obj.WorkspaceName()},
+	in := facts.Inputs{Stage: facts.StagePlan, Show: document, LockFile: lockFile,
+		Stack: stackFacts(obj),
 		Run: facts.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), PlannedAt: rec.Created, Revision: rec.Spec.Artifact.Revision,
 			Destroy: rec.Spec.Destroy, Targets: rec.Spec.Targets},
 		Contracts: contractFacts(obj), Revisions: pinnedRevisions(rec),
 		Digests: facts.Digests{Plan: obj.Status.Plan.Digest, Source: rec.Spec.Artifact.Digest}}
+	if rec.Result != nil {
+		if err := addModules(&in, rec.Spec.ID, rec.Result.Uses); err != nil {
+			return facts.Inputs{}, err
+		}
+	}
 	if rec.Spec.Purpose == run.PurposeDrift {
 		in.Stage = facts.StageDrift
 	}
@@ -133,22 +136,24 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 	return in, nil
 }
 
-// moduleList is the tool's list of modules, as far as the run recorded it: the modules from
-// elsewhere.
-func moduleList(rec run.Record) ([]byte, error) {
-	if rec.Result == nil || rec.Result.Uses == nil {
-		return nil, nil
+// addModules adds what a run found out about the modules from elsewhere: it never takes the word of
+// the program's source for that.
+func addModules(in *facts.Inputs, id string, uses *run.Uses) error {
+	if uses == nil {
+		return nil
 	}
 	type module struct{ Key, Source, Version, Dir string }
 	list := struct{ Modules []module }{[]module{}}
-	for _, m := range rec.Result.Uses.Modules {
+	in.ModuleDigests, in.ModulesBrought = map[string]string{}, map[string]bool{}
+	for _, m := range uses.Modules {
 		list.Modules = append(list.Modules, module{Key: m.Key, Source: m.Source, Version: m.Version})
+		in.ModuleDigests[m.Key], in.ModulesBrought[m.Key] = m.Digest, m.Brought
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("write the list of modules of run %s: %w", rec.Spec.ID, err)
+	var err error
+	if in.ModuleList, err = json.Marshal(list); err != nil {
+		return fmt.Errorf("write the list of modules of run %s: %w", id, err)
 	}
-	return text, nil
+	return nil
 }
 
 // maxFindings limits the findings in a status; the message counts the others.
@@ -175,6 +180,10 @@ func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
 		v.Findings = append(v.Findings, findingOf(found, string(yubav1.PolicyAudit)))
 	}
 	v.Findings = v.Findings[:min(len(v.Findings), maxFindings)]
+	for _, e := range d.Exempted[:min(len(d.Exempted), maxFindings)] {
+		v.Exempted = append(v.Exempted, infrav1.PolicyExempted{Policy: e.Policy, Rule: e.Rule, Address: e.Address,
+			Message: infrav1.TrimMessage(e.Message), Reason: e.Reason, Expires: metav1.NewTime(e.Expires)})
+	}
 	for _, at := range []time.Time{d.ValidUntil, d.RetryAt} {
 		if !at.IsZero() && (v.Until == nil || at.Before(v.Until.Time)) {
 			v.Until = &metav1.Time{Time: at}

@@ -12,6 +12,7 @@
 //     the executable selects the table: terraform-provider-kafka_v0.7.0 serves kafka.
 //   - A kind is one resource type: its attributes, its blocks, the cloud's response, and what the
 //     cloud refuses.
+//   - A table may also be in a file, for tests of what plans say about any provider (see envTables).
 //   - A pattern computes a response from the arguments: "arn:aws:s3:::{bucket}".
 //
 // Invariants:

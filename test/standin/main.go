@@ -38,9 +38,15 @@ func serve(program string) error {
 	if found := programName.FindStringSubmatch(program); found != nil {
 		name = found[1]
 	}
-	t, ok := tables[name]
+	t, ok, err := writtenTableOf(name)
+	if err != nil {
+		return err
+	}
 	if !ok {
-		return fmt.Errorf("%s stands in for no provider; call it terraform-provider-NAME, with aws, kafka, postgresql, rabbitmq or random", program)
+		t, ok = tables[name]
+	}
+	if !ok {
+		return fmt.Errorf("%s stands in for no provider; call it terraform-provider-NAME, with aws, kafka, postgresql, rabbitmq or random, or with a name in the file that "+envTables+" names", program)
 	}
 	newProvider := func() provider.Provider { return &standin{name: name, table: t} }
 	return providerserver.Serve(context.Background(), newProvider, providerserver.ServeOpts{Address: "registry.opentofu.org/" + t.source})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
@@ -56,9 +57,28 @@ func (s *standin) Configure(_ context.Context, q provider.ConfigureRequest, r *p
 func (s *standin) Resources(context.Context) []func() resource.Resource {
 	var out []func() resource.Resource
 	for _, name := range slices.Sorted(maps.Keys(s.table.kinds)) {
-		out = append(out, func() resource.Resource { return &object{name: name, kind: s.table.kinds[name]} })
+		out = append(out, func() resource.Resource {
+			o := &object{name: name, kind: s.table.kinds[name]}
+			if s.table.imports {
+				return &importable{o}
+			}
+			return o
+		})
 	}
 	return out
 }
 
-func (*standin) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (s *standin) DataSources(context.Context) []func() datasource.DataSource {
+	var out []func() datasource.DataSource
+	for _, name := range slices.Sorted(maps.Keys(s.table.data)) {
+		out = append(out, func() datasource.DataSource { return &source{name: name, kind: s.table.data[name]} })
+	}
+	return out
+}
+
+// importable is an object that can be imported by its id.
+type importable struct{ *object }
+
+func (importable) ImportState(ctx context.Context, q resource.ImportStateRequest, r *resource.ImportStateResponse) {
+	resource.ImportStatePassthroughID(ctx, path.Root("id"), q, r)
+}

@@ -45,6 +45,8 @@ func (a attribute) inResource() schema.Attribute {
 		return schema.ListAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 	case textSet:
 		return schema.SetAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
+	case anything:
+		return schema.DynamicAttribute{Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 	case textMap:
 		return schema.MapAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 	default:
@@ -95,6 +97,8 @@ func argumentSchema(of map[string]attribute) providerschema.Schema {
 			out[name] = providerschema.ListAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 		case textSet:
 			out[name] = providerschema.SetAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
+		case anything:
+			out[name] = providerschema.DynamicAttribute{Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 		case textMap:
 			out[name] = providerschema.MapAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 		default:

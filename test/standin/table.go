@@ -15,6 +15,10 @@ type table struct {
 	access func(arguments texts) (endpoint, token string, err error)
 	// kinds are the resource types by name.
 	kinds map[string]kind
+	// data are the types of data sources, and imports says whether objects can be imported by their id;
+	// for tables in a file only.
+	data    map[string]kind
+	imports bool
 }
 
 // kind is one type of resource.
@@ -47,6 +51,7 @@ const (
 	textList
 	textSet
 	textMap
+	anything
 )
 
 // attribute is an attribute of a kind, or an argument of a block.

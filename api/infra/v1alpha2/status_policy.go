@@ -25,6 +25,12 @@ type PolicyVerdict struct {
 	// +optional
 	Findings []PolicyFinding `json:"findings,omitempty"`
 
+	// Findings that an exemption takes out, at most 50.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Exempted []PolicyExempted `json:"exempted,omitempty"`
+
 	// The policies that were asked, as Policy/NAME or ClusterPolicy/NAME.
 	// +listType=atomic
 	// +optional
@@ -84,4 +90,31 @@ type PolicyFinding struct {
 	// What follows from it: deny, requireApproval, warn or audit.
 	// +required
 	Effect string `json:"effect"`
+}
+
+// PolicyExempted is a finding that does not count, for a while.
+type PolicyExempted struct {
+	// The policy, as Policy/NAME or ClusterPolicy/NAME.
+	// +required
+	Policy string `json:"policy"`
+
+	// The rule's name.
+	// +required
+	Rule string `json:"rule"`
+
+	// The resource's address; empty if the finding is about the whole plan.
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// What the rule found.
+	// +required
+	Message string `json:"message"`
+
+	// The reason of the exemption.
+	// +required
+	Reason string `json:"reason"`
+
+	// When the exemption ends.
+	// +required
+	Expires metav1.Time `json:"expires"`
 }

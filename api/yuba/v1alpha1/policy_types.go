@@ -85,6 +85,18 @@ type PolicySpec struct {
 	// +required
 	Rules []PolicyRule `json:"rules"`
 
+	// When the policy judges. prePlan: the configuration, before a run starts, so before any program or
+	// provider of it is executed. What the policy denies is not even planned; its other violations are
+	// found again in the plan, which the policy judges, too. plan: plans of changes, and of a deletion.
+	// drift: plans that a drift check made.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:Enum=prePlan;plan;drift
+	// +kubebuilder:default:={plan,drift}
+	// +listType=set
+	// +optional
+	Stages []PolicyStage `json:"stages,omitempty"`
+
 	// What follows if a plan violates a rule. deny: nobody can apply it. requireApproval: it waits for
 	// a person, also where plans are applied automatically. warn: the same, but only for anybody who
 	// may approve plans of the stack.
@@ -111,6 +123,15 @@ type PolicySpec struct {
 	// +optional
 	Exemptions []PolicyExemption `json:"exemptions,omitempty"`
 }
+
+// PolicyStage says when a policy judges.
+type PolicyStage string
+
+const (
+	PolicyPrePlan PolicyStage = "prePlan"
+	PolicyPlan    PolicyStage = "plan"
+	PolicyDrift   PolicyStage = "drift"
+)
 
 // PolicyEffect says what follows from a violation.
 type PolicyEffect string

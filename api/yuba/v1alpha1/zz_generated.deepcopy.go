@@ -1062,6 +1062,11 @@ func (in *PolicySpec) DeepCopyInto(out *PolicySpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Stages != nil {
+		in, out := &in.Stages, &out.Stages
+		*out = make([]PolicyStage, len(*in))
+		copy(*out, *in)
+	}
 	if in.Exemptions != nil {
 		in, out := &in.Exemptions, &out.Exemptions
 		*out = make([]PolicyExemption, len(*in))

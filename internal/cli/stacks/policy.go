@@ -42,5 +42,6 @@ func policyNews(t *infrav1.Terraform) string {
 	if len(v.Findings) == 0 && v.Decision != infrav1.PolicyFreed && v.Decision != infrav1.PolicyPassed {
 		b.WriteString("\n  " + v.Message)
 	}
+	b.WriteString(exemptionNews(v))
 	return diagnostic.Printable(b.String())
 }

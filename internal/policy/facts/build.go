@@ -16,20 +16,25 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // Inputs are what the facts are computed from.
 type Inputs struct {
 	Stage Stage
 	// Show is the output of `tofu show -json` for the saved plan; in the stage PrePlan that of
-	// `tofu show -json -config` or `-module=DIR`. It is only read.
+	// `tofu show -json -config` or `-module=DIR`, unless there is Declared. It is only read.
 	Show []byte
+	// Declared is what the configuration declares, for the stage PrePlan.
+	Declared *module.Tree
 	// LockFile is the dependency lock file; nil for none.
 	LockFile []byte
 	// ModuleList is .terraform/modules/modules.json; nil for none. ModuleDigests are the digests of
 	// the packages by the calls' keys.
 	ModuleList    []byte
 	ModuleDigests map[string]string
+	// ModulesBrought has the calls whose packages the stack's source brought itself.
+	ModulesBrought map[string]bool
 	// Hidden knows secrets that the plan may not mark; nil for none.
 	Hidden *mask.Masker
 
@@ -82,6 +87,9 @@ func Build(in Inputs) (*Document, error) {
 func (b *builder) build(in *Inputs) error {
 	if err := b.lockFile(in.LockFile); err != nil {
 		return err
+	}
+	if in.Stage == StagePrePlan && in.Declared != nil {
+		return b.declare(in)
 	}
 	show, err := fields(in.Show)
 	if err != nil {

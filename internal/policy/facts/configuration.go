@@ -4,6 +4,7 @@
 package facts
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ type (
 			Alias             string `json:"alias"`
 			VersionConstraint string `json:"version_constraint"`
 			ModuleAddress     string `json:"module_address"`
+			// Expressions have the blocks, too.
+			Expressions map[string]json.RawMessage `json:"expressions"`
 		} `json:"provider_config"`
 		RootModule shownModule `json:"root_module"`
 	}
@@ -65,18 +68,12 @@ func (b *builder) readConfiguration(raw json.RawMessage, in *Inputs) error {
 	if err := json.Unmarshal(raw, &shown); err != nil {
 		return fmt.Errorf("the configuration in it: %w", errBroken)
 	}
-	installed := map[string]Module{}
-	if in.ModuleList != nil {
-		var list moduleList
-		if json.Unmarshal(in.ModuleList, &list) != nil {
-			return errors.New("the list of installed modules (modules.json) is not JSON of the expected form")
-		}
-		for _, m := range list.Modules {
-			installed[m.Key] = Module{Installed: true, Version: m.Version, InstalledSource: m.Source, Digest: in.ModuleDigests[m.Key]}
-		}
+	installed, err := installedModules(in)
+	if err != nil {
+		return err
 	}
 	c := &b.document.Configuration
-	c.Known = true
+	c.Known, c.Initialized = true, true
 	for key, p := range shown.ProviderConfig {
 		path, err := modulePath(p.ModuleAddress)
 		if err != nil {
@@ -84,7 +81,12 @@ func (b *builder) readConfiguration(raw json.RawMessage, in *Inputs) error {
 		}
 		c.Providers = append(c.Providers, ProviderConfig{Key: key, Source: p.FullName, Alias: p.Alias, Module: path, Constraint: p.VersionConstraint})
 		b.providerOf[key] = p.FullName
+		if _, there := p.Expressions["exec"]; there || bytes.Contains(p.Expressions["kubernetes"], []byte(`"exec"`)) {
+			name, _, _ := strings.Cut(key[strings.LastIndexByte(key, ':')+1:], ".")
+			c.Programs = append(c.Programs, Program{Module: path, Address: "provider." + name, Kind: "exec"})
+		}
 	}
+	slices.SortFunc(c.Programs, func(a, b Program) int { return strings.Compare(a.Module+"."+a.Address, b.Module+"."+b.Address) })
 	slices.SortFunc(c.Providers, func(a, b ProviderConfig) int { return strings.Compare(a.Key, b.Key) })
 	if err := b.module(&shown.RootModule, "", "", installed, 0); err != nil {
 		return err
@@ -93,6 +95,34 @@ func (b *builder) readConfiguration(raw json.RawMessage, in *Inputs) error {
 		b.sensitive[name] = v.Sensitive
 	}
 	return nil
+}
+
+// installedModules are the modules in the tool's list, by key.
+func installedModules(in *Inputs) (map[string]Module, error) {
+	installed := map[string]Module{}
+	if in.ModuleList == nil {
+		return installed, nil
+	}
+	var list moduleList
+	if json.Unmarshal(in.ModuleList, &list) != nil {
+		return nil, errors.New("the list of installed modules (modules.json) is not JSON of the expected form")
+	}
+	for _, m := range list.Modules {
+		installed[m.Key] = Module{Installed: true, Version: m.Version, InstalledSource: m.Source, Digest: in.ModuleDigests[m.Key], Brought: in.ModulesBrought[m.Key]}
+	}
+	return installed, nil
+}
+
+// called describes a call. pkg is the package of the caller.
+func (b *builder) called(place, source, constraint, pkg string, installed map[string]Module) Module {
+	one := installed[place]
+	one.Key, one.Source, one.Constraint = place, source, constraint
+	from := ParseSource(cmp.Or(one.InstalledSource, source))
+	one.Normalized, one.Local, one.Package = from.String(), from.Kind == SourceLocal, place
+	if one.Local {
+		one.Package = pkg
+	}
+	return one
 }
 
 // module describes a module and those that it calls. key is its path, pkg the call of its package.
@@ -112,13 +142,7 @@ func (b *builder) module(m *shownModule, key, pkg string, installed map[string]M
 	for _, name := range slices.Sorted(maps.Keys(m.ModuleCalls)) {
 		call := m.ModuleCalls[name]
 		place := strings.TrimPrefix(key+"."+name, ".")
-		one := installed[place]
-		one.Key, one.Source, one.Constraint = place, call.Source, call.VersionConstraint
-		from := ParseSource(cmp.Or(one.InstalledSource, call.Source))
-		one.Normalized, one.Local, one.Package = from.String(), from.Kind == SourceLocal, place
-		if one.Local {
-			one.Package = pkg
-		}
+		one := b.called(place, call.Source, call.VersionConstraint, pkg, installed)
 		c.Modules = append(c.Modules, one)
 		if call.Module == nil {
 			continue

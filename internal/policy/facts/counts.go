@@ -52,45 +52,61 @@ func (t Tally) Changes() int {
 	return t.Create + t.Update + t.Replace + t.Delete + t.Forget + t.Unknown
 }
 
-// stateModule is a module in a state, without the attributes.
-type stateModule struct {
-	Resources []struct {
-		Mode    string `json:"mode"`
-		Deposed string `json:"deposed_key"`
-	} `json:"resources"`
-	ChildModules []stateModule `json:"child_modules"`
-}
-
-// countState counts the managed resource instances of a state.
-func countState(raw json.RawMessage) (int, error) {
-	var state struct {
-		Values *struct {
-			RootModule stateModule `json:"root_module"`
-		} `json:"values"`
-	}
+// countState counts the managed resource instances of a state. It decodes no attributes.
+func countState(raw json.RawMessage) (n int, err error) {
 	if len(raw) == 0 {
 		return 0, nil
 	}
-	if json.Unmarshal(raw, &state) != nil {
-		return 0, errBroken
-	}
-	if state.Values == nil {
+	s := &scanner{text: raw}
+	if s.null() {
 		return 0, nil
 	}
-	return state.Values.RootModule.count(), nil
+	err = s.object(func(name []byte) error {
+		if string(name) != "values" {
+			return s.skip()
+		}
+		if s.null() {
+			return nil
+		}
+		return s.object(func(name []byte) error {
+			if string(name) != "root_module" {
+				return s.skip()
+			}
+			return countModule(s, &n, 0)
+		})
+	})
+	return n, err
 }
 
-func (m *stateModule) count() int {
-	n := 0
-	for _, r := range m.Resources {
-		if r.Mode == "managed" && r.Deposed == "" {
-			n++
+// countModule counts those of one module of a state, and of its children.
+func countModule(s *scanner, n *int, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("modules are nested more than %d deep", maxDepth)
+	}
+	return s.object(func(name []byte) error {
+		switch string(name) {
+		case "child_modules":
+			return s.list(func() error { return countModule(s, n, depth+1) })
+		case "resources":
+			return s.list(func() error {
+				var mode, deposed string
+				err := s.object(func(name []byte) error {
+					switch string(name) {
+					case "mode":
+						return s.into(&mode)
+					case "deposed_key":
+						return s.into(&deposed)
+					}
+					return s.skip()
+				})
+				if mode == "managed" && deposed == "" {
+					*n++
+				}
+				return err
+			})
 		}
-	}
-	for i := range m.ChildModules {
-		n += m.ChildModules[i].count()
-	}
-	return n
+		return s.skip()
+	})
 }
 
 // readChecks returns the checks that did not pass.

@@ -254,12 +254,39 @@ type Tally struct {
 type Configuration struct {
 	// Known is false if there is no description of the configuration.
 	Known bool `json:"known"`
+	// Initialized is false in the stage PrePlan before the tool has installed modules.
+	Initialized bool `json:"initialized"`
 	// Modules are the calls of modules, sorted by key.
 	Modules []Module `json:"modules,omitempty"`
 	// Resources are the declared resources and data sources, once each, however many instances.
 	Resources []Resource `json:"resources,omitempty"`
-	// Providers are the configurations of providers.
+	// Providers are the configurations of providers; in the stage PrePlan, all that the modules
+	// require or imply.
 	Providers []ProviderConfig `json:"providers,omitempty"`
+	// Programs are other places that name programs to run. A plan does not show those of an encryption.
+	Programs []Program `json:"programs,omitempty"`
+	// Unread are the parts that could not be read, so that the lists may be incomplete.
+	Unread []Unread `json:"unread,omitempty"`
+}
+
+// Program is a place of the configuration that names a program, such as a key provider of an
+// encryption, or "exec" in the configuration of a provider.
+type Program struct {
+	Module  string `json:"module,omitempty"`
+	Address string `json:"address"`
+	// Kind is external or exec.
+	Kind string `json:"kind"`
+	// At is the position, FILE:LINE.
+	At string `json:"at,omitempty"`
+}
+
+// Unread is a part of the configuration that could not be read.
+type Unread struct {
+	Module string `json:"module,omitempty"`
+	Why    string `json:"why"`
+	// Remote is true for a module that is not in the source, and not installed yet.
+	Remote bool   `json:"remote,omitempty"`
+	At     string `json:"at,omitempty"`
 }
 
 // Module is one call of a module.
@@ -283,6 +310,11 @@ type Module struct {
 	Version         string `json:"version,omitempty"`
 	InstalledSource string `json:"installedSource,omitempty"`
 	Digest          string `json:"digest,omitempty"`
+	// Brought is true if the stack's source brought the package and the list: nobody has checked that
+	// it is the module of that source and version. The digest is that of the package all the same.
+	Brought bool `json:"brought,omitempty"`
+	// At is the position, FILE:LINE; in the stage PrePlan only.
+	At string `json:"at,omitempty"`
 }
 
 // Resource is a declared resource or data source.
@@ -296,6 +328,10 @@ type Resource struct {
 	Provider string `json:"provider,omitempty"`
 	// Provisioners are their types, such as local-exec.
 	Provisioners []string `json:"provisioners,omitempty"`
+	// Removed is true for a removed block; in the stage PrePlan only.
+	Removed bool `json:"removed,omitempty"`
+	// At is the position, FILE:LINE; in the stage PrePlan only.
+	At string `json:"at,omitempty"`
 }
 
 // ProviderConfig is a configuration of a provider.
@@ -307,6 +343,8 @@ type ProviderConfig struct {
 	Alias      string `json:"alias,omitempty"`
 	Module     string `json:"module,omitempty"`
 	Constraint string `json:"constraint,omitempty"`
+	// At is the position, FILE:LINE; in the stage PrePlan only.
+	At string `json:"at,omitempty"`
 }
 
 // Provider is a provider in the dependency lock file.

@@ -15,10 +15,15 @@ type parser struct {
 	scanner
 	names map[string]string
 	depth int
+	// sizes are those of the last objects at the first depths: the next ones are as large.
+	sizes [4]int
 }
 
 // maxNesting is the limit of encoding/json.
 const maxNesting = 10_000
+
+// maxHint limits the memory of an object before it is read.
+const maxHint = 100
 
 // maxNames limits the names that are kept, of at most maxName bytes.
 const (
@@ -123,7 +128,8 @@ func (p *parser) name() (string, bool) {
 func (p *parser) object() (any, bool) {
 	p.at++
 	p.depth++
-	object := map[string]any{}
+	level := min(p.depth, len(p.sizes)) - 1
+	object := make(map[string]any, min(p.sizes[level], maxHint))
 	for first := true; !p.take('}'); first = false {
 		if !first && !p.take(',') {
 			return nil, false
@@ -139,6 +145,7 @@ func (p *parser) object() (any, bool) {
 		}
 		object[name] = value
 	}
+	p.sizes[level] = len(object)
 	p.depth--
 	return object, true
 }

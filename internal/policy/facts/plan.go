@@ -4,6 +4,7 @@
 package facts
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -62,10 +63,10 @@ func (c *shownChange) decode(p *parser) (s sides, err error) {
 // resources decodes a list of changes, except for their values.
 func resources(list json.RawMessage) ([]shownResource, error) {
 	var all []shownResource
-	err := elements(list, func(element []byte) error {
+	err := elements(list, func(s *scanner) error {
 		var r shownResource
-		if json.Unmarshal(element, &r) != nil {
-			return errBroken
+		if err := r.read(s); err != nil {
+			return err
 		}
 		if r.Address == "" || r.Mode == "" || r.Type == "" || len(r.Change.Actions) == 0 {
 			return fmt.Errorf("the change of %q has no address, mode, type or action", r.Address)
@@ -74,6 +75,60 @@ func resources(list json.RawMessage) ([]shownResource, error) {
 		return nil
 	})
 	return all, err
+}
+
+// read reads an element. Its values stay parts of the text.
+func (r *shownResource) read(s *scanner) error {
+	return s.object(func(name []byte) error {
+		switch string(name) {
+		case "address":
+			return s.into(&r.Address)
+		case "previous_address":
+			return s.into(&r.PreviousAddress)
+		case "module_address":
+			return s.into(&r.ModuleAddress)
+		case "mode":
+			return s.into(&r.Mode)
+		case "type":
+			return s.into(&r.Type)
+		case "name":
+			return s.into(&r.Name)
+		case "index":
+			return s.raw(&r.Index)
+		case "provider_name":
+			return s.into(&r.ProviderName)
+		case "deposed":
+			return s.into(&r.Deposed)
+		case "action_reason":
+			return s.into(&r.ActionReason)
+		case "change":
+			return r.Change.read(s)
+		}
+		return s.skip()
+	})
+}
+
+// read reads a change.
+func (c *shownChange) read(s *scanner) error {
+	return s.object(func(name []byte) error {
+		switch string(name) {
+		case "actions":
+			return s.into(&c.Actions)
+		case "before":
+			return s.raw(&c.Before)
+		case "after":
+			return s.raw(&c.After)
+		case "after_unknown":
+			return s.raw(&c.AfterUnknown)
+		case "before_sensitive":
+			return s.raw(&c.BeforeSensitive)
+		case "after_sensitive":
+			return s.raw(&c.AfterSensitive)
+		case "importing":
+			return s.into(&c.Importing)
+		}
+		return s.skip()
+	})
 }
 
 // action returns the meaning of the tool's list of actions. It knows complete lists: a new
@@ -179,7 +234,7 @@ type secrets struct {
 
 // side collects those of one value. Most have no marks, and need not be decoded.
 func (s *secrets) side(value, marks json.RawMessage) error {
-	if len(marks) == 0 || !strings.Contains(string(marks), "true") {
+	if !bytes.Contains(marks, []byte("true")) {
 		return nil
 	}
 	v, err := decode(value)

@@ -4,6 +4,7 @@
 package facts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,39 +17,70 @@ var errBroken = errors.New("it is not JSON, or it is incomplete")
 // checked for balance only, which is ten times faster than decoding it.
 func fields(text []byte) (map[string]json.RawMessage, error) {
 	s := scanner{text: text}
-	if !s.take('{') {
-		return nil, errBroken
-	}
 	found := map[string]json.RawMessage{}
-	for !s.take('}') {
-		if len(found) > 0 && !s.take(',') {
-			return nil, errBroken
-		}
-		var name string
-		if key := s.value(); key == nil || json.Unmarshal(key, &name) != nil || !s.take(':') {
-			return nil, errBroken
-		}
+	err := s.object(func(name []byte) error {
 		value := s.value()
 		if value == nil {
-			return nil, errBroken
+			return errBroken
 		}
-		if _, twice := found[name]; twice {
-			return nil, fmt.Errorf("the field %q is there twice", name)
+		if _, twice := found[string(name)]; twice {
+			return fmt.Errorf("the field %q is there twice", name)
 		}
-		found[name] = value
+		found[string(name)] = value
+		return nil
+	})
+	if s.blank(); err == nil && s.at != len(text) {
+		err = errBroken
 	}
-	if s.blank(); s.at != len(text) {
-		return nil, errBroken
-	}
-	return found, nil
+	return found, err
 }
 
-// elements calls do for each element of a JSON array.
-func elements(text []byte, do func(element []byte) error) error {
+// elements calls do for each element of a JSON array; do reads it with the scanner.
+func elements(text []byte, do func(s *scanner) error) error {
 	s := scanner{text: text}
 	if s.blank(); len(text) == 0 || string(text[s.at:]) == "null" {
 		return nil
 	}
+	if err := s.list(func() error { return do(&s) }); err != nil {
+		return err
+	}
+	if s.blank(); s.at != len(text) {
+		return errBroken
+	}
+	return nil
+}
+
+// object reads an object; do reads the value of each field.
+func (s *scanner) object(do func(name []byte) error) error {
+	if !s.take('{') {
+		return errBroken
+	}
+	for first := true; !s.take('}'); first = false {
+		if !first && !s.take(',') {
+			return errBroken
+		}
+		s.blank()
+		key := s.value()
+		if len(key) < 2 || key[0] != '"' || !s.take(':') {
+			return errBroken
+		}
+		name := key[1 : len(key)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			var decoded string
+			if json.Unmarshal(key, &decoded) != nil {
+				return errBroken
+			}
+			name = []byte(decoded)
+		}
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list reads a list; do reads each element.
+func (s *scanner) list(do func() error) error {
 	if !s.take('[') {
 		return errBroken
 	}
@@ -56,15 +88,52 @@ func elements(text []byte, do func(element []byte) error) error {
 		if !first && !s.take(',') {
 			return errBroken
 		}
-		element := s.value()
-		if element == nil {
-			return errBroken
-		}
-		if err := do(element); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 	}
-	if s.blank(); s.at != len(text) {
+	return nil
+}
+
+// null skips a null, if it is the next value.
+func (s *scanner) null() bool {
+	if s.blank(); !bytes.HasPrefix(s.text[s.at:], []byte("null")) {
+		return false
+	}
+	s.at += len("null")
+	return true
+}
+
+// raw keeps the next value as a part of the text.
+func (s *scanner) raw(value *json.RawMessage) error {
+	if *value = s.value(); *value == nil {
+		return errBroken
+	}
+	return nil
+}
+
+// skip skips the next value.
+func (s *scanner) skip() error {
+	if s.value() == nil {
+		return errBroken
+	}
+	return nil
+}
+
+// into decodes the next value. Strings, which most are, take a shorter way; a null changes nothing.
+func (s *scanner) into(value any) error {
+	if s.null() {
+		return nil
+	}
+	raw := s.value()
+	if raw == nil {
+		return errBroken
+	}
+	if text, ok := value.(*string); ok && len(raw) >= 2 && raw[0] == '"' && plain(string(raw[1:len(raw)-1])) {
+		*text = string(raw[1 : len(raw)-1])
+		return nil
+	}
+	if json.Unmarshal(raw, value) != nil {
 		return errBroken
 	}
 	return nil
@@ -135,14 +204,22 @@ func (s *scanner) scalar(begin int) []byte {
 
 // skipText skips a string.
 func (s *scanner) skipText() bool {
-	for s.at++; s.at < len(s.text); s.at++ {
-		switch s.text[s.at] {
-		case '\\':
-			s.at++
-		case '"':
+	for s.at++; ; s.at++ {
+		next := bytes.IndexByte(s.text[min(s.at, len(s.text)):], '"')
+		if next < 0 {
+			s.at = len(s.text)
+			return false
+		}
+		text := s.text[s.at : s.at+next]
+		s.at += next
+		// A quote ends the text after an even number of backslashes.
+		end := len(text)
+		for end > 0 && text[end-1] == '\\' {
+			end--
+		}
+		if (len(text)-end)%2 == 0 {
 			s.at++
 			return true
 		}
 	}
-	return false
 }

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,34 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 	f.Bound.LockFile = document.Digests.LockFile
 	f.Never = never(document)
 	for _, p := range b.policies {
-		f.Policies = append(f.Policies, p.judge(document, s, now))
+		if p.judges(in.Stage) {
+			f.Policies = append(f.Policies, p.judge(document, s, now))
+		}
+	}
+	return decide.Decide(f)
+}
+
+// PrePlan reports whether a policy judges the configuration before it is planned.
+func (b *Binding) PrePlan() bool {
+	return slices.ContainsFunc(b.policies, func(p *policy) bool { return p.judges(facts.StagePrePlan) })
+}
+
+// Configuration judges the configuration before it is planned, by its facts. The problem says why
+// there are none; then nothing is planned. Only a refusal counts: other violations are found again in
+// the plan.
+func (b *Binding) Configuration(s Subject, document *facts.Document, problem error, now time.Time) decide.Decision {
+	f := decide.Facts{Now: now, FreedByMode: true, Bound: decide.Bound{Stack: s.String(), Stage: string(facts.StagePrePlan), Policies: map[string]string{}}}
+	if problem != nil {
+		f.Problems = []string{problem.Error()}
+	}
+	for _, p := range b.policies {
+		if !p.judges(facts.StagePrePlan) {
+			continue
+		}
+		f.Bound.Policies[p.name] = p.digest
+		if problem == nil {
+			f.Policies = append(f.Policies, p.judge(document, s, now))
+		}
 	}
 	return decide.Decide(f)
 }

@@ -104,9 +104,26 @@ func (p *policy) judge(f *facts.Document, s Subject, now time.Time) decide.Polic
 	judged := decide.Policy{Name: p.name, Audit: p.spec.Enforcement == yubav1.PolicyAudit, AutoApprove: p.spec.AutoApprove,
 		OnViolation: decide.Effect(p.spec.OnViolation), Problem: p.problem, Exemptions: p.exemptions(s)}
 	for _, r := range p.rules {
-		judged.Rules = append(judged.Rules, r.judge(f, now))
+		// Before the plan, some rules have nothing to judge. A rule that cannot be used is still one.
+		if f.Stage != facts.StagePrePlan || r.check == nil || slices.Contains(r.check.Rule().Stages, f.Stage) {
+			judged.Rules = append(judged.Rules, r.judge(f, now))
+		}
 	}
 	return judged
+}
+
+// judges reports whether the policy judges in a stage. What it finds before the plan, it finds in the
+// plan, too, so that approvals can settle it.
+func (p *policy) judges(stage facts.Stage) bool {
+	has := func(s yubav1.PolicyStage) bool { return slices.Contains(p.spec.Stages, s) }
+	switch stage {
+	case facts.StagePrePlan:
+		// Nothing waits for what is only recorded: the plan's record has it, too.
+		return has(yubav1.PolicyPrePlan) && p.spec.Enforcement != yubav1.PolicyAudit
+	case facts.StageDrift:
+		return len(p.spec.Stages) == 0 || has(yubav1.PolicyDrift)
+	}
+	return len(p.spec.Stages) == 0 || has(yubav1.PolicyPlan) || has(yubav1.PolicyPrePlan)
 }
 
 func (r rule) judge(f *facts.Document, now time.Time) decide.Rule {

@@ -27,12 +27,28 @@ func moduleAddress(key string) string {
 	return "module." + strings.ReplaceAll(key, ".", ".module.")
 }
 
-// configured reports whether the configuration is known; if not, it is a finding.
+// configured reports whether the configuration is known; if not, it is a finding. So is each part
+// that could not be read.
 func configured(f *facts.Document, r *report) bool {
 	if !f.Configuration.Known {
 		r.unknown("", "the configuration is not known")
 	}
+	for _, u := range f.Configuration.Unread {
+		address := ""
+		if u.Module != "" {
+			address = moduleAddress(u.Module)
+		}
+		r.unknown(address, "%s%s", u.Why, at(u.At))
+	}
 	return f.Configuration.Known
+}
+
+// at ends a message with a position, if it is known.
+func at(position string) string {
+	if position == "" {
+		return ""
+	}
+	return ", at " + position
 }
 
 var noProvisioners = Rule{
@@ -61,7 +77,7 @@ var noProvisioners = Rule{
 				res := &f.Configuration.Resources[i]
 				for _, kind := range res.Provisioners {
 					if !slices.Contains(p.Allowed, kind) {
-						r.object(address(res), "has the provisioner %s", kind)
+						r.object(address(res), "has the provisioner %s%s", kind, at(res.At))
 					}
 				}
 			}
@@ -89,14 +105,23 @@ var programTypes = patterns{
 	"aws_lambda_invocation", "azapi_resource_action",
 }
 
+// programAddress is the address of a place that names a program.
+func programAddress(p *facts.Program) string {
+	if p.Module == "" {
+		return p.Address
+	}
+	return moduleAddress(p.Module) + "." + p.Address
+}
+
 var noExternalData = Rule{
 	Name:    "no-external-data",
 	Summary: "No data source runs programs, or reads addresses and files of the program's choice.",
-	Details: "Such data sources run while planning, with the stack's credentials: judge them before the plan, in the stage `PrePlan`. " +
+	Details: "Such data sources run while planning, with the stack's credentials: judge them before the plan, by a policy with the stage `prePlan`. " +
+		"Key providers of an encryption that run a program (`external`) are findings, too, and so are providers whose configuration names one (`exec`, of kubernetes and helm). " +
 		"The rule knows `external`, `http`, `terraform_remote_state`, `local_file` and more, of any provider and as ephemeral resources, and the managed resources that do the same, such as `shell_script`.",
 	Parameters: []Parameter{
 		{Name: "types", Type: TypeTexts, Meaning: "More types that are findings. `*` stands for any text."},
-		{Name: "allowed", Type: TypeTexts, Default: "none", Meaning: "Types that are allowed, such as `http`."},
+		{Name: "allowed", Type: TypeTexts, Default: "none", Meaning: "Types that are allowed, such as `http`; `exec` allows programs in the configuration of providers."},
 	},
 	Example: "allowed: [terraform_remote_state]",
 	Stages:  everyStage,
@@ -125,13 +150,18 @@ var noExternalData = Rule{
 			for i := range f.Configuration.Resources {
 				if res := &f.Configuration.Resources[i]; refuses(res.Mode, res.Type) {
 					declared[res.Module+"/"+res.Mode+"/"+res.Type] = true
-					r.object(address(res), "reads or runs what the program names")
+					r.object(address(res), "reads or runs what the configuration names%s", at(res.At))
+				}
+			}
+			for i := range f.Configuration.Programs {
+				if program := &f.Configuration.Programs[i]; !p.Allowed.match(program.Kind) {
+					r.object(programAddress(program), "runs a program that the configuration names (%s)%s", program.Kind, at(program.At))
 				}
 			}
 			for i := range f.Changes {
 				c := &f.Changes[i]
 				if refuses(c.Mode, c.Type) && !declared[c.Module+"/"+c.Mode+"/"+c.Type] {
-					r.object(c.Address, "reads or runs what the program names")
+					r.object(c.Address, "reads or runs what the configuration names")
 				}
 			}
 		}, p.Types.validate("types")

@@ -26,7 +26,7 @@ var noIAM = Rule{
 		"A value that is unknown or sensitive is a finding. Custom providers are not in the list: name their types with `types`, and allow no other providers with `approved-providers`.",
 	Parameters: []Parameter{
 		{Name: "types", Type: TypeTexts, Meaning: "More types of which every change is a finding. `*` stands for any text."},
-		{Name: "allowed", Type: TypeTexts, Default: "none", Meaning: "Types that are left out, such as `aws_s3_bucket_public_access_block`."},
+		{Name: "allowed", Type: TypeTexts, Default: "none", Meaning: "Types that are left out, such as `aws_s3_bucket_public_access_block`; `exec` leaves out programs in the configuration of providers."},
 		{Name: "addresses", Type: TypeTexts, Default: "all", Meaning: "The addresses that the rule is about. `*` stands for any text."},
 		{Name: "programs", Type: TypeText, Default: "deny", Meaning: "`deny` or `allow`: whether provisioners and programs are left to other rules."},
 	},
@@ -132,13 +132,18 @@ func (p *iamRule) programs(f *facts.Document, r *report) {
 	}
 	for i := range f.Configuration.Resources {
 		res := &f.Configuration.Resources[i]
-		at := address(res)
-		if len(p.Addresses) > 0 && !p.Addresses.match(at) || p.Allowed.match(res.Type) {
+		name := address(res)
+		if len(p.Addresses) > 0 && !p.Addresses.match(name) || p.Allowed.match(res.Type) {
 			continue
 		}
 		runs := res.Mode != "managed" && dataPrograms.match(res.Type) || res.Mode == "managed" && programTypes.match(res.Type)
 		if len(res.Provisioners) > 0 || runs {
-			r.unknown(at, "runs programs with the stack's credentials, which can grant access")
+			r.unknown(name, "runs programs with the stack's credentials, which can grant access%s", at(res.At))
+		}
+	}
+	for i := range f.Configuration.Programs {
+		if program := &f.Configuration.Programs[i]; len(p.Addresses) == 0 && !p.Allowed.match(program.Kind) {
+			r.unknown(programAddress(program), "runs a program (%s) with the stack's credentials, which can grant access%s", program.Kind, at(program.At))
 		}
 	}
 }

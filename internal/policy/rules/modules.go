@@ -5,6 +5,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,9 @@ var approvedModules = Rule{
 		"The source is the one that the tool installed, in its list of modules; without that list every module is a finding. " +
 		"A local module (`./x`) belongs to the package of its caller: in an approved package it is approved, in the root module it is not, unless `root` is `allow`. " +
 		"Resources of the root module are findings, too, and so are changes of resources whose module is not in the configuration any more, as nobody knows where it came from (`removed: allow` lets them pass). " +
-		"Data sources count: they run with the stack's credentials. A source that brings its own `.terraform/modules` can claim to have installed any module, so give `digests` where those who write stacks are not trusted.",
+		"Data sources count: they run with the stack's credentials. " +
+		"A source that brings its own `.terraform/modules` can claim to have installed any module: such a module is a finding unless an entry with `digests` has the digest of its package. " +
+		"Yuba computes digests itself, from the installed files: `h1:` and the hash that `go mod` and lock files use, without `.git`. A finding shows the digest, to be copied.",
 	Parameters: []Parameter{
 		{Name: "modules", Type: TypeList, Required: true, Meaning: "The approved modules: their sources, or objects with `source`, `versions` (a range, for registries) and `digests` (those of the packages). " +
 			"`*` in a source stands for any text. A source without `//DIR` approves all directories of the package; one with `?ref=` only such refs."},
@@ -113,17 +116,17 @@ func (p *moduleRule) judge(f *facts.Document, _ time.Time, r *report) {
 		pkg[m.Key] = m.Package
 		if m.Local {
 			if m.Package == "" && p.Root == "deny" {
-				r.object(moduleAddress(m.Key), "the module %s belongs to the root module, which is not approved", m.Source)
+				r.object(moduleAddress(m.Key), "the module %s belongs to the root module, which is not approved%s", m.Source, at(m.At))
 			}
 			continue
 		}
-		p.approve(m, r)
+		p.approve(f, m, r)
 	}
 	reported := map[string]bool{}
 	for i := range f.Configuration.Resources {
 		if res := &f.Configuration.Resources[i]; res.Module == "" && p.Root == "deny" {
 			reported[res.Address] = true
-			r.object(res.Address, "belongs to the root module, which is not approved")
+			r.object(res.Address, "belongs to the root module, which is not approved%s", at(res.At))
 		}
 	}
 	for i := range f.Changes {
@@ -142,8 +145,15 @@ func (p *moduleRule) judge(f *facts.Document, _ time.Time, r *report) {
 }
 
 // approve judges a call of a module from elsewhere.
-func (p *moduleRule) approve(m *facts.Module, r *report) {
+func (p *moduleRule) approve(f *facts.Document, m *facts.Module, r *report) {
 	address := moduleAddress(m.Key)
+	if !m.Installed && !f.Configuration.Initialized {
+		// Init comes later: only a source that no entry approves can be judged.
+		if source := facts.ParseSource(m.Normalized); !slices.ContainsFunc(p.Modules, func(a approvedModule) bool { return a.is(source) }) {
+			r.object(address, "the source %s is not approved%s", m.Normalized, at(m.At))
+		}
+		return
+	}
 	if !m.Installed {
 		r.unknown(address, "the list of installed modules does not have it, so its source is not known")
 		return
@@ -167,7 +177,7 @@ func (p *moduleRule) approve(m *facts.Module, r *report) {
 	if why == "" {
 		why = "the source " + m.Normalized + " is not approved"
 	}
-	r.object(address, "%s", why)
+	r.object(address, "%s%s", why, at(m.At))
 }
 
 // is reports whether a source is the approved one.
@@ -186,6 +196,9 @@ func (a *approvedModule) is(source facts.Source) bool {
 
 // refuses says why an installed package is not approved, and whether it is only not known.
 func (a *approvedModule) refuses(m *facts.Module) (problem string, unknown bool) {
+	if m.Brought && len(a.Digests) == 0 {
+		return "the stack's source brings this module itself, so nobody knows whether it is " + m.Normalized + "; remove .terraform from the source, or approve the digest " + cmp.Or(m.Digest, "of the package"), true
+	}
 	if a.Versions != "" {
 		version, err := semver.NewVersion(m.Version)
 		if err != nil {

@@ -100,17 +100,17 @@ func (p *pinning) module(m *facts.Module, r *report) {
 	case source.Kind == facts.SourceLocal:
 	case source.Kind == facts.SourceRegistry:
 		if !exactVersion.MatchString(m.Constraint) {
-			r.object(address, "the version %q is not an exact one", m.Constraint)
+			r.object(address, "the version %q is not an exact one%s", m.Constraint, at(m.At))
 		}
 	case source.Kind == facts.SourceGit:
 		refs := source.Query["ref"]
 		if len(refs) != 1 || !commitName.MatchString(refs[0]) && (p.Refs == "commit" || !versionName.MatchString(refs[0])) {
-			r.object(address, "the ref %q is not a %s", strings.Join(refs, ", "), map[string]string{"commit": "commit", "version": "commit or a version"}[p.Refs])
+			r.object(address, "the ref %q is not a %s%s", strings.Join(refs, ", "), map[string]string{"commit": "commit", "version": "commit or a version"}[p.Refs], at(m.At))
 		}
 	default:
 		q := source.Query
 		if q.Get("checksum") == "" && q.Get("digest") == "" && q.Get("versionId") == "" && q.Get("version") == "" && q.Get("generation") == "" && !versionName.MatchString(q.Get("tag")) {
-			r.object(address, "the source %s is not pinned to a version", m.Normalized)
+			r.object(address, "the source %s is not pinned to a version%s", m.Normalized, at(m.At))
 		}
 	}
 }

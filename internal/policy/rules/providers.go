@@ -87,7 +87,7 @@ var approvedProviders = Rule{
 			}
 			locked := lockedProviders(f)
 			for _, source := range usedProviders(f) {
-				judgeProvider(source, locked[source], p.Providers, r)
+				judgeProvider(source, usedAt(f, source), locked[source], p.Providers, r)
 			}
 		}, nil
 	},
@@ -117,7 +117,17 @@ func usedProviders(f *facts.Document) []string {
 	return slices.Sorted(maps.Keys(used))
 }
 
-func judgeProvider(source string, lock *facts.Provider, approved []approvedProvider, r *report) {
+// usedAt is the position of the first configuration that needs a provider; empty if it is not known.
+func usedAt(f *facts.Document, source string) string {
+	for i := range f.Configuration.Providers {
+		if p := &f.Configuration.Providers[i]; p.Source == source && p.At != "" {
+			return p.At
+		}
+	}
+	return ""
+}
+
+func judgeProvider(source, position string, lock *facts.Provider, approved []approvedProvider, r *report) {
 	if source == "" {
 		r.unknown("", "a provider has no source")
 		return
@@ -133,14 +143,14 @@ func judgeProvider(source string, lock *facts.Provider, approved []approvedProvi
 			return
 		}
 		if why = problem; unknown {
-			r.unknown(source, "%s", why)
+			r.unknown(source, "%s%s", why, at(position))
 			return
 		}
 	}
 	if why == "" {
 		why = "is not an approved provider"
 	}
-	r.object(source, "%s", why)
+	r.object(source, "%s%s", why, at(position))
 }
 
 // refuses says why the locked version is not approved, and whether it is only not known.

@@ -17,13 +17,16 @@ import (
 
 var monday = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 
-// plans are plans that the real tofu makes, with what rules find in them: "RULE PARAMETERS" to the
-// addresses of the findings, those that are marked as unknown with a "?".
-var plans = map[string]struct {
+// row is a plan, and what rules find in it.
+type row struct {
 	plantest.Case
 	run   facts.Run
 	finds map[string]string
-}{
+}
+
+// plans are plans that the real tofu makes, with what rules find in them: "RULE PARAMETERS" to the
+// addresses of the findings, those that are marked as unknown with a "?".
+var plans = map[string]row{
 	"nothing changes": {
 		Case: plantest.Case{Before: one(`resource "terraform_data" "a" { input = 1 }`), Files: one(`resource "terraform_data" "a" { input = 1 }`)},
 		finds: map[string]string{
@@ -243,19 +246,21 @@ func found(t *testing.T, rule string, d *facts.Document, now time.Time) string {
 
 func TestRulesJudgePlansOfTofu(t *testing.T) {
 	for sentence, c := range plans {
-		t.Run(sentence, func(t *testing.T) {
-			made := plantest.Make(t, c.Case)
-			d, err := facts.Build(facts.Inputs{Stage: facts.StagePlan, Show: made.Show, ModuleList: made.ModuleList, LockFile: made.LockFile, Run: c.run})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]string{}
-			for rule := range c.finds {
-				got[rule] = found(t, rule, d, monday)
-			}
-			if diff := cmp.Diff(c.finds, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+		t.Run(sentence, func(t *testing.T) { c.judge(t) })
+	}
+}
+
+func (c row) judge(t *testing.T) {
+	made := plantest.Make(t, c.Case)
+	d, err := facts.Build(facts.Inputs{Stage: facts.StagePlan, Show: made.Show, ModuleList: made.ModuleList, LockFile: made.LockFile, Run: c.run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for rule := range c.finds {
+		got[rule] = found(t, rule, d, monday)
+	}
+	if diff := cmp.Diff(c.finds, got); diff != "" {
+		t.Error(diff)
 	}
 }

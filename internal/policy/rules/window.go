@@ -157,34 +157,73 @@ func (c *calendar) judge(f *facts.Document, now time.Time, r *report) {
 	r.object("", "no change window is open; %s", text)
 }
 
-// at returns the end of the open window, or the begin of the next one.
+// at returns the end of the open window, or the begin of the next one. Windows that overlap or meet
+// are one.
 func (c *calendar) at(now time.Time) (until, next time.Time) {
 	today := now.In(c.zone)
-	// A window of yesterday may end today.
+	var parts [][2]time.Time
+	// A window of yesterday may end today. Most calendars repeat in a week; freezes may take a year.
 	for day := -1; day <= 366; day++ {
+		noon := time.Date(today.Year(), today.Month(), today.Day()+day, 12, 0, 0, 0, c.zone)
 		for _, w := range c.windows {
-			if !w.days[time.Date(today.Year(), today.Month(), today.Day()+day, 12, 0, 0, 0, c.zone).Weekday()] {
-				continue
-			}
-			at := func(minute int) time.Time {
-				return time.Date(today.Year(), today.Month(), today.Day()+day, 0, minute, 0, 0, c.zone)
-			}
-			for _, part := range c.thaw(at(w.from), at(w.to)) {
-				switch begin, end := part[0], part[1]; {
-				case !now.Before(begin) && now.Before(end):
-					if until.Before(end) {
-						until = end
-					}
-				case begin.After(now) && (next.IsZero() || begin.Before(next)):
-					next = begin
-				}
+			if w.days[noon.Weekday()] {
+				parts = append(parts, c.on(noon, w)...)
 			}
 		}
-		if day > 0 && (!until.IsZero() || !next.IsZero()) {
-			break
+		if day < 8 {
+			continue
+		}
+		if until, next = find(parts, now); !until.IsZero() || !next.IsZero() {
+			return until, next
 		}
 	}
-	return until, next
+	return find(parts, now)
+}
+
+// find returns the end of the part that has a time, or the begin of the next one.
+func find(parts [][2]time.Time, now time.Time) (until, next time.Time) {
+	slices.SortFunc(parts, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })
+	for _, p := range parts {
+		begin, end := p[0], p[1]
+		switch {
+		case !until.IsZero():
+			if begin.After(until) {
+				return until, time.Time{}
+			}
+			until = latest(until, end)
+		case !now.Before(begin) && now.Before(end):
+			until = end
+		case begin.After(now):
+			return time.Time{}, begin
+		}
+	}
+	return until, time.Time{}
+}
+
+// on returns when a window is open that begins on the day of a noon. Where clocks change, wall-clock
+// times may be missing or happen twice: the window is open whenever the clock shows a time in it.
+func (c *calendar) on(noon time.Time, w span) (open [][2]time.Time) {
+	midnight := time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)
+	from, to := midnight.Add(time.Duration(w.from)*time.Minute), midnight.Add(time.Duration(w.to)*time.Minute)
+	// Each period with one offset from UTC sees the window at its own time.
+	for at := noon.Add(-36 * time.Hour); ; {
+		_, offset := at.Zone()
+		begins, ends := at.ZoneBounds()
+		begin, end := from.Add(-time.Duration(offset)*time.Second), to.Add(-time.Duration(offset)*time.Second)
+		if !begins.IsZero() {
+			begin = latest(begin, begins)
+		}
+		if !ends.IsZero() {
+			end = earliest(end, ends)
+		}
+		if begin.Before(end) {
+			open = append(open, c.thaw(begin, end)...)
+		}
+		if ends.IsZero() || ends.After(noon.Add(72*time.Hour)) {
+			return open
+		}
+		at = ends
+	}
 }
 
 // thaw takes the freezes out of a window.

@@ -177,12 +177,32 @@ func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	return en.conclude(r)
+}
+
+// inspect decides whether a configuration may be planned after its init.
+func (g *gate) inspect(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	if req.Installed == nil {
+		return nil, refused(http.StatusBadRequest, "a question after init needs the installed configuration")
+	}
+	answer, err := g.opts.Inspect(ctx, en.record(), req.Installed)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Go:
+		return &run.ContinueResponse{Go: true}, nil
+	}
+	return refuse(run.OutcomeFailed, run.FailurePolicy, answer.Reason), nil
+}
+
+// conclude answers by a review that is over. After an error, the next request starts another one.
+func (en *entry) conclude(r *reviewing) (*run.ContinueResponse, error) {
 	switch {
 	case r.err != nil:
 		en.mu.Lock()
 		defer en.mu.Unlock()
 		if en.review == r {
-			en.review = nil // the next request starts another one
+			en.review = nil
 		}
 		return nil, r.err
 	case r.answer.Go:

@@ -64,6 +64,9 @@ type Options struct {
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Review may refuse the plan of a run with Spec.Review; an error means "try again". May block.
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Inspect may refuse the installed configuration of a run with Spec.ReviewInit; an error means "try
+	// again". May block.
+	Inspect func(ctx context.Context, rec run.Record, installed *run.Installed) (Permission, error)
 	// Notices returns warnings about the versions of modules and providers that a run resolved.
 	Notices func(run.Uses) []string
 	// Changing gets runs that plan and apply with one process when they begin to change something.
@@ -113,6 +116,9 @@ func (o Options) withDefaults() *Options {
 	review := func(context.Context, run.Record, *run.PlanResult) (Permission, error) {
 		return Permission{Reason: "this server reviews no plans"}, nil
 	}
+	inspect := func(context.Context, run.Record, *run.Installed) (Permission, error) {
+		return Permission{Reason: "this server reviews no configurations"}, nil
+	}
 	ignore := func(run.Record) {}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.ShellPatience = cmp.Or(o.ShellPatience, shellPatience)
@@ -124,6 +130,9 @@ func (o Options) withDefaults() *Options {
 	}
 	if o.Review == nil {
 		o.Review = review
+	}
+	if o.Inspect == nil {
+		o.Inspect = inspect
 	}
 	if o.Notices == nil {
 		o.Notices = func(run.Uses) []string { return nil }

@@ -294,7 +294,10 @@ func (p *protocol) takeQuestion(en *entry, w http.ResponseWriter, r *http.Reques
 	if no := en.refuseOther(req); no != nil {
 		return no, nil
 	}
-	if req.Step == run.StepPlan {
+	switch req.Step {
+	case run.StepInit:
+		return p.gate.inspect(r.Context(), en, req)
+	case run.StepPlan:
 		return p.gate.review(r.Context(), en, req)
 	}
 	return p.gate.proceed(r.Context(), en, req)

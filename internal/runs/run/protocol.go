@@ -136,6 +136,8 @@ type ContinueRequest struct {
 	// Plan is the result of planning: for the apply step of a plan-and-apply run, and for the plan
 	// step, which requests a review (Spec.Review).
 	Plan *PlanResult `json:"plan,omitempty"`
+	// Installed is for the init step, which requests a review (Spec.ReviewInit).
+	Installed *Installed `json:"installed,omitempty"`
 	// State is the digest of the managed state that the run got, or NoState: a restarted server
 	// does not know it. Empty before the run got its state, and from older runners.
 	State string `json:"state,omitempty"`

@@ -75,6 +75,8 @@ type Record struct {
 	Quiet bool `json:"quiet,omitempty"`
 	// Trigger is the cause of the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
+	// Policies identifies the policies that bound the stack when the run began.
+	Policies string `json:"policies,omitempty"`
 	// HeldBy is the circuit breaker that holds the plan of a stack with automatic approval.
 	HeldBy string `json:"heldBy,omitempty"`
 	// By is the person who requested the run, empty if the stack did.

@@ -169,6 +169,8 @@ const (
 	FailureLocked Failure = "locked"
 	// FailureRefused: a review refused the plan.
 	FailureRefused Failure = "refused"
+	// FailurePolicy: policies refused the configuration after init.
+	FailurePolicy Failure = "policy"
 	// FailureState: the state could not be read, or could not be stored despite all retries.
 	FailureState Failure = "state"
 	// FailureLimit: a limit of time or size was reached.

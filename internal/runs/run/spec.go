@@ -125,6 +125,9 @@ type Spec struct {
 	Describe bool `json:"describe,omitempty"`
 	// Review asks the server about each plan with changes before its use. It needs Describe.
 	Review bool `json:"review,omitempty"`
+	// ReviewInit asks the server about the installed configuration after init, before anything of it
+	// is executed.
+	ReviewInit bool `json:"reviewInit,omitempty"`
 	// PlanText asks for the plan as the tool prints it (one more process). It needs Describe.
 	PlanText bool `json:"planText,omitempty"`
 	// PlanDocument asks for the plan in the tool's own JSON schema, redacted. It needs Describe.

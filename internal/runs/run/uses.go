@@ -26,6 +26,11 @@ type UsedModule struct {
 	Version string `json:"version,omitempty"`
 	// Constraint is the version constraint as the caller writes it; empty for none.
 	Constraint string `json:"constraint,omitempty"`
+	// Digest is that of the installed package's content, "h1:…"; empty if it is not known.
+	Digest string `json:"digest,omitempty"`
+	// Brought is true if the program's source brought the package and the list of modules: nobody has
+	// checked that it is the module of that source and version.
+	Brought bool `json:"brought,omitempty"`
 }
 
 // NoticePrefix begins the warnings about versions that a stack uses.

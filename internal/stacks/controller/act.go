@@ -118,6 +118,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 	askFor(s, p.obj, rec.Announced)
 	askForPolicies(s, p.facts.Policy)
 	askForContracts(s, p.obj, p.facts.Contracts)
+	rec.Policies = p.facts.Policy.Set
 	s.Direct = direct(p.obj, s)
 	// An apply does not break locks.
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {

@@ -209,7 +209,10 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 			last.Lock = result.Lock.ID
 		}
 		last.ApplyStarted = result.ApplyStarted
-		last.Waits, last.Stopped = result.Class == run.FailureConfiguration, result.Class == run.FailureCanceled
+		last.Waits, last.Stopped = result.Class == run.FailureConfiguration || result.Class == run.FailurePolicy, result.Class == run.FailureCanceled
+		if result.Class == run.FailurePolicy {
+			last.RefusedBy = rec.Policies
+		}
 	}
 	return last, nil
 }

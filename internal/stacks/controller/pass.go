@@ -206,9 +206,10 @@ type policyJudge struct {
 	policies Policies
 	book     contractBook
 	runs     Runs
+	source   *reads.Sources
 	now      func() time.Time
 }
 
 func judgeOf(r *Reconciler) policyJudge {
-	return policyJudge{r.Policies, contractsOf(r), r.Runs, r.Now}
+	return policyJudge{r.Policies, contractsOf(r), r.Runs, r.Source, r.Now}
 }

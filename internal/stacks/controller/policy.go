@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // Policies is the part of policies that the controller uses.
@@ -23,6 +25,11 @@ type Policies interface {
 	// Judge judges a plan by those policies. The document is `tofu show -json` of the plan without
 	// sensitive values. What a rule cannot find out is an objection, not an error.
 	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
+	// BeforePlan judges the configuration of a stack by the policies that do so before the plan, if
+	// there are any: asked. declared reads it. Remote modules are not judged.
+	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused string, err error)
+	// AfterInit judges it by the same policies in the run, with all modules.
+	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error)
 }
 
 // gatherPolicy finds out which policies bind the stack.
@@ -35,7 +42,41 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 	if err != nil {
 		p.facts.Policy.Problem = err.Error()
 	}
+	if err != nil || set == "" {
+		return nil
+	}
+	if p.config == nil {
+		// A deletion may use the inputs of the last apply: only the run can tell.
+		p.facts.Policy.InRun = true
+		return nil
+	}
+	p.facts.Policy.InRun, p.facts.Policy.Refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {
+		return j.source.Declared(ctx, p.obj, p.config)
+	})
+	if err != nil {
+		return fmt.Errorf("judge the configuration of %s by policies: %w", p.stack, err)
+	}
 	return nil
+}
+
+// Inspect asks the policies about the configuration of a run after its init.
+func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (bool, string, error) {
+	if rec.Spec.Speculative() { // it has a name of its own
+		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, TryMark)
+		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, TryMark)
+	}
+	obj, no, err := r.stackOf(ctx, rec)
+	if obj == nil || err != nil {
+		return false, no, err
+	}
+	if r.Policies == nil {
+		return true, "", nil
+	}
+	refused, err := r.Policies.AfterInit(ctx, obj, rec, installed)
+	if err != nil || refused == "" {
+		return err == nil, "", err
+	}
+	return false, "Refused before planning: " + refused, nil
 }
 
 var opinions = map[infrav1.PolicyDecision]decide.Opinion{
@@ -65,6 +106,7 @@ func askForPolicies(s *run.Spec, policy decide.Policy) {
 		return
 	}
 	s.Describe, s.PlanDocument = true, true
+	s.ReviewInit = policy.InRun && s.Operation != run.OperationApply
 	s.Review = s.Review || s.Purpose == run.PurposeDelete
 }
 

@@ -13,6 +13,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
 // boundBy are policies that only identify themselves.
@@ -25,6 +26,14 @@ func (b boundBy) Bind(context.Context, *infrav1.Terraform) (string, error) { ret
 
 func (boundBy) Judge(context.Context, *infrav1.Terraform, run.Record, []byte) (*infrav1.PolicyVerdict, error) {
 	return nil, errors.New("judged while an apply asks for permission")
+}
+
+func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, string, error) {
+	return false, "", errors.New("judged while an apply asks for permission")
+}
+
+func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.Installed) (string, error) {
+	return "", errors.New("judged while an apply asks for permission")
 }
 
 func TestPolicyObjections(t *testing.T) {

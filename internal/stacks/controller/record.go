@@ -264,6 +264,7 @@ var failureReasons = map[run.Failure]string{
 	run.FailureSource:    infrav1.ReasonArtifactFailed,
 	run.FailureWorkspace: infrav1.ReasonSelectWorkspaceFailed,
 	run.FailureRefused:   infrav1.ReasonPostPlanningWebhookFailed,
+	run.FailurePolicy:    infrav1.ReasonPolicyRefused,
 	run.FailureLocked:    infrav1.ReasonLockHeld,
 	run.FailureStalePlan: infrav1.ReasonStateMoved,
 }

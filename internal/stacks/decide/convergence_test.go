@@ -104,7 +104,7 @@ func undisturbed(f Facts) Facts {
 	f.Stack.Deleting, f.Stack.Suspended, f.Stack.Held = false, false, false
 	f.Current, f.Lock, f.StateProblem, f.Takeover, f.Dependencies, f.Cycle = nil, nil, "", nil, nil, ""
 	f.Source, f.Inputs.Ready, f.Config, f.Circuit = Source{Ready: true, Revision: newRevision}, true, present, nil
-	f.Stack.PlannedConfig, f.Policy.Problem, f.Contracts.Problem = other, "", ""
+	f.Stack.PlannedConfig, f.Policy.Problem, f.Policy.Refused, f.Contracts.Problem = other, "", "", ""
 	return f
 }
 

@@ -45,6 +45,8 @@ var liveRules = []rule{
 	{"contracts or policies have not judged the pending plan", judgePending},
 	// Apply an approved plan that is still valid.
 	{"pending plan is approved", pendingApproved},
+	// Nothing of a configuration is executed that a policy refuses.
+	{"policies refuse the configuration", policyRefusesRun},
 	// Reasons to plan, see triggers.
 	{"there is a reason to plan", reasonToPlan},
 	// Otherwise a pending plan waits for approval.
@@ -72,6 +74,8 @@ var deletionRules = []rule{
 	// Before the backoff rule, because there will be no other attempt.
 	{"neither source nor kept inputs", deletionImpossible},
 	{"the last attempt failed", deletionBackoff},
+	// The plan of a destruction executes the configuration, too.
+	{"policies refuse the configuration", policyRefusesRun},
 	{"destroy", deletionDestroys},
 }
 
@@ -328,6 +332,8 @@ func rest(f Facts) (Decision, bool) {
 			d.Message = StoppedMessage
 		case usedUp(f):
 			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
+		case f.Last.RefusedBy != "" && !retries(f):
+			d.Message = "Policies refused the configuration; retrying after a change to source, spec or policies"
 		case retries(f):
 			d.Message = "Retrying at " + retryAt(f).UTC().Format("15:04:05 MST")
 		}

@@ -221,7 +221,10 @@ type Run struct {
 	// Waits: a retry before something changes is pointless. Stopped: a person ended the run, so no
 	// retry before a change either.
 	Waits, Stopped bool
-	Finished       time.Time
+	// RefusedBy are the policies, as in Policy.Set, that refused the configuration after init; empty if
+	// they did not.
+	RefusedBy string
+	Finished  time.Time
 }
 
 // Lock is another holder's lock of the state.

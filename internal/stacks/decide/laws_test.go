@@ -51,6 +51,7 @@ func TestLaws(t *testing.T) {
 		"nothing is applied against the policies":                               policyLaw,
 		"policies are asked only when their answer counts":                      judgeLaw,
 		"nothing is applied against contracts":                                  contractLaw,
+		"nothing is planned against the policies":                               prePlanLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -225,7 +226,7 @@ func untilWhenLaw(f Facts, d Decision) string {
 	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
 		return "does not say until when"
 	}
-	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting ||
+	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonPolicyRefused || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting ||
 		f.Inputs.Lasting && d.Message == f.Inputs.Problem
 	if d.Verb == VerbFail && d.NextCheck.IsZero() && !lasting && !d.Spent {
 		return "fails without a next check"
@@ -272,7 +273,8 @@ func punctualityLaw(f Facts, d Decision) string {
 		return ""
 	}
 	f.Now = d.NextCheck
-	if then := Decide(f); !then.Verb.StartsRun() && then.Verb != VerbJudge && then.Reason != ReasonDependencyNotReady {
+	if then := Decide(f); !then.Verb.StartsRun() && then.Verb != VerbJudge && then.Reason != ReasonDependencyNotReady &&
+		then.Reason != ReasonPolicyRefused && then.Reason != ReasonPolicyUnknown {
 		return "at its next check it is " + then.String()
 	}
 	return ""

@@ -19,6 +19,29 @@ type Policy struct {
 	Set string
 	// Problem says why the policies are not known. Until they are, nothing is applied.
 	Problem string
+	// Refused says why policies refuse that the configuration is planned; empty if they do not.
+	Refused string
+	// InRun: the run asks once more after init, when it has the modules from elsewhere.
+	InRun bool
+}
+
+// policyRefusesRun keeps a run from beginning that policies refuse before its plan, and any while
+// nobody knows what they refuse.
+func policyRefusesRun(f Facts) (Decision, bool) {
+	if f.Policy.Refused == "" && f.Policy.Problem == "" {
+		return Decision{}, false
+	}
+	if _, ok := reasonToPlan(f); !ok && !f.Stack.Deleting {
+		return Decision{}, false
+	}
+	if f.Policy.Refused == "" {
+		return Decision{Verb: VerbWait, Reason: ReasonPolicyUnknown, Message: "No run starts while the policies are not known: " + f.Policy.Problem, NextCheck: lookAgain(f)}, true
+	}
+	what := "Nothing of it was executed"
+	if f.Stack.Deleting {
+		what = "Nothing was destroyed"
+	}
+	return Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: fmt.Sprintf("Refused before planning: %s. %s", f.Policy.Refused, what)}, true
 }
 
 // Opinion is what policies say about a plan.

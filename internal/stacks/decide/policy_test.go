@@ -107,6 +107,26 @@ var policyScenarios = scenarios{
 		awaiting("plan-main-1").byPolicy().with(func(f *Facts) { f.Stack.Call = "vpc -n team" }),
 		awaitsApproval("plan-main-1", "Plan plan-main-1 waits for approval: no policy selects the stack. Review it, then: yuba approve vpc -n team", nextDriftCheck),
 	},
+	"a configuration that policies refuse is not planned": {
+		fresh().auto().bound().with(func(f *Facts) { f.Policy.Refused = "safe: no-external-data: data.external.x, at main.tf:3" }),
+		Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: "Refused before planning: safe: no-external-data: data.external.x, at main.tf:3. Nothing of it was executed"},
+	},
+	"nothing is planned while the policies are not known": {
+		fresh().auto().bound().with(func(f *Facts) { f.Policy.Problem = "not read yet" }),
+		Decision{Verb: VerbWait, Reason: ReasonPolicyUnknown, NextCheck: noon.Add(afterFifteen), Message: "No run starts while the policies are not known: not read yet"},
+	},
+	"what policies refuse is not destroyed by its configuration either": {
+		settled().deleted().bound().with(func(f *Facts) { f.Stack.DestroyOnDeletion, f.Policy.Refused = true, "safe: no-external-data" }),
+		Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: "Refused before planning: safe: no-external-data. Nothing was destroyed"},
+	},
+	"a run that policies refused after init waits for other policies": {
+		settled().bound().failed(time.Hour, func(r *Run) { r.RefusedBy, r.Waits = "set-1", true }),
+		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Policies refused the configuration; retrying after a change to source, spec or policies"},
+	},
+	"other policies are a reason to try again": {
+		settled().bound().failed(time.Minute, func(r *Run) { r.RefusedBy, r.Waits = "set-0", true }),
+		Decision{Verb: VerbPlan, Reason: ReasonRetry, Message: "The policies that refused the last run have changed", Purpose: PurposeDeploy, Describe: true, Again: true},
+	},
 	"a rejected plan is not judged": {
 		awaiting("plan-main-1").auto().bound().rejecting("plan-main-1"),
 		Decision{Verb: VerbAwaitApproval, Subject: "plan-main-1", Reason: ReasonRejected, NextCheck: nextDriftCheck,
@@ -136,6 +156,14 @@ func policyLaw(f Facts, d Decision) string {
 		return "applies a refused plan"
 	case f.Pending.Verdict.Opinion != OpinionFreed && f.Pending.Verdict.Opinion != OpinionPassed && !named:
 		return "applies a held plan that nobody approved"
+	}
+	return ""
+}
+
+// prePlanLaw: no run that plans begins while policies refuse the configuration, or are not known.
+func prePlanLaw(f Facts, d Decision) string {
+	if (d.Verb == VerbPlan || d.Verb == VerbPlanAndApply) && (f.Policy.Refused != "" || f.Policy.Problem != "") {
+		return "plans what policies refuse"
 	}
 	return ""
 }

@@ -182,7 +182,8 @@ func drawPolicy(t *rapid.T) Policy {
 	if rapid.Bool().Draw(t, "without policies") {
 		return Policy{}
 	}
-	return Policy{Bound: usually(t, "bound"), Set: "set-1", Problem: rapid.SampledFrom([]string{"", "", "", "not read yet"}).Draw(t, "policy problem")}
+	return Policy{Bound: usually(t, "bound"), Set: "set-1", Problem: rapid.SampledFrom([]string{"", "", "", "not read yet"}).Draw(t, "policy problem"),
+		Refused: rapid.SampledFrom([]string{"", "", "", "safe: no-external-data"}).Draw(t, "policy refuses")}
 }
 
 func drawLast(t *rapid.T) *Run {
@@ -219,6 +220,9 @@ func drawRun(t *rapid.T, label string) *Run {
 		r.Interrupted = true
 	case 3:
 		r.Canceled, r.ApplyStarted = true, false
+	}
+	if r.Failed && rarely(t, label+" refused by policies") {
+		r.RefusedBy, r.Waits = rapid.SampledFrom([]string{"set-0", "set-1"}).Draw(t, label+" policies"), true
 	}
 	r.Stopped = (r.Failed || r.Interrupted) && rarely(t, label+" stopped by a person")
 	return r

@@ -30,6 +30,9 @@ var triggers = []trigger{
 	{ReasonRetry, func(f Facts) (string, bool) {
 		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f) && !resumesLater(f)
 	}},
+	{ReasonRetry, func(f Facts) (string, bool) {
+		return "The policies that refused the last run have changed", lastFailedSameConfig(f) && f.Last.RefusedBy != "" && f.Last.RefusedBy != f.Policy.Set && f.Policy.Problem == "" && !usedUp(f)
+	}},
 	// A failure is retried after its interval; a changed configuration does not wait.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
 		return "The last run was interrupted; planning again first",

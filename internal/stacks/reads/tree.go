@@ -6,6 +6,7 @@ package reads
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -106,7 +107,7 @@ func (s *Sources) readTree(ctx context.Context, digest string) (*tree, error) {
 	x, err := archive.ReadIndex(ctx, packed, archive.Limits{MaxPacked: s.MaxArchive}, digest, archive.IndexOptions{
 		MaxFiles: maxTreeFiles, MaxKept: maxTreeKept, Mark: mark, Opaque: markOpaque,
 		Keep: func(name string) bool {
-			return module.IsConfigFile(name) || isVarFile(name) || strings.HasSuffix(name, templateName)
+			return module.IsConfigFile(name) || isVarFile(name) || strings.HasSuffix(name, templateName) || path.Base(name) == lockFileName
 		},
 	})
 	switch {

@@ -22,6 +22,8 @@ type Files map[string]string
 type Case struct {
 	// Before is applied first; nil for nothing.
 	Before Files
+	// State changes the state after that; nil for no change.
+	State func(state []byte) []byte
 	// Files are planned.
 	Files Files
 	// Args are more arguments of the plan, such as -replace=ADDRESS.
@@ -60,6 +62,12 @@ func Make(t testing.TB, c Case) Made {
 		p.write(c.Before)
 		p.run("init", "-input=false", "-no-color")
 		p.run("apply", "-input=false", "-auto-approve", "-no-color")
+	}
+	if c.State != nil {
+		changed := c.State(p.read("terraform.tfstate"))
+		if err := os.WriteFile(filepath.Join(p.dir, "terraform.tfstate"), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.write(c.Files)
 	p.run("init", "-input=false", "-no-color")

@@ -230,6 +230,7 @@ func (m *moduleWalk) clear() bool {
 		m.leave("%v", err)
 		return false
 	}
+	w.Record.Brought = false
 	return true
 }
 

@@ -24,10 +24,15 @@ import (
 // nothing else changes them.
 func (s *Step) tellUses(again bool) {
 	w := s.site.Space
-	if again || w.Record.Uses == nil {
+	if again || w.Record.Uses == nil || !digested(w.Record.Uses) {
 		w.Record.Uses = s.readUses()
 	}
 	s.run.Result.Uses = w.Record.Uses
+}
+
+// digested reports whether the packages have digests, as those of earlier versions have none.
+func digested(uses *run.Uses) bool {
+	return !slices.ContainsFunc(uses.Modules, func(m run.UsedModule) bool { return m.Digest == "" })
 }
 
 // readUses reads the tool's list of modules, their calls and the lock file. What it cannot read it
@@ -105,7 +110,7 @@ func (s *Step) usedModules() (used []run.UsedModule, more int) {
 	root := s.rootModule()
 	reader := module.NewCallReader(source.FS(), module.ReadOptions{Terraform: w.Tool.Name == "terraform"})
 	for _, m := range elsewhere {
-		one := run.UsedModule{Key: m.Key, Source: s.plainSource(m.Source), Version: m.Version}
+		one := run.UsedModule{Key: m.Key, Source: s.plainSource(m.Source), Version: m.Version, Brought: w.Record.Brought, Digest: packageDigest(source, root, m.Key)}
 		caller, name := "", m.Key
 		if i := strings.LastIndexByte(m.Key, '.'); i >= 0 {
 			caller, name = m.Key[:i], m.Key[i+1:]

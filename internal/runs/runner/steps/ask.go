@@ -48,6 +48,17 @@ func (s *planStep) review(ctx context.Context) error {
 	return nil
 }
 
+// reviewInit asks the server about what init has put in place. Nothing of it was executed so far.
+func (s *planStep) reviewInit(ctx context.Context) error {
+	installed, err := s.init.Installed()
+	if err != nil {
+		return err
+	}
+	s.installed = installed
+	defer func() { s.installed = nil }()
+	return s.ask(ctx, run.StepInit, "review the configuration")
+}
+
 // mayApply asks the server, which locks the state. The run waits while the server is unreachable.
 func (s *planStep) mayApply(ctx context.Context) error {
 	if err := s.checkFree(); err != nil {
@@ -62,7 +73,7 @@ func (s *planStep) ask(ctx context.Context, about run.Step, attempt string) erro
 	waiting, cancel := s.run.Stop.Until(ctx)
 	defer cancel()
 	_, err := s.run.Persist(waiting, link.Request{Method: http.MethodPost, Path: "/continue", Into: &answer,
-		Body: execution.Encode(run.ContinueRequest{Step: about, Plan: s.run.Result.Plan, State: s.keeper.GivenState})})
+		Body: execution.Encode(run.ContinueRequest{Step: about, Plan: s.run.Result.Plan, Installed: s.installed, State: s.keeper.GivenState})})
 	var r *link.Refusal
 	switch {
 	case errors.As(err, &r):

@@ -36,6 +36,8 @@ type planStep struct {
 	aside func(context.Context, func(context.Context) error) error
 	// held is the plan to show and apply.
 	held workspace.Plan
+	// installed is what a question after init is about.
+	installed *run.Installed
 }
 
 // maxDrift limits the drifted addresses in a result.

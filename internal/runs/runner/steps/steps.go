@@ -48,6 +48,9 @@ func (a *Steps) List(awaitPlace func(context.Context) error, shell []execution.S
 	// The state comes last: init would offer to migrate another workspace's state to the backend.
 	add(run.StepInit, a.init.Init)
 	add(run.StepPrepare, a.init.PlaceState)
+	if spec.ReviewInit {
+		add(execution.StepContinue, a.planning.reviewInit)
+	}
 	if spec.ForceUnlock != "" {
 		add(run.StepInit, a.planning.locks.ForceUnlock)
 	}

@@ -66,6 +66,8 @@ type Record struct {
 	Known *KnownModules `json:"known,omitempty"`
 	// Uses are the modules and providers of the last init.
 	Uses *run.Uses `json:"uses,omitempty"`
+	// Brought is true if the source brought a list of installed modules, which is in use.
+	Brought bool `json:"brought,omitempty"`
 	// Placed are the files of the last run that are not removed yet.
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init's record may have the run's backend settings.

@@ -75,6 +75,8 @@ func (w *Workspace) ReplaceTree(manifest archive.Manifest) error {
 	if err := manifest.Save(filepath.Join(w.Base, manifestName)); err != nil {
 		return fault.New(fault.DiskClass(err), "place the source: %w", err)
 	}
+	_, err := w.Root.Lstat(w.InModule(ManifestTF))
+	w.Record.Brought, w.Record.Uses = err == nil, nil
 	w.Record.HasLockFile = false
 	if text, err := w.Read(w.InModule(LockFileTF), MaxLockFile); err == nil {
 		if err := w.Write(LockName, text); err != nil {
