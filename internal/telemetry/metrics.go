@@ -117,7 +117,7 @@ var (
 	// outcomes and failures are those of run.Result.
 	outcomes = words(run.OutcomeSucceeded, run.OutcomeFailed, run.OutcomeInterrupted, run.OutcomeCanceled)
 	failures = words("", run.FailureTool, run.FailureSource, run.FailureConfiguration, run.FailureStalePlan, run.FailureWorkspace, run.FailureLocked,
-		run.FailureRefused, run.FailureState, run.FailureLimit, run.FailureDisk, run.FailureKilled)
+		run.FailureRefused, run.FailurePolicy, run.FailureState, run.FailureLimit, run.FailureDisk, run.FailureKilled)
 )
 
 func words[T ~string](list ...T) map[string]bool {

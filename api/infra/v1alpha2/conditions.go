@@ -141,7 +141,8 @@ const (
 	// ReasonFieldNotSupported: a field is not supported yet, and ignoring it could do harm. Yuba
 	// starts no runs.
 	ReasonFieldNotSupported = "FieldNotSupported"
-	// ReasonPolicyRefused: a policy refuses the pending plan. Nobody may apply it.
+	// ReasonPolicyRefused: a policy refuses the pending plan, or the plan of a deletion. Nobody may
+	// apply it.
 	ReasonPolicyRefused = "PolicyRefused"
 	// ReasonPlanRejected: somebody rejected the pending plan.
 	ReasonPlanRejected = "PlanRejected"

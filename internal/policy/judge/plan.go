@@ -20,18 +20,41 @@ func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) de
 	for _, p := range b.policies {
 		about.Policies[p.name] = p.digest
 	}
-	f := decide.Facts{Now: now, Bound: about}
+	f := decide.Facts{Now: now, Bound: about, Approvals: b.people.Approvals, Authors: b.people.Authors}
 	document, err := facts.Build(in)
 	if err != nil {
 		f.Problems = []string{err.Error()}
-		return decide.Decide(f)
+		return b.decided(f)
 	}
 	f.Bound.LockFile = document.Digests.LockFile
 	f.Never = never(document)
 	for _, p := range b.policies {
 		f.Policies = append(f.Policies, p.judge(document, s, now))
 	}
+	return b.decided(f)
+}
+
+func (b *Binding) decided(f decide.Facts) decide.Decision {
+	if b.people.About != nil {
+		b.people.About(f.Bound)
+	}
 	return decide.Decide(f)
+}
+
+// People are those who concern a decision.
+type People struct {
+	// Approvals were recorded by the API. Authors made the change, as far as is known.
+	Approvals []decide.Approval
+	Authors   []string
+	// About is told what the decision is about; may be nil.
+	About func(decide.Bound)
+}
+
+// With returns the binding with people.
+func (b *Binding) With(p People) *Binding {
+	with := *b
+	with.people = p
+	return &with
 }
 
 // never says why a plan is for a person whatever the rules find.

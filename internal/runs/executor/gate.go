@@ -188,5 +188,5 @@ func (g *gate) review(ctx context.Context, en *entry, req run.ContinueRequest) (
 	case r.answer.Go:
 		return &run.ContinueResponse{Go: true}, nil
 	}
-	return refuse(run.OutcomeFailed, run.FailureRefused, r.answer.Reason), nil
+	return refuse(run.OutcomeFailed, cmp.Or(r.answer.Class, run.FailureRefused), r.answer.Reason), nil
 }

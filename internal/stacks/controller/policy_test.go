@@ -27,6 +27,8 @@ func (boundBy) Judge(context.Context, *infrav1.Terraform, run.Record, []byte) (*
 	return nil, errors.New("judged while an apply asks for permission")
 }
 
+func (boundBy) Applying(context.Context, *infrav1.Terraform, run.Record) error { return nil }
+
 func TestPolicyObjections(t *testing.T) {
 	const digest = "sha256:plan"
 	auto := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }

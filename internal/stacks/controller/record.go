@@ -113,7 +113,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	// Policies judge bytes: also a plan with the same changes is judged again.
-	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy = p.Digest, o.rec.Spec.ID, nil
+	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, nil, nil
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
@@ -225,7 +225,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	switch {
 	case result.ApplyStarted:
 		clearPending(obj)
-	case result.Class == run.FailureRefused:
+	case result.Class.Refused():
 		recordRefusal(obj, o)
 	case o.rec.Spec.Operation == run.OperationApply:
 		status.Plan.Digest, status.Plan.RunID = "", ""
@@ -244,14 +244,14 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
 }
 
-// recordRefusal: neither a plan that a webhook refused nor the previous one is offered for
+// recordRefusal: neither a plan that a webhook or policies refused nor the previous one is offered for
 // approval.
 func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	obj.Status.LastPlanAt = finishedAt(o.rec)
 	obj.Status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
 	obj.Status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
-	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, failureReason(&o.rec), o.rec.Result.Error)
 }
 
 // failureReasons are the reasons for failures that have a class.
@@ -261,6 +261,7 @@ var failureReasons = map[run.Failure]string{
 	run.FailureSource:    infrav1.ReasonArtifactFailed,
 	run.FailureWorkspace: infrav1.ReasonSelectWorkspaceFailed,
 	run.FailureRefused:   infrav1.ReasonPostPlanningWebhookFailed,
+	run.FailurePolicy:    infrav1.ReasonPolicyRefused,
 	run.FailureLocked:    infrav1.ReasonLockHeld,
 	run.FailureStalePlan: infrav1.ReasonStateMoved,
 }
@@ -294,7 +295,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
-	p.IsDriftDetectionPlan, p.HeldBy, p.Policy = false, "", nil
+	p.IsDriftDetectionPlan, p.HeldBy, p.Policy, p.Approvals = false, "", nil, nil
 }
 
 func at(message, revision string) string {
