@@ -29,11 +29,9 @@ type policies struct {
 	// lockFile reads the stack's recorded dependency lock file.
 	lockFile func(ctx context.Context, stack run.Stack) ([]byte, error)
 	now      func() time.Time
-	// ledger keeps the audit log. direct reads and writes the API without a cache, wake has a stack
-	// reconciled.
+	// ledger keeps the audit log. direct reads and writes the API without a cache.
 	ledger *ledger.Ledger
 	direct client.Client
-	wake   func(types.NamespacedName)
 }
 
 // addPolicies adds policies. Call it before adding the stack controller, which applies nothing
@@ -55,7 +53,7 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct, wake: e.wakeByName}
+	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct}
 	r.Policies = e.policies
 	return nil
 }

@@ -76,8 +76,8 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 // maxApprovals limits the approvals of a plan. It is that of the field.
 const maxApprovals = 50
 
-// Approve records a person's approval of the pending plan, and then puts it into the status. An
-// approval that is there already is returned.
+// Approve records a person's approval of the pending plan, and then puts it into the status, which
+// reconciles the stack. An approval that is there already is returned.
 func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit.Who, plan, bound string) (infrav1.PlanApproval, error) {
 	var given infrav1.PlanApproval
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -117,9 +117,6 @@ func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit
 		obj.Status.Plan.Approvals = append(slices.DeleteFunc(obj.Status.Plan.Approvals, func(a infrav1.PlanApproval) bool { return a.Bound != v.Bound }), given)
 		return p.direct.Status().Patch(ctx, &obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
-	if err == nil {
-		p.wake(name)
-	}
 	return given, err
 }
 

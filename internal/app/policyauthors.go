@@ -19,6 +19,9 @@ import (
 // author and committer of the commit, or who pushed the directory. Nobody is named if that is not
 // known, and decisions then ask for one more person.
 func authorsOf(ctx context.Context, reader client.Reader, obj *infrav1.Terraform, rec run.Record) []string {
+	if obj.Spec.SourceRef == nil {
+		return nil // an inline program: the object does not say who wrote it
+	}
 	name := types.NamespacedName{Namespace: obj.SourceNamespace(), Name: obj.Spec.SourceRef.Name}
 	var source interface {
 		client.Object
@@ -32,7 +35,7 @@ func authorsOf(ctx context.Context, reader client.Reader, obj *infrav1.Terraform
 	default:
 		return nil
 	}
-	if name.Name == "" || reader.Get(ctx, name, source) != nil {
+	if reader.Get(ctx, name, source) != nil {
 		return nil
 	}
 	artifact := source.GetArtifact()

@@ -79,7 +79,8 @@ func (y *yuba) observed(t *testing.T, p interface {
 func applied(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" }
 
 func heldByPolicy(o *infrav1.Terraform) bool {
-	return waiting(o) && o.Status.CurrentRun == nil && o.Status.Plan.Policy != nil && o.Status.Plan.Policy.Decision == infrav1.PolicyHeld
+	return waiting(o) && o.Status.CurrentRun == nil && o.Status.Plan.Policy != nil && o.Status.Plan.Policy.Decision == infrav1.PolicyHeld &&
+		strings.Contains(condition(o, infrav1.ConditionReady).Message, "waits for approval")
 }
 
 func refusedByPolicy(o *infrav1.Terraform) bool {
@@ -102,8 +103,12 @@ func TestAPlanThatPoliciesFreeIsAppliedAndADestroyIsHeldByItsAddress(t *testing.
 	if len(v.Findings) != 1 || v.Findings[0].Address != "terraform_data.b" || v.Findings[0].Policy != "Policy/"+ns+"/safe" || v.AuditRecord == "" || v.Bound == "" {
 		t.Errorf("verdict %+v", v)
 	}
-	if events := y.events(t, obj); !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(e, "terraform_data.b") }) {
-		t.Errorf("no event names the address: %q", events)
+	deadline := time.Now().Add(patience)
+	for !slices.ContainsFunc(y.events(t, obj), func(e string) bool { return strings.Contains(e, "terraform_data.b") }) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no event names the address: %q", y.events(t, obj))
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	// A person approves by name what the policy holds.
 	y.must(t, "approve", name(obj), seen.Status.Plan.Pending)
