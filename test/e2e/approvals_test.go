@@ -12,13 +12,16 @@ import (
 	"testing"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
 func wants(count int32, groups ...string) func(*yubav1.PolicySpec) {
@@ -217,4 +220,41 @@ func TestTheCommandRecordsAnApproval(t *testing.T) {
 	y.may(t, ns, "bob", "yuba:approver")
 	y.await403(t, "approve", name(obj), plan, "--as", "bob")
 	y.await(t, obj, "it is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == plan })
+}
+
+// The author of the commit does not approve their own change.
+func TestTheAuthorOfTheCommitDoesNotApproveIt(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	y.policy(t, ns, "four-eyes", frees, wants(1), func(s *yubav1.PolicySpec) { s.Approvals.NotAuthor = true })
+	const author, other = "test@example.com", "ann@example.com" // gittest commits as the first
+	for _, user := range []string{author, other} {
+		y.may(t, ns, user, "yuba:approver")
+	}
+	repository := gittest.New(t).Repository(t, "four-eyes")
+	repository.Commit(t, "one", gittest.Files{"main.tf": both})
+	source := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "program"}, Spec: sourcev1.GitRepositorySpec{URL: repository.URL(),
+		Interval: metav1.Duration{Duration: time.Second}, Reference: &sourcev1.GitRepositoryRef{Branch: "main"}}}
+	obj := inline(ns, "vpc", "", byPolicy)
+	obj.Spec.Inline, obj.Spec.SourceRef = nil, &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "program"}
+	y.create(t, source, obj)
+	y.await(t, obj, "what the policy frees is applied", applied)
+	repository.Commit(t, "two", gittest.Files{"main.tf": onlyOne})
+	seen := y.await(t, obj, "a destroy is held", heldByPolicy)
+	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(source), source); err != nil || source.Status.Artifact.Metadata[infrav1.ArtifactAuthors] != author {
+		t.Fatalf("the artifact names %v as authors, %v", source.Status.Artifact.Metadata, err)
+	}
+	if err := y.approveAs(t, obj, author); err != nil {
+		t.Fatal(err)
+	}
+	now := y.await(t, obj, "the author's approval is considered, and does not count", considered(1))
+	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, "not by the change's author") {
+		t.Errorf("Ready says %q", message)
+	}
+	if err := y.approveAs(t, obj, other); err != nil {
+		t.Fatal(err)
+	}
+	y.await(t, obj, "it is applied", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.Plan.LastApplied == seen.Status.Plan.Pending
+	})
 }

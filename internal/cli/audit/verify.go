@@ -55,7 +55,7 @@ With -f the command verifies an export, without a server.`,
 			if err != nil {
 				return err
 			}
-			noteExport(heads, before)
+			noteExport(heads, before, o.within(cmd, s, args, file))
 		}
 		if file == "" {
 			if err := noteStacks(cmd, s, heads, list); err != nil {
@@ -87,9 +87,26 @@ func readExport(file string) (list content.AuditList, err error) {
 	return list, nil
 }
 
-// noteExport notes all records of an export.
-func noteExport(heads map[string][]audit.Head, list content.AuditList) {
+// within reports whether a command looks at a stack's log.
+func (o *scope) within(cmd *cobra.Command, s *session.Session, args []string, file string) func(c audit.Chain) bool {
+	return func(c audit.Chain) bool {
+		switch {
+		case len(args) == 1:
+			key, err := s.Stack(cmd, args[0])
+			return err == nil && key == keyOf(c)
+		case o.all, file != "":
+			return true
+		}
+		return c.Namespace == s.Namespace
+	}
+}
+
+// noteExport notes all records of an export that the command looks at.
+func noteExport(heads map[string][]audit.Head, list content.AuditList, within func(audit.Chain) bool) {
 	for _, c := range list.Chains {
+		if !within(c) {
+			continue
+		}
 		for _, e := range c.Items {
 			if r, err := e.Decode(); err == nil {
 				name := c.Namespace + "/" + c.Stack
@@ -137,7 +154,11 @@ func report(cmd *cobra.Command, list content.AuditList, heads map[string][]audit
 		for _, p := range problems {
 			fmt.Fprintln(cmd.OutOrStdout(), p)
 		}
-		if len(problems) == 0 {
+		switch {
+		case len(problems) > 0:
+		case len(c.Items) == 0:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: no records\n", name)
+		default:
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, the last one is %s\n", name, ui.Count(len(c.Items), "record"), c.Head())
 		}
 	}
