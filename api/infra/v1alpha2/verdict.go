@@ -1,0 +1,128 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PolicyVerdict is what the policies of a stack say about one plan. It holds for the very bytes of
+// the plan, and for the very policies that were asked.
+type PolicyVerdict struct {
+	// What may happen to the plan. Freed: a policy frees it from review, and none objects. Passed: no
+	// policy objects, but none frees it either. Approved: the people that the policies ask for have
+	// approved it. Held: it waits for a person. Refused: nobody may apply it.
+	// +kubebuilder:validation:Enum=Freed;Passed;Approved;Held;Refused
+	// +required
+	Decision PolicyDecision `json:"decision"`
+
+	// Why, for people.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// What the rules found, at most 50, the most severe first.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Findings []PolicyFinding `json:"findings,omitempty"`
+
+	// The policies that were asked, as Policy/NAME or ClusterPolicy/NAME.
+	// +listType=atomic
+	// +optional
+	Policies []string `json:"policies,omitempty"`
+
+	// Identifies the policies and their contents, as sha256:HEX. With other policies, the plan is
+	// judged again.
+	// +required
+	Set string `json:"set"`
+
+	// The digest of the plan's file, as sha256:HEX.
+	// +required
+	Plan string `json:"plan"`
+
+	// When the plan was judged.
+	// +required
+	JudgedAt metav1.Time `json:"judgedAt"`
+
+	// When the verdict ends, because a rule or an exemption depends on the time. The plan is then
+	// judged again.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+
+	// Whether the plan was made without the details that policies need, so that Yuba plans again.
+	// +optional
+	NeedsPlan bool `json:"needsPlan,omitempty"`
+
+	// Identifies everything that was judged, as sha256:HEX: the plan, the policies, the source, the lock
+	// file and the state. An approval names it, and counts for nothing else.
+	// +optional
+	Bound string `json:"bound,omitempty"`
+
+	// Whether only approvals that the API recorded can free the plan. Naming the plan in
+	// spec.approvePlan does not: nobody knows who wrote that.
+	// +optional
+	NeedsRecordedApprovals bool `json:"needsRecordedApprovals,omitempty"`
+
+	// How many of the plan's recorded approvals were considered.
+	// +optional
+	ApprovalsSeen int32 `json:"approvalsSeen,omitempty"`
+
+	// The record of this verdict in the audit log of the stack, as NUMBER sha256:HEX.
+	// +optional
+	AuditRecord string `json:"auditRecord,omitempty"`
+}
+
+// PlanApproval is a person's approval of the pending plan. The API server has authenticated the
+// person.
+type PlanApproval struct {
+	// The user's name.
+	// +required
+	User string `json:"user"`
+
+	// Those of the user's groups that policies ask for.
+	// +listType=atomic
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+
+	// What the person approved: status.plan.policy.bound at that time.
+	// +required
+	Bound string `json:"bound"`
+
+	// When.
+	// +required
+	At metav1.Time `json:"at"`
+}
+
+// PolicyDecision says what may happen to a plan.
+type PolicyDecision string
+
+const (
+	PolicyFreed  PolicyDecision = "Freed"
+	PolicyPassed PolicyDecision = "Passed"
+	// PolicyApproved: the people that the policies ask for have approved the plan.
+	PolicyApproved PolicyDecision = "Approved"
+	PolicyHeld     PolicyDecision = "Held"
+	PolicyRefused  PolicyDecision = "Refused"
+)
+
+// PolicyFinding is an objection of a rule, or a remark.
+type PolicyFinding struct {
+	// The policy, as Policy/NAME or ClusterPolicy/NAME.
+	// +required
+	Policy string `json:"policy"`
+
+	// The rule's name.
+	// +required
+	Rule string `json:"rule"`
+
+	// The resource's address; empty if the finding is about the whole plan.
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// What is wrong.
+	// +required
+	Message string `json:"message"`
+
+	// What follows from it: deny, requireApproval, warn or audit.
+	// +required
+	Effect string `json:"effect"`
+}
