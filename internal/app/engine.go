@@ -38,6 +38,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
+	"github.com/yuba-dev/yuba/internal/policy/ledger"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/backend/pod"
@@ -197,6 +198,9 @@ type engine struct {
 	tries *tries
 	// policyDesk answers questions about policies; nil if the API does not serve them.
 	policyDesk *policyDesk
+	// policies judges plans; nil if the API does not serve the kinds. auditLog keeps what they decided.
+	policies *policies
+	auditLog *ledger.Ledger
 	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
 	// keeper deletes old data of runs.
@@ -318,7 +322,8 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return err
 	}
 	e.sourceKinds = kinds
-	if err := e.addPolicies(r); err != nil {
+	e.auditLog = &ledger.Ledger{Store: e.blobs, Server: fmt.Sprintf("yuba %s at %s", e.opts.Version, hostname())}
+	if err := e.addPolicies(r, direct); err != nil {
 		return err
 	}
 	if err := e.addContracts(ctx, r); err != nil {
@@ -354,6 +359,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	e.tools = tools.NewBox(e.tool.path, e.toolDir())
 	e.serveByHand(r)
 	e.serveContracts(r)
+	e.servePolicies()
 	e.serveWhy(r)
 	return nil
 }
@@ -414,6 +420,10 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 func permission[About any](ask func(context.Context, run.Record, About) (bool, string, error)) func(context.Context, run.Record, About) (executor.Permission, error) {
 	return func(ctx context.Context, rec run.Record, about About) (executor.Permission, error) {
 		ok, reason, err := ask(ctx, rec, about)
+		var refused *stacks.PolicyRefusedError
+		if errors.As(err, &refused) {
+			return executor.Permission{Reason: refused.Message, Class: run.FailurePolicy}, nil
+		}
 		return executor.Permission{Go: ok, Reason: reason}, err
 	}
 }

@@ -18,6 +18,7 @@ import (
 	verdicts "github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
+	"github.com/yuba-dev/yuba/internal/policy/ledger"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
@@ -30,11 +31,14 @@ type policies struct {
 	now      func() time.Time
 	// configurations are the facts of configurations before their plans.
 	configurations configurations
+	// ledger keeps the audit log. direct reads and writes the API without a cache.
+	ledger *ledger.Ledger
+	direct client.Client
 }
 
 // addPolicies adds policies. Call it before adding the stack controller, which applies nothing
 // without knowing them.
-func (e *engine) addPolicies(r *stacks.Reconciler) error {
+func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 	for _, kind := range []string{yubav1.PolicyKind, yubav1.ClusterPolicyKind} {
 		served, err := serves(e.manager.GetRESTMapper(), yubav1.GroupVersion.WithKind(kind))
 		if err != nil {
@@ -52,9 +56,9 @@ func (e *engine) addPolicies(r *stacks.Reconciler) error {
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	p := &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now}
-	r.Policies = p
-	e.policyDesk = &policyDesk{policies: p, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
+	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct}
+	r.Policies = e.policies
+	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
 	return nil
 }
 
@@ -100,9 +104,12 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	if err != nil {
 		return nil, err
 	}
-	verdict := verdictOf(binding.Plan(subject, string(obj.UID), in, p.now()))
-	verdict.Set, verdict.Policies = binding.Set, binding.Policies()
-	return verdict, nil
+	var about verdicts.Bound
+	people := judge.People{Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
+	decision := binding.With(people).Plan(subject, string(obj.UID), in, p.now())
+	verdict := verdictOf(decision)
+	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound
+	return verdict, p.recordDecision(ctx, obj, rec, about, decision, verdict)
 }
 
 func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (facts.Inputs, error) {
@@ -159,17 +166,21 @@ func addModules(in *facts.Inputs, id string, uses *run.Uses) error {
 // maxFindings limits the findings in a status; the message counts the others.
 const maxFindings = 50
 
-// verdictOf translates a decision without the approvals of people, which the stack controller
-// knows.
+// verdictOf translates a decision.
 func verdictOf(d verdicts.Decision) *infrav1.PolicyVerdict {
 	v := &infrav1.PolicyVerdict{Message: infrav1.TrimMessage(d.Message)}
 	switch {
+	case d.Outcome == verdicts.OutcomeApply && d.Reason == verdicts.ReasonApproved:
+		v.Decision = infrav1.PolicyApproved
 	case d.Outcome == verdicts.OutcomeApply:
 		v.Decision = infrav1.PolicyFreed
 	case d.Outcome == verdicts.OutcomeWait && d.Reason == verdicts.ReasonNotFreed:
 		v.Decision = infrav1.PolicyPassed
 	case d.Outcome == verdicts.OutcomeWait:
-		v.Decision = infrav1.PolicyHeld
+		v.Decision, v.NeedsRecordedApprovals = infrav1.PolicyHeld, d.NeedsRecorded()
+		if v.NeedsRecordedApprovals {
+			v.Message = infrav1.TrimMessage(waitingFor(d))
+		}
 	default:
 		v.Decision = infrav1.PolicyRefused
 	}

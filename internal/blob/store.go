@@ -127,6 +127,19 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader) error {
 	return nil
 }
 
+// Create stores data under a new key. It returns ErrExists, and changes nothing, if a blob has the
+// key. When it returns nil the blob is durable.
+func (s *Store) Create(ctx context.Context, key string, data []byte) error {
+	if err := ValidateKey(key); err != nil {
+		return err
+	}
+	err := s.bucket.create(ctx, key, func(w io.Writer) error { return s.seal(w, contextReader{ctx, bytes.NewReader(data)}) })
+	if err != nil {
+		return fmt.Errorf("create %s: %w", key, err)
+	}
+	return nil
+}
+
 // PutBytes stores data under key, as Put does.
 func (s *Store) PutBytes(ctx context.Context, key string, data []byte) error {
 	return s.Put(ctx, key, bytes.NewReader(data))

@@ -57,6 +57,7 @@ var inNamespaces = []right{
 	{"content.yuba.dev/terraforms/rollback", "", "create", ""},
 	{"content.yuba.dev/terraforms/unlock", "", "create", ""},
 	{"content.yuba.dev/terraforms/cancel", "", "create", ""},
+	{"content.yuba.dev/terraforms/approve", "", "create", ""},
 	{"content.yuba.dev/terraforms/shell", "", "", "create"},
 	// All that is stored of a stack, in clear text.
 	{"content.yuba.dev/terraforms/export", "", "", "get"},
@@ -122,6 +123,7 @@ var everywhere = []right{
 	{"yuba.dev/clusterpolicies/status", read, "", ""},
 	// For a role of their own, and for administrators of all.
 	{"content.yuba.dev/metrics", "", "", ""},
+	{"content.yuba.dev/audit", "", "", ""},
 	{"content.yuba.dev/backup", "", "", ""},
 	{"content.yuba.dev/restore", "", "", ""},
 	{"content.yuba.dev/modules", "", "", ""},

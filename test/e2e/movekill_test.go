@@ -206,8 +206,8 @@ func (m movers) arrived(t *testing.T, ns, id string, runs []string, when string)
 		t.Errorf("%s: runs (-want +got):\n%s", when, diff)
 	}
 	pending := m.b.await(t, stack(ns, "pending"), when+": the plan waits", waiting)
-	if was := m.a.stack(t, ns, "pending").Status.Plan; was != pending.Status.Plan {
-		t.Errorf("%s: the plan was %+v and is %+v", when, was, pending.Status.Plan)
+	if diff := cmp.Diff(m.a.stack(t, ns, "pending").Status.Plan, pending.Status.Plan); diff != "" {
+		t.Errorf("%s: the plan has changed (-was +is):\n%s", when, diff)
 	}
 	for _, name := range []string{"base", "pending"} {
 		copied := m.a.stack(t, ns, name)

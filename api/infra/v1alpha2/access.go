@@ -25,6 +25,11 @@ const (
 // inlineMain is the file name of the program in values.hcl.
 const inlineMain = "main.tf"
 
+// ArtifactAuthors is a key in the metadata of an artifact: who made the revision, separated by
+// commas. E-mail addresses are those of a commit's author and committer; other names are those of
+// users of the API who pushed it. Only servers of sources write it.
+const ArtifactAuthors = "yuba.dev/authors"
+
 // GetConditions returns the stack's conditions.
 func (t *Terraform) GetConditions() []metav1.Condition { return t.Status.Conditions }
 
@@ -83,8 +88,20 @@ func (t *Terraform) AppliesByItself() bool { return t.AutoApproves() || t.ByPoli
 func (t *Terraform) AwaitsApproval() bool {
 	p := t.Status.Plan
 	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() && !t.RefusedByPolicy() &&
-		(!t.AppliesByItself() || t.HoldsPlans() && t.Annotations[AnnotationApproved] != p.Pending) &&
-		t.Spec.ApprovePlan != p.Pending && t.Annotations[AnnotationRejected] != p.Pending
+		(!t.AppliesByItself() || t.HoldsPlans() && (t.Annotations[AnnotationApproved] != p.Pending || t.NeedsRecordedApprovals())) && !t.ApprovedByPeople() &&
+		(t.Spec.ApprovePlan != p.Pending || t.NeedsRecordedApprovals()) && t.Annotations[AnnotationRejected] != p.Pending
+}
+
+// NeedsRecordedApprovals is true if policies hold the pending plan for people whom the API server
+// must have authenticated.
+func (t *Terraform) NeedsRecordedApprovals() bool {
+	return t.HeldByPolicy() && t.Status.Plan.Policy.NeedsRecordedApprovals
+}
+
+// ApprovedByPeople is true if the people that policies ask for have approved the pending plan.
+func (t *Terraform) ApprovedByPeople() bool {
+	p := t.Status.Plan
+	return p.Pending != "" && p.Digest != "" && p.Policy != nil && p.Policy.Decision == PolicyApproved && p.Policy.Plan == p.Digest
 }
 
 // HoldsPlans is true if the pending plan waits for approval although plans may be applied

@@ -151,8 +151,8 @@ const (
 	ReasonContractBroken = "ContractBroken"
 	// ReasonContractPublished: a revision was published. Only in events.
 	ReasonContractPublished = "ContractPublished"
-	// ReasonPolicyRefused: a policy refuses the pending plan, or that the configuration is planned.
-	// Nobody may apply it.
+	// ReasonPolicyRefused: a policy refuses the pending plan, the plan of a deletion, or that the
+	// configuration is planned. Nobody may apply it.
 	ReasonPolicyRefused = "PolicyRefused"
 	// ReasonPlanRejected: somebody rejected the pending plan.
 	ReasonPlanRejected = "PlanRejected"

@@ -295,6 +295,13 @@ type PlanStatus struct {
 	// +optional
 	Contracts *PlanContracts `json:"contracts,omitempty"`
 
+	// (Yuba) The approvals of the pending plan that the API has recorded, for policies that ask for
+	// them. "yuba approve" gives one.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Approvals []PlanApproval `json:"approvals,omitempty"`
+
 	// (Yuba) Whether the pending plan is approved.
 	// +optional
 	Approved bool `json:"approved,omitempty"`

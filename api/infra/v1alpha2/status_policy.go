@@ -9,9 +9,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // the plan, and for the very policies that were asked.
 type PolicyVerdict struct {
 	// What may happen to the plan. Freed: a policy frees it from review, and none objects. Passed: no
-	// policy objects, but none frees it either. Held: it waits for a person. Refused: nobody may
-	// apply it.
-	// +kubebuilder:validation:Enum=Freed;Passed;Held;Refused
+	// policy objects, but none frees it either. Approved: the people that the policies ask for have
+	// approved it. Held: it waits for a person. Refused: nobody may apply it.
+	// +kubebuilder:validation:Enum=Freed;Passed;Approved;Held;Refused
 	// +required
 	Decision PolicyDecision `json:"decision"`
 
@@ -57,16 +57,57 @@ type PolicyVerdict struct {
 	// Whether the plan was made without the details that policies need, so that Yuba plans again.
 	// +optional
 	NeedsPlan bool `json:"needsPlan,omitempty"`
+
+	// Identifies everything that was judged, as sha256:HEX: the plan, the policies, the source, the lock
+	// file and the state. An approval names it, and counts for nothing else.
+	// +optional
+	Bound string `json:"bound,omitempty"`
+
+	// Whether only approvals that the API recorded can free the plan. Naming the plan in
+	// spec.approvePlan does not: nobody knows who wrote that.
+	// +optional
+	NeedsRecordedApprovals bool `json:"needsRecordedApprovals,omitempty"`
+
+	// How many of the plan's recorded approvals were considered.
+	// +optional
+	ApprovalsSeen int32 `json:"approvalsSeen,omitempty"`
+
+	// The record of this verdict in the audit log of the stack, as NUMBER sha256:HEX.
+	// +optional
+	AuditRecord string `json:"auditRecord,omitempty"`
+}
+
+// PlanApproval is a person's approval of the pending plan. The API server has authenticated the
+// person.
+type PlanApproval struct {
+	// The user's name.
+	// +required
+	User string `json:"user"`
+
+	// Those of the user's groups that policies ask for.
+	// +listType=atomic
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+
+	// What the person approved: status.plan.policy.bound at that time.
+	// +required
+	Bound string `json:"bound"`
+
+	// When.
+	// +required
+	At metav1.Time `json:"at"`
 }
 
 // PolicyDecision says what may happen to a plan.
 type PolicyDecision string
 
 const (
-	PolicyFreed   PolicyDecision = "Freed"
-	PolicyPassed  PolicyDecision = "Passed"
-	PolicyHeld    PolicyDecision = "Held"
-	PolicyRefused PolicyDecision = "Refused"
+	PolicyFreed  PolicyDecision = "Freed"
+	PolicyPassed PolicyDecision = "Passed"
+	// PolicyApproved: the people that the policies ask for have approved the plan.
+	PolicyApproved PolicyDecision = "Approved"
+	PolicyHeld     PolicyDecision = "Held"
+	PolicyRefused  PolicyDecision = "Refused"
 )
 
 // PolicyFinding is an objection of a rule, or a remark.

@@ -105,6 +105,12 @@ type PolicySpec struct {
 	// +optional
 	OnViolation PolicyEffect `json:"onViolation,omitempty"`
 
+	// Who must approve a plan that violates a rule whose effect is requireApproval. With it, only
+	// approvals that the API has recorded count ("yuba approve"): a plan's id in spec.approvePlan does
+	// not say who wrote it. Without it, one approval is enough, in either way.
+	// +optional
+	Approvals *PolicyApprovals `json:"approvals,omitempty"`
+
 	// Whether a plan without violations needs no person, in stacks with approvePlan "policy". Another
 	// policy can still hold or refuse it.
 	// +kubebuilder:default:=false

@@ -31,6 +31,9 @@ another plan is pending by now; without it, the command approves whichever plan 
 With several names the command approves the plan of each stack; --all and -l approve the pending plans of the namespace, or
 with -A of all namespaces. The command lists them and asks, or needs --yes.
 
+Where policies ask for approvals by certain people, the server records who approves, as the API knows them, and the plan is
+applied once all approvals are there. "yuba audit" shows them.
+
 With -f the command writes the approval into the stack's manifest on disk, for you to commit, and does not change the stack
 itself. It changes only that one value of the file.`,
 		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml\n" +
@@ -75,6 +78,10 @@ itself. It changes only that one value of the file.`,
 // commitApproval approves a plan in the stack's manifest, for stacks that are kept in git.
 func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) error {
 	key := session.KeyOf(t)
+	if t.NeedsRecordedApprovals() {
+		return ui.Exitf(ui.ExitFailure, "approve %s: policies ask for approvals by people whom the API knows, and a manifest does not say who wrote it: %s. Approve it on the server:\n    yuba approve %s",
+			key, t.Status.Plan.Policy.Message, s.Call(key))
+	}
 	if t.AppliesByItself() {
 		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says %q, which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
 			key, t.Spec.ApprovePlan, heldBecause(t), s.Call(key))
@@ -93,6 +100,10 @@ func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) e
 
 // approveOne approves a plan, and returns the changed stack and the reconcile request.
 func approveOne(ctx context.Context, s *session.Session, t *infrav1.Terraform, id string) (*infrav1.Terraform, string, error) {
+	if t.NeedsRecordedApprovals() {
+		approved, err := recordApproval(ctx, s, t, id)
+		return approved, "", err
+	}
 	warnOfEnforcer(s, t)
 	change, request := approval(t, id)
 	approved, err := s.Patch(ctx, "approve the plan of", session.KeyOf(t), change)
@@ -107,6 +118,8 @@ func approve(ctx context.Context, s *session.Session, t *infrav1.Terraform, id s
 		return err
 	case !wait && out.Machine():
 		return s.PrintStack(approved, out)
+	case approved.NeedsRecordedApprovals() && approved.Status.Plan.Pending == id:
+		return stillWaits(s, approved, id, wait, out)
 	case !wait:
 		s.News("Plan %s of %s is approved and will be applied. Follow it:\n    yuba logs %s -f", id, key, s.Call(key))
 		return nil

@@ -107,7 +107,12 @@ func approveSeen(ctx context.Context, s *session.Session, seen *infrav1.Terrafor
 	if id, err = approvable(s, t, id); err != nil {
 		return nil, err
 	}
-	if t, _, err = approveOne(ctx, s, t, id); err == nil {
+	t, _, err = approveOne(ctx, s, t, id)
+	switch {
+	case err != nil:
+	case t.NeedsRecordedApprovals() && t.Status.Plan.Pending == id:
+		s.News("Your approval of plan %s of %s is recorded. %s.", id, key, t.Status.Plan.Policy.Message)
+	default:
 		s.News("Plan %s of %s is approved.", id, key)
 	}
 	return t, err

@@ -26,6 +26,8 @@ func policyNews(t *infrav1.Terraform) string {
 		b.WriteString("\nPolicies free this plan from review.")
 	case infrav1.PolicyPassed:
 		b.WriteString("\nNo policy objects to this plan, and none frees it from review.")
+	case infrav1.PolicyApproved:
+		b.WriteString("\nThe people that policies ask for have approved this plan.")
 	case infrav1.PolicyHeld:
 		b.WriteString("\nPolicies hold this plan for approval:")
 	case infrav1.PolicyRefused:
@@ -39,9 +41,15 @@ func policyNews(t *infrav1.Terraform) string {
 		what := strings.TrimPrefix(f.Address+": ", ": ") + f.Message
 		fmt.Fprintf(&b, "\n  %s %s (%s): %s", f.Policy, f.Rule, f.Effect, what)
 	}
-	if len(v.Findings) == 0 && v.Decision != infrav1.PolicyFreed && v.Decision != infrav1.PolicyPassed {
+	if len(v.Findings) == 0 && (v.Decision == infrav1.PolicyHeld || v.Decision == infrav1.PolicyRefused) {
 		b.WriteString("\n  " + v.Message)
 	}
 	b.WriteString(exemptionNews(v))
+	for _, a := range t.Status.Plan.Approvals {
+		fmt.Fprintf(&b, "\n  approved by %s at %s", a.User, a.At.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+	if v.NeedsRecordedApprovals {
+		b.WriteString("\n" + v.Message)
+	}
 	return diagnostic.Printable(b.String())
 }

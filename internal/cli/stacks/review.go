@@ -86,6 +86,17 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 			return err
 		}
 	}
+	if t.NeedsRecordedApprovals() {
+		approved, err := recordApproval(ctx, r.Session, t, id)
+		if err != nil {
+			return err
+		}
+		if approved.NeedsRecordedApprovals() && approved.Status.Plan.Pending == id {
+			return stillWaits(r.Session, approved, id, true, r.out)
+		}
+		r.follower.before, r.request, r.generation = lastRunOf(t), "", approved.Generation
+		return nil
+	}
 	change, request := approval(t, id)
 	approved, err := r.Patch(ctx, r.action, r.key, change)
 	if err != nil {

@@ -207,7 +207,7 @@ func throughSecret(t, producer *infrav1.Terraform, read secretRead) Edge {
 	}
 	keys := make([]string, 0, len(read.keys))
 	for _, key := range read.keys {
-		key, _, _ = strings.Cut(key, ":") // varsKeys can rename it
+		key, _, _ = strings.Cut(key, ":")                      // varsKeys can rename it
 		keys = append(keys, strings.TrimSuffix(key, "__type")) // the type of the output beside it
 	}
 	if len(written) == 0 {

@@ -50,6 +50,14 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 			_, err := c.Why(ctx, s.namespace, "vpc")
 			return err
 		}, true, true, false},
+		"approvals": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Approve(ctx, s.namespace, "vpc", "plan-1", "sha256:seen")
+			return err
+		}, false, true, false},
+		"the audit log": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Audit(ctx, s.namespace, "vpc")
+			return err
+		}, false, false, false},
 		"another namespace's explanations": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Why(ctx, "default", "vpc")
 			return err

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 )
@@ -38,7 +39,7 @@ func (h *Handler) takeArchive(w http.ResponseWriter, r *http.Request) error {
 	if err := h.checkArchive(ctx, digest); err != nil {
 		return badRequest(fmt.Sprintf("the archive was refused: %v", err))
 	}
-	changed, err := h.pointAt(ctx, name, digest, size)
+	changed, err := h.pointAt(ctx, name, digest, size, user(r))
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (h *Handler) checkArchive(ctx context.Context, digest string) error {
 	return err
 }
 
-func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest string, size int64) (bool, error) {
+func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest string, size int64, by string) (bool, error) {
 	var obj sourcev1.ExternalArtifact
 	err := h.Reader.Get(ctx, name, &obj)
 	if apierrors.IsNotFound(err) {
@@ -77,7 +78,7 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 	before := obj.DeepCopy()
 	obj.Status.Artifact = &meta.Artifact{Digest: digest, Revision: pushedRevision + digest, Size: &size, LastUpdateTime: metav1.Now(),
 		Path: fmt.Sprintf("externalartifact/%s/%s/%s.tar.gz", name.Namespace, name.Name, digest),
-		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest, h.StoreID)}
+		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest, h.StoreID), Metadata: map[string]string{infrav1.ArtifactAuthors: by}}
 	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue,
 		Reason: meta.SucceededReason, Message: "stored artifact for revision " + pushedRevision + digest, ObservedGeneration: obj.Generation})
 	return true, h.Client.Status().Patch(ctx, &obj, client.MergeFrom(before))

@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/policy/audit"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -99,6 +100,10 @@ type Handler struct {
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
 	Grant   func(rec run.Record) run.ShellGrant
 	NoShell string
+	// Approve records a person's approval of the pending plan; nil if policies judge no plans here.
+	// AuditLog has the records of what policies decided; nil if there is none.
+	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error)
+	AuditLog AuditLog
 	// Parcels exports and imports the content of stacks. Imported is called after an import.
 	Parcels  *parcel.Store
 	Imported func(stack run.Stack)
@@ -132,6 +137,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/export":                h.stack(h.export),
 		"POST " + stack + "/import":               h.stack(h.takeParcel),
 		"POST " + stack + "/cancel":               h.stack(h.cancel),
+		"POST " + stack + "/approve":              h.stack(h.approve),
 		"POST " + stack + "/try":                  h.stack(h.startTry),
 		"GET " + stack + "/try":                   h.stack(h.waitForTry),
 		"DELETE " + stack + "/try":                h.stack(h.cancelTry),
@@ -143,6 +149,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + namespace + "/usage":             h.usersOf,
 		"POST " + PathPrefix + "/policytrials":    h.tryPolicy,
 		"POST " + namespace + "/policytrials":     h.tryPolicy,
+		"GET " + PathPrefix + "/audit":            h.auditLog,
+		"GET " + namespace + "/audit":             h.auditLog,
 		"GET " + PathPrefix + "/outdated":         h.outdated,
 		"GET " + namespace + "/outdated":          h.outdated,
 		"GET " + PathPrefix + "/server":           h.server,

@@ -53,8 +53,9 @@ func TestWhatIsPushedBecomesAnArtifact(t *testing.T) {
 	}
 	size := first.Size()
 	want := &meta.Artifact{Digest: pushed.Digest, Revision: "latest@" + pushed.Digest, Size: &size,
-		Path: "externalartifact/" + s.namespace + "/live/" + pushed.Digest + ".tar.gz",
-		URL:  "https://yuba.test/apis/content.yuba.dev/v1alpha1/namespaces/" + s.namespace + "/externalartifacts/live/archive?digest=" + pushed.Digest + "&store=this"}
+		Path:     "externalartifact/" + s.namespace + "/live/" + pushed.Digest + ".tar.gz",
+		URL:      "https://yuba.test/apis/content.yuba.dev/v1alpha1/namespaces/" + s.namespace + "/externalartifacts/live/archive?digest=" + pushed.Digest + "&store=this",
+		Metadata: map[string]string{infrav1.ArtifactAuthors: "system:apiserver"}}
 	got := obj.Status.Artifact.DeepCopy()
 	got.LastUpdateTime = metav1.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {

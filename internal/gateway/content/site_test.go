@@ -31,6 +31,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/home"
+	"github.com/yuba-dev/yuba/internal/policy/audit"
+	"github.com/yuba-dev/yuba/internal/policy/ledger"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
@@ -55,6 +57,9 @@ func TestMain(m *testing.M) {
 
 // maxArchive is small, so that a test can exceed it.
 const maxArchive = 4096
+
+// approvers are the last ones by stack.
+var approvers sync.Map
 
 // stores are those of this test binary's content.
 var stores struct {
@@ -125,6 +130,14 @@ func openStores(t *testing.T) error {
 	h.Grant = func(rec run.Record) run.ShellGrant {
 		return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: "here"}
 	}
+	h.Approve = func(_ context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error) {
+		approvers.Store(name, who)
+		if plan != "plan-1" || bound != "sha256:seen" {
+			return infrav1.PlanApproval{}, &run.RefusedError{Message: "it is not pending"}
+		}
+		return infrav1.PlanApproval{User: who.User, Bound: bound}, nil
+	}
+	h.AuditLog = &ledger.Ledger{Store: stores.blobs}
 	mounted.Store(h.ServeMux())
 	return nil
 }

@@ -54,7 +54,7 @@ func standing(obj *infrav1.Terraform, made run.Record, runs []run.Record) plan.S
 	case !made.Result.Plan.Changes:
 		s.State = plan.StateUnchanged
 		return s
-	case made.Result.Class == run.FailureRefused:
+	case made.Result.Class.Refused():
 		s.State = plan.StateRefused
 		return s
 	case made.Result.ApplyStarted:

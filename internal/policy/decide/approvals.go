@@ -37,7 +37,7 @@ func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []A
 	if ask.NotAuthor && len(f.Authors) == 0 {
 		m.Count++ // of so many people, at most one is the author
 	}
-	counted := map[string]bool{}
+	counted, strangers, doubtful := map[string]bool{}, map[string]bool{}, 0
 	for _, a := range given {
 		if ask.NotAuthor && slices.ContainsFunc(f.Authors, func(author string) bool { return strings.EqualFold(author, a.User) }) {
 			continue
@@ -45,10 +45,16 @@ func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []A
 		if len(ask.Groups) > 0 && !slices.ContainsFunc(a.Groups, func(g string) bool { return slices.Contains(ask.Groups, g) }) {
 			continue
 		}
-		counted[strings.ToLower(a.User)] = true
 		counting = append(counting, a)
+		if n := unlike(a.User, f.Authors); ask.NotAuthor && n > 0 {
+			strangers[strings.ToLower(a.User)] = true
+			doubtful = max(doubtful, n)
+			continue
+		}
+		counted[strings.ToLower(a.User)] = true
 	}
-	m.Have = len(counted)
+	// Each author under another kind of name may be one of the strangers.
+	m.Have = len(counted) + max(0, len(strangers)-doubtful)
 	if ask.Owners {
 		if f.OwnersUnknown != "" {
 			m.OwnersMissing = append(m.OwnersMissing, []string{"an owner, who is not known: " + f.OwnersUnknown})
@@ -60,6 +66,20 @@ func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []A
 		}
 	}
 	return m, counting
+}
+
+// unlike counts the authors whose names are of another kind than the user's: an e-mail address and
+// the name of an account may belong to one person.
+func unlike(user string, authors []string) int {
+	n := 0
+	seen := map[string]bool{}
+	for _, author := range authors {
+		if key := strings.ToLower(author); !seen[key] && strings.Contains(author, "@") != strings.Contains(user, "@") {
+			seen[key] = true
+			n++
+		}
+	}
+	return n
 }
 
 func owns(a Approval, owners []string) bool {

@@ -189,6 +189,9 @@ func (d *Decision) summary() string {
 func (d *Decision) wanted() string {
 	var parts []string
 	for _, m := range d.Missing {
+		if m.Policy == "" && len(d.Missing) > 1 {
+			continue // the approvals that policies ask for include it
+		}
 		text := fmt.Sprintf("%d of %d approvals", m.Count-m.Have, m.Count)
 		if m.Have >= m.Count {
 			text = "an approval by owners"

@@ -82,6 +82,14 @@ func TestDecide(t *testing.T) {
 			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Groups: []string{"sre", "dba"}}))}, Approvals: []Approval{by("ann", "dev", "dba")}}, OutcomeApply, ReasonApproved, ""},
 		"the author does not approve": {
 			Facts{Authors: []string{"ann"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ANN")}}, OutcomeWait, ReasonViolated, "not by the change's author"},
+		"the account of a person may be that of the author, who is known by an e-mail address": {
+			Facts{Authors: []string{"ann@example.org"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Count: 1, NotAuthor: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "not by the change's author"},
+		"of two accounts, one is not that of the author": {
+			Facts{Authors: []string{"ann@example.org", "Ann@example.org"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Count: 1, NotAuthor: true}))}, Approvals: []Approval{by("ann"), by("bob")}}, OutcomeApply, ReasonApproved, ""},
+		"e-mail addresses are compared": {
+			Facts{Authors: []string{"ann@example.org"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Count: 1, NotAuthor: true}))}, Approvals: []Approval{by("bob@example.org")}}, OutcomeApply, ReasonApproved, ""},
+		"another author and an account are one person at least": {
+			Facts{Authors: []string{"ann@example.org"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Count: 2, NotAuthor: true}))}, Approvals: []Approval{by("bob@example.org"), by("ann")}}, OutcomeWait, ReasonViolated, "1 of 2"},
 		"of an unknown author, two people are one too many": {
 			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "1 of 2"},
 		"an owner must approve": {

@@ -3,7 +3,10 @@
 
 package decide
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Outcome is what happens to the plan.
 type Outcome string
@@ -63,6 +66,11 @@ type Decision struct {
 	// never. RetryAt is when it may be freer.
 	ValidUntil time.Time `json:"validUntil,omitzero"`
 	RetryAt    time.Time `json:"retryAt,omitzero"`
+}
+
+// NeedsRecorded reports whether an approval is missing that the API must record.
+func (d *Decision) NeedsRecorded() bool {
+	return slices.ContainsFunc(d.Missing, func(m Missing) bool { return m.Recorded })
 }
 
 // Violation is a finding that counts.

@@ -96,10 +96,14 @@ type Requirement struct {
 	Count int `json:"count"`
 	// Groups: only members of one of them count; empty for anybody who may approve.
 	Groups []string `json:"groups,omitempty"`
-	// NotAuthor: authors of the change do not count. If they are not known, one more person is needed.
+	// NotAuthor: authors of the change do not count. If they are not known, one more person is needed;
+	// so it is for each author who may be one of the approvers under another kind of name.
 	NotAuthor bool `json:"notAuthor,omitempty"`
 	// Owners: one of each group of owners must be among them.
 	Owners bool `json:"owners,omitempty"`
+	// Recorded: only approvals that the API recorded count. All of [Facts.Approvals] are; the caller
+	// must not take another sign of consent in their place.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
 // Exemption takes findings out.

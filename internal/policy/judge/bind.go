@@ -35,6 +35,7 @@ type Binding struct {
 	// Set is the digest of the policies' specs, "sha256:" and hex digits; empty if there are none.
 	Set      string
 	policies []*policy
+	people   People
 }
 
 // Policies are the names of the policies, sorted: ClusterPolicy/NAME or Policy/NAMESPACE/NAME.
@@ -44,6 +45,18 @@ func (b *Binding) Policies() []string {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+// Groups are those that the policies want approvals from, sorted.
+func (b *Binding) Groups() []string {
+	var all []string
+	for _, p := range b.policies {
+		if p.spec.Approvals != nil {
+			all = append(all, p.spec.Approvals.Groups...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Judge knows the policies of an API.

@@ -31,10 +31,10 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 			about.Bundles[b.Source+"/"+b.Path] = b.Digest
 		}
 	}
-	f := decide.Facts{Now: now, Bound: about}
+	f := decide.Facts{Now: now, Bound: about, Approvals: b.people.Approvals, Authors: b.people.Authors}
 	if err != nil {
 		f.Problems = []string{err.Error()}
-		return decide.Decide(f)
+		return b.decided(f)
 	}
 	f.Bound.LockFile = document.Digests.LockFile
 	f.Never = never(document)
@@ -69,6 +69,29 @@ func (b *Binding) Configuration(s Subject, document *facts.Document, problem err
 		}
 	}
 	return decide.Decide(f)
+}
+
+func (b *Binding) decided(f decide.Facts) decide.Decision {
+	if b.people.About != nil {
+		b.people.About(f.Bound)
+	}
+	return decide.Decide(f)
+}
+
+// People are those who concern a decision.
+type People struct {
+	// Approvals were recorded by the API. Authors made the change, as far as is known.
+	Approvals []decide.Approval
+	Authors   []string
+	// About is told what the decision is about; may be nil.
+	About func(decide.Bound)
+}
+
+// With returns the binding with people.
+func (b *Binding) With(p People) *Binding {
+	with := *b
+	with.people = p
+	return &with
 }
 
 // never says why a plan is for a person whatever the rules find.

@@ -169,7 +169,7 @@ const (
 	FailureLocked Failure = "locked"
 	// FailureRefused: a review refused the plan.
 	FailureRefused Failure = "refused"
-	// FailurePolicy: policies refused the configuration after init.
+	// FailurePolicy: policies refused the configuration after init, or the plan of a deletion.
 	FailurePolicy Failure = "policy"
 	// FailureState: the state could not be read, or could not be stored despite all retries.
 	FailureState Failure = "state"
@@ -182,6 +182,9 @@ const (
 	// FailureCanceled: a person ended the run.
 	FailureCanceled Failure = "canceled"
 )
+
+// Refused reports whether a review or policies refused the plan.
+func (f Failure) Refused() bool { return f == FailureRefused || f == FailurePolicy }
 
 // Resource is one resource in a state.
 type Resource struct {

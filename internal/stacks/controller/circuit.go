@@ -187,8 +187,12 @@ func nonEmpty(providers []string) []string {
 	return providers
 }
 
-// approvedByName returns the plan that a person approved although the stack applies automatically.
+// approvedByName returns the plan that a person approved although the stack applies automatically,
+// or that the people approved whom policies ask for.
 func approvedByName(obj *infrav1.Terraform) string {
+	if obj.ApprovedByPeople() {
+		return obj.Status.Plan.Pending
+	}
 	if !obj.AppliesByItself() && !obj.Spec.Force {
 		return ""
 	}

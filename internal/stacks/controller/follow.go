@@ -43,7 +43,7 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 		}
 		obj.Status.Plan.Readable = ""
 	}
-	if want == "" || p.ended == nil || p.ended.Result.Plan == nil || p.ended.Result.Class == run.FailureRefused {
+	if want == "" || p.ended == nil || p.ended.Result.Plan == nil || p.ended.Result.Class.Refused() {
 		return nil
 	}
 	part := run.BlobPlanText

@@ -38,6 +38,9 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 	if no := cmp.Or(objection(obj, rec), outagesOf(r).outageObjection(obj, rec), takeover, contracts, judgeOf(r).policyObjection(ctx, obj, rec)); no != "" {
 		return false, no, nil
 	}
+	if err := judgeOf(r).recordApply(ctx, obj, rec); err != nil {
+		return false, "", err
+	}
 	// A run that only checks modules has not changed Ready so far.
 	told := rec.Spec.Unless == "" || conditions.Of(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
 	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
@@ -125,7 +128,7 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 		return "the plan was rejected"
 	case obj.AutoApproves() || obj.Spec.Force:
 		return ""
-	case obj.ByPolicy() && rec.Spec.Plan != nil:
+	case obj.ByPolicy() && rec.Spec.Plan != nil, rec.Spec.Plan != nil && approvedByName(obj) == rec.Spec.Plan.ID:
 		return "" // policyObjection decides
 	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:
 		return ""
@@ -156,8 +159,8 @@ type Webhooks interface {
 
 // Review asks the stack's webhooks about a plan, one after the other, before it is kept or applied,
 // and policies about a deletion.
-// The first refusal, or missing answer, ends the run.
-func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
+// The first refusal, or missing answer, ends the run; that of policies is a *PolicyRefusedError.
+func (r *Reconciler) Review(ctx context.Context, rec run.Record, planned *run.PlanResult) (bool, string, error) {
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
 		return false, no, err
@@ -180,5 +183,5 @@ func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResu
 			return false, err.Error(), nil
 		}
 	}
-	return judgeOf(r).reviewDeletion(ctx, obj, rec, document)
+	return judgeOf(r).reviewDeletion(ctx, obj, rec, planned, document)
 }

@@ -30,7 +30,23 @@ type Policies interface {
 	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused string, err error)
 	// AfterInit judges it by the same policies in the run, with all modules.
 	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error)
+	// Applying records that the apply of a run is permitted, if policies bind the stack. It is called
+	// again for a run that asks again.
+	Applying(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error
 }
+
+// recordApply records that an apply is permitted, before it is.
+func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error {
+	if j.policies == nil || rec.Spec.Operation.ByHand() {
+		return nil
+	}
+	return j.policies.Applying(ctx, obj, rec)
+}
+
+// PolicyRefusedError means that policies refuse a plan during its run.
+type PolicyRefusedError struct{ Message string }
+
+func (e *PolicyRefusedError) Error() string { return e.Message }
 
 // gatherPolicy finds out which policies bind the stack.
 func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
@@ -80,17 +96,26 @@ func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run
 }
 
 var opinions = map[infrav1.PolicyDecision]decide.Opinion{
-	infrav1.PolicyFreed: decide.OpinionFreed, infrav1.PolicyPassed: decide.OpinionPassed,
+	infrav1.PolicyFreed: decide.OpinionFreed, infrav1.PolicyPassed: decide.OpinionPassed, infrav1.PolicyApproved: decide.OpinionApproved,
 	infrav1.PolicyHeld: decide.OpinionHeld, infrav1.PolicyRefused: decide.OpinionRefused,
 }
 
-// verdictFacts is nil unless the policies have judged the very bytes of the pending plan.
+// verdictFacts is nil unless the policies have judged the very bytes of the pending plan, with all of
+// its approvals.
 func verdictFacts(obj *infrav1.Terraform) *decide.Verdict {
+	if v := obj.Status.Plan.Policy; v == nil || int(v.ApprovalsSeen) != len(obj.Status.Plan.Approvals) {
+		return nil
+	}
+	return verdictOf(obj)
+}
+
+// verdictOf is nil unless the policies have judged the very bytes of the pending plan.
+func verdictOf(obj *infrav1.Terraform) *decide.Verdict {
 	v := obj.Status.Plan.Policy
 	if v == nil || v.Plan != obj.Status.Plan.Digest || opinions[v.Decision] == "" {
 		return nil
 	}
-	facts := &decide.Verdict{Opinion: opinions[v.Decision], Message: v.Message, Set: v.Set, NeedsPlan: v.NeedsPlan}
+	facts := &decide.Verdict{Opinion: opinions[v.Decision], Message: v.Message, Set: v.Set, NeedsPlan: v.NeedsPlan, Recorded: v.NeedsRecordedApprovals}
 	if v.Until != nil {
 		facts.Until = v.Until.Time
 	}
@@ -140,6 +165,7 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 		}
 	}
 	plan.Policy.Set, plan.Policy.Plan, plan.Policy.JudgedAt = p.facts.Policy.Set, plan.Digest, metav1.NewTime(p.now)
+	plan.Policy.ApprovalsSeen = int32(len(plan.Approvals)) //nolint:gosec // at most 50
 	return nil
 }
 
@@ -172,7 +198,7 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 	}
 	named := rec.Spec.Plan != nil && (obj.Spec.ApprovePlan == rec.Spec.Plan.ID || approvedByName(obj) == rec.Spec.Plan.ID)
 	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named
-	switch v := verdictFacts(obj); {
+	switch v := verdictOf(obj); {
 	case set == "" && (!leftToPolicies || rec.Spec.Purpose == run.PurposeDelete):
 		return ""
 	case set == "":
@@ -188,7 +214,7 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		return "its policies have changed since they judged the plan"
 	case v.Opinion == decide.OpinionRefused:
 		return "policies refuse the plan: " + v.Message
-	case v.Opinion == decide.OpinionHeld && !named, v.Opinion == decide.OpinionPassed && leftToPolicies:
+	case v.Opinion == decide.OpinionHeld && (!named || v.Recorded), v.Opinion == decide.OpinionPassed && leftToPolicies:
 		return "policies do not free the plan, and its approval was withdrawn: " + v.Message
 	}
 	return ""
@@ -196,25 +222,31 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 
 // reviewDeletion asks the policies about the plan of a declared deletion: only what they refuse
 // stops it.
-func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (bool, string, error) {
+func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform, rec run.Record, planned *run.PlanResult, document []byte) (bool, string, error) {
 	if j.policies == nil || rec.Spec.Purpose != run.PurposeDelete {
 		return true, "", nil
 	}
 	set, err := j.policies.Bind(ctx, obj)
 	switch {
 	case err != nil:
-		return false, "its policies are not known: " + err.Error(), nil
+		return false, "", &PolicyRefusedError{Message: "its policies are not known: " + err.Error()}
 	case set == "":
 		return true, "", nil
 	case len(document) == 0:
-		return false, "the plan is too large to be judged by policies", nil
+		return false, "", &PolicyRefusedError{Message: "the plan is too large to be judged by policies"}
 	}
-	verdict, err := j.policies.Judge(ctx, obj, rec, document)
+	about := obj.DeepCopy()
+	about.Status.Plan.Digest, about.Status.Plan.Approvals = "", nil
+	if planned != nil {
+		about.Status.Plan.Digest = planned.Digest
+	}
+	verdict, err := j.policies.Judge(ctx, about, rec, document)
 	if err != nil {
 		return false, "", err
 	}
 	if verdict.Decision == infrav1.PolicyRefused {
-		return false, "policies refuse the deletion: " + verdict.Message, nil
+		return false, "", &PolicyRefusedError{Message: "policies refuse the deletion: " + verdict.Message +
+			". Ask the policy's editors for an exemption, or set spec.destroyResourcesOnDeletion to false: then the resources stay"}
 	}
 	return true, "", nil
 }

@@ -36,6 +36,8 @@ func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.I
 	return "", errors.New("judged while an apply asks for permission")
 }
 
+func (boundBy) Applying(context.Context, *infrav1.Terraform, run.Record) error { return nil }
+
 func TestPolicyObjections(t *testing.T) {
 	const digest = "sha256:plan"
 	auto := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }

@@ -113,7 +113,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	// Policies judge bytes: also a plan with the same changes is judged again.
-	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy = p.Digest, o.rec.Spec.ID, nil
+	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, nil, nil
 	pinned(obj, o.rec)
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
@@ -228,7 +228,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	switch {
 	case result.ApplyStarted:
 		clearPending(obj)
-	case result.Class == run.FailureRefused:
+	case result.Class.Refused():
 		recordRefusal(obj, o)
 	case o.rec.Spec.Operation == run.OperationApply:
 		status.Plan.Digest, status.Plan.RunID = "", ""
@@ -247,14 +247,14 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
 }
 
-// recordRefusal: neither a plan that a webhook refused nor the previous one is offered for
+// recordRefusal: neither a plan that a webhook or policies refused nor the previous one is offered for
 // approval.
 func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	obj.Status.LastPlanAt = finishedAt(o.rec)
 	obj.Status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
 	obj.Status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
-	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, failureReason(&o.rec), o.rec.Result.Error)
 }
 
 // failureReasons are the reasons for failures that have a class.
@@ -298,7 +298,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
-	p.IsDriftDetectionPlan, p.HeldBy, p.Policy, p.Contracts = false, "", nil, nil
+	p.IsDriftDetectionPlan, p.HeldBy, p.Policy, p.Approvals, p.Contracts = false, "", nil, nil, nil
 }
 
 func at(message, revision string) string {

@@ -9,6 +9,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,7 +51,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	r.stacks, r.applying = mgr.GetCache(), make(chan run.Stack, 64)
 	r.Source.Seen, r.Source.Watched = r.stacks, sourceKinds
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
-		For(&infrav1.Terraform{}, builder.WithPredicates(reconciling.Triggers(otherScope))).
+		For(&infrav1.Terraform{}, builder.WithPredicates(reconciling.Triggers(otherScope, otherApprovals))).
 		Watches(&infrav1.Terraform{}, relativesOf(r).relations()).
 		Watches(&coordinationv1.Lease{}, relativesOf(r).released()).
 		WatchesRawSource(enqueued(ended)).
@@ -71,6 +72,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 // otherScope passes updates that change a stack's owner, which decides what it may read.
 var otherScope = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
+}}
+
+// otherApprovals passes updates of the recorded approvals: a person gave one.
+var otherApprovals = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	now, is := e.ObjectNew.(*infrav1.Terraform)
+	was, before := e.ObjectOld.(*infrav1.Terraform)
+	return is && before && len(now.Status.Plan.Approvals) > 0 && !equality.Semantic.DeepEqual(now.Status.Plan.Approvals, was.Status.Plan.Approvals)
 }}
 
 // readers enqueues the stacks that read an object of the kind.

@@ -199,6 +199,7 @@ var failures = map[string]string{
 	infrav1.ReasonInitFailed:                "Init failed",
 	infrav1.ReasonPlanFailed:                "Plan failed",
 	infrav1.ReasonPostPlanningWebhookFailed: "Plan refused by webhook",
+	infrav1.ReasonPolicyRefused:             "Refused by policy",
 	infrav1.ReasonApplyFailed:               "Apply failed",
 	infrav1.ReasonDestroyFailed:             "Destroy failed",
 	infrav1.ReasonDriftDetectionFailed:      "Drift check failed",

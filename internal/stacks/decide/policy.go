@@ -52,6 +52,8 @@ const (
 	OpinionFreed Opinion = "freed"
 	// OpinionPassed: no policy objects.
 	OpinionPassed Opinion = "passed"
+	// OpinionApproved: the people that policies ask for have approved the plan.
+	OpinionApproved Opinion = "approved"
 	// OpinionHeld: a person must approve the plan.
 	OpinionHeld Opinion = "held"
 	// OpinionRefused: nobody may apply the plan.
@@ -68,6 +70,9 @@ type Verdict struct {
 	Until time.Time
 	// NeedsPlan: the plan was made without what policies need.
 	NeedsPlan bool
+	// Recorded: a held plan waits for approvals that the API has recorded. Naming the plan in the
+	// object is not one.
+	Recorded bool
 }
 
 // judged returns the verdict about the pending plan that counts now; nil without one.
@@ -110,12 +115,12 @@ func objects(f Facts, approved bool) bool {
 		return true
 	}
 	switch v.Opinion {
-	case OpinionFreed:
+	case OpinionFreed, OpinionApproved:
 		return false
 	case OpinionPassed:
 		return f.Stack.Mode == ModePolicy && !f.Stack.Force && !approved
 	case OpinionHeld:
-		return !approved
+		return !approved || v.Recorded
 	}
 	return true
 }
@@ -136,7 +141,7 @@ func policyMessage(f Facts) (reason, message string) {
 	case v == nil:
 		return "", ""
 	case v.Opinion == OpinionRefused:
-		return ReasonPolicyRefused, fmt.Sprintf("Plan %s is refused: %s", f.Pending.ID, v.Message)
+		return ReasonPolicyRefused, fmt.Sprintf("Plan %s is refused: %s. No approval overrides this: change the program, or ask the policy's editors for an exemption", f.Pending.ID, v.Message)
 	case v.Opinion == OpinionHeld, v.Opinion == OpinionPassed && f.Stack.Mode == ModePolicy && !f.Stack.Force:
 		return ReasonAwaitingApproval, fmt.Sprintf("Plan %s waits for approval: %s. Review it, then: yuba approve %s", f.Pending.ID, v.Message, f.Stack.Call)
 	}

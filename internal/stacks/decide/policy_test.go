@@ -34,7 +34,7 @@ const (
 )
 
 func refused(message string) Decision {
-	d := awaitsApproval("plan-main-1", "Plan plan-main-1 is refused: "+message, nextDriftCheck)
+	d := awaitsApproval("plan-main-1", "Plan plan-main-1 is refused: "+message+". No approval overrides this: change the program, or ask the policy's editors for an exemption", nextDriftCheck)
 	d.Reason = ReasonPolicyRefused
 	return d
 }
@@ -90,6 +90,15 @@ var policyScenarios = scenarios{
 	},
 	"mode auto does not apply a refused plan": {awaiting("plan-main-1").auto().judgedAs(OpinionRefused, destroysOne), refused(destroysOne)},
 	"force does not apply a refused plan":     {awaiting("plan-main-1").forced().judgedAs(OpinionRefused, destroysOne), refused(destroysOne)},
+	"naming a plan is not an approval that the API has recorded": {
+		awaiting("plan-main-1").approving("plan-main-1").judgedAs(OpinionHeld, destroysOne, recorded), awaitsApproval("plan-main-1", waitsForOne, nextDriftCheck),
+	},
+	"an annotation is not an approval that the API has recorded": {
+		awaiting("plan-main-1").auto().permitting("plan-main-1").judgedAs(OpinionHeld, destroysOne, recorded), awaitsApproval("plan-main-1", waitsForOne, nextDriftCheck),
+	},
+	"what the people that policies ask for approved is applied": {
+		awaiting("plan-main-1").permitting("plan-main-1").judgedAs(OpinionApproved, ""), applies("plan-main-1"),
+	},
 	"a waiting plan is judged again when its verdict ends": {
 		awaiting("plan-main-1").auto().judgedAs(OpinionHeld, destroysOne, func(v *Verdict) { v.Until = noon.Add(time.Minute) }),
 		awaitsApproval("plan-main-1", waitsForOne, noon.Add(time.Minute)),
@@ -134,6 +143,8 @@ var policyScenarios = scenarios{
 	},
 }
 
+func recorded(v *Verdict) { v.Recorded = true }
+
 // policyLaw: what is applied was judged by the present policies, refused by none, and approved if
 // one asks for it.
 func policyLaw(f Facts, d Decision) string {
@@ -154,8 +165,10 @@ func policyLaw(f Facts, d Decision) string {
 		return "applies with a verdict that has ended"
 	case f.Pending.Verdict.Opinion == OpinionRefused:
 		return "applies a refused plan"
-	case f.Pending.Verdict.Opinion != OpinionFreed && f.Pending.Verdict.Opinion != OpinionPassed && !named:
+	case f.Pending.Verdict.Opinion == OpinionHeld && !named:
 		return "applies a held plan that nobody approved"
+	case f.Pending.Verdict.Opinion == OpinionHeld && f.Pending.Verdict.Recorded:
+		return "applies a plan for which recorded approvals are missing"
 	}
 	return ""
 }

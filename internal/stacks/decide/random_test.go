@@ -170,11 +170,12 @@ func drawVerdict(t *rapid.T) *Verdict {
 		return nil
 	}
 	return &Verdict{
-		Opinion:   rapid.SampledFrom([]Opinion{OpinionFreed, OpinionPassed, OpinionHeld, OpinionRefused}).Draw(t, "opinion"),
+		Opinion:   rapid.SampledFrom([]Opinion{OpinionFreed, OpinionPassed, OpinionApproved, OpinionHeld, OpinionRefused}).Draw(t, "opinion"),
 		Message:   "1 resource is destroyed",
 		Set:       rapid.SampledFrom([]string{"set-1", "set-1", "set-2"}).Draw(t, "judged by"),
 		Until:     rapid.SampledFrom([]time.Time{{}, {}, noon.Add(-time.Hour), noon.Add(time.Hour)}).Draw(t, "verdict ends"),
 		NeedsPlan: rarely(t, "verdict needs a plan"),
+		Recorded:  rapid.Bool().Draw(t, "only recorded approvals count"),
 	}
 }
 

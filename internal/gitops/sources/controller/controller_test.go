@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/faulttest"
@@ -47,7 +48,8 @@ func TestAGitRepositoryIsWhatFluxMakesOfIt(t *testing.T) {
 	o.Status.Conditions = nil
 	want := sourcev1.GitRepositoryStatus{ObservedGeneration: 1, ObservedIgnore: ptr.To("/docs\n!*.zip\n"),
 		Artifact: &meta.Artifact{Digest: digest, Revision: revision, Path: "gitrepository/" + s.namespace + "/central/" + digest + ".tar.gz",
-			URL: "https://yuba.test/gitrepositories/central?digest=" + digest + "&store=mine"}}
+			URL:      "https://yuba.test/gitrepositories/central?digest=" + digest + "&store=mine",
+			Metadata: map[string]string{infrav1.ArtifactAuthors: "test@example.com"}}} // Flux names no authors
 	if diff := cmp.Diff(want, o.Status); diff != "" {
 		t.Error(diff)
 	}

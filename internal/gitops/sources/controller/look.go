@@ -9,13 +9,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
@@ -104,6 +107,15 @@ func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, f
 		return err
 	}
 	out.made = &made
+	if out.found.Authors != nil {
+		if authors := out.found.Authors(ctx); len(authors) > 0 {
+			out.found.Metadata = maps.Clone(out.found.Metadata)
+			if out.found.Metadata == nil {
+				out.found.Metadata = map[string]string{}
+			}
+			out.found.Metadata[infrav1.ArtifactAuthors] = strings.Join(authors, ",")
+		}
+	}
 	return nil
 }
 

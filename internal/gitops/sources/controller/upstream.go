@@ -29,6 +29,8 @@ type Found struct {
 	News string
 	// Fetch writes the tree to an empty directory.
 	Fetch func(ctx context.Context, dir string) error
+	// Authors, if set, returns who made the revision, after Fetch.
+	Authors func(ctx context.Context) []string
 	// LeftOut, if set, lists links that Fetch excluded because they lead out of the tree.
 	LeftOut func() []string
 	// Archive, if set, replaces Fetch: it opens an archive that is copied unchanged, such as an OCI

@@ -63,6 +63,9 @@ type Found struct {
 	ContentKey string
 	// Upstream is the key of the upstream (see Mirrors.Key), which Options.News reports.
 	Upstream string
+	// Authors returns the e-mail addresses of the commit's author and committer, once Fetch has been
+	// called; none if the mirror lacks the commit.
+	Authors func(ctx context.Context) []string
 	// LeftOut lists the first few links out of the tree that Fetch excluded.
 	LeftOut []string
 	// Fetch writes the tree to dir, an empty directory, and first fetches what the mirror lacks.

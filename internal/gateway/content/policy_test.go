@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/policy/audit"
+	"github.com/yuba-dev/yuba/internal/policy/ledger"
+)
+
+// The API server says who approves, and nothing in the request does.
+func TestWhoApprovesIsWhomTheAPIServerKnows(t *testing.T) {
+	s := newSite(t)
+	given, err := s.as("edit").Approve(t.Context(), s.namespace, "vpc", "plan-1", "sha256:seen")
+	if err != nil || given.User != "edit-of-"+s.namespace {
+		t.Fatalf("%+v, %v", given, err)
+	}
+	known, _ := approvers.Load(types.NamespacedName{Namespace: s.namespace, Name: "vpc"})
+	if who := known.(audit.Who); who.User != "edit-of-"+s.namespace || !slices.Contains(who.Groups, "system:authenticated") || who.Address != "127.0.0.1" {
+		t.Errorf("approved by %+v", who)
+	}
+	_, err = s.as("edit").Approve(t.Context(), s.namespace, "vpc", "plan-2", "sha256:seen")
+	checkStatus(t, err, http.StatusConflict, "it is not pending")
+	_, err = s.as("edit").Approve(t.Context(), s.namespace, "gone", "plan-1", "sha256:seen")
+	checkStatus(t, err, http.StatusNotFound, "not found")
+}
+
+func TestTheAuditLogOfAStackThatIsGone(t *testing.T) {
+	s := newSite(t)
+	l := &ledger.Ledger{Store: s.blobs, Server: "here"}
+	for _, stack := range []string{"gone", "vpc"} {
+		for _, verdict := range []string{"Held", "Freed"} {
+			if _, err := l.Append(t.Context(), audit.Record{Namespace: s.namespace, Stack: stack, Kind: audit.KindDecision, At: time.Now(), Verdict: verdict}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for stack, want := range map[string]int{"gone": 1, "vpc": 1, "": 2} {
+		list, err := s.as("").Audit(t.Context(), s.namespace, stack)
+		if err != nil || len(list.Chains) != want {
+			t.Fatalf("%q: %+v, %v", stack, list, err)
+		}
+		for _, c := range list.Chains {
+			if problems := c.Verify(); len(problems) > 0 || len(c.Items) != 2 {
+				t.Errorf("%s: %d records, %v", c.Stack, len(c.Items), problems)
+			}
+		}
+	}
+	if list, err := s.as("").Audit(t.Context(), s.namespace, "never"); err != nil || len(list.Chains) != 1 || len(list.Chains[0].Items) != 0 {
+		t.Errorf("a stack without records: %+v, %v", list, err)
+	}
+	_, err := s.as("").Audit(t.Context(), "", "vpc")
+	checkStatus(t, err, http.StatusBadRequest, "namespace")
+}
