@@ -31,7 +31,7 @@ func policy(namespace string, effect yubav1.PolicyEffect, stages []yubav1.Policy
 
 func builtin(name string) yubav1.PolicyRule { return yubav1.PolicyRule{Builtin: name} }
 
-func refusedByPolicy(o *infrav1.Terraform) bool { return failedWith(infrav1.ReasonPolicyRefused)(o) }
+func refusedBeforePlan(o *infrav1.Terraform) bool { return failedWith(infrav1.ReasonPolicyRefused)(o) }
 
 // readySays checks that the condition Ready has all the words.
 func readySays(t *testing.T, o *infrav1.Terraform, words ...string) {
@@ -55,7 +55,7 @@ func TestNothingIsExecutedThatAPolicyRefusesBeforeThePlan(t *testing.T) {
 data "external" "host" { program = ["/bin/true"] }
 `, auto, destroying)
 	y.create(t, obj)
-	got := y.await(t, obj, "is refused", refusedByPolicy)
+	got := y.await(t, obj, "is refused", refusedBeforePlan)
 	readySays(t, got, "Refused before planning", "no-external-data", "data.external.host", "main.tf:8", "Nothing of it was executed")
 	if got.Status.LastRun != nil || got.Status.CurrentRun != nil {
 		t.Errorf("a run began: %+v, %+v", got.Status.LastRun, got.Status.CurrentRun)
@@ -69,9 +69,9 @@ data "external" "host" { program = ["/bin/true"] }
 		o.Spec.Inline = map[string]string{"main.tf": `resource "terraform_data" "a" {}
 data "external" "host" { program = ["/bin/true"] }`}
 	})
-	y.await(t, obj, "is refused again", refusedByPolicy)
+	y.await(t, obj, "is refused again", refusedBeforePlan)
 	y.delete(t, obj)
-	got = y.await(t, obj, "is not destroyed", func(o *infrav1.Terraform) bool { return refusedByPolicy(o) && !o.DeletionTimestamp.IsZero() })
+	got = y.await(t, obj, "is not destroyed", func(o *infrav1.Terraform) bool { return refusedBeforePlan(o) && !o.DeletionTimestamp.IsZero() })
 	readySays(t, got, "Nothing was destroyed")
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		o.Spec.Inline = map[string]string{"main.tf": `resource "terraform_data" "a" {}`}
@@ -113,7 +113,7 @@ resource "terraform_data" "a" {
 `)
 	obj := inline(ns, "calls", `module "m" { source = "`+source+`" }`, auto)
 	y.create(t, obj)
-	got := y.await(t, obj, "is refused after init", refusedByPolicy)
+	got := y.await(t, obj, "is refused after init", refusedBeforePlan)
 	readySays(t, got, "Refused before planning", "no-provisioners", "module.m.terraform_data.a", "local-exec", "main.tf:2")
 	if got.Status.LastRun == nil || got.Status.Plan.Pending != "" {
 		t.Errorf("the run was not recorded, or planned: %+v", got.Status)
@@ -213,7 +213,7 @@ func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
 	keeps := func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = new(bool) }
 	obj := pushed(ns, "brings", "brought", auto, keeps)
 	y.create(t, obj)
-	got := y.await(t, obj, "is refused", refusedByPolicy)
+	got := y.await(t, obj, "is refused", refusedBeforePlan)
 	readySays(t, got, "approved-modules", "module.m", "the stack's source brings this module itself", "approve the digest h1:")
 	message := condition(got, infrav1.ConditionReady).Message
 	digest := regexp.MustCompile(`h1:[A-Za-z0-9+/]{43}=`).FindString(message)
@@ -227,7 +227,7 @@ func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
 	}
 	approves("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 	y.await(t, obj, "another digest is approved", func(o *infrav1.Terraform) bool {
-		return refusedByPolicy(o) && strings.Contains(condition(o, infrav1.ConditionReady).Message, "is not approved")
+		return refusedBeforePlan(o) && strings.Contains(condition(o, infrav1.ConditionReady).Message, "is not approved")
 	})
 	approves(digest)
 	y.await(t, obj, "the digest is approved", ready)

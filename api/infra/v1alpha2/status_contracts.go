@@ -32,7 +32,7 @@ type ContractsStatus struct {
 
 // PublishedRevision is the last revision of a version that a stack published.
 type PublishedRevision struct {
-	// The Contract.
+	// The name of the Contract.
 	// +required
 	Contract string `json:"contract"`
 
@@ -69,7 +69,7 @@ type PublishedRevision struct {
 // ConsumedContract describes one of spec.consumes: the variable as the program declares it, which
 // producers' plans are checked against, and what the last apply read.
 type ConsumedContract struct {
-	// The variable.
+	// The name of the variable that receives the value.
 	// +required
 	As string `json:"as"`
 
@@ -120,7 +120,7 @@ type ConsumedContract struct {
 
 // ContractPin is the revision that a plan or an apply used for a variable.
 type ContractPin struct {
-	// The variable.
+	// The name of the variable that receives the value.
 	// +required
 	As string `json:"as"`
 
@@ -164,7 +164,7 @@ const (
 
 // ContractVerdict says whether the pending plan keeps a contract that the stack publishes.
 type ContractVerdict struct {
-	// The Contract.
+	// The name of the Contract.
 	// +required
 	Contract string `json:"contract"`
 

@@ -93,7 +93,7 @@ type PlanApproval struct {
 	// +required
 	Bound string `json:"bound"`
 
-	// When.
+	// When the person approved the plan.
 	// +required
 	At metav1.Time `json:"at"`
 }
