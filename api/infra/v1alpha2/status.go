@@ -311,17 +311,6 @@ type PlanStatus struct {
 	Rejected string `json:"rejected,omitempty"`
 }
 
-// LockStatus describes the lock of the state.
-type LockStatus struct {
-	// The id of the last lock that was broken.
-	// +optional
-	LastApplied string `json:"lastApplied,omitempty"`
-
-	// The id of the lock that another lock holder has.
-	// +optional
-	Pending string `json:"pending,omitempty"`
-}
-
 // ResourceInventory lists what a stack manages.
 type ResourceInventory struct {
 	// The resources, in the order of the state.

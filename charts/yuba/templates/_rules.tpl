@@ -42,6 +42,16 @@
 - apiGroups: [yuba.dev]
   resources: [modulesources/status]
   verbs: [get, update, patch]
+# Contracts between stacks, and bridges to other stores of them.
+- apiGroups: [yuba.dev]
+  resources: [contracts]
+  verbs: [get, list, watch]
+- apiGroups: [yuba.dev]
+  resources: [contractbridges]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [yuba.dev]
+  resources: [contracts/status, contractbridges/status]
+  verbs: [get, update, patch]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
   resources: [policies]

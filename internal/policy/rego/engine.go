@@ -134,10 +134,11 @@ type Input struct {
 // NewInput returns an input, which must not be changed.
 func NewInput(members map[string]json.RawMessage) *Input { return &Input{rand.Text(), members} }
 
-// Findings are what rules find.
 type (
+	// Findings are what rules find.
 	Findings = wire.Findings
-	Finding  = wire.Finding
+	// Finding is one of them.
+	Finding = wire.Finding
 )
 
 // Evaluate evaluates the rules of a package in a bundle at a time.

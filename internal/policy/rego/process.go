@@ -84,7 +84,7 @@ func (p *process) call(ctx context.Context, timeout time.Duration, request wire.
 	switch {
 	case ctx.Err() != nil:
 		return response, context.Cause(ctx)
-	case context.Cause(limited) == errLate:
+	case errors.Is(context.Cause(limited), errLate):
 		return response, fmt.Errorf("the rules were not evaluated within %s", timeout)
 	case p.errors.has("out of memory"), p.errors.has("cannot allocate memory"):
 		return response, fmt.Errorf("the rules need more than %d MiB of memory", wire.MaxMemory>>20)
