@@ -185,9 +185,10 @@ func TestARunIsSeenByMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Stacks of other tests are on the same API.
+	// Stacks of other tests are on the same API, and their runs may all have been slower.
+	crowded := len(f.Slowest) == 10
 	ours := slices.IndexFunc(f.Slowest, func(s content.EndedRun) bool { return s.Namespace == namespace && s.Name == "vpc" })
-	if f.Ended < 1 || f.Places < 1 || f.Server.MemoryBytes == 0 || f.Runner == nil || !f.RunnerAlive || ours < 0 || time.Duration(f.Slowest[ours].Took) <= 0 {
+	if f.Ended < 1 || f.Places < 1 || f.Server.MemoryBytes == 0 || f.Runner == nil || !f.RunnerAlive || ours < 0 && !crowded || ours >= 0 && time.Duration(f.Slowest[ours].Took) <= 0 {
 		t.Errorf("figures: %+v", f)
 	}
 }
