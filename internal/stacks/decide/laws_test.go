@@ -246,7 +246,7 @@ func futureLaw(f Facts, d Decision) string {
 
 // patienceLaw: the decision stays the same until the next check.
 func patienceLaw(f Facts, d Decision) string {
-	if d.Verb.StartsRun() {
+	if d.Verb.StartsRun() || d.Verb == VerbJudge { // it is done at once, and followed by the next decision
 		return ""
 	}
 	later := []time.Time{f.Now.Add(1), f.Now.Add(time.Second), f.Now.Add(time.Hour), f.Now.Add(1000 * time.Hour)}

@@ -54,9 +54,9 @@ func TestSuperfluous(t *testing.T) {
 	}{
 		"nothing is ever removed but plans that cannot be applied any more": {runs: five, want: plans("4", "3", "2", "1")},
 		"the newest document of a plan stays, for policies": {runs: []leftRun{left("1", 5*day, all...), left("2", 4*day, all...), left("3", 3*day, run.BlobRecord)},
-			want: append([]string{"2/" + run.BlobPlan}, plans("1")...)},
+			want: append([]string{"2/" + run.BlobPlan, "2/" + run.BlobPlanOutputs}, plans("1")...)},
 		"but not for its own sake": {runs: []leftRun{left("1", 5*day, all...), left("2", 4*day, all...)}, repeated: []string{"2"},
-			want: append(whole("2"), "1/"+run.BlobPlan)},
+			want: append(whole("2"), "1/"+run.BlobPlan, "1/"+run.BlobPlanOutputs)},
 		"the pending plan's run keeps all it left": {runs: five, named: []string{"4"}, want: plans("3", "2", "1")},
 		"beyond the number, the oldest go":         {runs: five, keep: Keep{Runs: 3}, want: slices.Concat(plans("4", "3"), whole("2", "1"))},
 		"beyond the age, the oldest go":            {runs: five, keep: Keep{Age: 3*day + time.Hour}, want: slices.Concat(plans("4", "3"), whole("2", "1"))},
