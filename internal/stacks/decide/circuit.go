@@ -32,7 +32,7 @@ func circuitRests(f Facts) (Decision, bool) {
 	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) || canceled(f) {
 		return Decision{}, false
 	}
-	if c.Open && c.Probe && dependenciesReady(f) {
+	if c.Open && c.Probe && dependenciesReady(f) && f.Policy.Refused == "" && f.Policy.Problem == "" {
 		return Decision{Verb: VerbPlan, Reason: ReasonCircuitProbe, Message: fmt.Sprintf("Probing whether the outage of circuit breaker %s is over", c.Name),
 			Purpose: lookOrDeploy(f), Destroy: f.Stack.Destroy, Describe: true, Again: unsuccessfulLast(f), Hold: holdsBack(f)}, true
 	}

@@ -41,7 +41,7 @@ func policyRefusesRun(f Facts) (Decision, bool) {
 	if f.Stack.Deleting {
 		what = "Nothing was destroyed"
 	}
-	return Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: fmt.Sprintf("Refused before planning: %s. %s", f.Policy.Refused, what)}, true
+	return Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: fmt.Sprintf("Refused before planning: %s. %s", f.Policy.Refused, what), NextCheck: pendingVerdictEnds(f)}, true
 }
 
 // Opinion is what policies say about a plan.
@@ -163,6 +163,14 @@ func verdictEnds(f Facts) time.Time {
 		return v.Until
 	}
 	return time.Time{}
+}
+
+// pendingVerdictEnds is verdictEnds if there is a plan that would then be judged again.
+func pendingVerdictEnds(f Facts) time.Time {
+	if f.Pending == nil || !fits(f) || pendingRejected(f) {
+		return time.Time{}
+	}
+	return verdictEnds(f)
 }
 
 // earlier returns the earlier of two times; a zero time is never.

@@ -31,7 +31,7 @@ var triggers = []trigger{
 		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f) && !resumesLater(f)
 	}},
 	{ReasonRetry, func(f Facts) (string, bool) {
-		return "The policies that refused the last run have changed", lastFailedSameConfig(f) && f.Last.RefusedBy != "" && f.Last.RefusedBy != f.Policy.Set && f.Policy.Problem == "" && !usedUp(f)
+		return "The policies that refused the last run have changed", lastFailedSameConfig(f) && f.Last.RefusedBy != "" && f.Last.RefusedBy != f.Policy.Set && f.Policy.Problem == "" && !usedUp(f) && !canceled(f)
 	}},
 	// A failure is retried after its interval; a changed configuration does not wait.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
