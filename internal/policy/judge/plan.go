@@ -43,7 +43,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 			f.Policies = append(f.Policies, p.judge(document, s, now))
 		}
 	}
-	return decide.Decide(f)
+	return b.decided(f)
 }
 
 // PrePlan reports whether a policy judges the configuration before it is planned.
