@@ -162,6 +162,9 @@ func TestLaws(t *testing.T) {
 			}
 			delivered := conform.Check(given, paths.Set{}, document.Output{Value: contracttest.Delivered(t, given)})
 			if delivered.Outcome() != conform.Fits {
+				if !strings.Contains(given.String(), "any") {
+					t.Fatalf("%s: %s", given, texts(delivered.Breaks))
+				}
 				t.Skip("a random collection of any has several types")
 			}
 			if r := conform.Check(wanted, paths.Set{}, document.Output{Value: delivered.Value}); r.Outcome() != conform.Fits {
