@@ -4,9 +4,12 @@
 package runner
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/sumdb/dirhash"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -27,6 +30,20 @@ func TestARunTellsTheModulesItResolved(t *testing.T) {
 		{Key: "own.deep", Source: source, Version: "1.3.0", Constraint: "1.3.0"},
 	}
 	b.succeed(r)
+	for i, m := range r.result.Uses.Modules {
+		if !strings.HasPrefix(m.Digest, "h1:") {
+			t.Errorf("%s has the digest %q", m.Key, m.Digest)
+		}
+		if i < len(want) {
+			want[i].Digest = m.Digest
+		}
+	}
+	// The digest is the one that Go's and OpenTofu's own tools compute of these files.
+	digest, err := dirhash.Hash1([]string{"main.tf"}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(oneThing)), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want[2].Digest = digest
 	if diff := cmp.Diff(want, r.result.Uses.Modules); diff != "" {
 		t.Error(diff)
 	}
