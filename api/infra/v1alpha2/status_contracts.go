@@ -23,7 +23,7 @@ type ContractsStatus struct {
 	// +optional
 	Checked string `json:"checked,omitempty"`
 
-	// What the stack consumes: an entry for each of spec.consumes.
+	// The consumed contracts, one entry for each of spec.consumes.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -113,7 +113,7 @@ type ConsumedContract struct {
 	// +optional
 	Problem string `json:"problem,omitempty"`
 
-	// What the last apply read; nothing before the first one.
+	// The revision that the last apply read. Not set before the first apply.
 	// +optional
 	Read *ContractPin `json:"read,omitempty"`
 }
@@ -179,7 +179,7 @@ type ContractVerdict struct {
 	// +required
 	Outcome ContractOutcome `json:"outcome"`
 
-	// What breaks, whom, and how to go on; for people.
+	// Describes which parts break which consumers, and how to go on.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -208,7 +208,7 @@ type ContractHarm struct {
 	// +required
 	Path string `json:"path"`
 
-	// What becomes of the path, such as "is missing (string)".
+	// Describes the path after the plan, such as "is missing (string)".
 	// +required
 	Says string `json:"says"`
 }

@@ -8,7 +8,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // PolicyVerdict is what the policies of a stack say about one plan. It holds for the very bytes of
 // the plan, and for the very policies that were asked.
 type PolicyVerdict struct {
-	// What may happen to the plan. Freed: a policy frees it from review, and none objects. Passed: no
+	// The decision. Freed: a policy frees it from review, and none objects. Passed: no
 	// policy objects, but none frees it either. Approved: the people that the policies ask for have
 	// approved it. Held: it waits for a person. Refused: nobody may apply it.
 	// +kubebuilder:validation:Enum=Freed;Passed;Approved;Held;Refused
@@ -19,7 +19,7 @@ type PolicyVerdict struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// What the rules found, at most 50, the most severe first.
+	// The findings of the rules, at most 50, the most severe first.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
@@ -89,7 +89,7 @@ type PlanApproval struct {
 	// +optional
 	Groups []string `json:"groups,omitempty"`
 
-	// What the person approved: status.plan.policy.bound at that time.
+	// The approved content: status.plan.policy.bound at that time.
 	// +required
 	Bound string `json:"bound"`
 
@@ -124,11 +124,11 @@ type PolicyFinding struct {
 	// +optional
 	Address string `json:"address,omitempty"`
 
-	// What is wrong.
+	// Describes the violation.
 	// +required
 	Message string `json:"message"`
 
-	// What follows from it: deny, requireApproval, warn or audit.
+	// The effect of the finding: deny, requireApproval, warn or audit.
 	// +required
 	Effect string `json:"effect"`
 }
@@ -147,7 +147,7 @@ type PolicyExempted struct {
 	// +optional
 	Address string `json:"address,omitempty"`
 
-	// What the rule found.
+	// Describes the exempted violation.
 	// +required
 	Message string `json:"message"`
 

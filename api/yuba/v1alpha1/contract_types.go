@@ -59,7 +59,7 @@ type ContractSpec struct {
 	// +optional
 	Private []string `json:"private,omitempty"`
 
-	// The parts that consumers should no longer read. They are told; nothing is refused.
+	// The parts that consumers should no longer read. Consumers see a warning; nothing is refused.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=map
 	// +listMapKey=path
@@ -128,7 +128,7 @@ type ContractValidation struct {
 	// +kubebuilder:validation:MaxLength=16384
 	Rule string `json:"rule"`
 
-	// What is wrong if the condition is not met. The default is the rule.
+	// The message if the condition is not met. Defaults to the rule.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

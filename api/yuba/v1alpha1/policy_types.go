@@ -20,7 +20,7 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
+// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="The effect of a violated rule."
 // +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
 // +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
@@ -29,7 +29,7 @@ type Policy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the policy selects, and what it asks for.
+	// The selected stacks and the rules.
 	// +required
 	Spec PolicySpec `json:"spec"`
 
@@ -45,7 +45,7 @@ type Policy struct {
 // +kubebuilder:resource:scope=Cluster
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="What follows if a plan violates a rule."
+// +kubebuilder:printcolumn:name="On Violation",type="string",JSONPath=".spec.onViolation",description="The effect of a violated rule."
 // +kubebuilder:printcolumn:name="Frees",type="boolean",JSONPath=".spec.autoApprove",description="Whether plans without violations need no person."
 // +kubebuilder:printcolumn:name="Enforcement",type="string",JSONPath=".spec.enforcement",description="Whether the policy is in force, or only recorded."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether its rules can be used."
@@ -54,7 +54,7 @@ type ClusterPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the policy selects, and what it asks for.
+	// The selected stacks and the rules.
 	// +required
 	Spec ClusterPolicySpec `json:"spec"`
 
@@ -97,7 +97,7 @@ type PolicySpec struct {
 	// +optional
 	Stages []PolicyStage `json:"stages,omitempty"`
 
-	// What follows if a plan violates a rule. deny: nobody can apply it. requireApproval: it waits for
+	// The effect of a violated rule. deny: nobody can apply it. requireApproval: it waits for
 	// a person, also where plans are applied automatically. warn: the same, but only for anybody who
 	// may approve plans of the stack.
 	// +kubebuilder:validation:Enum=deny;requireApproval;warn
@@ -182,7 +182,7 @@ type PolicyRule struct {
 	// +optional
 	CEL string `json:"cel,omitempty"`
 
-	// What is wrong if the expression is false. Defaults to the expression.
+	// The message if the expression is false. Defaults to the expression.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -196,7 +196,7 @@ type PolicyRule struct {
 	// +optional
 	With *apiextensionsv1.JSON `json:"with,omitempty"`
 
-	// What follows if a plan violates this rule, in place of onViolation.
+	// The effect if a plan violates this rule, in place of onViolation.
 	// +kubebuilder:validation:Enum=deny;requireApproval;warn
 	// +optional
 	OnViolation PolicyEffect `json:"onViolation,omitempty"`
