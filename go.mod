@@ -110,6 +110,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
+require github.com/alexedwards/scs/v2 v2.9.0
 
 require (
 	cel.dev/expr v0.25.3 // indirect
