@@ -420,10 +420,6 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 func permission[About any](ask func(context.Context, run.Record, About) (bool, string, error)) func(context.Context, run.Record, About) (executor.Permission, error) {
 	return func(ctx context.Context, rec run.Record, about About) (executor.Permission, error) {
 		ok, reason, err := ask(ctx, rec, about)
-		var refused *stacks.PolicyRefusedError
-		if errors.As(err, &refused) {
-			return executor.Permission{Reason: refused.Message, Class: run.FailurePolicy}, nil
-		}
 		return executor.Permission{Go: ok, Reason: reason}, err
 	}
 }

@@ -136,6 +136,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 		return nil
 	}
 	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
+		Deletion: status.Plan.IsDeletionPlan,
 		// A plan of another controller is stored where Yuba does not search.
 		Usable: status.Plan.RunID != "" && status.Plan.Digest != "", HeldBy: status.Plan.HeldBy}
 	if status.StateSerial != nil {
@@ -209,6 +210,7 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 			last.Lock = result.Lock.ID
 		}
 		last.ApplyStarted = result.ApplyStarted
+		last.OnlyPlanned = rec.Spec.Operation == run.OperationPlan && result.Plan != nil && result.Plan.Changes
 		last.Waits, last.Stopped = result.Class == run.FailureConfiguration || result.Class == run.FailurePolicy, result.Class == run.FailureCanceled
 		if result.Class == run.FailurePolicy {
 			last.RefusedBy = rec.Policies

@@ -43,11 +43,6 @@ func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, re
 	return j.policies.Applying(ctx, obj, rec)
 }
 
-// PolicyRefusedError means that policies refuse a plan during its run.
-type PolicyRefusedError struct{ Message string }
-
-func (e *PolicyRefusedError) Error() string { return e.Message }
-
 // gatherPolicy finds out which policies bind the stack.
 func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 	if j.policies == nil {
@@ -122,8 +117,7 @@ func verdictOf(obj *infrav1.Terraform) *decide.Verdict {
 	return facts
 }
 
-// askForPolicies asks a run for what policies judge. Nothing reviews a deletion after its plan, so
-// the run itself asks before it goes on. A plan that is described anyway, as a person is to approve
+// askForPolicies asks a run for what policies judge. A plan that is described anyway, as a person is to approve
 // it, also has the document: a policy that comes later judges it without another plan.
 func askForPolicies(s *run.Spec, policy decide.Policy) {
 	if !policy.Bound {
@@ -132,13 +126,12 @@ func askForPolicies(s *run.Spec, policy decide.Policy) {
 	}
 	s.Describe, s.PlanDocument = true, true
 	s.ReviewInit = policy.InRun && s.Operation != run.OperationApply
-	s.Review = s.Review || s.Purpose == run.PurposeDelete
 }
 
 // judge asks contracts, and then the policies, about the pending plan.
 func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	plan := &p.obj.Status.Plan
-	if c := p.facts.Contracts; c.Bound && c.Problem == "" {
+	if c := p.facts.Contracts; c.Bound && c.Problem == "" && !plan.IsDeletionPlan {
 		if v := contractFacts(p.obj); v == nil || v.Set != c.Set {
 			if err := j.book.judge(ctx, p); err != nil {
 				return err
@@ -203,11 +196,6 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		return ""
 	case set == "":
 		return "no policy frees the plan, and its approval was withdrawn"
-	case rec.Spec.Purpose == run.PurposeDelete:
-		if !rec.Spec.Review {
-			return "a policy binds the stack since the run began"
-		}
-		return "" // the run has asked
 	case rec.Spec.Plan == nil:
 		return "a policy binds the stack since the run began"
 	case v == nil || v.Set != set || rec.Spec.Plan.Digest != obj.Status.Plan.Digest || !v.Until.IsZero() && !j.now().Before(v.Until):
@@ -218,35 +206,4 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		return "policies do not free the plan, and its approval was withdrawn: " + v.Message
 	}
 	return ""
-}
-
-// reviewDeletion asks the policies about the plan of a declared deletion: only what they refuse
-// stops it.
-func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform, rec run.Record, planned *run.PlanResult, document []byte) (bool, string, error) {
-	if j.policies == nil || rec.Spec.Purpose != run.PurposeDelete {
-		return true, "", nil
-	}
-	set, err := j.policies.Bind(ctx, obj)
-	switch {
-	case err != nil:
-		return false, "", &PolicyRefusedError{Message: "its policies are not known: " + err.Error()}
-	case set == "":
-		return true, "", nil
-	case len(document) == 0:
-		return false, "", &PolicyRefusedError{Message: "the plan is too large to be judged by policies"}
-	}
-	about := obj.DeepCopy()
-	about.Status.Plan.Digest, about.Status.Plan.Approvals = "", nil
-	if planned != nil {
-		about.Status.Plan.Digest = planned.Digest
-	}
-	verdict, err := j.policies.Judge(ctx, about, rec, document)
-	if err != nil {
-		return false, "", err
-	}
-	if verdict.Decision == infrav1.PolicyRefused {
-		return false, "", &PolicyRefusedError{Message: "policies refuse the deletion: " + verdict.Message +
-			". Ask the policy's editors for an exemption, or set spec.destroyResourcesOnDeletion to false: then the resources stay"}
-	}
-	return true, "", nil
 }
