@@ -100,7 +100,10 @@ func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit
 			return err
 		}
 		asked := binding.Groups()
-		given = infrav1.PlanApproval{User: who.User, Bound: v.Bound, At: metav1.NewTime(p.now().Truncate(time.Second))}
+		for _, owners := range v.Owners {
+			asked = append(asked, owners.Groups...)
+		}
+		given = infrav1.PlanApproval{User: who.User, Impersonator: who.Impersonator, Bound: v.Bound, At: metav1.NewTime(p.now().Truncate(time.Second))}
 		for _, g := range who.Groups {
 			if slices.Contains(asked, g) {
 				given.Groups = append(given.Groups, g)

@@ -72,6 +72,9 @@ type Who struct {
 	// User is empty if the server acted by itself.
 	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
+	// Impersonator is the user who acted as User; empty if User did. An API server in front of this
+	// server does not tell.
+	Impersonator string `json:"impersonator,omitempty"`
 	// Address is where the request came from, Server which server recorded the event.
 	Address string `json:"address,omitempty"`
 	Server  string `json:"server,omitempty"`
@@ -90,7 +93,7 @@ type Finding struct {
 // the first one was interrupted.
 func (r *Record) Same(other *Record) bool {
 	return r.Kind == other.Kind && r.UID == other.UID && r.BoundDigest == other.BoundDigest && r.Plan == other.Plan && r.Run == other.Run &&
-		r.Who.User == other.Who.User && r.Verdict == other.Verdict && r.Message == other.Message
+		r.Who.User == other.Who.User && r.Who.Impersonator == other.Who.Impersonator && r.Verdict == other.Verdict && r.Message == other.Message
 }
 
 // Entry is a record as it is stored and exported.

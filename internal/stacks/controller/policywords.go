@@ -80,3 +80,20 @@ func (s situation) policiesInShort() string {
 	}
 	return words + fmt.Sprintf("%d rules", len(full))
 }
+
+// ownersNotes name the owners by CODEOWNERS for whom the pending plan waits.
+func ownersNotes(obj *infrav1.Terraform) (notes []string) {
+	v := obj.Status.Plan.Policy
+	if v == nil || obj.Status.Plan.Pending == "" || v.Decision != infrav1.PolicyHeld {
+		return nil
+	}
+	for _, o := range v.Owners {
+		if !o.Approved {
+			notes = append(notes, fmt.Sprintf("One of %s must approve plan %s: they own %s.", strings.Join(o.Names, ", "), obj.Status.Plan.Pending, o.Path))
+		}
+	}
+	if v.OwnersNote != "" {
+		notes = append(notes, "Owners by "+v.OwnersNote)
+	}
+	return notes
+}
