@@ -5,6 +5,7 @@ package judge
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -61,18 +62,27 @@ func (k *Keeper) collect(ctx context.Context) (next time.Time, err error) {
 	if err != nil {
 		return next, err
 	}
-	for key, written := range keys {
-		switch due := written.Add(unusedFor); {
-		case used[key]:
-		case time.Now().Before(due):
-			if due.After(next) {
-				next = due
-			}
-		default:
-			if err := k.Evaluator.Store.Delete(ctx, key); err != nil {
-				return next, err
-			}
+	remove, next := unused(keys, used, time.Now())
+	for _, key := range remove {
+		if err := k.Evaluator.Store.Delete(ctx, key); err != nil {
+			return next, err
 		}
 	}
 	return next, nil
+}
+
+// unused are the keys of bundles to remove, and when the youngest of the other unused ones may go; zero
+// if there are none.
+func unused(keys map[string]time.Time, used map[string]bool, now time.Time) (remove []string, next time.Time) {
+	for key, written := range keys {
+		switch due := written.Add(unusedFor); {
+		case used[key]:
+		case !now.Before(due):
+			remove = append(remove, key)
+		case due.After(next):
+			next = due
+		}
+	}
+	slices.Sort(remove)
+	return remove, next
 }

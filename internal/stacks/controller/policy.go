@@ -190,9 +190,10 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		}
 	}
 	named := rec.Spec.Plan != nil && (obj.Spec.ApprovePlan == rec.Spec.Plan.ID || approvedByName(obj) == rec.Spec.Plan.ID)
-	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named
+	// Who deletes a stack with its resources asks for their destruction.
+	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named && rec.Spec.Purpose != run.PurposeDelete
 	switch v := verdictOf(obj); {
-	case set == "" && (!leftToPolicies || rec.Spec.Purpose == run.PurposeDelete):
+	case set == "" && !leftToPolicies:
 		return ""
 	case set == "":
 		return "no policy frees the plan, and its approval was withdrawn"
