@@ -24,9 +24,7 @@ import (
 func (p *policies) recordDecision(ctx context.Context, obj *infrav1.Terraform, rec run.Record, about verdicts.Bound, d verdicts.Decision, v *infrav1.PolicyVerdict) error {
 	r := p.event(obj, audit.KindDecision)
 	r.Run, r.Purpose, r.Bound, r.BoundDigest = rec.Spec.ID, string(rec.Spec.Purpose), &about, about.Hash()
-	if rec.Spec.Purpose != run.PurposeDelete {
-		r.Plan = obj.Status.Plan.Pending
-	}
+	r.Plan = obj.Status.Plan.Pending
 	r.Verdict, r.Reason, r.Message, r.Approvers = string(v.Decision), d.Reason, v.Message, d.Approvers
 	for _, f := range v.Findings[:min(len(v.Findings), audit.MaxFindings)] {
 		r.Findings = append(r.Findings, audit.Finding(f))
@@ -49,11 +47,6 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 	}
 	r := p.event(obj, audit.KindApply)
 	r.Run, r.Purpose = rec.Spec.ID, string(rec.Spec.Purpose)
-	if rec.Spec.Purpose == run.PurposeDelete {
-		r.Verdict, r.Message = "Destroyed", "the stack is deleted, and no policy refuses that"
-		_, err = p.ledger.Append(ctx, r)
-		return err
-	}
 	r.Plan = obj.Status.Plan.Pending
 	if v := obj.Status.Plan.Policy; v != nil {
 		r.BoundDigest, r.Verdict, r.Message = v.Bound, string(v.Decision), v.Message
@@ -61,6 +54,9 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 			r.Message = "approved in the object, which does not say by whom: " + v.Message
 			if obj.AutoApproves() && v.Decision == infrav1.PolicyPassed {
 				r.Message = `approved by approvePlan "auto"`
+			}
+			if rec.Spec.Purpose == run.PurposeDelete && v.Decision == infrav1.PolicyPassed {
+				r.Message = "the stack is deleted with its resources, and no policy objects"
 			}
 		}
 		for _, a := range obj.Status.Plan.Approvals {

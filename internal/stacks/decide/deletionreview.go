@@ -10,7 +10,7 @@ import "fmt"
 func plansDestruction(f Facts) *Plan {
 	p := f.Pending
 	switch {
-	case !f.Policy.Bound || p == nil || !p.Deletion || !p.Usable || requested(f):
+	case !f.Policy.Bound || p == nil || !p.Deletion || !p.Usable:
 		return nil
 	case p.Config != f.Config, !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
 		return nil
@@ -44,10 +44,11 @@ func deletionMayDestroy(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbApply, Subject: p.ID, Reason: ReasonApproved, Message: "Deletion in progress", Purpose: PurposeDelete, Destroy: true}, true
 }
 
-// deletionWaits reports a plan that people must approve, or that nobody may apply.
+// deletionWaits reports a plan that people must approve, or that nobody may apply. A request makes
+// another one.
 func deletionWaits(f Facts) (Decision, bool) {
 	p := plansDestruction(f)
-	if p == nil {
+	if p == nil || requested(f) {
 		return Decision{}, false
 	}
 	d := Decision{Verb: VerbAwaitApproval, Subject: p.ID, Reason: ReasonAwaitingApproval, NextCheck: verdictEnds(f)}
