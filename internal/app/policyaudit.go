@@ -156,9 +156,26 @@ func waitingFor(d verdicts.Decision) string {
 	return d.Message + ". It waits for " + strings.TrimSuffix(d.WaitsFor, ".") + ", given with `yuba approve`"
 }
 
+// continueAudit records that the stack came from another home, and where its earlier records are. A stack
+// that comes back, or is restored, has them here.
+func (e *engine) continueAudit(ctx context.Context, obj *infrav1.Terraform, who audit.Who, origin audit.Origin) error {
+	chain, err := e.auditLog.Chain(ctx, obj.Namespace, obj.Name)
+	if err != nil {
+		return err
+	}
+	for _, entry := range chain.Items {
+		if r, err := entry.Decode(); err == nil && (r.Number == origin.Number && entry.Digest == origin.Digest || r.Origin != nil && *r.Origin == origin) {
+			return nil
+		}
+	}
+	_, err = e.auditLog.Append(ctx, audit.Record{Namespace: obj.Namespace, Stack: obj.Name, UID: string(obj.UID), At: time.Now(), Kind: audit.KindMoved, Who: who, Origin: &origin,
+		Message: fmt.Sprintf("the earlier records are in the log of %s, which ended with record %s", origin.Server, origin.Head)})
+	return err
+}
+
 // servePolicies serves approvals and the audit log.
 func (e *engine) servePolicies() {
-	e.content.AuditLog = e.auditLog
+	e.content.AuditLog, e.content.ContinueAudit = e.auditLog, e.continueAudit
 	if e.policies != nil {
 		e.content.Approve = e.policies.Approve
 	}

@@ -104,6 +104,9 @@ type Handler struct {
 	// AuditLog has the records of what policies decided; nil if there is none.
 	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error)
 	AuditLog AuditLog
+	// ContinueAudit records in the audit log of a stack from another home where its earlier records are;
+	// nil if there is no log.
+	ContinueAudit func(ctx context.Context, obj *infrav1.Terraform, who audit.Who, origin audit.Origin) error
 	// Parcels exports and imports the content of stacks. Imported is called after an import.
 	Parcels  *parcel.Store
 	Imported func(stack run.Stack)
