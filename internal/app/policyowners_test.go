@@ -20,11 +20,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// revisions are archives by their digests.
-type revisions map[string][]byte
+// packedFiles are archives by their digests.
+type packedFiles map[string][]byte
 
 // add packs the files of a revision.
-func (r revisions) add(t *testing.T, files map[string]string) (digest string) {
+func (r packedFiles) add(t *testing.T, files map[string]string) (digest string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -45,7 +45,7 @@ func (r revisions) add(t *testing.T, files map[string]string) (digest string) {
 	return digest
 }
 
-func (r revisions) open(_ context.Context, digest string) (io.ReadCloser, error) {
+func (r packedFiles) open(_ context.Context, digest string) (io.ReadCloser, error) {
 	if packed, there := r[digest]; there {
 		return io.NopCloser(bytes.NewReader(packed)), nil
 	}
@@ -91,7 +91,7 @@ func TestTheOwnersOfAStack(t *testing.T) {
 		"a file that is too large":                               {now: without(map[string]string{"CODEOWNERS": strings.Repeat("# much\n", 200_000)}), path: "stacks/net", want: "at main@2: CODEOWNERS has more than 1048576 bytes"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			r := revisions{}
+			r := packedFiles{}
 			obj := &infrav1.Terraform{}
 			obj.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "program"}
 			rec := run.Record{Spec: run.Spec{Path: test.path, Artifact: run.Artifact{Digest: r.add(t, test.now), Revision: "main@2"}}}
@@ -119,7 +119,7 @@ func TestTheOwnersOfAStack(t *testing.T) {
 }
 
 func TestOwnersOfAStackWhoseLastSourceIsGone(t *testing.T) {
-	r := revisions{}
+	r := packedFiles{}
 	obj := &infrav1.Terraform{}
 	rec := run.Record{Spec: run.Spec{Artifact: run.Artifact{Digest: r.add(t, map[string]string{"CODEOWNERS": "* @mallory"}), Revision: "main@2"}}}
 	p := programs{open: r.open, limits: archive.Limits{}.WithDefaults()}
