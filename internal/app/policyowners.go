@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -45,7 +46,7 @@ func (p *policies) ownersFor(ctx context.Context, binding *judge.Binding, obj *i
 // commit is bound by the file of the last applied revision.
 func (p programs) owners(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) ([]codeowners.Group, string, error) {
 	if obj.Spec.SourceRef == nil || rec.Spec.Artifact.Digest == "" {
-		return nil, "", fmt.Errorf("the stack has no source, and so no CODEOWNERS")
+		return nil, "", errors.New("the stack has no source, and so no CODEOWNERS")
 	}
 	dirs := append(localDirs(rec.Spec.Path, document), partOf(rec)...)
 	applied := obj.Status.LastAppliedArtifact

@@ -37,8 +37,8 @@ func deletionMayDestroy(f Facts) (Decision, bool) {
 	if p == nil || pendingRejected(f) {
 		return Decision{}, false
 	}
-	switch v := judged(f); {
-	case v == nil, v.Opinion == OpinionRefused, v.Opinion == OpinionHeld && (!named(f) || v.Recorded):
+	v := judged(f)
+	if v == nil || v.Opinion == OpinionRefused || v.Opinion == OpinionHeld && (!named(f) || v.Recorded) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbApply, Subject: p.ID, Reason: ReasonApproved, Message: "Deletion in progress", Purpose: PurposeDelete, Destroy: true}, true
@@ -55,7 +55,7 @@ func deletionWaits(f Facts) (Decision, bool) {
 	const keep = "to keep the resources, set spec.destroyResourcesOnDeletion to false"
 	switch v := judged(f); {
 	case pendingRejected(f):
-		d.Reason, d.NextCheck = ReasonRejected, verdictEnds(f)
+		d.Reason = ReasonRejected
 		d.Message = fmt.Sprintf("Deletion held: plan %s was rejected. For a new plan: yuba replan %s; %s", p.ID, f.Stack.Call, keep)
 	case v != nil && v.Opinion == OpinionRefused:
 		d.Reason = ReasonPolicyRefused
