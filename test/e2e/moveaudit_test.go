@@ -38,7 +38,10 @@ func TestTheAuditLogContinuesInAnotherHome(t *testing.T) {
 	if err := json.Unmarshal([]byte(before), &old); err != nil || len(old.Chains) != 1 {
 		t.Fatalf("%+v, %v", old, err)
 	}
-	now, _ := m.b.entries(t, obj)
+	var now content.AuditList
+	if err := json.Unmarshal([]byte(m.b.must(t, "audit", "-n", ns, "-o", "json")), &now); err != nil || len(now.Chains) != 1 {
+		t.Fatalf("%+v, %v", now, err)
+	}
 	first, err := now.Chains[0].Items[0].Decode()
 	if err != nil || first.Kind != audit.KindMoved || first.Origin == nil || first.Origin.Head != old.Chains[0].Head() || first.Who.User == "" {
 		t.Fatalf("the first record is %+v, %v", first, err)
