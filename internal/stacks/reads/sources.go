@@ -54,6 +54,7 @@ type Sources struct {
 	Seen    client.Reader
 	Watched []string
 
+	packed  packedPrograms
 	seen    seenSources
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
@@ -205,6 +206,12 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 
 // inline stores the object's program. It stores an existing archive again only if suspect.
 func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
+	key := keyOf(files)
+	if known, ok := s.packed.get(key); ok && !suspect {
+		if has, err := s.Store.HasArtifact(ctx, known.Digest); err != nil || has {
+			return known, err
+		}
+	}
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)
 	if err != nil {
@@ -220,7 +227,9 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 			return run.Artifact{}, err
 		}
 	}
-	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
+	artifact := run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}
+	s.packed.put(key, artifact)
+	return artifact, nil
 }
 
 // sourceObject has the common fields of Flux's sources.
