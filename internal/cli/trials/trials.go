@@ -120,33 +120,36 @@ const (
 )
 
 func inWords(t *content.Try) string {
-	switch result := t.Result(); result {
-	case speculative.ResultChanges:
-		return ui.SomeOf(t.Changes, maxShownChanges)
-	case speculative.ResultFailed:
+	if t.Result() == speculative.ResultFailed {
 		return "failed: " + ui.FirstLine(strings.TrimSpace(t.Error), maxShownError)
-	case speculative.ResultUnknown:
-		return (&speculative.UnknownError{Needs: t.Needs}).Error()
-	default:
-		return result
 	}
+	return What(&speculative.Fold([]content.Try{*t})[0])
+}
+
+// What says in words what the plans of a group have in common, without why they failed.
+func What(g *speculative.Group) string {
+	switch g.Result {
+	case speculative.ResultChanges:
+		return ui.SomeOf(g.Changes, maxShownChanges)
+	case speculative.ResultUnknown:
+		return (&speculative.UnknownError{Needs: g.Needs}).Error()
+	}
+	return g.Result
 }
 
 // Text is a group in lines, such as "3 stacks: +1 aws_subnet.this".
 func Text(g *speculative.Group) string {
-	var b strings.Builder
-	what := g.Result
-	switch g.Result {
-	case speculative.ResultChanges:
-		what = ui.SomeOf(g.Changes, maxShownChanges)
-	case speculative.ResultUnknown:
-		what = (&speculative.UnknownError{Needs: g.Needs}).Error()
-	}
-	fmt.Fprintf(&b, "%s: %s\n", ui.Count(len(g.Stacks), "stack"), what)
+	text := fmt.Sprintf("%s: %s\n", ui.Count(len(g.Stacks), "stack"), What(g))
 	if g.Result != speculative.ResultUnchanged {
-		fmt.Fprintf(&b, "    %s\n", ui.SomeOf(g.Stacks, maxShownStacks))
+		text += Indented(ui.SomeOf(g.Stacks, maxShownStacks))
 	}
-	for line := range strings.Lines(g.Error) {
+	return text + Indented(g.Error)
+}
+
+// Indented writes lines below another one; nothing for an empty text.
+func Indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
 		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 	return b.String()
