@@ -58,7 +58,7 @@ func (p *previewSources) store(ctx context.Context, packed io.Reader) (run.Artif
 	if err != nil {
 		return run.Artifact{}, err
 	}
-	a := run.Artifact{Digest: digest, Size: size}
+	a := run.Artifact{Digest: digest, Size: size, Transient: true}
 	if err := p.check(ctx, digest, limits); err != nil {
 		return run.Artifact{}, errors.Join(err, p.remove(context.WithoutCancel(ctx), a))
 	}
@@ -104,7 +104,7 @@ func (p *previewSources) remove(ctx context.Context, a run.Artifact) error {
 // uploaded stores an uploaded directory.
 func (p *previewSources) uploaded(ctx context.Context, packed io.Reader) (run.Artifact, error) {
 	a, err := p.store(ctx, packed)
-	a.Revision = "directory@" + a.Digest
+	a.Revision = "directory"
 	return a, err
 }
 

@@ -191,7 +191,7 @@ func (v *impactView) show(s *session.Session, out *ui.Output) error {
 	case v.Plan != "":
 		what = "If " + v.Plan + " is applied"
 	case v.Planned != nil:
-		what = "If this plan of " + v.Stack + " was applied"
+		what = "If this plan of " + v.Stack + " were applied"
 	}
 	s.News("%s: %d run, %d may run, %d rest.", what, v.Count(impact.Runs), v.Count(impact.MayRun), v.Count(impact.Rests))
 	return nil

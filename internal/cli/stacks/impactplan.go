@@ -173,7 +173,9 @@ func (w *impactWalk) level(ctx context.Context, n int, level []impact.Reached) p
 			open = append(open, r)
 		}
 	}
-	w.session.News("Level %d: planning %s.", n, ui.Count(len(open), "stack"))
+	if len(open) > 0 {
+		w.session.News("Level %d: planning %s.", n, ui.Count(len(open), "stack"))
+	}
 	progress := trials.NewProgress(w.session, len(open))
 	results := trials.All(ctx, len(open), w.flags.parallel, progress, func(ctx context.Context, i int) content.Try {
 		return w.preview(ctx, keyOf(open[i].Stack), content.PreviewRequest{From: w.from(open[i])}, nil)
