@@ -41,7 +41,7 @@ func depends(u Unknown, mentions func(key string) bool, attempt Attempt) (bool, 
 		return false, err
 	}
 	for _, text := range []string{rand.Text(), long} {
-		with, err := attempt(func(asked Unknown) (string, bool) { return text, asked == u })
+		with, err := attempt(only(u, text))
 		if err != nil {
 			return false, err
 		}
@@ -50,6 +50,16 @@ func depends(u Unknown, mentions func(key string) bool, attempt Attempt) (bool, 
 		}
 	}
 	return false, nil
+}
+
+// only fills one value, and leaves the others out.
+func only(u Unknown, text string) Fill {
+	return func(asked Unknown) (string, bool) {
+		if asked != u {
+			return "", false
+		}
+		return text, true
+	}
 }
 
 // LeftOut leaves all unknown values out.
