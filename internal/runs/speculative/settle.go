@@ -62,5 +62,24 @@ func only(u Unknown, text string) Fill {
 	}
 }
 
+// Mentions reports whether a text has a name that is not a part of a longer one.
+func Mentions(text, name string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 || name == "" {
+			return false
+		}
+		begin, end := at+i, at+i+len(name)
+		if (begin == 0 || !inName(text[begin-1])) && (end == len(text) || !inName(text[end])) {
+			return true
+		}
+		at = begin + 1
+	}
+}
+
+func inName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
 // LeftOut leaves all unknown values out.
 func LeftOut(Unknown) (string, bool) { return "", false }

@@ -149,3 +149,13 @@ func TestResolve(t *testing.T) {
 		})
 	}
 }
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "${{ .net.cidr }}": false, "${{ .net.id }}": true, "id": true, "idx id_ _id 1id": false, `index .net "id"`: true, "xid id": true, "my-id": true,
+	} {
+		if got := speculative.Mentions(text, "id"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -145,7 +144,7 @@ func mentionsIn(obj *infrav1.Terraform, prog *reads.Program) func(key string) bo
 		text = string(obj.Spec.Values.Raw)
 	}
 	return func(key string) bool {
-		return prog != nil && prog.Template() || strings.Contains(text, key) || strings.Contains(text, "range")
+		return prog != nil && prog.Template() || speculative.Mentions(text, key) || speculative.Mentions(text, "range")
 	}
 }
 
