@@ -302,8 +302,8 @@ func (o Common) limits() run.Limits {
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	r := e.stackReconciler(direct)
 	e.usage = newUsageKeeper(e)
-	r.Notices, e.tries = e.usage.notices, newTries(e, r)
-	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.run} {
+	r.Notices, e.tries = e.usage.notices, newTries(e, r, direct)
+	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.desk.Run} {
 		if err := e.manager.Add(work); err != nil {
 			return err
 		}

@@ -85,7 +85,8 @@ type Handler struct {
 	// Why explains the current decision about a stack.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
-	// Usage knows who uses which modules and providers, and Tries tries other versions; may be nil.
+	// Usage knows who uses which modules and providers, and Tries makes speculative
+	// plans; may be nil.
 	Usage Usage
 	Tries Tries
 	// Policies judges plans; nil if the API does not serve policies.
@@ -144,6 +145,9 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/try":                  h.stack(h.startTry),
 		"GET " + stack + "/try":                   h.stack(h.waitForTry),
 		"DELETE " + stack + "/try":                h.stack(h.cancelTry),
+		"POST " + stack + "/preview":              h.stack(h.startPreview),
+		"GET " + stack + "/preview":               h.stack(h.waitForTry),
+		"DELETE " + stack + "/preview":            h.stack(h.cancelTry),
 		"POST " + artifact + "/archive":           h.takeArchive,
 		"GET " + PathPrefix + "/backup":           h.backup,
 		"POST " + PathPrefix + "/restore":         h.restore,

@@ -220,11 +220,16 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 }
 
 func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error {
-	var err error
-	if p.noState, err = stateAccessOf(r).refusedState(ctx, p.obj); err != nil {
-		return err
-	}
 	prog, err := r.Source.Find(ctx, p.obj, r.Rules.AllowCrossNamespace)
+	return r.configure(ctx, p, prog, err, getter{r.Reader, r.Stacks})
+}
+
+// configure combines a program, or the error of finding it, with the inputs from a getter.
+func (r *Reconciler) configure(ctx context.Context, p *gathered, prog *reads.Program, err error, from inputs.Getter) error {
+	var refused error
+	if p.noState, refused = stateAccessOf(r).refusedState(ctx, p.obj); refused != nil {
+		return refused
+	}
 	var missing *reads.SourceError
 	if errors.As(err, &missing) {
 		p.facts.Source = decide.Source{Problem: missing.Message, Denied: missing.Denied, Lasting: missing.Lasting, Revision: missing.Revision}
@@ -234,7 +239,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.Revision()}
-	in, err := r.Rules.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj)
+	in, err := r.Rules.Resolve(ctx, from, p.obj)
 	var config *reads.Configuration
 	if err == nil && p.noState != nil {
 		err = p.noState

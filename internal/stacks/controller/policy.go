@@ -13,6 +13,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
@@ -73,8 +74,8 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 // Inspect asks the policies about the configuration of a run after its init.
 func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (bool, string, error) {
 	if rec.Spec.Speculative() { // it has a name of its own
-		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, TryMark)
-		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, TryMark)
+		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, speculative.Mark)
+		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, speculative.Mark)
 	}
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
