@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/login"
+	"github.com/yuba-dev/yuba/internal/web/manual"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
@@ -55,6 +56,7 @@ type Web struct {
 var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+	{Text: "Docs", Address: manual.Section, Key: "h"},
 }
 
 // New assembles the page.
@@ -69,6 +71,7 @@ func New(o Options) (*Web, error) {
 	s.Handle("GET /assets/", assets.Handler())
 	inbox.Add(s, o.Cache)
 	fleet.Add(s, o.Cache)
+	manual.Add(s)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

@@ -1,12 +1,11 @@
 // Copyright The Yuba Authors. SPDX-License-Identifier: Apache-2.0
-// Searches the documentation by the rules of internal/web/docsite, without a server. The index is loaded
-// when somebody wants to search.
+// Searches the documentation as internal/web/docsite does, without a server.
 "use strict";
 (() => {
-  const input = document.getElementById("docs-query");
+  const at = (id) => document.getElementById("docs-" + id);
+  const input = at("query");
   if (!input) return;
   const { index: address, root } = input.dataset;
-  const shelves = 4, most = 3;
 
   let loading;
   const load = () => loading ||= new Promise((resolve, reject) => {
@@ -32,8 +31,8 @@
       let page = 0;
       for (const part of coded.split(" ")) {
         const n = parseInt(part, 36);
-        page += Math.floor(n / shelves);
-        best.set(page, Math.max(best.get(page) || 0, term === word ? 2 + n % shelves : 1));
+        page += Math.floor(n / 4);
+        best.set(page, Math.max(best.get(page) || 0, term === word ? 2 + n % 4 : 1));
       }
     }
     for (const [page, n] of best) {
@@ -51,7 +50,7 @@
       .map((page) => [total(page), page]).sort((a, b) => b[0] - a[0] || a[1] - b[1])
       .map(([, page]) => {
         const [path, title, brief, headings] = index.pages[page];
-        return { path, title, brief, headings: headings.filter((h) => words.some((w) => pointsOf(w, h[1], 1, 1))).slice(0, most) };
+        return { path, title, brief, headings: headings.filter((h) => words.some((w) => pointsOf(w, h[1], 1, 1))).slice(0, 3) };
       });
   };
 
@@ -68,23 +67,19 @@
     }
     return ol;
   };
-  const show = async (at, query, limit) => {
-    if (!query.trim()) { at.replaceChildren(); return; }
+  const show = async (box, query, limit) => {
+    if (!query.trim()) { box.replaceChildren(); return; }
     let index;
-    try { index = await load(); } catch { loading = null; at.replaceChildren(make("p", "The index cannot be loaded.")); return; }
+    try { index = await load(); } catch { loading = null; box.replaceChildren(make("p", "The index is missing.")); return; }
     const found = search(index, query);
     const says = found.length ? `${found.length} page${found.length === 1 ? "" : "s"} for ` : "No page has all these words. Try fewer words, or their beginnings.";
-    at.replaceChildren(make("p", says, ...(found.length ? [make("b", query)] : [])), list(found.slice(0, limit)));
+    box.replaceChildren(make("p", says, ...(found.length ? [make("b", query)] : [])), list(found.slice(0, limit)));
   };
 
-  const beside = document.getElementById("docs-found");
-  let last = 0;
+  const beside = at("found");
   input.addEventListener("focus", () => { load().catch(() => { loading = null; }); });
-  input.addEventListener("input", () => {
-    clearTimeout(last);
-    last = setTimeout(() => show(beside, input.value, 8), 80);
-  });
-  const results = document.getElementById("docs-results");
+  input.addEventListener("input", () => show(beside, input.value, 8));
+  const results = at("results");
   const query = new URLSearchParams(location.search).get("q");
   if (results && query) {
     input.value = query;

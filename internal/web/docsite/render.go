@@ -125,6 +125,8 @@ func (w *writer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, w.image)
 	r.Register(ast.KindFencedCodeBlock, w.code)
 	r.Register(extast.KindTable, w.table)
+	r.Register(ast.KindHTMLBlock, w.nothing)
+	r.Register(ast.KindRawHTML, w.nothing)
 }
 
 func (w *writer) heading(out util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -170,6 +172,9 @@ func (w *writer) target(destination string) (target string, leads bool) {
 		if info, err := fs.Stat(w.docs.files, name); err == nil && !info.IsDir() {
 			return Relative(w.page.Path, name), true
 		}
+	}
+	if name == "" {
+		return destination, false
 	}
 	return path.Join("docs", name), false
 }
@@ -219,6 +224,11 @@ func (w *writer) table(out util.BufWriter, _ []byte, _ ast.Node, entering bool) 
 		out.WriteString("</table></div>\n") //nolint:errcheck // as above
 	}
 	return ast.WalkContinue, nil
+}
+
+// nothing leaves HTML out, such as comments.
+func (w *writer) nothing(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
+	return ast.WalkSkipChildren, nil
 }
 
 // Relative is the way from one path of the site to another.

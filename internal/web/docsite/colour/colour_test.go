@@ -12,8 +12,8 @@ import (
 func TestHTML(t *testing.T) {
 	for name, c := range map[string]struct{ language, code, want string }{
 		"a language that is not known": {"cobol", "a < b", "a &lt; b"},
-		"a command": {"sh", "yuba plan \"$NAME\" --wait # now\n", `yuba plan <span class="s">&#34;$NAME&#34;</span> <span class="f">--wait</span> <span class="c"># now</span>` + "\n"},
-		"a variable": {"sh", "echo $HOME/${A}", `echo <span class="v">$HOME</span>/<span class="v">${A}</span>`},
+		"a command":                    {"sh", "yuba plan \"$NAME\" --wait # now\n", `yuba plan <span class="s">&#34;$NAME&#34;</span> <span class="f">--wait</span> <span class="c"># now</span>` + "\n"},
+		"a variable":                   {"sh", "echo $HOME/${A}", `echo <span class="v">$HOME</span>/<span class="v">${A}</span>`},
 		"a prompt and what it printed": {"console", "$ yuba list\nNAME 'x\n", `<span class="p">$ </span>yuba list` + "\n" + `<span class="o">NAME &#39;x</span>` + "\n"},
 		"a command of two lines":       {"console", "$ a \\\n  -b\nc\n", `<span class="p">$ </span>a \` + "\n" + `  <span class="f">-b</span>` + "\n" + `<span class="o">c</span>` + "\n"},
 		"commands without prompts":     {"console", "yuba -x\n", `yuba <span class="f">-x</span>` + "\n"},
