@@ -121,6 +121,8 @@ func (l language) markName(b *strings.Builder, code string) int {
 	return found[3]
 }
 
+var flag = regexp.MustCompile(`^--?[A-Za-z]`)
+
 var variable = regexp.MustCompile(`^\$(?:\w+|\{[^}\n]*\}|[?$#@*!])`)
 
 // token returns the class and the length of what begins at a place.
@@ -139,7 +141,7 @@ func (l language) token(code string, at int) (class string, n int) {
 		if found := variable.FindString(rest); found != "" {
 			return "v", len(found)
 		}
-	case l.flags && begins && rest[0] == '-':
+	case l.flags && begins && flag.MatchString(rest):
 		return "f", word(rest)
 	case isWord(rest[0]):
 		n := word(rest)

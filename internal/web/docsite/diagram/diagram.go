@@ -30,13 +30,21 @@ func SVG(text string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return g.draw(direction != "LR"), nil
+		down := direction != "LR"
+		drawn, width := g.draw(down)
+		if width > readable && !down {
+			if g, err = parseFlow(lines[1:]); err == nil {
+				drawn, _ = g.draw(true)
+			}
+		}
+		return drawn, err
 	case "stateDiagram-v2":
 		g, err := parseStates(lines[1:])
 		if err != nil {
 			return "", err
 		}
-		return g.draw(true), nil
+		drawn, _ := g.draw(true)
+		return drawn, nil
 	case "sequenceDiagram":
 		s, err := parseSequence(lines[1:])
 		if err != nil {
@@ -53,6 +61,8 @@ const (
 	letter  = 7.1
 	padding = 10.0
 	margin  = 6.0
+	// readable is the width of a page: what is wider is drawn downwards, as it would be too small.
+	readable = 900.0
 )
 
 var lineBreak = regexp.MustCompile(`<br\s*/?>`)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// draw draws a graph from left to right, or downwards.
-func (g *graph) draw(down bool) string {
+// draw draws a graph from left to right, or downwards, and returns its width.
+func (g *graph) draw(down bool) (svg string, width float64) {
 	turn := func(x, y float64) (float64, float64) {
 		if down {
 			return y, x
@@ -29,7 +29,7 @@ func (g *graph) draw(down bool) string {
 		w, h := turn(n.long, n.wide)
 		n.draw(p, x, y, w, h)
 	}
-	return p.done(width, height, g.says())
+	return p.done(width, height, g.says()), width
 }
 
 // says names the edges, for those who do not see the picture.
