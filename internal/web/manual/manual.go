@@ -31,7 +31,13 @@ const search = "search"
 func Add(s *site.Site) {
 	s.AddViews(docsite.Views)
 	s.AddViews(views)
-	m := manual{sync.OnceValues(func() (*docsite.Docs, error) { return docsite.Read(docs.Files) })}
+	m := manual{sync.OnceValues(func() (*docsite.Docs, error) {
+		d, err := docsite.Read(docs.Files)
+		if err == nil {
+			go d.Index() // whoever reads may search next
+		}
+		return d, err
+	})}
 	s.Page(Section+"{path...}", m.page)
 	s.Page(Section+search, m.search)
 	s.Serve(Section+docsite.IndexPath, m.index)
