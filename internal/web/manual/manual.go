@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/yuba-dev/yuba/docs"
-	"github.com/yuba-dev/yuba/internal/web/assets"
 	"github.com/yuba-dev/yuba/internal/web/docsite"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
@@ -37,7 +36,7 @@ func Add(s *site.Site) {
 			go d.Index() // whoever reads may search next
 		}
 		return d, err
-	})}
+	}), "/assets/docs.js?" + s.Edition}
 	s.Page(Section+"{path...}", m.page)
 	s.Page(Section+search, m.search)
 	s.Serve(Section+docsite.IndexPath, m.index)
@@ -58,6 +57,8 @@ func Add(s *site.Site) {
 
 type manual struct {
 	read func() (*docsite.Docs, error)
+	// script is the address of the script that searches.
+	script string
 }
 
 // shown is a part of the documentation, with the script that searches.
@@ -67,8 +68,8 @@ type shown struct {
 	Script  string
 }
 
-func draw(title string, what shown) *site.Page {
-	what.Script = "/assets/docs.js?" + assets.Edition()
+func (m manual) draw(title string, what shown) *site.Page {
+	what.Script = m.script
 	return &site.Page{Title: title, Section: Section, Parts: []site.Part{{ID: "docs", View: "manual", Data: what}}}
 }
 
@@ -86,7 +87,7 @@ func (m manual) page(r *site.Request) (*site.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := draw(p.Title, shown{Page: v})
+	page := m.draw(p.Title, shown{Page: v})
 	if v.Path != "index.html" {
 		page.Trail = []site.Link{{Text: "Documentation", Address: Section}}
 	}
@@ -98,7 +99,7 @@ func (m manual) search(r *site.Request) (*site.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return draw("Search the documentation", shown{Results: d.Results(r.URL.Query().Get("q"), search)}), nil
+	return m.draw("Search the documentation", shown{Results: d.Results(r.URL.Query().Get("q"), search)}), nil
 }
 
 // index serves the index of all words to the script.
