@@ -36,10 +36,9 @@ var ours = sync.OnceValues(func() (*Docs, map[string][]byte) {
 
 // facts are what the test of links looks at in a page.
 type facts struct {
-	ids         map[string]int
-	links, bad  []string
-	levels      []int
-	title, text string
+	ids        map[string]int
+	links, bad []string
+	levels     []int
 }
 
 func factsOf(t *testing.T, page []byte) facts {
@@ -50,9 +49,6 @@ func factsOf(t *testing.T, page []byte) facts {
 	}
 	f := facts{ids: map[string]int{}}
 	for n := range root.Descendants() {
-		if n.Type == html.TextNode {
-			f.text += n.Data
-		}
 		if n.Type == html.CommentNode {
 			f.bad = append(f.bad, "a comment: "+n.Data)
 		}
