@@ -139,6 +139,7 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 	}
 	if rec.StateMark != nil {
 		in.Digests.StateSerial = int64(rec.StateMark.Serial) //nolint:gosec // serials count writes
+		in.Digests.StateLineage = rec.StateMark.Lineage
 	}
 	return in, nil
 }

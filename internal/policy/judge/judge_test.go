@@ -161,3 +161,41 @@ func TestExemptionsConcernStacksRulesAndAddresses(t *testing.T) {
 		})
 	}
 }
+
+func TestApprovalsAreOfWhatWasJudged(t *testing.T) {
+	made := plantest.Make(t, plantest.Case{Files: plantest.Files{"main.tf": `resource "terraform_data" "a" {}`}})
+	breaks := func(names ...string) []facts.Contract {
+		c := facts.Contract{Name: "base", Version: "1.0.0", Verdict: facts.ContractBreaks, Message: "vpc_id is missing"}
+		for _, name := range names {
+			c.Breaks = append(c.Breaks, facts.BrokenConsumer{Namespace: "a", Name: name, Path: "vpc_id"})
+		}
+		return []facts.Contract{c}
+	}
+	b := bound(yubav1.PolicySpec{OnViolation: yubav1.PolicyRequireApproval, Approvals: &yubav1.PolicyApprovals{Count: 1}}, "contract-safe")
+	inputs := func(change func(*facts.Inputs)) facts.Inputs {
+		in := facts.Inputs{Stage: facts.StagePlan, Show: made.Show, LockFile: made.LockFile, ModuleList: made.ModuleList, Contracts: breaks("cluster"),
+			Digests: facts.Digests{Plan: "sha256:1", StateSerial: 4, StateLineage: "one"}, Run: facts.Run{ID: "run-1", PlannedAt: noon}}
+		if change != nil {
+			change(&in)
+		}
+		return in
+	}
+	seen := b.Plan(subject, "uid", inputs(nil), noon)
+	ada := People{Approvals: []decide.Approval{{User: "ada", Bound: seen.Bound, At: noon.Add(-time.Minute)}}}
+	for sentence, c := range map[string]struct {
+		change func(*facts.Inputs)
+		want   decide.Outcome
+	}{
+		"the very plan":                    {nil, decide.OutcomeApply},
+		"the same plan by another run":     {func(in *facts.Inputs) { in.Run.ID, in.Run.PlannedAt = "run-2", noon.Add(time.Hour) }, decide.OutcomeApply},
+		"it breaks one more consumer":      {func(in *facts.Inputs) { in.Contracts = breaks("cluster", "payments") }, decide.OutcomeWait},
+		"the stack has other labels":       {func(in *facts.Inputs) { in.Stack.Labels = map[string]string{"env": "prod"} }, decide.OutcomeWait},
+		"it is planned on another lineage": {func(in *facts.Inputs) { in.Digests.StateLineage = "two" }, decide.OutcomeWait},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if d := b.With(ada).Plan(subject, "uid", inputs(c.change), noon); d.Outcome != c.want {
+				t.Errorf("%s: %s", d.Outcome, d.Message)
+			}
+		})
+	}
+}

@@ -37,6 +37,12 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 		return b.decided(f)
 	}
 	f.Bound.LockFile = document.Digests.LockFile
+	// Verdicts about contracts, labels and modules change without the plan: an approval is of what a
+	// person saw.
+	if f.Bound.Facts, err = document.Digest(); err != nil {
+		f.Problems = []string{"identify the facts: " + err.Error()}
+		return b.decided(f)
+	}
 	f.Never = never(document)
 	for _, p := range b.policies {
 		if p.judges(in.Stage) {
