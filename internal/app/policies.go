@@ -106,7 +106,12 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	}
 	var about verdicts.Bound
 	people := judge.People{Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
-	decision := binding.With(people).Plan(subject, string(obj.UID), in, p.now())
+	var decision verdicts.Decision
+	if binding = binding.With(people); len(document) > 0 {
+		decision = binding.Plan(subject, string(obj.UID), in, p.now())
+	} else {
+		decision = binding.Unread(subject, string(obj.UID), in, "the plan is too large to be judged by policies", p.now())
+	}
 	verdict := verdictOf(decision)
 	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound
 	return verdict, p.recordDecision(ctx, obj, rec, about, decision, verdict)

@@ -318,6 +318,19 @@ func TestAPolicyInAuditModeStopsNothingAndIsShown(t *testing.T) {
 	})
 }
 
+func TestAPolicyInAuditModeDoesNotHoldATargetedPlan(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	y.policy(t, ns, "trial", denies, audits)
+	obj := inline(ns, "targeted", both, auto, func(o *infrav1.Terraform) { o.Spec.Targets = []string{"terraform_data.a"} })
+	y.create(t, obj)
+	y.await(t, obj, "it is applied", applied)
+	// The same policy holds the next plan once it is enforced.
+	y.policy(t, ns, "enforced", denies)
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Targets = []string{"terraform_data.b"} })
+	y.await(t, obj, "its plan is held", heldByPolicy)
+}
+
 func TestAPolicyRefusesADeletion(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

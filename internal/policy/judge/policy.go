@@ -4,6 +4,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -113,6 +114,22 @@ func (p *policy) judge(f *facts.Document, s Subject, now time.Time) decide.Polic
 		}
 	}
 	return judged
+}
+
+// failing is the policy if none of its rules can be evaluated.
+func (p *policy) failing(why string) *policy {
+	f := *p
+	f.rules = nil
+	for _, r := range p.rules {
+		effect := cmp.Or(r.effect, decide.Effect(p.spec.OnViolation))
+		if !slices.ContainsFunc(f.rules, func(r rule) bool { return r.effect == effect }) {
+			f.rules = append(f.rules, rule{effect: effect, problem: why})
+		}
+	}
+	if len(f.rules) == 0 {
+		f.problem = cmp.Or(p.problem, why)
+	}
+	return &f
 }
 
 // judges reports whether the policy judges in a stage. What it finds before the plan, it finds in the

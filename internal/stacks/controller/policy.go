@@ -23,7 +23,7 @@ type Policies interface {
 	// none. It does not block; an error means that the policies are not known.
 	Bind(ctx context.Context, obj *infrav1.Terraform) (set string, err error)
 	// Judge judges a plan by those policies. The document is `tofu show -json` of the plan without
-	// sensitive values. What a rule cannot find out is an objection, not an error.
+	// sensitive values; nil if it is not stored. What a rule cannot find out is an objection, not an error.
 	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
 	// BeforePlan judges the configuration of a stack by the policies that do so before the plan, if
 	// there are any: asked. declared reads it. Remote modules are not judged.
@@ -152,18 +152,18 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
 		return fmt.Errorf("read the run that made plan %s of %s: %w", plan.Pending, p.stack, err)
 	}
+	rec.Spec.Stack = p.stack // also of a run that is not stored
 	document, err := j.runs.ReadPart(ctx, p.stack, plan.RunID, run.BlobPlanShow)
-	switch {
-	case errors.Is(err, run.ErrNotFound):
-		plan.Policy = &infrav1.PolicyVerdict{Decision: infrav1.PolicyHeld, NeedsPlan: !rec.Spec.PlanDocument,
-			Message: "the plan is too large to be judged by policies"}
-	case err != nil:
+	missing := errors.Is(err, run.ErrNotFound)
+	if err != nil && !missing {
 		return fmt.Errorf("read plan %s of %s: %w", plan.Pending, p.stack, err)
-	default:
-		if plan.Policy, err = j.policies.Judge(ctx, p.obj, rec, document); err != nil {
-			return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
-		}
 	}
+	if plan.Policy, err = j.policies.Judge(ctx, p.obj, rec, document); err != nil {
+		return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
+	}
+	// Another plan is only worth its time if policies object to this one.
+	objects := plan.Policy.Decision == infrav1.PolicyHeld || plan.Policy.Decision == infrav1.PolicyRefused
+	plan.Policy.NeedsPlan = missing && objects && !rec.Spec.PlanDocument
 	plan.Policy.Set, plan.Policy.Plan, plan.Policy.JudgedAt = p.facts.Policy.Set, plan.Digest, metav1.NewTime(p.now)
 	plan.Policy.ApprovalsSeen = int32(len(plan.Approvals)) //nolint:gosec // at most 50
 	return nil
@@ -232,8 +232,6 @@ func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform,
 		return false, "", &PolicyRefusedError{Message: "its policies are not known: " + err.Error()}
 	case set == "":
 		return true, "", nil
-	case len(document) == 0:
-		return false, "", &PolicyRefusedError{Message: "the plan is too large to be judged by policies"}
 	}
 	about := obj.DeepCopy()
 	about.Status.Plan.Digest, about.Status.Plan.Approvals = "", nil
@@ -244,7 +242,7 @@ func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform,
 	if err != nil {
 		return false, "", err
 	}
-	if verdict.Decision == infrav1.PolicyRefused {
+	if verdict.Decision == infrav1.PolicyRefused || verdict.Decision == infrav1.PolicyHeld && len(document) == 0 {
 		return false, "", &PolicyRefusedError{Message: "policies refuse the deletion: " + verdict.Message +
 			". Ask the policy's editors for an exemption, or set spec.destroyResourcesOnDeletion to false: then the resources stay"}
 	}
