@@ -29,6 +29,8 @@ type policies struct {
 	// lockFile reads the stack's recorded dependency lock file.
 	lockFile func(ctx context.Context, stack run.Stack) ([]byte, error)
 	now      func() time.Time
+	// record reads a run; nil for none.
+	record func(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	// configurations are the facts of configurations before their plans.
 	configurations configurations
 	// ledger keeps the audit log. direct reads and writes the API without a cache.
@@ -57,6 +59,7 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 		return err
 	}
 	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct}
+	e.policies.record = e.executor.Record
 	r.Policies = e.policies
 	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
 	return nil
@@ -105,7 +108,11 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 		return nil, err
 	}
 	var about verdicts.Bound
-	people := judge.People{Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
+	people := judge.People{Approvals: approvalsOf(obj), About: func(b verdicts.Bound) { about = b }}
+	if binding.AsksNotAuthor() {
+		by := p.authorsOf(ctx, obj, rec)
+		people.Authors, people.AuthorsUnknown = by.authors, by.unknown
+	}
 	var decision verdicts.Decision
 	if binding = binding.With(people); len(document) > 0 {
 		decision = binding.Plan(subject, string(obj.UID), in, p.now())

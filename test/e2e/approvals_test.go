@@ -257,4 +257,14 @@ func TestTheAuthorOfTheCommitDoesNotApproveIt(t *testing.T) {
 	y.await(t, obj, "it is applied", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.Plan.LastApplied == seen.Status.Plan.Pending
 	})
+	// Together with a change of the object, nobody knows who made the change.
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Destroy = true })
+	y.await(t, obj, "the destruction is held", func(o *infrav1.Terraform) bool { return heldByPolicy(o) && o.Status.Plan.IsDestroyPlan })
+	if err := y.approveAs(t, obj, other); err != nil {
+		t.Fatal(err)
+	}
+	now = y.await(t, obj, "one approval is considered, and is not enough", considered(1))
+	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, "1 of 2 approvals") || !strings.Contains(message, "does not say who changed it") {
+		t.Errorf("Ready says %q", message)
+	}
 }

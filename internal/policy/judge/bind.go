@@ -59,6 +59,11 @@ func (b *Binding) Groups() []string {
 	return slices.Compact(all)
 }
 
+// AsksNotAuthor reports whether a policy wants approvals by others than the authors of a change.
+func (b *Binding) AsksNotAuthor() bool {
+	return slices.ContainsFunc(b.policies, func(p *policy) bool { return p.spec.Approvals != nil && p.spec.Approvals.NotAuthor })
+}
+
 // Judge knows the policies of an API.
 type Judge struct {
 	// Cache has the policies and the metadata of namespaces.

@@ -23,7 +23,7 @@ func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) de
 
 // judge judges the facts of the inputs, or their error.
 func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.Document, err error, now time.Time) decide.Decision {
-	f := decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors}
+	f := decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors, AuthorsUnknown: b.people.AuthorsUnknown}
 	if err == nil {
 		f.Bound.LockFile = document.Digests.LockFile
 		// Verdicts about contracts, labels and modules change without the plan: an approval is of what a
@@ -55,7 +55,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 
 // Unread judges a plan that policies cannot read: each of their rules fails.
 func (b *Binding) Unread(s Subject, uid string, in facts.Inputs, why string, now time.Time) decide.Decision {
-	return b.decided(decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors,
+	return b.decided(decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors, AuthorsUnknown: b.people.AuthorsUnknown,
 		Policies: b.unjudged(s, in.Stage, why, now)})
 }
 
@@ -130,9 +130,11 @@ func (b *Binding) decided(f decide.Facts) decide.Decision {
 
 // People are those who concern a decision.
 type People struct {
-	// Approvals were recorded by the API. Authors made the change, as far as is known.
-	Approvals []decide.Approval
-	Authors   []string
+	// Approvals were recorded by the API. Authors made the change, as far as is known; AuthorsUnknown says
+	// why others may have, too.
+	Approvals      []decide.Approval
+	Authors        []string
+	AuthorsUnknown string
 	// About is told what the decision is about; may be nil.
 	About func(decide.Bound)
 }
