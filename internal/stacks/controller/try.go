@@ -47,10 +47,9 @@ func (r *Reconciler) DraftTry(ctx context.Context, name types.NamespacedName, by
 	s.Operation, s.Purpose, s.Describe = run.OperationPlan, run.PurposeTry, true
 	s.Replace, s.Resolved = &replace, resolved
 	// Another version of a module is executed in the plan, too.
-	if err := judgeOf(r).gatherPolicy(ctx, p); err != nil {
+	if s.ReviewInit, err = judgeOf(r).mayExecute(ctx, p); err != nil {
 		return nil, err
 	}
-	s.ReviewInit = p.facts.Policy.InRun
 	// Providers stay, too: the differences are those of the module. A lock in a custom backend would
 	// stop the stack's own runs.
 	s.Upgrade, s.NoPlanLock, s.ReadOutputs = false, true, false
