@@ -318,6 +318,28 @@ func TestAPolicyInAuditModeStopsNothingAndIsShown(t *testing.T) {
 	})
 }
 
+// A provisioner is in no change of a plan, so the approving change could bring one.
+func TestTheApprovalOfAPlanDoesNotCoverWhatPoliciesFindLater(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	y.policy(t, ns, "safe", frees, func(s *yubav1.PolicySpec) { s.Rules = append(s.Rules, yubav1.PolicyRule{Builtin: "no-provisioners"}) })
+	obj := inline(ns, "app", both, byPolicy)
+	y.create(t, obj)
+	y.await(t, obj, "what the policy frees is applied", applied)
+	change(t, y, obj, program(onlyOne))
+	change(t, y, obj, manual)
+	seen := y.await(t, obj, "a destroy is held", heldByPolicy).Status.Plan
+	change(t, y, obj, program(strings.Replace(onlyOne, "}", "\n provisioner \"local-exec\" { command = \"true\" }\n}", 1)), func(o *infrav1.Terraform) { o.Spec.ApprovePlan = seen.Pending })
+	now := y.await(t, obj, "the plan with a provisioner is held under another id", func(o *infrav1.Terraform) bool {
+		return heldByPolicy(o) && o.Status.Plan.Pending != seen.Pending
+	}).Status.Plan
+	if now.ChangesDigest != seen.ChangesDigest || len(now.Policy.Findings) != 2 {
+		t.Errorf("seen %+v, now %+v", seen, now)
+	}
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.ApprovePlan = now.Pending })
+	y.await(t, obj, "it is applied with another approval", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == now.Pending })
+}
+
 func TestAPolicyInAuditModeDoesNotHoldATargetedPlan(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -154,7 +154,7 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	}
 	rec.Spec.Stack = p.stack // also of a run that is not stored
 	document, err := j.runs.ReadPart(ctx, p.stack, plan.RunID, run.BlobPlanShow)
-	missing := errors.Is(err, run.ErrNotFound)
+	missing, before := errors.Is(err, run.ErrNotFound), plan.Policy
 	if err != nil && !missing {
 		return fmt.Errorf("read plan %s of %s: %w", plan.Pending, p.stack, err)
 	}
@@ -166,6 +166,7 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	plan.Policy.NeedsPlan = missing && objects && !rec.Spec.PlanDocument
 	plan.Policy.Set, plan.Policy.Plan, plan.Policy.JudgedAt = p.facts.Policy.Set, plan.Digest, metav1.NewTime(p.now)
 	plan.Policy.ApprovalsSeen = int32(len(plan.Approvals)) //nolint:gosec // at most 50
+	renameUnseen(p.obj, rec, before)
 	return nil
 }
 

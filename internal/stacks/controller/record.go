@@ -110,10 +110,15 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	}
 	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
 	carried := id == status.Plan.Pending
+	// What was found in the plan of this id until now: another finding ends the id (see renameUnseen).
+	seen := status.Plan.Policy
+	if !carried {
+		seen = nil
+	}
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	// Policies judge bytes: also a plan with the same changes is judged again.
-	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, nil, nil
+	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, seen, nil
 	pinned(obj, o.rec)
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
