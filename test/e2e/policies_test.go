@@ -329,7 +329,10 @@ func TestTheApprovalOfAPlanDoesNotCoverWhatPoliciesFindLater(t *testing.T) {
 	change(t, y, obj, program(onlyOne))
 	change(t, y, obj, manual)
 	seen := y.await(t, obj, "a destroy is held", heldByPolicy).Status.Plan
-	change(t, y, obj, program(strings.Replace(onlyOne, "}", "\n provisioner \"local-exec\" { command = \"true\" }\n}", 1)), func(o *infrav1.Terraform) { o.Spec.ApprovePlan = seen.Pending })
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		program(strings.Replace(onlyOne, "}", "\n provisioner \"local-exec\" { command = \"true\" }\n}", 1))(o)
+		o.Spec.ApprovePlan = seen.Pending
+	})
 	now := y.await(t, obj, "the plan with a provisioner is held under another id", func(o *infrav1.Terraform) bool {
 		return heldByPolicy(o) && o.Status.Plan.Pending != seen.Pending
 	}).Status.Plan

@@ -159,7 +159,8 @@ func inRego(a *attachment, s *source, warnings bool) custom {
 			if warnings {
 				return rules.Result{}, ""
 			}
-			return rules.Result{}, outcome.err.Error()
+			// Another attempt may end in time.
+			return rules.Result{RetryAt: now.Add(clockValidity)}, outcome.err.Error()
 		}
 		list, omitted := outcome.found.Denied, outcome.found.DeniedOmitted
 		if warnings {
@@ -180,5 +181,5 @@ func inRego(a *attachment, s *source, warnings bool) custom {
 	}
 }
 
-// clockValidity is how long the findings of rules hold that read the time.
+// clockValidity is how long the findings of rules hold that read the time, and errors.
 const clockValidity = 5 * time.Minute

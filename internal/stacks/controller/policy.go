@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,12 +28,19 @@ type Policies interface {
 	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
 	// BeforePlan judges the configuration of a stack by the policies that do so before the plan, if
 	// there are any: asked. declared reads it. Remote modules are not judged.
-	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused string, err error)
+	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused Refusal, err error)
 	// AfterInit judges it by the same policies in the run, with all modules.
 	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error)
 	// Applying records that the apply of a run is permitted, if policies bind the stack. It is called
 	// again for a run that asks again.
 	Applying(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error
+}
+
+// Refusal says why policies refuse a configuration; the zero value if they do not.
+type Refusal struct {
+	Message string
+	// Until is when they may say something else, although nothing changed; zero for never.
+	Until time.Time
 }
 
 // recordApply records that an apply is permitted, before it is.
@@ -66,12 +74,14 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 		p.facts.Policy.InRun = true
 		return nil
 	}
-	p.facts.Policy.InRun, p.facts.Policy.Refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {
+	var refused Refusal
+	p.facts.Policy.InRun, refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {
 		return j.source.Declared(ctx, p.obj, p.config)
 	})
 	if err != nil {
 		return fmt.Errorf("judge the configuration of %s by policies: %w", p.stack, err)
 	}
+	p.facts.Policy.Refused, p.facts.Policy.RefusedUntil = refused.Message, refused.Until
 	return nil
 }
 

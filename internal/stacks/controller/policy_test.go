@@ -30,8 +30,8 @@ func (boundBy) Judge(context.Context, *infrav1.Terraform, run.Record, []byte) (*
 	return nil, errors.New("judged while an apply asks for permission")
 }
 
-func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, string, error) {
-	return false, "", errors.New("judged while an apply asks for permission")
+func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, Refusal, error) {
+	return false, Refusal{}, errors.New("judged while an apply asks for permission")
 }
 
 func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.Installed) (string, error) {
@@ -113,8 +113,8 @@ type refusing struct {
 	refused string
 }
 
-func (r refusing) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, string, error) {
-	return r.inRun, r.refused, nil
+func (r refusing) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, Refusal, error) {
+	return r.inRun, Refusal{Message: r.refused}, nil
 }
 
 func TestWhatPeopleRequestIsOnlyExecutedWithTheAnswerOfPolicies(t *testing.T) {

@@ -32,8 +32,8 @@ func TestAPlanWithOtherFindingsHasAnotherID(t *testing.T) {
 		before, now *infrav1.PolicyVerdict
 		want        string
 	}{
-		"the same findings":                              {verdict("sha256:1", "", destroy), verdict("sha256:2", "", destroy), old},
-		"one less":                                       {verdict("sha256:1", "", destroy, program), verdict("sha256:2", "", destroy), old},
+		"the same findings": {verdict("sha256:1", "", destroy), verdict("sha256:2", "", destroy), old},
+		"one less":          {verdict("sha256:1", "", destroy, program), verdict("sha256:2", "", destroy), old},
 		"the approving commit adds a provisioner":        {verdict("sha256:1", "", destroy), verdict("sha256:2", "", destroy, program), next},
 		"of two policies, the other one finds it, too":   {verdict("sha256:1", "", destroy), verdict("sha256:2", "", destroy, infrav1.PolicyFinding{Policy: "ClusterPolicy/q", Rule: "no-destroy"}), next},
 		"a policy in audit mode finds something":         {verdict("sha256:1", "", destroy), verdict("sha256:2", "", destroy, audited), old},
