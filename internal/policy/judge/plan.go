@@ -41,7 +41,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 	}
 	for _, p := range b.policies {
 		if p.judges(in.Stage) {
-			f.Policies = append(f.Policies, p.judge(document, s, now))
+			f.Policies = append(f.Policies, p.judge(document, s, b.people.Owners, now))
 		}
 	}
 	if f.Never = never(document); !enforced {
@@ -67,7 +67,7 @@ func (b *Binding) enforced(stage facts.Stage) bool {
 func (b *Binding) unjudged(s Subject, stage facts.Stage, why string, now time.Time) (all []decide.Policy) {
 	for _, p := range b.policies {
 		if p.judges(stage) {
-			all = append(all, p.failing(why).judge(&facts.Document{Stage: stage}, s, now))
+			all = append(all, p.failing(why).judge(&facts.Document{Stage: stage}, s, b.people.Owners, now))
 		}
 	}
 	return all
@@ -115,7 +115,7 @@ func (b *Binding) Configuration(s Subject, document *facts.Document, problem err
 		}
 		f.Bound.Policies[p.name] = p.digest
 		if problem == nil {
-			f.Policies = append(f.Policies, p.judge(document, s, now))
+			f.Policies = append(f.Policies, p.judge(document, s, Owners{}, now))
 		}
 	}
 	return decide.Decide(f)
@@ -135,6 +135,8 @@ type People struct {
 	Approvals      []decide.Approval
 	Authors        []string
 	AuthorsUnknown string
+	// Owners are those by CODEOWNERS, if a policy asks for them.
+	Owners Owners
 	// About is told what the decision is about; may be nil.
 	About func(decide.Bound)
 }
