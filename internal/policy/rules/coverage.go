@@ -68,7 +68,8 @@ var coverage = map[string]Coverage{
 	},
 	"approved-modules": {
 		Catches: []string{"Other spellings of a source: hosts, ports, user names, `.git`, `//` and `?ref=`.", "A local module that wraps resources, a copy of a module in the source, and a module in an approved module that is not approved itself.",
-			"Resources beside the modules, and changes of resources whose module is gone.", "An archive with the name of an approved module and other content, with `digests`."},
+			"Resources beside the modules, and changes of resources whose module is gone.", "An archive with the name of an approved module and other content, with `digests`.",
+			"With `digests`, a source that brings a genuine package and a list of modules that makes the tool read another directory."},
 		Misses: []string{"Inputs of an approved module that make it do other things than its author meant.", "Without `digests`, a source that brings its own `.terraform/modules`."},
 	},
 	"no-iam": {
