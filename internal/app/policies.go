@@ -106,7 +106,14 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	}
 	var about verdicts.Bound
 	people := judge.People{Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
-	decision := binding.With(people).Plan(subject, string(obj.UID), in, p.now())
+	limited, done, err := p.takeTurn(ctx, binding.With(people), subject)
+	if err != nil {
+		return nil, err
+	}
+	decision := limited.Plan(subject, string(obj.UID), in, p.now())
+	if done(); ctx.Err() != nil {
+		return nil, fmt.Errorf("judge a plan of %s: %w", subject, ctx.Err())
+	}
 	verdict := verdictOf(decision)
 	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound
 	return verdict, p.recordDecision(ctx, obj, rec, about, decision, verdict)

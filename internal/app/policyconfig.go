@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
@@ -84,7 +85,8 @@ func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, confi
 			Digests: facts.Digests{Source: d.Artifact.Digest}})
 		p.configurations.put(string(obj.UID), known)
 	}
-	return true, p.refusal(binding, subject, known.document, known.problem), nil
+	refused, err = p.refusal(ctx, binding, subject, known.document, known.problem)
+	return true, refused, err
 }
 
 // AfterInit implements [stacks.Policies].
@@ -109,7 +111,7 @@ func (p *policies) AfterInit(ctx context.Context, obj *infrav1.Terraform, rec ru
 		in.ModuleList = []byte(`{"Modules":[]}`)
 	}
 	document, problem := facts.Build(in)
-	return p.refusal(binding, subject, document, problem), nil
+	return p.refusal(stacks.Patiently(ctx), binding, subject, document, problem)
 }
 
 func orNil(text []byte) []byte {
@@ -124,10 +126,17 @@ func stackFacts(obj *infrav1.Terraform) facts.Stack {
 }
 
 // refusal says why the policies refuse that a configuration is planned; empty if they do not.
-func (p *policies) refusal(binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) string {
-	d := binding.Configuration(subject, document, problem, p.now())
-	if d.Outcome != verdicts.OutcomeRefuse {
-		return ""
+func (p *policies) refusal(ctx context.Context, binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) (string, error) {
+	limited, done, err := p.takeTurn(ctx, binding, subject)
+	if err != nil {
+		return "", err
 	}
-	return infrav1.TrimMessage(d.Message)
+	d := limited.Configuration(subject, document, problem, p.now())
+	if done(); ctx.Err() != nil {
+		return "", fmt.Errorf("judge the configuration of %s: %w", subject, ctx.Err())
+	}
+	if d.Outcome != verdicts.OutcomeRefuse {
+		return "", nil
+	}
+	return infrav1.TrimMessage(d.Message), nil
 }

@@ -65,6 +65,8 @@ type Judge struct {
 	Cache client.Reader
 	// Evaluator evaluates rules in Rego; nil for none, and then they let nothing pass.
 	Evaluator *Evaluator
+	// Turns limits the judgements at a time.
+	Turns Turns
 
 	// prepared has the policies by their UIDs, as of their generations.
 	prepared sync.Map

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -34,6 +35,20 @@ type Policies interface {
 	// again for a run that asks again.
 	Applying(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error
 }
+
+// ErrPoliciesBusy means that policies judge other plans: the pass ends, and the next one asks again.
+var ErrPoliciesBusy = errors.New("the policies are judging other plans; try again in a moment")
+
+// policiesPause is how soon a stack that policies had no time for is reconciled again.
+const policiesPause = 500 * time.Millisecond
+
+type patient struct{}
+
+// Patiently marks a context of a run, which waits until policies have time. A reconcile does not.
+func Patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
+
+// IsPatient reports whether the caller waits until policies have time.
+func IsPatient(ctx context.Context) bool { return ctx.Value(patient{}) != nil }
 
 // recordApply records that an apply is permitted, before it is.
 func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error {
@@ -240,7 +255,7 @@ func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform,
 	if planned != nil {
 		about.Status.Plan.Digest = planned.Digest
 	}
-	verdict, err := j.policies.Judge(ctx, about, rec, document)
+	verdict, err := j.policies.Judge(Patiently(ctx), about, rec, document)
 	if err != nil {
 		return false, "", err
 	}
