@@ -29,6 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
@@ -99,7 +100,7 @@ func start(t *testing.T) error {
 	if err := keeper.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	r := &bridge.Reconciler{Book: shared.book, Client: mgr.GetClient(), Direct: apitest.Client(t), Wake: wake, Now: time.Now, Log: log}
+	r := &bridge.Reconciler{Book: shared.book, Client: mgr.GetClient(), Direct: apitest.Client(t), Outside: outbound.Client(outbound.Options{Timeout: time.Minute}), Wake: wake, Now: time.Now, Log: log}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
