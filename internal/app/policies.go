@@ -58,7 +58,7 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 	}
 	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct}
 	r.Policies = e.policies
-	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
+	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1), evaluator: e.policyEvaluator()}
 	return nil
 }
 

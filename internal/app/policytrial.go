@@ -46,6 +46,16 @@ type policyDesk struct {
 	stacks client.Reader
 	// turn has room for one trial: each holds a plan and its facts in memory.
 	turn chan struct{}
+	// evaluator has processes of its own for what people ask; nil for those of the judge.
+	evaluator *judge.Evaluator
+}
+
+// aside is the context of a question, which does not use what plans wait for.
+func (d *policyDesk) aside(ctx context.Context) context.Context {
+	if d.evaluator == nil {
+		return ctx
+	}
+	return d.evaluator.Aside(ctx)
 }
 
 // noPlanError says that there is no plan to judge. It is for people.
@@ -171,7 +181,7 @@ func (d *policyDesk) Verdict(ctx context.Context, obj *infrav1.Terraform, id str
 	if err != nil {
 		return nil, err
 	}
-	limited, done, err := d.takeTurn(stacks.Patiently(ctx), binding, subjectOf(obj))
+	limited, done, err := d.takeTurn(stacks.Patiently(d.aside(ctx)), binding, subjectOf(obj))
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +275,10 @@ func (d *policyDesk) tryOn(ctx context.Context, obj *infrav1.Terraform, now, the
 	if err != nil {
 		return tried, err
 	}
-	before, after := judge.Compare(now, then, subjectOf(obj), string(obj.UID), in, d.now())
+	before, after := judge.Compare(d.aside(ctx), now, then, subjectOf(obj), string(obj.UID), in, d.now())
+	if ctx.Err() != nil {
+		return tried, ctx.Err()
+	}
 	tried.Run, tried.Pending, tried.Now, tried.Then, tried.Message = p.record.Spec.ID, p.pending, outcomeOf(obj, before), outcomeOf(obj, after), after.Message
 	tried.Effect = content.TrialSame
 	switch harder := severity[tried.Then] - severity[tried.Now]; {

@@ -67,3 +67,19 @@ func (b *Binding) Slow() bool {
 	}
 	return false
 }
+
+type aside struct{}
+
+// Aside has the rules in Rego of judgements in a context evaluated by this evaluator instead of the
+// judge's own: a question must not keep the processes busy that plans wait for.
+func (e *Evaluator) Aside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, aside{}, e)
+}
+
+// by is the evaluator of a judgement; nil for none.
+func (a *attachment) by(ctx context.Context) *Evaluator {
+	if e, ok := ctx.Value(aside{}).(*Evaluator); ok && a.evaluator != nil {
+		return e
+	}
+	return a.evaluator
+}

@@ -148,7 +148,8 @@ func (p *policy) attach(e *Evaluator, bundles []yubav1.PolicyBundle) *policy {
 // reported once.
 func inRego(a *attachment, s *source, warnings bool) custom {
 	return func(ctx context.Context, f *facts.Document, now time.Time) (rules.Result, string) {
-		if a.evaluator == nil {
+		evaluator := a.by(ctx)
+		if evaluator == nil {
 			if warnings {
 				return rules.Result{}, ""
 			}
@@ -160,7 +161,7 @@ func inRego(a *attachment, s *source, warnings bool) custom {
 			}
 			return overBudget(ctx, now)
 		}
-		outcome := a.evaluator.evaluate(ctx, a.bundleOf(s), s, f, now)
+		outcome := evaluator.evaluate(ctx, a.bundleOf(s), s, f, now)
 		if outcome.err != nil {
 			switch {
 			case warnings:

@@ -14,6 +14,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
+	"github.com/yuba-dev/yuba/internal/policy/rego"
 )
 
 // "a" asks for namespace a, "a!" for one turn of it at a time, "-a" ends the oldest turn of a, "+5s" lets
@@ -110,6 +111,30 @@ func TestSlowRulesExceedTheBudget(t *testing.T) {
 	}
 	if !d.RetryAt.Equal(noon.Add(budgetRetry)) {
 		t.Errorf("it is tried again at %s", d.RetryAt)
+	}
+}
+
+// A question whose asker has gone ends, and uses no process that plans wait for.
+func TestQuestionsUseProcessesOfTheirOwn(t *testing.T) {
+	e := newEvaluator(t)
+	other := newEvaluator(t)
+	e.Engine = rego.NewEngine(func(string) (string, error) { return "", errors.New("the judge's own process") })
+	binding := BindTo(policyOf(t, e, "  - rego: {inline: \"package main\\ndeny contains `no` if true\"}\n"))
+	in := facts.Inputs{Stage: facts.StagePlan, Show: []byte(shownPlan)}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		want string
+	}{
+		{t.Context(), "the judge's own process"},
+		{other.Aside(t.Context()), "rego-1: no"},
+		{other.Aside(ended), "context canceled"},
+	} {
+		before, after := Compare(c.ctx, binding, binding, Subject{Namespace: "team-a", Name: "net"}, "uid", in, noon)
+		if !strings.Contains(before.Message, c.want) || after.Message != before.Message {
+			t.Errorf("%s, %s; want %s", before.Message, after.Message, c.want)
+		}
 	}
 }
 
