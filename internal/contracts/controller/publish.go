@@ -118,8 +118,13 @@ func (b *Book) publishAll(ctx context.Context, t *infrav1.Terraform, p *promise,
 		}
 		e, _ := p.contract.edition(publication.Version)
 		at := metav1.NewTime(a.Now)
-		r, isNew, err := b.Store.Publish(ctx, store, publication.Result.Value, !e.private.IsEmpty(), revisions.Revision{Version: one.Version,
+		r, isNew, err := b.Store.Publish(ctx, store, publication.Result.Value, !e.private.IsEmpty(), revisions.Revision{Version: one.Version, Type: revisions.TypeDigest(e.Type),
 			PublishedAt: a.Now.UTC(), Run: a.Run, SourceRevision: a.SourceRevision, ApprovedBy: a.ApprovedBy})
+		if other := new(revisions.OtherType); errors.As(err, &other) {
+			problems = append(problems, other.Error())
+			out.keep(t, p.name, one.Version)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
