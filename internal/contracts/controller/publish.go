@@ -29,8 +29,8 @@ func asProblem(err error, p **problem) bool { return errors.As(err, p) }
 type Applied struct {
 	// Outputs are the outputs as of `tofu output -json`, by name.
 	Outputs map[string]json.RawMessage
-	// Run, SourceRevision and ApprovedBy describe the apply. Approved is set if a person approved
-	// the plan by name, Destroyed if it destroyed everything.
+	// Run, SourceRevision and ApprovedBy describe the apply. Approved is set if people
+	// approved the plan, Destroyed if it destroyed everything.
 	Run, SourceRevision, ApprovedBy string
 	Approved, Destroyed             bool
 	Now                             time.Time

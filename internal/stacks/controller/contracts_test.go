@@ -185,3 +185,25 @@ func TestTheStatusNamesWhoApprovedTheAppliedPlan(t *testing.T) {
 		})
 	}
 }
+
+// A version that breaks consumers is published if people approved its plan, in either way.
+func TestWhoApprovedTheLastPlan(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*infrav1.Terraform)
+		want   bool
+	}{
+		"nobody":                                 {func(*infrav1.Terraform) {}, false},
+		"a person, by its name":                  {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "plan-1" }, true},
+		"a person, another plan":                 {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "plan-2" }, false},
+		"people, whose approvals were recorded":  {func(o *infrav1.Terraform) { o.Status.Plan.LastApprovedBy = "ann, bob" }, true},
+		"people, and then the next plan came up": {func(o *infrav1.Terraform) { o.Status.Plan.LastApprovedBy, o.Status.Plan.Pending = "ann", "plan-2" }, true},
+		"a plan that applies automatically":      {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "auto" }, false},
+	} {
+		obj := &infrav1.Terraform{}
+		obj.Status.Plan.LastApplied = "plan-1"
+		c.change(obj)
+		if got := approvedLast(obj); got != c.want {
+			t.Errorf("%s: %t", sentence, got)
+		}
+	}
+}
