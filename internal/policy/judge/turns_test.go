@@ -157,3 +157,24 @@ func TestOnlyCustomRulesOfANamespaceAreSlow(t *testing.T) {
 		}
 	}
 }
+
+// A policy that was made anew under its name is another one, and memory has one of each name.
+func TestPoliciesAreRememberedByName(t *testing.T) {
+	j := &Judge{}
+	obj := &yubav1.Policy{}
+	obj.Namespace, obj.Name, obj.UID, obj.Generation = "a", "own", "uid-1", 1
+	first := j.ofNamespace(obj)
+	if j.ofNamespace(obj) != first {
+		t.Error("it is prepared twice")
+	}
+	again := obj.DeepCopy()
+	again.UID, again.Spec.Rules = "uid-2", []yubav1.PolicyRule{{Builtin: "no-iam"}}
+	if second := j.ofNamespace(again); second == first || len(second.rules) != 1 {
+		t.Error("the policy of that name before is in force")
+	}
+	count := 0
+	j.prepared.Range(func(any, any) bool { count++; return true })
+	if count != 1 {
+		t.Errorf("%d policies are remembered", count)
+	}
+}
