@@ -70,7 +70,10 @@ func (b *Book) Publish(ctx context.Context, t *infrav1.Terraform, a Applied) (*P
 
 // publish publishes the versions of one contract.
 func (b *Book) publish(ctx context.Context, t *infrav1.Terraform, p *promise, a Applied, out *Published) (problems []string, err error) {
-	store := revisions.Producer{Stack: string(t.Salt()), Contract: p.name}
+	store := storeOf(t, p.name)
+	if p.history, err = b.Store.History(ctx, store); err != nil {
+		return nil, err
+	}
 	if !a.Destroyed {
 		if problems, err = b.publishAll(ctx, t, p, store, a, out); err != nil {
 			return nil, err
@@ -120,11 +123,6 @@ func (b *Book) publishAll(ctx context.Context, t *infrav1.Terraform, p *promise,
 		at := metav1.NewTime(a.Now)
 		r, isNew, err := b.Store.Publish(ctx, store, publication.Result.Value, !e.private.IsEmpty(), revisions.Revision{Version: one.Version, Type: revisions.TypeDigest(e.Type),
 			PublishedAt: a.Now.UTC(), Run: a.Run, SourceRevision: a.SourceRevision, ApprovedBy: a.ApprovedBy})
-		if other := new(revisions.OtherType); errors.As(err, &other) {
-			problems = append(problems, other.Error())
-			out.keep(t, p.name, one.Version)
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -126,6 +126,9 @@ func TestAContractThatIsDeletedAndDeclaredWithAnotherType(t *testing.T) {
 	if c := w.consume(t, in("prod", "app"), variables); !strings.Contains(c.Waiting, says) || len(c.Values) != 0 {
 		t.Errorf("a consumer: %+v", c)
 	}
+	if v := w.judge(t, planned(published1, "false"), false); v.Outcome != infrav1.ContractBreaks || !strings.Contains(v.Message, says) {
+		t.Errorf("the plan: %+v", v)
+	}
 	if p := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`), func(a *Applied) { a.Approved = true }); !strings.Contains(p.Problem, says) || numbers(p.Revisions)["1.2.0"] != 1 {
 		t.Errorf("the producer: %+v", p)
 	}
