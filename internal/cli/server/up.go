@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -201,15 +202,24 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	ui.Complete(cmd, "source-identities", server.SourceIdentities...)
 }
 
+// checkStoreEndpoints checks --contract-store-endpoints. They are compared with what is connected to.
+func checkStoreEndpoints(cmd *cobra.Command, endpoints []string) error {
+	for _, endpoint := range endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if number, wrong := strconv.ParseUint(port, 10, 16); err != nil || host == "" || wrong != nil || number == 0 || strings.ContainsAny(host, "/@* ") || strings.ToLower(host) != host {
+			return ui.UsageErrorf(cmd, "--contract-store-endpoints %q: want HOST:PORT in lower case, such as vault.example.internal:8200", endpoint)
+		}
+	}
+	return nil
+}
+
 // completeServer checks the flags and sets the other options.
 func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error {
 	if o.Concurrency < 0 {
 		return ui.UsageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
 	}
-	for _, endpoint := range o.ContractStoreEndpoints {
-		if host, port, err := net.SplitHostPort(endpoint); err != nil || host == "" || port == "" || strings.ContainsAny(host, "/@* ") || strings.ToLower(host) != host {
-			return ui.UsageErrorf(cmd, "--contract-store-endpoints %q: want HOST:PORT in lower case, such as vault.example.internal:8200", endpoint)
-		}
+	if err := checkStoreEndpoints(cmd, o.ContractStoreEndpoints); err != nil {
+		return err
 	}
 	if o.NamespaceConcurrency < 0 {
 		return ui.UsageErrorf(cmd, "--namespace-concurrency %d: want a number above 0", o.NamespaceConcurrency)
