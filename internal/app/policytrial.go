@@ -181,7 +181,8 @@ func (d *policyDesk) Verdict(ctx context.Context, obj *infrav1.Terraform, id str
 	if err != nil {
 		return nil, err
 	}
-	limited, done, err := d.takeTurn(stacks.Patiently(d.aside(ctx)), binding, subjectOf(obj))
+	owners, _ := d.ownersFor(ctx, binding, obj, p.record, p.document)
+	limited, done, err := d.takeTurn(stacks.Patiently(d.aside(ctx)), binding.With(judge.People{Owners: owners}), subjectOf(obj))
 	if err != nil {
 		return nil, err
 	}

@@ -15,12 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/caller"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
 	"github.com/yuba-dev/yuba/internal/policy/ledger"
 )
 
 // AuditLog is the source of the records of what policies decided.
 type AuditLog interface {
+	// Chain reads the records of one stack; none is an empty chain.
+	Chain(ctx context.Context, namespace, stack string) (audit.Chain, error)
 	// Page reads the records of a stack, whether it exists or not, of a namespace or of all stacks,
 	// after the place at which another page ended.
 	Page(ctx context.Context, namespace, stack, after string, limit int) (ledger.Page, error)
@@ -43,13 +46,13 @@ func (h *Handler) approve(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	if !ok || info.GetName() == "" {
 		return apierrors.NewUnauthorized("approve: the API server did not say who you are")
 	}
-	who := audit.Who{User: info.GetName(), Groups: info.GetGroups(), Address: from(r)}
+	who := audit.Who{User: info.GetName(), Groups: info.GetGroups(), Impersonator: caller.Impersonator(r.Context()), Address: from(r)}
 	query := r.URL.Query()
 	given, err := h.Approve(r.Context(), client.ObjectKeyFromObject(obj), who, query.Get("plan"), query.Get("bound"))
 	if err != nil {
 		return err
 	}
-	h.Log.Info("plan approved", "stack", client.ObjectKeyFromObject(obj).String(), "plan", query.Get("plan"), "by", who.User)
+	h.Log.Info("plan approved", "stack", client.ObjectKeyFromObject(obj).String(), "plan", query.Get("plan"), "by", who.User, "impersonator", who.Impersonator)
 	return writeJSON(w, given)
 }
 
