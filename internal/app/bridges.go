@@ -13,6 +13,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/contracts/bridge"
+	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
@@ -33,7 +34,7 @@ func (e *engine) addBridges(ctx context.Context, direct client.Client, r *stacks
 		return nil
 	}
 	contracts.Elsewhere = bridge.Elsewhere(e.manager.GetCache())
-	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Wake: e.wakeByName, Now: time.Now, Log: e.opts.Log}
+	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Outside: store.Client(e.opts.ContractStoreEndpoints), Wake: e.wakeByName, Now: time.Now, Log: e.opts.Log}
 	return b.SetupWithManager(ctx, e.manager)
 }
 

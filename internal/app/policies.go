@@ -65,7 +65,7 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 		programs: programs{open: r.Source.Store.OpenArtifact, limits: archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()}}
 	e.policies.record = e.executor.Record
 	r.Policies = e.policies
-	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
+	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1), evaluator: e.policyEvaluator()}
 	return nil
 }
 
@@ -111,6 +111,11 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	if err != nil {
 		return nil, err
 	}
+	end, err := p.turn(ctx, binding, subject)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	var about verdicts.Bound
 	owners, note := p.ownersFor(ctx, binding, obj, rec, document)
 	people := judge.People{Owners: owners, Approvals: approvalsOf(obj), About: func(b verdicts.Bound) { about = b }}
@@ -118,11 +123,16 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 		by := p.authorsOf(ctx, obj, rec)
 		people.Authors, people.AuthorsUnknown = by.authors, by.unknown
 	}
+	limited, done := binding.With(people).Within(ctx)
+	defer done()
 	var decision verdicts.Decision
-	if binding = binding.With(people); len(document) > 0 {
-		decision = binding.Plan(subject, string(obj.UID), in, p.now())
+	if len(document) > 0 {
+		decision = limited.Plan(subject, string(obj.UID), in, p.now())
 	} else {
-		decision = binding.Unread(subject, string(obj.UID), in, "the plan is too large to be judged by policies", p.now())
+		decision = limited.Unread(subject, string(obj.UID), in, "the plan is too large to be judged by policies", p.now())
+	}
+	if end(); ctx.Err() != nil {
+		return nil, fmt.Errorf("judge a plan of %s: %w", subject, ctx.Err())
 	}
 	verdict := verdictOf(decision)
 	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound

@@ -92,7 +92,8 @@ func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, confi
 			Digests: facts.Digests{Source: d.Artifact.Digest}})
 		p.configurations.put(string(obj.UID), known)
 	}
-	return true, p.refusal(binding, subject, known.document, known.problem), nil
+	refused, err = p.refusal(ctx, binding, subject, known.document, known.problem)
+	return true, refused, err
 }
 
 // AfterInit implements [stacks.Policies].
@@ -117,7 +118,8 @@ func (p *policies) AfterInit(ctx context.Context, obj *infrav1.Terraform, rec ru
 		in.ModuleList = []byte(`{"Modules":[]}`)
 	}
 	document, problem := facts.Build(in)
-	return p.refusal(binding, subject, document, problem).Message, nil
+	said, err := p.refusal(stacks.Patiently(ctx), binding, subject, document, problem)
+	return said.Message, err
 }
 
 func orNil(text []byte) []byte {
@@ -132,10 +134,17 @@ func stackFacts(obj *infrav1.Terraform) facts.Stack {
 }
 
 // refusal says why the policies refuse that a configuration is planned, and until when that holds.
-func (p *policies) refusal(binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) (refused stacks.Refusal) {
-	d := binding.Configuration(subject, document, problem, p.now())
+func (p *policies) refusal(ctx context.Context, binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) (refused stacks.Refusal, err error) {
+	limited, done, err := p.takeTurn(ctx, binding, subject)
+	if err != nil {
+		return refused, err
+	}
+	d := limited.Configuration(subject, document, problem, p.now())
+	if done(); ctx.Err() != nil {
+		return refused, fmt.Errorf("judge the configuration of %s: %w", subject, ctx.Err())
+	}
 	if d.Outcome != verdicts.OutcomeRefuse {
-		return refused
+		return refused, nil
 	}
 	refused.Message = infrav1.TrimMessage(d.Message)
 	for _, at := range []time.Time{d.ValidUntil, d.RetryAt} {
@@ -143,5 +152,5 @@ func (p *policies) refusal(binding *judge.Binding, subject judge.Subject, docume
 			refused.Until = at
 		}
 	}
-	return refused
+	return refused, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,8 @@ type Reconciler struct {
 	Client client.Client
 	// Direct reads and writes Secrets and ConfigMaps in the API itself.
 	Direct client.Client
+	// Outside reaches the servers that bridges name; see [store.Client].
+	Outside *http.Client
 	// Wake has a stack reconciled. It must not block.
 	Wake func(types.NamespacedName)
 	Now  func() time.Time

@@ -25,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/paths"
+	"github.com/yuba-dev/yuba/internal/contracts/shape"
 )
 
 // Kept is how many revisions of a version are kept.
@@ -61,7 +62,10 @@ func (p Producer) key(name string) string { return prefix + p.Stack + "/" + p.Co
 
 // Revision describes a published value.
 type Revision struct {
-	Version     string    `json:"version"`
+	Version string `json:"version"`
+	// Type is the digest of the version's type. A contract that is deleted and declared again can have
+	// another one, by which this value must not be read; empty in revisions of earlier servers.
+	Type        string    `json:"type,omitempty"`
 	Number      int64     `json:"number"`
 	Digest      string    `json:"digest"`
 	PublishedAt time.Time `json:"publishedAt"`
@@ -89,6 +93,29 @@ func (h History) Last(version string) (Revision, bool) {
 		}
 	}
 	return Revision{}, false
+}
+
+// OtherType means that a version has revisions of another type than the contract declares now.
+type OtherType struct{ Contract, Version string }
+
+func (e *OtherType) Error() string {
+	return fmt.Sprintf("contract %s %s was published with another type, and a version never changes. Declare this type as a new version, or restore the type that was deleted",
+		e.Contract, e.Version)
+}
+
+// TypeDigest is the digest of a type, as revisions have it.
+func TypeDigest(of shape.Type) string {
+	sum := sha256.Sum256([]byte(of.String()))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Agrees returns an [OtherType] if a version has a revision of another type.
+func (h History) Agrees(contract, version, digest string) error {
+	other := func(r Revision) bool { return r.Version == version && r.Type != "" && r.Type != digest }
+	if slices.ContainsFunc(h.Revisions, other) {
+		return &OtherType{contract, version}
+	}
+	return nil
 }
 
 // Heads returns the last revision of each version, sorted by number.
@@ -175,6 +202,9 @@ func (s *Store) History(ctx context.Context, of Producer) (History, error) {
 func (s *Store) Publish(ctx context.Context, of Producer, v cty.Value, private bool, r Revision) (published Revision, isNew bool, err error) {
 	h, err := s.History(ctx, of)
 	if err != nil {
+		return r, false, err
+	}
+	if err := h.Agrees(of.Contract, r.Version, r.Type); err != nil && r.Type != "" {
 		return r, false, err
 	}
 	if h.Key == "" {

@@ -98,7 +98,7 @@ func (p *Policy) exemption(rule string, address *string, now time.Time) *Exempti
 		if e.Reason == "" || !e.Expires.After(now) || len(e.Rules) > 0 && !slices.Contains(e.Rules, rule) {
 			continue
 		}
-		if len(e.Addresses) == 0 || address != nil && slices.ContainsFunc(e.Addresses, func(pattern string) bool { return Matches(pattern, *address) }) {
+		if len(e.Addresses) == 0 || address != nil && slices.ContainsFunc(e.Addresses, func(pattern string) bool { return MatchesAddress(pattern, *address) }) {
 			return e
 		}
 	}

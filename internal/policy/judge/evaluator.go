@@ -151,6 +151,9 @@ func (e *Evaluator) evaluate(ctx context.Context, inForce *yubav1.PolicyBundle, 
 	defer m.mu.Unlock()
 	if m.last == nil || (m.last.err != nil || m.last.clock) && !m.at.Equal(now) {
 		o := e.evaluateNow(ctx, b, s, f, now)
+		if ctx.Err() != nil {
+			return o // of this judgement's budget
+		}
 		m.last, m.at = &o, now
 	}
 	return *m.last

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,6 +32,9 @@ type policy struct {
 
 	// sources are those of rules in Rego.
 	sources []*source
+	// ctx limits one judgement; nil for no limit.
+	ctx context.Context //nolint:containedctx // a policy with one is for that judgement only
+
 	// attached is shared by the copies of a policy.
 	attached *attachment
 }
@@ -113,7 +117,7 @@ func (p *policy) judge(f *facts.Document, s Subject, o Owners, now time.Time) de
 	for _, r := range p.rules {
 		// Before the plan, some rules have nothing to judge. A rule that cannot be used is still one.
 		if f.Stage != facts.StagePrePlan || r.check == nil || slices.Contains(r.check.Rule().Stages, f.Stage) {
-			judged.Rules = append(judged.Rules, r.judge(f, now))
+			judged.Rules = append(judged.Rules, r.judge(p.ctx, f, now))
 		}
 	}
 	return judged
@@ -149,12 +153,15 @@ func (p *policy) judges(stage facts.Stage) bool {
 	return len(p.spec.Stages) == 0 || has(yubav1.PolicyPlan) || has(yubav1.PolicyPrePlan)
 }
 
-func (r rule) judge(f *facts.Document, now time.Time) decide.Rule {
+func (r rule) judge(ctx context.Context, f *facts.Document, now time.Time) decide.Rule {
 	judged := decide.Rule{Name: r.name, Effect: r.effect, Problem: r.problem}
 	var result rules.Result
 	switch {
 	case r.custom != nil:
-		result, judged.Problem = r.custom(f, now)
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		result, judged.Problem = r.custom(ctx, f, now)
 	case r.check != nil:
 		result = r.check.Judge(f, now)
 	}

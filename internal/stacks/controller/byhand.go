@@ -113,7 +113,7 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 // without their answer nothing of it is executed. inRun: the run asks again once it has the modules
 // from elsewhere.
 func (j policyJudge) mayExecute(ctx context.Context, p *gathered) (inRun bool, err error) {
-	if err := j.gatherPolicy(ctx, p); err != nil {
+	if err := j.gatherPolicy(Patiently(ctx), p); err != nil {
 		return false, err
 	}
 	switch policy := p.facts.Policy; {

@@ -44,6 +44,20 @@ type Refusal struct {
 	Until time.Time
 }
 
+// ErrPoliciesBusy means that policies judge other plans: the pass ends, and the next one asks again.
+var ErrPoliciesBusy = errors.New("the policies are judging other plans; try again in a moment")
+
+// policiesPause is how soon a stack that policies had no time for is reconciled again.
+const policiesPause = 500 * time.Millisecond
+
+type patient struct{}
+
+// Patiently marks a context of a run, which waits until policies have time. A reconcile does not.
+func Patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
+
+// IsPatient reports whether the caller waits until policies have time.
+func IsPatient(ctx context.Context) bool { return ctx.Value(patient{}) != nil }
+
 // recordApply records that an apply is permitted, before it is.
 func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error {
 	if j.policies == nil || rec.Spec.Operation.ByHand() {
@@ -162,9 +176,11 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	if err != nil && !missing {
 		return fmt.Errorf("read plan %s of %s: %w", plan.Pending, p.stack, err)
 	}
-	if plan.Policy, err = j.policies.Judge(ctx, p.obj, rec, document); err != nil {
+	verdict, err := j.policies.Judge(ctx, p.obj, rec, document)
+	if err != nil { // the next pass compares with the same verdict
 		return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
 	}
+	plan.Policy = verdict
 	// Another plan is only worth its time if policies object to this one.
 	objects := plan.Policy.Decision == infrav1.PolicyHeld || plan.Policy.Decision == infrav1.PolicyRefused
 	plan.Policy.NeedsPlan = missing && objects && !rec.Spec.PlanDocument
