@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
@@ -116,7 +114,7 @@ func TestAContractThatIsDeletedAndDeclaredWithAnotherType(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := contract("base", "1.2.0", of)
-		again.SetUID("again-" + types.UID(was.UID))
+		again.SetUID("again-" + was.UID)
 		if err := w.client.Create(t.Context(), again); err != nil {
 			t.Fatal(err)
 		}
