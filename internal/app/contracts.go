@@ -93,7 +93,7 @@ func (c contractBook) Judge(ctx context.Context, obj *infrav1.Terraform, changes
 // Publish implements [stacks.Contracts].
 func (c contractBook) Publish(ctx context.Context, obj *infrav1.Terraform, a stacks.AppliedOutputs) (*stacks.PublishedOutputs, error) {
 	done, err := c.Book.Publish(ctx, obj, contracts.Applied{Outputs: a.Outputs, Run: a.Run, SourceRevision: a.SourceRevision,
-		Approved: a.Approved, Destroyed: a.Destroyed, Now: a.Now})
+		ApprovedBy: a.ApprovedBy, Approved: a.Approved, Destroyed: a.Destroyed, Now: a.Now})
 	if err != nil {
 		return nil, err
 	}

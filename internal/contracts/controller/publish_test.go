@@ -28,8 +28,8 @@ func TestWhatIsPublished(t *testing.T) {
 	if same := w.publish(t, "network", object(`["object",{"subnets":["tuple",["string","string"]],"vpc_id":"string"}]`, `{"subnets":["a","b"],"vpc_id":"vpc-1"}`)); len(same.New) != 0 || same.Revisions[0].Number != 1 {
 		t.Errorf("the same value: %+v", same)
 	}
-	second := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`))
-	if len(second.New) != 1 || second.New[0].Number != 2 {
+	second := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`), func(a *Applied) { a.ApprovedBy = "ada, bob" })
+	if len(second.New) != 1 || second.New[0].Number != 2 || second.New[0].ApprovedBy != "ada, bob" {
 		t.Errorf("another value: %+v", second)
 	}
 	broken := w.publish(t, "network", object(`["object",{"subnets":["list","string"]}]`, `{"subnets":[]}`))

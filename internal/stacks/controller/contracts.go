@@ -61,8 +61,9 @@ type Consumed struct {
 
 // AppliedOutputs are the outputs of a stack's last apply, as `tofu output -json` prints them.
 type AppliedOutputs struct {
-	Outputs             map[string]json.RawMessage
-	Run, SourceRevision string
+	Outputs map[string]json.RawMessage
+	// ApprovedBy names the people whose approvals were recorded.
+	Run, SourceRevision, ApprovedBy string
 	// Approved is set if a person approved the plan by name.
 	Approved, Destroyed bool
 	Now                 time.Time
@@ -269,8 +270,8 @@ func (c contractBook) ensurePublished(ctx context.Context, p *acted) error {
 	if obj.Spec.Destroy && len(outputs) > 0 {
 		return nil // it will be destroyed
 	}
-	applied := AppliedOutputs{Outputs: map[string]json.RawMessage{}, Run: obj.Status.LastAppliedRun, SourceRevision: revisionOfOutputs(obj), Now: p.now,
-		Approved: namedPlan(obj, obj.Status.Plan.LastApplied), Destroyed: obj.Spec.Destroy}
+	applied := AppliedOutputs{Outputs: map[string]json.RawMessage{}, Run: obj.Status.LastAppliedRun, SourceRevision: revisionOfOutputs(obj),
+		ApprovedBy: obj.Status.Plan.LastApprovedBy, Now: p.now, Approved: namedPlan(obj, obj.Status.Plan.LastApplied), Destroyed: obj.Spec.Destroy}
 	for name, o := range outputs {
 		value := json.RawMessage(o.Value)
 		if o.IsString {

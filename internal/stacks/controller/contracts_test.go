@@ -157,3 +157,31 @@ func TestAnUnpublishedContractKeepsTheStackFromBeingReady(t *testing.T) {
 		t.Errorf("Ready is %+v", ready)
 	}
 }
+
+func TestTheStatusNamesWhoApprovedTheAppliedPlan(t *testing.T) {
+	judged := func(t *infrav1.Terraform) {
+		t.Status.Plan.Policy = &infrav1.PolicyVerdict{Plan: "sha256:p", Bound: "sha256:b", Decision: infrav1.PolicyApproved}
+		t.Status.Plan.Approvals = []infrav1.PlanApproval{{User: "ada", Bound: "sha256:b"}, {User: "eve", Bound: "sha256:before"}, {User: "bob", Bound: "sha256:b"}}
+	}
+	withDigest := func(digest string) func(*run.Record) {
+		return func(r *run.Record) { r.Spec.Plan.Digest = digest }
+	}
+	for sentence, test := range map[string]struct {
+		obj     *infrav1.Terraform
+		outcome outcome
+		want    string
+	}{
+		"people approved what was applied":      {stackObject(planPending, judged), ran(run.OperationApply, applied, withDigest("sha256:p")), "ada, bob"},
+		"other bytes were judged":               {stackObject(planPending, judged), ran(run.OperationApply, applied, withDigest("sha256:other")), ""},
+		"no policy judged it":                   {stackObject(planPending), ran(run.OperationApply, applied, withDigest("sha256:p")), ""},
+		"it was planned and applied in one run": {stackObject(judged), ran(run.OperationPlanAndApply, applied), ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			test.obj.Status.Plan.LastApprovedBy = "somebody before"
+			recordApplied(test.obj, test.outcome)
+			if p := test.obj.Status.Plan; p.LastApprovedBy != test.want || p.Approvals != nil {
+				t.Errorf("approved by %q, want %q; %v is left", p.LastApprovedBy, test.want, p.Approvals)
+			}
+		})
+	}
+}

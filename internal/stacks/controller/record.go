@@ -177,6 +177,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
 		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	}
+	status.Plan.LastApprovedBy = approvedBy(obj, spec.Plan)
 	clearPending(obj)
 	read(obj, o.rec)
 	status.Plan.LastApplied = id
@@ -196,6 +197,21 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
 	setCondition(obj, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, message)
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, spec.Artifact.Revision))
+}
+
+// approvedBy names the people whose approvals the API recorded of the applied plan, as it was judged.
+func approvedBy(obj *infrav1.Terraform, applied *run.PlanRef) string {
+	p := &obj.Status.Plan
+	if applied == nil || p.Policy == nil || p.Policy.Plan != applied.Digest {
+		return ""
+	}
+	var names []string
+	for _, a := range p.Approvals {
+		if a.Bound == p.Policy.Bound {
+			names = append(names, a.User)
+		}
+	}
+	return infrav1.TrimMessage(strings.Join(names, ", "))
 }
 
 func succeeded(obj *infrav1.Terraform, o outcome) {
