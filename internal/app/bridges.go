@@ -5,12 +5,14 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/contracts/bridge"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
@@ -33,7 +35,7 @@ func (e *engine) addBridges(ctx context.Context, direct client.Client, r *stacks
 		return nil
 	}
 	contracts.Elsewhere = bridge.Elsewhere(e.manager.GetCache())
-	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Wake: e.wakeByName, Now: time.Now, Log: e.opts.Log}
+	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Outputs: e.outputsOf, Wake: e.wakeByName, Events: e.events, Now: time.Now, Log: e.opts.Log}
 	return b.SetupWithManager(ctx, e.manager)
 }
 
@@ -61,4 +63,9 @@ func contractValue(ctx context.Context, book *contracts.Book, stack types.Namesp
 		return nil, err
 	}
 	return &content.ContractValue{Value: text, Version: reading.Version, Revision: reading.Number, Digest: reading.Digest}, nil
+}
+
+// outputsOf reads the outputs of a stack for bridges.
+func (e *engine) outputsOf(ctx context.Context, t *infrav1.Terraform) (map[string]json.RawMessage, error) {
+	return e.content.OutputsOf(ctx, t)
 }

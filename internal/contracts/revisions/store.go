@@ -38,6 +38,9 @@ const (
 	historyName  = "history.json"
 )
 
+// Keyed begins the digests of values with private parts.
+const Keyed = "hmac-sha256:"
+
 // ErrNotFound means that a revision is not stored.
 var ErrNotFound = errors.New("the revision is not stored")
 
@@ -125,7 +128,7 @@ func (h History) keyed(digest string, private bool) string {
 	}
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(digest)) //nolint:errcheck // a hash takes everything
-	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
+	return Keyed + hex.EncodeToString(mac.Sum(nil))
 }
 
 // Store stores revisions.
