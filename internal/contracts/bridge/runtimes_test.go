@@ -5,6 +5,7 @@ package bridge_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -95,7 +97,7 @@ func TestOutputsWithoutAContract(t *testing.T) {
 			return "the Secret is still there"
 		}
 		stacks, err := shared.book.Store.Stacks(t.Context())
-		if err != nil || strings.Contains(strings.Join(stacks, " "), string(b.UID)) {
+		if err != nil || slices.ContainsFunc(stacks, func(h revisions.Held) bool { return h.Salt == string(b.UID) }) {
 			return "the revisions are still there"
 		}
 		return ""
