@@ -6,8 +6,8 @@
 //
 // Nouns:
 //
-//   - A bridge out writes the revisions of a stack, or outputs that no contract describes, to a document. A bridge in publishes a document as
-//     revisions; for consumers it is the producer of its name.
+//   - A bridge out writes the revisions of a stack, or outputs that no contract describes, to a document.
+//     A bridge in publishes a document as revisions; for consumers it is the producer of its name.
 //   - Package decide decides, package store reads and writes documents.
 //
 // Invariants:
