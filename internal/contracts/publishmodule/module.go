@@ -67,6 +67,9 @@ func (e Edition) program() string {
 		}
 		fmt.Fprintf(&b, "#   %s\n", shorten.Line(text))
 	}
+	if len(left) > 0 {
+		b.WriteString("\n")
+	}
 	fmt.Fprintf(&b, "output \"value\" {\n  description = %s\n  value = var.value\n", quoted("The value, for the output that spec.publishes names."))
 	if len(e.Private) > 0 {
 		b.WriteString("  sensitive = true\n")
