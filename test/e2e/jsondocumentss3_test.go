@@ -14,6 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/testkit/s3test"
+	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -64,7 +65,8 @@ func TestJSONDocumentsInS3(t *testing.T) {
 	tenants, buckets := map[string]documentsTenant{}, map[string]*s3test.Server{}
 	for _, name := range []string{"tenant-a", "tenant-b"} {
 		s, bucket := documentsTenant{ns: y.namespace(t)}, s3test.New(t, name)
-		s.credentials(t, y, append(bucket.Environment(), "TF_VAR_tenant="+name, "TF_VAR_bucket="+name))
+		environment := append(ssmtest.New(t).Environment(), bucket.Environment()...) // the former server also answers STS
+		s.credentials(t, y, append(environment, "TF_VAR_tenant="+name, "TF_VAR_bucket="+name))
 		for _, obj := range []*infrav1.Terraform{s.stack("base", s3Base), s.stack("cluster", s3Cluster), s.stack("apps", s3Applications)} {
 			y.create(t, obj)
 			y.await(t, obj, obj.Name+" is ready", ready)
