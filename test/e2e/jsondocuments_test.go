@@ -155,15 +155,8 @@ type documentsTenant struct {
 func newDocumentsTenant(t *testing.T, y *yuba, name string) documentsTenant {
 	t.Helper()
 	s := documentsTenant{y.namespace(t), ssmtest.New(t)}
-	s.credentials(t, y, append(s.ssm.Environment(), "TF_VAR_clientId="+name))
-	return s
-}
-
-// credentials makes the Secret with the environment of all stacks.
-func (s documentsTenant) credentials(t *testing.T, y *yuba, environment []string) {
-	t.Helper()
-	keys := map[string]string{}
-	for _, pair := range environment {
+	keys := map[string]string{"TF_VAR_clientId": name}
+	for _, pair := range s.ssm.Environment() {
 		key, value, _ := strings.Cut(pair, "=")
 		keys[key] = value
 	}
@@ -171,6 +164,7 @@ func (s documentsTenant) credentials(t *testing.T, y *yuba, environment []string
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
 }
 
 func (s documentsTenant) stack(name, hcl string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
@@ -188,7 +182,7 @@ func (s documentsTenant) outputs(t *testing.T, y *yuba, name string) string {
 		return err.Error()
 	}
 	var parts []string
-	for _, key := range []string{"class", "cluster", "vpc", "subscribed", "apps"} {
+	for _, key := range []string{"class", "cluster", "vpc", "subscribed"} {
 		if value, ok := secret.Data[key]; ok {
 			parts = append(parts, key+"="+string(value))
 		}
