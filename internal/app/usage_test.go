@@ -20,7 +20,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 const registryHost = "yuba.example.com"
