@@ -179,10 +179,16 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	if opts.HTTPAddress != "" {
 		var h hooks
 		h.engine.Store(e)
-		web, _, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &h, opts.Log)
+		var late latePage
+		web, listener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &late, &h, opts.Log)
 		if err != nil {
 			return err
 		}
+		page, err := e.openWeb(opts.Config, listener.Addr().String())
+		if err != nil {
+			return err
+		}
+		late.Store(page)
 		defer web.Close() //nolint:errcheck // the process ends
 	}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {

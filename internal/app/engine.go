@@ -148,6 +148,8 @@ type Common struct {
 	// none. MetricsPerObject adds the metrics that name objects.
 	MetricsAddress   string
 	MetricsPerObject bool
+	// Web configures the page.
+	Web WebOptions
 	// Registry configures the registry of modules and providers.
 	Registry RegistryOptions
 	// authority signs the certificates of this server.

@@ -115,7 +115,7 @@ func TestTheLandingPageSaysWhatToType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, l, err := serveWeb("127.0.0.1:0", budget.Share(25), func() string { return "" }, http.NotFoundHandler(), quiet())
+	server, l, err := serveWeb("127.0.0.1:0", budget.Share(25), func() string { return "" }, http.NotFoundHandler(), http.NotFoundHandler(), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

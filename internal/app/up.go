@@ -113,6 +113,7 @@ type life struct {
 	web     *http.Server
 	ready   atomic.Bool
 	content atomic.Pointer[http.ServeMux]
+	page    latePage
 	hooks   hooks
 	// restored is closed when a staged backup waits to be restored.
 	restored chan struct{}
@@ -122,13 +123,13 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &life{opts: opts, restored: make(chan struct{})}
-	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), h.unready, &h.hooks, opts.Log)
+	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), h.unready, &h.page, &h.hooks, opts.Log)
 	if err != nil {
 		return false, err
 	}
 	h.web = web
 	defer func() { err = errors.Join(err, h.stop(context.WithoutCancel(ctx), cancel)) }()
-	if err := h.start(ctx, dir, lock, t); err != nil {
+	if err := h.start(ctx, dir, lock, t, webListener.Addr().String()); err != nil {
 		return false, err
 	}
 	managed := make(chan error, 1)
@@ -173,7 +174,7 @@ func shrink(log *slog.Logger) {
 	}
 }
 
-func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
+func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool, webAddress string) (err error) {
 	h.plane, err = home.Start(ctx, home.Options{
 		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
 		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount,
@@ -222,6 +223,11 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 		close(h.restored)
 		return nil
 	}
+	page, err := h.engine.openWeb(h.plane.RESTConfig(), webAddress)
+	if err != nil {
+		return err
+	}
+	h.page.Store(page)
 	h.content.Store(c.ServeMux())
 	h.hooks.engine.Store(h.engine)
 	return nil
@@ -243,8 +249,8 @@ func (h *life) mount(*rest.Config) (map[string]http.Handler, error) {
 
 func (h *life) sayReady(httpAddress string) {
 	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
-	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Webhooks:   %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
-		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
+	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  Page:       %s (yuba web opens it)\n  API:        %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
+		a.HTTP, a.API, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
 	h.engine.sayRegistry(h.opts.Out, "  %-11s %s\n")
 	if h.opts.Ready != nil {
 		h.opts.Ready(a)

@@ -9,34 +9,96 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/web"
+	"github.com/yuba-dev/yuba/internal/web/access"
 )
 
 // answerTime limits a request for pages and webhooks. A webhook waits for its turn, its body and
 // its expressions.
 const answerTime = 2 * time.Minute
 
-// landingPage is for browsers.
-const landingPage = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Yuba</title>
-<h1>Yuba</h1>
-<p>Yuba is running. This address serves webhooks and health probes (<a href="/readyz">/readyz</a>, <a href="/livez">/livez</a>); stacks
-are operated from the command line:</p>
-<pre>
-yuba list -A                     all stacks and their status
-yuba deploy DIR --name NAME      make a stack of a directory
-yuba status NAME                 what a stack says, and what to do next
-yuba plan NAME                   the plan that waits for approval
-yuba approve NAME                apply it
-yuba top                         what happens now
-yuba help                        everything else
-</pre>
-</html>
-`
+// WebOptions configure the page.
+type WebOptions struct {
+	// URL is the address under which people reach the page, such as https://yuba.example.com; empty
+	// for the address that it listens on.
+	URL string
+	// SessionLifetime is how long a login lasts. Anonymous lets people read without one.
+	SessionLifetime time.Duration
+	Anonymous       bool
+}
+
+// address returns where people reach the page; nil for where it listens.
+func (o WebOptions) address() (*url.URL, error) {
+	if o.URL == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("--web-url %s: %w", o.URL, err)
+	}
+	return u, nil
+}
+
+// openWeb assembles the page on an API. It works once the manager has started.
+func (e *engine) openWeb(config *rest.Config, address string) (*web.Web, error) {
+	public, err := e.opts.Web.address()
+	if err != nil {
+		return nil, err
+	}
+	// The manager's own clients are narrowed to the namespaces that its controllers work on.
+	objects, err := client.New(config, client.Options{Scheme: e.manager.GetScheme(), Mapper: e.manager.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("create the API's client of the page: %w", err)
+	}
+	page, err := web.New(web.Options{Config: config, Objects: objects, Cache: e.manager.GetCache(), URL: public, Address: address, Namespace: webNamespace,
+		SessionLifetime: e.opts.Web.SessionLifetime, Anonymous: e.opts.Web.Anonymous, Version: e.opts.Version, Now: time.Now, Log: e.opts.Log.With("component", "web")})
+	if err != nil {
+		return nil, err
+	}
+	e.content.WebLink = func(user authenticationv1.UserInfo) (string, error) {
+		path, err := page.Link(access.PersonOf(user))
+		if err != nil {
+			return "", err
+		}
+		base := "http://" + address
+		if public != nil {
+			base = strings.TrimRight(public.String(), "/")
+		}
+		return base + path, nil
+	}
+	return page, e.manager.Add(manager.RunnableFunc(page.Start))
+}
+
+// webNamespace is where sessions of the page are kept.
+const webNamespace = content.ConfigMapNamespace
+
+// latePage serves the page once there is one.
+type latePage struct{ atomic.Pointer[web.Web] }
+
+// ServeHTTP implements http.Handler.
+func (p *latePage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page := p.Load()
+	if page == nil {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "Yuba is starting. Load this page again in a moment", http.StatusServiceUnavailable)
+		return
+	}
+	page.ServeHTTP(w, r)
+}
 
 // listen listens on the address that a flag names.
 func listen(flag, address string) (net.Listener, error) {
@@ -59,7 +121,7 @@ func serve(what string, log *slog.Logger, until func() error) {
 
 // serveWeb serves browsers, probes and webhooks: /livez responds if the process does, /readyz says
 // whether it works or why not, and receivers are below /hook/.
-func serveWeb(address string, limits listener.Limits, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
+func serveWeb(address string, limits listener.Limits, unready func() string, page, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
 	inner, err := listen("--http-address", address)
 	if err != nil {
 		return nil, nil, err
@@ -73,10 +135,8 @@ func serveWeb(address string, limits listener.Limits, unready func() string, hoo
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, landingPage)
-	})
+	// The address also serves webhooks, whose paths have other methods.
+	mux.Handle("/", page)
 	mux.Handle(receive.HookPath, hooks)
 	connections := listener.New(inner, limits)
 	server := listener.NewServer(mux, listener.ShortBody, nil, log)

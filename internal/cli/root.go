@@ -102,7 +102,7 @@ func newRoot(a *session.App) *cobra.Command {
 	create, remove, reconcile := stacks.NewCreateCommand(a), stacks.NewDeleteCommand(a), stacks.NewReconcileCommand(a)
 	suspend, resume := stacks.NewSuspendCommand(a), stacks.NewResumeCommand(a)
 	gitops.Verbs{Create: create, Delete: remove, Reconcile: reconcile, Suspend: suspend, Resume: resume}.AddKinds(a)
-	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a))
+	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a), server.NewWebCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
 	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),

@@ -257,6 +257,14 @@ const (
 	ReasonTypeGrew = "TypeGrew"
 )
 
+// Reasons of events of contracts, besides those of conditions.
+const (
+	// ReasonRevisionPublished: a stack has published a revision.
+	ReasonRevisionPublished = "Published"
+	// ReasonVersionRetired: a stack does not publish a version any more.
+	ReasonVersionRetired = "Retired"
+)
+
 // GetConditions returns the conditions.
 func (c *Contract) GetConditions() []metav1.Condition { return c.Status.Conditions }
 

@@ -51,6 +51,9 @@ func producerOf(b *yubav1.ContractBridge) types.NamespacedName {
 func producerKey(b *yubav1.ContractBridge) []string { return []string{producerOf(b).String()} }
 
 func contractKey(b *yubav1.ContractBridge) []string {
+	if b.Spec.Contract == "" {
+		return nil
+	}
 	return []string{producerOf(b).Namespace + "/" + b.Spec.Contract}
 }
 
@@ -59,6 +62,12 @@ func objectKeys(b *yubav1.ContractBridge) (keys []string) {
 	s := &b.Spec.Store
 	if s.CredentialsSecret != nil {
 		keys = append(keys, "Secret/"+b.Namespace+"/"+s.CredentialsSecret.Name)
+	}
+	if s.KubeConfig != nil {
+		if ref := s.KubeConfig.SecretRef; ref != nil {
+			keys = append(keys, "Secret/"+b.Namespace+"/"+ref.Name)
+		}
+		return keys // objects in other clusters are not watched
 	}
 	if s.Secret != nil {
 		keys = append(keys, "Secret/"+b.Namespace+"/"+s.Secret.Name)
@@ -72,15 +81,13 @@ func objectKeys(b *yubav1.ContractBridge) (keys []string) {
 // open returns the store of a bridge.
 func (r *Reconciler) open(ctx context.Context, b *yubav1.ContractBridge) (store.Store, error) {
 	s := &b.Spec.Store
-	object := func(o *yubav1.ObjectStore, secret bool) store.Store {
-		return &store.Object{Client: r.Direct, Namespace: b.Namespace, ObjectName: o.Name, Key: cmp.Or(o.Key, "document.json"), Secret: secret,
-			Attributes: o.Attributes && b.Spec.Direction == yubav1.BridgeOut, Reload: o.Reload, Labels: map[string]string{labelBridge: labelOf(b.Name)}}
-	}
-	switch {
-	case s.ConfigMap != nil:
-		return object(s.ConfigMap, false), nil
-	case s.Secret != nil:
-		return object(s.Secret, true), nil
+	if o := cmp.Or(s.ConfigMap, s.Secret); o != nil {
+		cluster, where, err := r.cluster(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		return &store.Object{Client: cluster, Where: where, Namespace: cmp.Or(o.Namespace, b.Namespace), ObjectName: o.Name, Key: cmp.Or(o.Key, "document.json"),
+			Secret: s.Secret != nil, Attributes: o.Attributes && b.Spec.Direction == yubav1.BridgeOut, Reload: o.Reload, Labels: map[string]string{labelBridge: labelOf(b.Name)}}, nil
 	}
 	credentials, err := r.credentials(ctx, b)
 	if err != nil {

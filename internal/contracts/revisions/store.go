@@ -39,6 +39,9 @@ const (
 	historyName  = "history.json"
 )
 
+// Keyed begins the digests of values with private parts.
+const Keyed = "hmac-sha256:"
+
 // ErrNotFound means that a revision is not stored.
 var ErrNotFound = errors.New("the revision is not stored")
 
@@ -152,7 +155,7 @@ func (h History) keyed(digest string, private bool) string {
 	}
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(digest)) //nolint:errcheck // a hash takes everything
-	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
+	return Keyed + hex.EncodeToString(mac.Sum(nil))
 }
 
 // Store stores revisions.
@@ -336,19 +339,54 @@ func (s *Store) Forget(ctx context.Context, stack string) error {
 	return nil
 }
 
-// Stacks lists the stacks that have revisions, by their salts.
-func (s *Store) Stacks(ctx context.Context) ([]string, error) {
-	var stacks []string
+// Held is a stack, or a bridge, that has revisions.
+type Held struct {
+	// Salt identifies it.
+	Salt string
+	// Changed is when something was stored last.
+	Changed time.Time
+}
+
+// Stacks lists what has revisions, by salt.
+func (s *Store) Stacks(ctx context.Context) ([]Held, error) {
+	var all []Held
 	for info, err := range s.Blobs.List(ctx, prefix) {
 		if err != nil {
 			return nil, fmt.Errorf("list the published contracts: %w", err)
 		}
-		stack, _, _ := strings.Cut(strings.TrimPrefix(info.Key, prefix), "/")
-		if len(stacks) == 0 || stacks[len(stacks)-1] != stack {
-			stacks = append(stacks, stack)
+		salt, _, _ := strings.Cut(strings.TrimPrefix(info.Key, prefix), "/")
+		if len(all) == 0 || all[len(all)-1].Salt != salt {
+			all = append(all, Held{Salt: salt})
+		}
+		if last := &all[len(all)-1]; info.Modified.After(last.Changed) {
+			last.Changed = info.Modified
 		}
 	}
-	return stacks, nil
+	return all, nil
+}
+
+// Collect removes the revisions of what does not live any more, as when somebody removed its finalizer.
+// living is asked after they were listed, and for all at once. Young ones stay: a stack that is being
+// moved has its revisions before its status says whose they are.
+func (s *Store) Collect(ctx context.Context, living func(context.Context) (map[string]bool, error), before time.Time) (removed int, err error) {
+	held, err := s.Stacks(ctx)
+	if err != nil || len(held) == 0 {
+		return 0, err
+	}
+	lives, err := living(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find whose revisions are still needed: %w", err)
+	}
+	for _, h := range held {
+		if lives[h.Salt] || !h.Changed.Before(before) {
+			continue
+		}
+		if err := s.Forget(ctx, h.Salt); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
 }
 
 func valueName(number int64) string { return "revision-" + strconv.FormatInt(number, 10) + ".json" }

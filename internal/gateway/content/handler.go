@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,6 +106,8 @@ type Handler struct {
 	// AuditLog has the records of what policies decided; nil if there is none.
 	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error)
 	AuditLog AuditLog
+	// WebLink returns the URL of a link that logs a user in to the page once; nil if there is no page.
+	WebLink func(user authenticationv1.UserInfo) (string, error)
 	// ContinueAudit records in the audit log of a stack from another home where its earlier records are;
 	// nil if there is no log.
 	ContinueAudit func(ctx context.Context, obj *infrav1.Terraform, who audit.Who, origin audit.Origin) error
@@ -152,6 +155,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + PathPrefix + "/backup":           h.backup,
 		"POST " + PathPrefix + "/restore":         h.restore,
 		"GET " + PathPrefix:                       discover,
+		"POST " + PathPrefix + "/weblinks":        h.webLink,
 		"GET " + PathPrefix + "/usage":            h.usersOf,
 		"GET " + namespace + "/usage":             h.usersOf,
 		"POST " + PathPrefix + "/policytrials":    h.tryPolicy,

@@ -15,7 +15,6 @@ import (
 	"path"
 	"sync"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,13 +46,21 @@ func Roles(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("read the cluster roles: %w", err)
 	}
 	return each(documents, func(document []byte) error {
-		var role rbacv1.ClusterRole
-		if err := yaml.UnmarshalStrict(document, &role); err != nil {
+		var object metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal(document, &object); err != nil {
 			return fmt.Errorf("read the cluster roles: %w. This is a bug in Yuba", err)
 		}
-		_, err := client.RbacV1().ClusterRoles().Patch(ctx, role.Name, types.ApplyYAMLPatchType, document, applied)
+		var err error
+		switch object.Kind {
+		case "ClusterRole":
+			_, err = client.RbacV1().ClusterRoles().Patch(ctx, object.Name, types.ApplyYAMLPatchType, document, applied)
+		case "ClusterRoleBinding":
+			_, err = client.RbacV1().ClusterRoleBindings().Patch(ctx, object.Name, types.ApplyYAMLPatchType, document, applied)
+		default:
+			err = errors.New("no kind of roles. This is a bug in Yuba")
+		}
 		if err != nil {
-			return fmt.Errorf("apply cluster role %s: %w", role.Name, err)
+			return fmt.Errorf("apply %s %s: %w", object.Kind, object.Name, err)
 		}
 		return nil
 	})

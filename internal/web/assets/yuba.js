@@ -1,0 +1,200 @@
+// Copyright The Yuba Authors. SPDX-License-Identifier: Apache-2.0
+// Everything works without this script, by reading and by plain forms. It keeps an open page current,
+// answers without loading the page again, and listens to keys.
+"use strict";
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const body = document.body;
+
+  // say shows a sentence at the top of the page.
+  const say = (text, bad) => {
+    const at = $("#notice");
+    at.textContent = text; at.hidden = !text; at.classList.toggle("bad", !!bad);
+  };
+  const trouble = (text) => { const at = $("#trouble"); at.textContent = text; at.hidden = !text; };
+
+  // Relative times, in the words of the server.
+  const relative = (then, now) => {
+    let d = (now - then) / 1000;
+    const words = d < 0 ? (x) => "in " + x : (x) => x + " ago";
+    d = Math.abs(d);
+    if (d < 10) return "just now";
+    if (d < 60) return words(Math.floor(d) + " s");
+    if (d < 3600) return words(Math.floor(d / 60) + " min");
+    if (d < 172800) return words(Math.floor(d / 3600) + " h");
+    return words(Math.floor(d / 86400) + " d");
+  };
+  const tick = (root = document) => all("time[datetime]", root).forEach((t) => {
+    const text = relative(new Date(t.dateTime), Date.now());
+    if (t.textContent !== text) t.textContent = text;
+  });
+  setInterval(tick, 10000);
+
+  // morph makes one element like another, and keeps what the person has opened, typed or selected.
+  const morph = (old, now) => {
+    if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName || (old.id || "") !== (now.id || "")) { old.replaceWith(now); return; }
+    if (old.nodeType !== Node.ELEMENT_NODE) { if (old.nodeValue !== now.nodeValue) old.nodeValue = now.nodeValue; return; }
+    if (old.hasAttribute("data-keep")) return;
+    for (const { name } of [...old.attributes]) {
+      if (!now.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS") && !name.startsWith("aria-selected")) old.removeAttribute(name);
+    }
+    const at = old.classList.contains("at");
+    for (const { name, value } of now.attributes) {
+      if (old.getAttribute(name) !== value && name !== "aria-selected") old.setAttribute(name, value);
+    }
+    if (at) old.classList.add("at");
+    if (old === document.activeElement && "value" in old) return;
+    const keyed = new Map([...old.children].filter((c) => c.id).map((c) => [c.id, c]));
+    let next = old.firstChild;
+    for (const child of [...now.childNodes]) {
+      const match = child.id && keyed.get(child.id);
+      if (match && match !== next) old.insertBefore(match, next);
+      const here = match || next;
+      if (!here || (here.id && here.id !== child.id && keyed.has(here.id))) { old.insertBefore(child, here); continue; }
+      const after = here.nextSibling;
+      morph(here, child);
+      next = after;
+    }
+    while (next) { const after = next.nextSibling; next.remove(); next = after; }
+  };
+  const draw = (parts) => {
+    for (const part of parts) {
+      const old = document.getElementById(part.id);
+      if (!old) continue;
+      const frame = document.createElement("template");
+      frame.innerHTML = part.html;
+      const now = old.cloneNode(false);
+      now.setAttribute("data-mark", part.mark);
+      now.append(frame.content);
+      morph(old, now);
+      tick(old);
+    }
+    document.dispatchEvent(new Event("yuba:drawn"));
+  };
+
+  // Live updates. A hidden tab lets go of its connection: browsers have few per server.
+  let source = null, resting = null;
+  const connect = () => {
+    if (!body.hasAttribute("data-live") || source || document.hidden) return;
+    const address = new URL(location.href);
+    address.hash = "";
+    address.searchParams.set("marks", all("section[data-mark]").map((s) => s.id + ":" + s.dataset.mark).join(","));
+    source = new EventSource(address);
+    source.addEventListener("edition", (e) => {
+      trouble("");
+      if (e.data !== document.documentElement.dataset.edition && sessionStorage.getItem("edition") !== e.data) {
+        sessionStorage.setItem("edition", e.data);
+        location.reload();
+      }
+    });
+    source.addEventListener("parts", (e) => { trouble(""); draw(JSON.parse(e.data)); });
+    source.addEventListener("same", () => trouble(""));
+    source.addEventListener("trouble", (e) => trouble(e.data));
+    source.addEventListener("leave", () => location.reload());
+    source.onerror = () => {
+      trouble("The server does not answer. This page shows what was known before, and tries again.");
+      if (source.readyState === EventSource.CLOSED) { disconnect(); setTimeout(connect, 3000); }
+    };
+  };
+  const disconnect = () => { if (source) source.close(); source = null; };
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(resting);
+    if (document.hidden) resting = setTimeout(disconnect, 5000); else connect();
+  });
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", connect);
+  connect();
+
+  // Forms answer in place.
+  const ask = (question) => new Promise((resolve) => {
+    const dialog = $("#ask");
+    $("p", dialog).textContent = question;
+    dialog.returnValue = "no";
+    dialog.onclose = () => resolve(dialog.returnValue === "yes");
+    dialog.showModal();
+  });
+  document.addEventListener("submit", async (e) => {
+    const form = e.target;
+    if (form.method !== "post" || form.hasAttribute("data-plain")) return;
+    e.preventDefault();
+    if (form.dataset.confirm && !(await ask(form.dataset.confirm))) return;
+    const values = new FormData(form, e.submitter);
+    const button = e.submitter || $("button", form);
+    if (button) button.disabled = true;
+    try {
+      const response = await fetch((e.submitter && e.submitter.getAttribute("formaction")) || form.getAttribute("action"), {
+        method: "POST", body: new URLSearchParams(values), headers: { Accept: "application/json" }, redirect: "follow",
+      });
+      if (response.redirected) { location.assign(response.url); return; }
+      if (response.status === 401) { location.reload(); return; }
+      const answer = await response.json();
+      say(answer.error || answer.says, !!answer.error);
+      if (answer.next) location.assign(answer.next);
+      else if (!body.hasAttribute("data-live") && !answer.error) location.reload();
+    } catch {
+      say("The server does not answer. Nothing is known about what became of this; look before you try again.", true);
+    } finally {
+      if (button) button.disabled = false;
+    }
+  });
+
+  // Copying.
+  const copyable = () => all("pre[data-copy]:not([data-ready])").forEach((pre) => {
+    pre.dataset.ready = "";
+    const button = document.createElement("button");
+    button.type = "button"; button.textContent = "Copy"; button.className = "copy";
+    button.onclick = async () => { await navigator.clipboard.writeText(pre.textContent); button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
+    pre.after(button);
+  });
+  copyable();
+  document.addEventListener("yuba:drawn", copyable);
+
+  // Keys.
+  const rows = () => all("[data-row]");
+  const at = () => rows().findIndex((row) => row.classList.contains("at"));
+  const move = (to) => {
+    const list = rows();
+    if (!list.length) return;
+    to = Math.max(0, Math.min(list.length - 1, to));
+    list.forEach((row) => row.classList.remove("at"));
+    list[to].classList.add("at");
+    list[to].scrollIntoView({ block: "nearest" });
+    const link = $("a", list[to]);
+    if (link) link.focus({ preventScroll: true });
+  };
+  let going = false;
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input:not([type=checkbox]),textarea,select,dialog")) {
+      if (e.key === "Escape") e.target.blur();
+      return;
+    }
+    if (going) {
+      going = false;
+      const link = $(`[data-go="${CSS.escape(e.key)}"]`);
+      if (link) { e.preventDefault(); location.assign(link.href); }
+      return;
+    }
+    const row = rows()[at()];
+    switch (e.key) {
+      case "j": move(at() + 1); break;
+      case "k": move(at() - 1); break;
+      case "g": going = true; break;
+      case "?": $("#keys").showModal(); break;
+      case "/": $("[data-key='/']").focus(); break;
+      case "x": { const box = row && $("input[type=checkbox]", row); if (box) box.click(); break; }
+      case "Escape": say(""); return;
+      default: {
+        const button = row && $(`[data-press="${CSS.escape(e.key)}"]`, row);
+        if (!button) return;
+        button.click();
+      }
+    }
+    e.preventDefault();
+  });
+  document.addEventListener("change", (e) => {
+    const row = e.target.closest && e.target.matches("input[type=checkbox][name=row]") && e.target.closest("[data-row]");
+    if (row) row.setAttribute("aria-selected", e.target.checked);
+  });
+  tick();
+})();

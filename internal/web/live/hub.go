@@ -1,0 +1,135 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Topic is what a page shows: the objects of a kind, perhaps only those of a namespace or one.
+type Topic struct {
+	// Kind is an empty object of the kind, such as &infrav1.Terraform{}.
+	Kind            client.Object
+	Namespace, Name string
+}
+
+// Hub tells subscribers of changes.
+type Hub struct {
+	informers cache.Informers
+
+	mu   sync.Mutex
+	subs map[*Subscription]bool
+	// watched are the kinds whose changes arrive.
+	watched map[string]bool
+}
+
+// Subscription is one subscriber. Close ends it.
+type Subscription struct {
+	// C gets a value when something has changed since the last one was taken.
+	C      <-chan struct{}
+	wake   chan struct{}
+	topics []topic
+	hub    *Hub
+}
+
+type topic struct{ kind, namespace, name string }
+
+// New returns a hub for the watches of informers.
+func New(informers cache.Informers) *Hub {
+	return &Hub{informers: informers, subs: map[*Subscription]bool{}, watched: map[string]bool{}}
+}
+
+// Subscribe subscribes to topics.
+func (h *Hub) Subscribe(ctx context.Context, topics []Topic) (*Subscription, error) {
+	wake := make(chan struct{}, 1)
+	s := &Subscription{C: wake, wake: wake, hub: h}
+	for _, t := range topics {
+		kind := kindOf(t.Kind)
+		s.topics = append(s.topics, topic{kind, t.Namespace, t.Name})
+		if err := h.watch(ctx, kind, t.Kind); err != nil {
+			return nil, err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs[s] = true
+	return s, nil
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	delete(s.hub.subs, s)
+}
+
+func kindOf(o client.Object) string { return fmt.Sprintf("%T", o) }
+
+// watch makes the changes of a kind arrive.
+func (h *Hub) watch(ctx context.Context, kind string, empty client.Object) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watched[kind] {
+		return nil
+	}
+	informer, err := h.informers.GetInformer(ctx, empty, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", kind, err)
+	}
+	tell := func(object any) {
+		if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+			object = gone.Obj
+		}
+		if o, ok := object.(client.Object); ok {
+			h.publish(kind, o.GetNamespace(), o.GetName())
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: tell, UpdateFunc: func(before, after any) {
+			if changed(before, after) {
+				tell(after)
+			}
+		}, DeleteFunc: tell,
+	})
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", kind, err)
+	}
+	h.watched[kind] = true
+	return nil
+}
+
+// changed reports whether an update is one: informers repeat what they know from time to time.
+func changed(before, after any) bool {
+	a, ok := before.(client.Object)
+	b, fine := after.(client.Object)
+	return !ok || !fine || a.GetResourceVersion() != b.GetResourceVersion()
+}
+
+func (h *Hub) publish(kind, namespace, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.subs {
+		if s.wants(kind, namespace, name) {
+			select {
+			case s.wake <- struct{}{}:
+			default: // it has not looked yet, and will see this, too
+			}
+		}
+	}
+}
+
+func (s *Subscription) wants(kind, namespace, name string) bool {
+	for _, t := range s.topics {
+		if t.kind == kind && (t.namespace == "" || t.namespace == namespace) && (t.name == "" || t.name == name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,21 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package login finds out who uses the page, and remembers it for as long as their session lasts.
+//
+// Nouns:
+//
+//   - A link logs in whoever opens it first, as the user of the kubeconfig that asked for it. It is good
+//     once and for [linkLife].
+//   - A token is a bearer token of the API server, which says whose it is.
+//   - A session is a Secret with the person in it. Its name is derived from a digest of the cookie, so
+//     who may read the Secret cannot use the session. Deleting the Secret ends it.
+//
+// Invariants:
+//
+//   - The API server names the person, or an identity provider that this server was told to trust.
+//     A form never does.
+//   - A session gives no rights: each request is authorised for the person when it is made.
+//   - Nothing that logs somebody in is logged, and tokens are not kept.
+//   - A session ends when the token that began it does.
+package login

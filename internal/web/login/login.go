@@ -1,0 +1,198 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package login
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/web/access"
+)
+
+// Options configure logins.
+type Options struct {
+	// Objects reviews tokens and keeps sessions, in Namespace.
+	Objects   client.Client
+	Namespace string
+	// Cookie names the session's cookie, without its prefix. Servers on one host need different ones.
+	Cookie string
+	// Lifetime is how long a session lasts.
+	Lifetime time.Duration
+	// Anonymous lets people read without a login.
+	Anonymous bool
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Logins logs people in and out.
+type Logins struct {
+	Options
+	sessions *scs.SessionManager
+	store    *store
+	links    *links
+	attempts *attempts
+}
+
+// keyPerson is the session's only value.
+const keyPerson = "person"
+
+// storePatience limits a look at a session.
+const storePatience = 10 * time.Second
+
+// New returns the logins of a server.
+func New(o Options) *Logins {
+	l := &Logins{Options: o, sessions: scs.New(), links: &links{now: o.Now, waiting: map[[sha256.Size]byte]link{}}, attempts: newAttempts(o.Now)}
+	l.store = &store{objects: o.Objects, namespace: o.Namespace, now: o.Now, known: map[string]known{}}
+	l.sessions.Store, l.sessions.HashTokenInStore, l.sessions.Lifetime = l.store, true, o.Lifetime
+	// Lax: links in alerts and commit statuses must find the session. What changes something is a POST.
+	l.sessions.Cookie = scs.SessionCookie{Name: "__Host-" + o.Cookie, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, Persist: true}
+	l.sessions.ErrorFunc = func(w http.ResponseWriter, r *http.Request, err error) {
+		o.Log.Error("a session failed", "path", r.URL.Path, "error", err)
+		http.Error(w, "Sessions cannot be read or stored now. Try again", http.StatusServiceUnavailable)
+	}
+	return l
+}
+
+// Within gives the requests of a handler their sessions.
+func (l *Logins) Within(h http.Handler) http.Handler { return l.sessions.LoadAndSave(h) }
+
+// Who returns the person of a request's session. It looks at the session again each time, so that a
+// long request notices its end.
+func (l *Logins) Who(r *http.Request) (access.Person, bool) {
+	if p, ok := l.stored(r); ok {
+		return p, true
+	}
+	if l.Anonymous {
+		return access.Anonymous(), true
+	}
+	return access.Person{}, false
+}
+
+func (l *Logins) stored(r *http.Request) (p access.Person, ok bool) {
+	cookie, err := r.Cookie(l.sessions.Cookie.Name)
+	if err != nil {
+		return p, false
+	}
+	// Not the request's context: that has the session as it was when the request began.
+	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
+	defer cancel()
+	ctx, err = l.sessions.Load(ctx, cookie.Value)
+	if err != nil {
+		return p, false
+	}
+	err = json.Unmarshal([]byte(l.sessions.GetString(ctx, keyPerson)), &p)
+	return p, err == nil && p.Name != ""
+}
+
+// Link returns the path of a link that logs a person in once.
+func (l *Logins) Link(p access.Person) (string, error) {
+	code, err := l.links.make(p)
+	if err != nil {
+		return "", err
+	}
+	return "/login/link?code=" + url.QueryEscape(code), nil
+}
+
+// UseLink logs in whose link it is.
+func (l *Logins) UseLink(r *http.Request, code string) error {
+	p, err := l.links.take(code)
+	if err != nil {
+		return err
+	}
+	return l.begin(r, p, time.Time{})
+}
+
+// UseToken logs in whose bearer token it is, as the API server says.
+func (l *Logins) UseToken(r *http.Request, token string) error {
+	review := authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	if err := l.Objects.Create(r.Context(), &review); err != nil {
+		return fmt.Errorf("ask the API whose token this is: %w", err)
+	}
+	if !review.Status.Authenticated {
+		return errors.New("the API does not accept this token")
+	}
+	return l.begin(r, access.PersonOf(review.Status.User), expiryOf(token))
+}
+
+// begin begins a session, which ends with what it began with.
+func (l *Logins) begin(r *http.Request, p access.Person, ends time.Time) error {
+	if p.Name == "" {
+		return errors.New("the API did not say who you are")
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if err := l.sessions.RenewToken(ctx); err != nil {
+		return fmt.Errorf("begin a session: %w", err)
+	}
+	l.sessions.Put(ctx, keyPerson, string(data))
+	if !ends.IsZero() && ends.Before(l.Now().Add(l.Lifetime)) {
+		l.sessions.SetDeadline(ctx, ends)
+	}
+	l.Log.Info("logged in to the page", "person", p.Name)
+	return nil
+}
+
+// End ends the session of a request, or all sessions of its person.
+func (l *Logins) End(r *http.Request, everywhere bool) error {
+	if p, ok := l.stored(r); ok && everywhere {
+		if err := l.store.deleteAll(r.Context(), p.Name); err != nil {
+			return fmt.Errorf("end all sessions of %s: %w", p.Name, err)
+		}
+	}
+	return l.sessions.Destroy(r.Context())
+}
+
+// sweepEvery is how often expired sessions are deleted.
+const sweepEvery = time.Hour
+
+// Start deletes expired sessions until ctx ends.
+func (l *Logins) Start(ctx context.Context) error {
+	every := time.NewTicker(sweepEvery)
+	defer every.Stop()
+	for {
+		if err := l.store.sweep(ctx); err != nil && ctx.Err() == nil {
+			l.Log.Warn("expired sessions were not deleted", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// expiryOf is when a JSON Web Token that the API server has accepted expires; zero for other tokens.
+func expiryOf(token string) time.Time {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return time.Time{}
+	}
+	var claims struct {
+		Expires int64 `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Expires == 0 {
+		return time.Time{}
+	}
+	return time.Unix(claims.Expires, 0)
+}

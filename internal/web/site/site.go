@@ -1,0 +1,293 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package site
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/live"
+)
+
+// Options are what a site needs.
+type Options struct {
+	Access *access.Access
+	Hub    *live.Hub
+	// Who returns the person of a request; ok is false if they must log in first.
+	Who func(r *http.Request) (p access.Person, ok bool)
+	// Sections are the entries of the navigation.
+	Sections []Section
+	// Edition changes when pages of an older server must be loaded again.
+	Edition string
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Section is an entry of the navigation.
+type Section struct {
+	Text, Address string
+	// Count is the number beside it, for a person; nil for none.
+	Count func(r *Request) int
+	// Key follows "g" to go there.
+	Key string
+}
+
+// Site serves pages.
+type Site struct {
+	Options
+	access *access.Access
+	mux    *http.ServeMux
+	views  *template.Template
+}
+
+// New returns a site without pages.
+func New(o Options) *Site {
+	s := &Site{Options: o, access: o.Access, mux: http.NewServeMux()}
+	s.views = template.Must(template.New("").Funcs(s.functions()).ParseFS(frames, "views/*.html"))
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Handle serves what is not a page.
+func (s *Site) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
+
+// Page serves a page at a pattern of http.ServeMux without a method.
+func (s *Site) Page(pattern string, h Handler) {
+	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		request, ok := s.enter(w, r)
+		if !ok {
+			return
+		}
+		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			s.stream(w, request, h)
+			return
+		}
+		page, err := h(request)
+		if err != nil {
+			s.fail(w, request, err)
+			return
+		}
+		s.write(w, request, page, http.StatusOK)
+	})
+}
+
+// Serve serves a resource that is not a page, such as a download, to people who have logged in.
+func (s *Site) Serve(pattern string, h func(w http.ResponseWriter, r *Request) error) {
+	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		request, ok := s.enter(w, r)
+		if !ok {
+			return
+		}
+		if err := h(w, request); err != nil {
+			s.fail(w, request, err)
+		}
+	})
+}
+
+// Action does something at a pattern of http.ServeMux without a method.
+func (s *Site) Action(pattern string, do Action) {
+	s.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		request, ok := s.enter(w, r)
+		if !ok {
+			return
+		}
+		if request.Person.IsAnonymous() {
+			s.fail(w, request, &Refusal{http.StatusForbidden, "Only people who have logged in may change something.", ""})
+			return
+		}
+		if err := request.ParseForm(); err != nil {
+			s.fail(w, request, BadRequest("The form could not be read: "+err.Error(), ""))
+			return
+		}
+		done, err := do(request)
+		if err != nil {
+			s.fail(w, request, err)
+			return
+		}
+		s.finish(w, request, done)
+	})
+}
+
+// maxForm limits the body of an action.
+const maxForm = 1 << 20
+
+// enter returns the person's request, or sends them to the login.
+func (s *Site) enter(w http.ResponseWriter, r *http.Request) (*Request, bool) {
+	person, ok := s.Who(r)
+	if !ok {
+		if r.Method != http.MethodGet || !wantsHTML(r) {
+			http.Error(w, "log in first", http.StatusUnauthorized)
+			return nil, false
+		}
+		http.Redirect(w, r, "/login?to="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
+		return nil, false
+	}
+	as, err := s.access.As(person)
+	if err != nil {
+		s.Log.Error("the API cannot be used as a person", "person", person.Name, "error", err)
+		http.Error(w, "The server cannot reach its API. See its log", http.StatusInternalServerError)
+		return nil, false
+	}
+	request := &Request{Person: person, As: as, Now: s.Now(), site: s}
+	request.Request = r.WithContext(context.WithValue(r.Context(), requestKey{}, request))
+	return request, true
+}
+
+func wantsHTML(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return accept == "" || strings.Contains(accept, "text/html") || strings.Contains(accept, "*/*")
+}
+
+// write writes a whole page.
+func (s *Site) write(w http.ResponseWriter, r *Request, p *Page, code int) {
+	shown, err := s.draw(p)
+	if err == nil {
+		err = s.writeFrame(w, r, p, shown, code)
+	}
+	if err != nil {
+		s.Log.Error("a page could not be drawn", "path", r.URL.Path, "error", err)
+		http.Error(w, "This page could not be drawn. See the server's log", http.StatusInternalServerError)
+	}
+}
+
+// frame is the data of the template "frame".
+type frame struct {
+	*Page
+	Request  *Request
+	Parts    []drawn
+	Sections []entry
+	Edition  string
+	// Notice is what the last action said, Bad if it failed.
+	Notice string
+	Bad    bool
+	// Live is true if the browser should ask for updates.
+	Live bool
+}
+
+// entry is an entry of the navigation.
+type entry struct {
+	Section
+	Here  bool
+	Count int
+}
+
+func (s *Site) writeFrame(w http.ResponseWriter, r *Request, p *Page, parts []drawn, code int) error {
+	f := frame{Page: p, Request: r, Parts: parts, Edition: s.Edition, Live: len(p.Topics) > 0 && code == http.StatusOK}
+	for _, section := range s.Sections {
+		e := entry{Section: section, Here: section.Address == p.Section}
+		if section.Count != nil {
+			e.Count = section.Count(r)
+		}
+		f.Sections = append(f.Sections, e)
+	}
+	f.Notice, f.Bad = takeNotice(w, r.Request)
+	var buffer bytes.Buffer
+	if err := s.views.ExecuteTemplate(&buffer, "frame", f); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	w.Write(buffer.Bytes()) //nolint:errcheck // the browser is gone
+	return nil
+}
+
+// fail shows an error: as a page to those who read, and as a sentence to those who act.
+func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
+	refused := s.explain(r, err)
+	switch {
+	case r.Method == http.MethodPost && wantsJSON(r.Request):
+		answer(w, refused.Code, spoken{Error: strings.TrimSpace(refused.Says + " " + refused.Hint)})
+	case r.Method == http.MethodPost:
+		leaveNotice(w, strings.TrimSpace(refused.Says+" "+refused.Hint), true)
+		http.Redirect(w, r.Request, r.cameFrom(), http.StatusSeeOther)
+	default:
+		page := &Page{Title: http.StatusText(refused.Code), Parts: []Part{{ID: "refusal", View: "refusal", Data: refused}}}
+		s.write(w, r, page, refused.Code)
+	}
+}
+
+// explain turns an error into an answer. What the API did not explain itself is only in the log.
+func (s *Site) explain(r *Request, err error) *Refusal {
+	var refused *Refusal
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.Is(err, context.Canceled):
+		return &Refusal{http.StatusServiceUnavailable, "The request was cancelled.", ""}
+	case apierrors.IsForbidden(err):
+		return &Refusal{http.StatusForbidden, "You may not do this: " + err.Error() + ".", "Ask those who administer this server for a role that allows it."}
+	case errors.As(err, &status) && status.Status().Code >= 400:
+		return &Refusal{int(status.Status().Code), err.Error(), ""}
+	}
+	s.Log.Error("a page failed", "path", r.URL.Path, "person", r.Person.Name, "error", err)
+	return &Refusal{http.StatusBadGateway, "The API did not answer as expected.", "The server's log has the details. Try again."}
+}
+
+// finish ends an action.
+func (s *Site) finish(w http.ResponseWriter, r *Request, d Done) {
+	if wantsJSON(r.Request) {
+		answer(w, http.StatusOK, spoken{Says: d.Says, Next: d.Next})
+		return
+	}
+	leaveNotice(w, d.Says, false)
+	next := d.Next
+	if next == "" {
+		next = r.cameFrom()
+	}
+	http.Redirect(w, r.Request, next, http.StatusSeeOther)
+}
+
+// spoken is the end of an action for the site's script.
+type spoken struct {
+	Says  string `json:"says,omitempty"`
+	Error string `json:"error,omitempty"`
+	Next  string `json:"next,omitempty"`
+}
+
+func wantsJSON(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+func answer(w http.ResponseWriter, code int, s spoken) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(s) //nolint:errcheck // the browser is gone
+}
+
+// cameFrom is the page of this site that a form was on.
+func (r *Request) cameFrom() string {
+	if back, ok := localPath(r.Referer(), r.Host); ok {
+		return back
+	}
+	return "/"
+}
+
+// AddViews adds templates. Names must be new.
+func (s *Site) AddViews(text string) {
+	for _, defined := range template.Must(template.New("").Funcs(s.functions()).Parse(text)).Templates() {
+		if defined.Name() == "" || defined.Tree == nil {
+			continue
+		}
+		if s.views.Lookup(defined.Name()) != nil {
+			panic(fmt.Sprintf("site: two templates are called %q", defined.Name()))
+		}
+		template.Must(s.views.AddParseTree(defined.Name(), defined.Tree))
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/assets"
+	"github.com/yuba-dev/yuba/internal/web/fleet"
+	"github.com/yuba-dev/yuba/internal/web/inbox"
+	"github.com/yuba-dev/yuba/internal/web/live"
+	"github.com/yuba-dev/yuba/internal/web/login"
+	"github.com/yuba-dev/yuba/internal/web/site"
+)
+
+// Options are what the page needs.
+type Options struct {
+	// Config leads to the API, and may impersonate people. Objects is a client for it.
+	Config  *rest.Config
+	Objects client.Client
+	// Cache has the watched objects.
+	Cache cache.Cache
+	// URL is the address under which people reach the page, if it is not the one it listens on.
+	URL *url.URL
+	// Address is the host:port that it listens on.
+	Address string
+	// Namespace is where sessions are kept.
+	Namespace string
+	// SessionLifetime is how long a session lasts. Anonymous lets people read without a login.
+	SessionLifetime time.Duration
+	Anonymous       bool
+	Version         string
+	Now             func() time.Time
+	Log             *slog.Logger
+}
+
+// Web is the page.
+type Web struct {
+	http.Handler
+	logins *login.Logins
+}
+
+// sections are the entries of the navigation, with the letters that follow "g".
+var sections = []site.Section{
+	{Text: "Inbox", Address: inbox.Section, Key: "i"},
+	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+}
+
+// New assembles the page.
+func New(o Options) (*Web, error) {
+	logins := login.New(login.Options{
+		Objects: o.Objects, Namespace: o.Namespace, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous, Now: o.Now, Log: o.Log,
+	})
+	s := site.New(site.Options{
+		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
+		Sections: sections, Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
+	})
+	s.Handle("GET /assets/", assets.Handler())
+	inbox.Add(s, o.Cache)
+	fleet.Add(s, o.Cache)
+	s.Page("/", func(r *site.Request) (*site.Page, error) {
+		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
+	})
+	mux := http.NewServeMux()
+	logins.Routes(mux, assets.Edition())
+	mux.Handle("/", s)
+	guard, err := newGuard(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Web{Handler: guard.around(logins.Within(mux)), logins: logins}, nil
+}
+
+// Link returns the path of a link that logs a person in once.
+func (w *Web) Link(p access.Person) (string, error) { return w.logins.Link(p) }
+
+// Start does the page's work in the background until ctx ends.
+func (w *Web) Start(ctx context.Context) error { return w.logins.Start(ctx) }
+
+// cookieOf names the session's cookie. Browsers do not tell the ports of a host apart.
+func cookieOf(o Options) string {
+	port := "yuba"
+	if u, err := url.Parse("//" + o.Address); err == nil && u.Port() != "" && o.URL == nil {
+		port = fmt.Sprintf("yuba-%s", u.Port())
+	}
+	return port
+}
