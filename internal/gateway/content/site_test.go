@@ -130,7 +130,7 @@ func openStores(t *testing.T) error {
 	h.Grant = func(rec run.Record) run.ShellGrant {
 		return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: "here"}
 	}
-	h.Approve = func(_ context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error) {
+	h.Approve = func(_ context.Context, name types.NamespacedName, who audit.Who, plan, bound, _ string) (infrav1.PlanApproval, error) {
 		approvers.Store(name, who)
 		if plan != "plan-1" || bound != "sha256:seen" {
 			return infrav1.PlanApproval{}, &run.RefusedError{Message: "it is not pending"}
