@@ -62,7 +62,9 @@ func New(o Options) (*Web, error) {
 	})
 	s.Handle("GET /assets/", assets.Handler())
 	inbox.Add(s, o.Cache)
-	fleet.Add(s, o.Cache)
+	if err := fleet.Add(s, o.Cache); err != nil {
+		return nil, err
+	}
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

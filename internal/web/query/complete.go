@@ -129,3 +129,19 @@ func quoted(text string) string {
 
 // Term writes FIELD:VALUE, so that it is read as that one value.
 func Term(field, value string) string { return field + ":" + quoted(value) }
+
+// With returns a query with this one term of a field: other terms of the field, unless negated, are
+// left out. A text that cannot be read gets the term at its end.
+func With(text, field, value string) string {
+	q, err := Parse(text)
+	var kept []string
+	if err != nil {
+		kept = append(kept, strings.TrimSpace(text))
+	}
+	for _, t := range q.terms {
+		if err == nil && (t.field != field || t.not) {
+			kept = append(kept, text[t.at:t.end])
+		}
+	}
+	return strings.TrimSpace(strings.Join(append(kept, Term(field, value)), " "))
+}

@@ -203,6 +203,23 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+func TestWith(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "status:failed",
+		"env:prod":                      "env:prod status:failed",
+		"status:ready env:prod":         "env:prod status:failed",
+		`-status:ready "a b" status:a*`: `-status:ready "a b" status:failed`,
+		`status:nonsense "open`:         `status:nonsense "open status:failed`,
+	} {
+		if got := With(text, "status", "failed"); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	if got := With("", "source", "GitRepository/a b"); got != `source:"GitRepository/a b"` {
+		t.Error(got)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"status:failed env:prod", `-"a b" module:acme/vpc<2`, "changed:<1d,>2w", `a:"\`, "-", ":", "a:,b", "é:ü \x00", "label:a=b=c*"} {
 		f.Add(text)
