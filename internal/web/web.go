@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/assets"
+	"github.com/yuba-dev/yuba/internal/web/causes"
 	"github.com/yuba-dev/yuba/internal/web/fleet"
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
@@ -61,10 +62,13 @@ func New(o Options) (*Web, error) {
 		Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
 	})
 	s.Handle("GET /assets/", assets.Handler())
-	inbox.Add(s, o.Cache)
+	waiting := inbox.Add(s, o.Cache)
 	if err := fleet.Add(s, o.Cache); err != nil {
 		return nil, err
 	}
+	causes.Add(s, o.Cache)
+	s.Sections = []site.Section{{Text: "Inbox", Address: inbox.Section, Count: waiting, Key: "i"}, {Text: "Stacks", Address: fleet.Section, Key: "s"},
+		{Text: "Causes", Address: causes.Section, Key: "c"}}
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

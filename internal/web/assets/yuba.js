@@ -151,7 +151,8 @@
   document.addEventListener("yuba:drawn", copyable);
 
   // Keys.
-  const rows = () => all("[data-row]");
+  const rows = () => all("[data-row]").filter((row) => row.offsetParent);
+  const own = (row, selector) => all(selector, row).find((found) => found.closest("[data-row]") === row);
   const at = () => rows().findIndex((row) => row.classList.contains("at"));
   const move = (to) => {
     const list = rows();
@@ -160,7 +161,7 @@
     list.forEach((row) => row.classList.remove("at"));
     list[to].classList.add("at");
     list[to].scrollIntoView({ block: "nearest" });
-    const link = $("a", list[to]);
+    const link = own(list[to], "a,summary");
     if (link) link.focus({ preventScroll: true });
   };
   let going = false;
@@ -182,10 +183,10 @@
       case "g": going = true; break;
       case "?": $("#keys").showModal(); break;
       case "/": $("[data-key='/']").focus(); break;
-      case "x": { const box = row && $("input[type=checkbox]", row); if (box) box.click(); break; }
+      case "x": { const box = row && own(row, "input[type=checkbox]"); if (box) box.click(); break; }
       case "Escape": say(""); return;
       default: {
-        const button = row && $(`[data-press="${CSS.escape(e.key)}"]`, row);
+        const button = row && own(row, `[data-press="${CSS.escape(e.key)}"]`);
         if (!button) return;
         button.click();
       }
@@ -195,6 +196,19 @@
   document.addEventListener("change", (e) => {
     const row = e.target.closest && e.target.matches("input[type=checkbox][name=row]") && e.target.closest("[data-row]");
     if (row) row.setAttribute("aria-selected", e.target.checked);
+  });
+
+  // Queries are completed by the server, which knows the stacks.
+  let typed = 0;
+  document.addEventListener("input", (e) => {
+    const input = e.target.closest("input[data-complete]");
+    if (!input) return;
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const response = await fetch(input.dataset.complete + "?" + new URLSearchParams({ q: input.value })).catch(() => null);
+      if (!response || !response.ok) return;
+      input.list.replaceChildren(...(await response.json()).map((s) => Object.assign(document.createElement("option"), { value: s.text, label: s.says || "" })));
+    }, 150);
   });
   tick();
 })();
