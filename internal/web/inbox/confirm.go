@@ -12,7 +12,6 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/web/acts"
-	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/query"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
@@ -160,7 +159,8 @@ func (p *pages) confirm(r *site.Request) (*site.Page, error) {
 		}
 	}
 	return &site.Page{Title: fmt.Sprintf("%s %s", verb.Label(), counted(len(c.Steps), "stack")), Section: Section, Trail: []site.Link{{Text: "Inbox", Address: Section}},
-		Commands: commandsOf(verb, c.Steps), Parts: []site.Part{{ID: "confirm", View: "inbox-confirm", Data: c}}, Topics: []live.Topic{{Kind: &infrav1.Terraform{}}}}, nil
+		// The page stays as it is, so that a person decides about what they read: it has no topics.
+		Commands: commandsOf(verb, c.Steps), Parts: []site.Part{{ID: "confirm", View: "inbox-confirm", Data: c}}}, nil
 }
 
 func counted(n int, noun string) string {
