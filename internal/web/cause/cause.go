@@ -64,7 +64,9 @@ func (c Cause) Provider() string {
 const maxRead = 20_000
 
 // Of returns the cause of a stack's problem.
-func Of(f Facts) Cause {
+func Of(f Facts) Cause { return remembered.of(f) }
+
+func read(f Facts) Cause {
 	message := f.Message[:min(len(f.Message), maxRead)]
 	c := Cause{Kind: f.Kind, Reason: f.Reason}
 	if f.Kind == Drift {

@@ -132,7 +132,7 @@ func FuzzOf(f *testing.F) {
 			if utf8.RuneCountInString(c.Text) > 5000 {
 				t.Fatalf("a long text: %d", len(c.Text))
 			}
-			if c.Key() != Of(Facts{Namespace: "a", Name: "b", Kind: kind, Message: message}).Key() {
+			if c != read(Facts{Namespace: "a", Name: "b", Kind: kind, Message: message}) {
 				t.Fatal("two causes of one message")
 			}
 		}

@@ -27,11 +27,14 @@ import (
 // maxEntries is how many entries a section shows, and an entry folds.
 const maxEntries = 100
 
+// maxNamed is how many stacks a folded failure names: its page has all.
+const maxNamed = 20
+
 // view is the data of the template "inbox".
 type view struct {
 	Sections []section
-	// Count is how many things wait; Plans how many plans.
-	Count, Plans int
+	// Plans is how many plans wait.
+	Plans int
 	// New and Old count the failures since and before the person last looked. Now is the time to
 	// remember.
 	New, Old int
@@ -76,21 +79,27 @@ type button struct {
 // arrange makes the inbox.
 func arrange(w *world) *view {
 	v := &view{Now: w.now.Unix()}
-	plans, manual, failures, old := tellApart(w, v)
+	plans, manual, failures := tellApart(w, v)
 	v.add(section{ID: "plans", Title: "Plans that wait", Address: "/stacks?q=status%3Apending%2Crefused"}, foldPlans(plans))
 	v.Plans = len(plans)
 	v.add(section{ID: "held", Title: "Held deletions", Note: "Yuba deletes nothing of these until somebody confirms it."}, held(w))
 	v.add(section{ID: "manual", Title: "Waiting for manual work", Note: "Yuba starts no runs of these, or cannot know what a run did, until somebody has looked."}, manualEntries(manual))
 	v.add(section{ID: "outages", Title: "Outages", Note: "While a circuit breaker is open, Yuba applies nothing automatically that it concerns."}, outages(w))
-	v.New, v.Old = len(failures), len(old)
+	v.New = len(failures)
 	v.add(section{ID: "failures", Title: "Failed since you last looked", Address: "/causes"}, foldFailures(failures))
-	v.Count = len(plans) + v.New
-	for _, s := range v.Sections {
-		if s.ID != "plans" && s.ID != "failures" {
-			v.Count += len(s.Entries) + s.More
+	return v
+}
+
+// count is how many things wait: plans and failures count each, also where they are folded.
+func count(w *world) int {
+	n := len(held(w)) + len(outages(w))
+	for _, t := range w.stacks {
+		switch need(t, w.seen) {
+		case needsDecision, needsHands, needsLook:
+			n++
 		}
 	}
-	return v
+	return n
 }
 
 func (v *view) add(s section, entries []entry) {
@@ -102,22 +111,52 @@ func (v *view) add(s section, entries []entry) {
 	v.Sections = append(v.Sections, s)
 }
 
+// what a stack needs.
+type what int
+
+const (
+	needsNothing what = iota
+	needsDecision
+	needsHands
+	needsLook
+	// hadLook: it failed before the person last looked.
+	hadLook
+	// onlyDrifts: drift is reported, and nothing repairs it.
+	onlyDrifts
+)
+
+// need says what a stack needs of a person who last looked at the time seen.
+func need(t *infrav1.Terraform, seen time.Time) what {
+	state := standing.Of(t)
+	switch {
+	case state == standing.Pending || state == standing.Refused && !rejected(t):
+		return needsDecision
+	case needsManualWork(t):
+		return needsHands
+	case state == standing.Drift:
+		return onlyDrifts
+	case state == standing.Failed && find.Changed(t).After(seen):
+		return needsLook
+	case state == standing.Failed:
+		return hadLook
+	}
+	return needsNothing
+}
+
 // tellApart tells the stacks apart by what they need.
-func tellApart(w *world, v *view) (plans, manual, failures, old []*infrav1.Terraform) {
+func tellApart(w *world, v *view) (plans, manual, failures []*infrav1.Terraform) {
 	for _, t := range w.stacks {
-		state := standing.Of(t)
-		_, _, byHand := manualWork(t)
-		switch {
-		case state == standing.Pending || state == standing.Refused && !rejected(t):
+		switch need(t, w.seen) {
+		case needsDecision:
 			plans = append(plans, t)
-		case byHand:
+		case needsHands:
 			manual = append(manual, t)
-		case state == standing.Drift:
-			v.Drifting++
-		case state == standing.Failed && find.Changed(t).After(w.seen):
+		case needsLook:
 			failures = append(failures, t)
-		case state == standing.Failed:
-			old = append(old, t)
+		case hadLook:
+			v.Old++
+		case onlyDrifts:
+			v.Drifting++
 		}
 	}
 	byAge := func(a, b *infrav1.Terraform) int {
@@ -128,7 +167,7 @@ func tellApart(w *world, v *view) (plans, manual, failures, old []*infrav1.Terra
 	slices.SortFunc(failures, func(a, b *infrav1.Terraform) int {
 		return cmp.Or(find.Changed(b).Compare(find.Changed(a)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	return plans, manual, failures, old
+	return plans, manual, failures
 }
 
 func rejected(t *infrav1.Terraform) bool {
@@ -281,7 +320,7 @@ func foldFailures(failures []*infrav1.Terraform) []entry {
 	all := make([]entry, 0, len(groups))
 	for _, g := range groups {
 		e := entry{ID: "cause-" + g.Key, Word: string(standing.Failed), Text: strings.TrimSpace(g.Type + " " + g.Text), Since: find.Changed(g.Stacks[0])}
-		for _, t := range g.Stacks[:min(len(g.Stacks), maxEntries)] {
+		for _, t := range g.Stacks[:min(len(g.Stacks), maxNamed)] {
 			e.Fold = append(e.Fold, entry{ID: idOf("failed", t.Namespace, t.Name), Title: title(t), Address: site.Path("stacks", t.Namespace, t.Name), Word: string(standing.Failed),
 				Text: first(ready(t).Message), Rest: rest(ready(t).Message), Since: find.Changed(t), Select: acts.RowOf(t).String()})
 		}
@@ -289,7 +328,7 @@ func foldFailures(failures []*infrav1.Terraform) []entry {
 			all = append(all, e.Fold[0])
 			continue
 		}
-		e.Title, e.FoldMore = fmt.Sprintf("%d stacks with the same failure", len(g.Stacks)), max(0, len(g.Stacks)-maxEntries)
+		e.Title, e.FoldMore = fmt.Sprintf("%d stacks with the same failure", len(g.Stacks)), max(0, len(g.Stacks)-maxNamed)
 		e.Links = []site.Link{{Text: fmt.Sprintf("Replan all %d…", len(g.Stacks)), Address: confirmAddress(acts.Replan, url.Values{"q": {query.Term("cause", g.Key)}})},
 			{Text: "See the stacks", Address: "/stacks?" + url.Values{"q": {query.Term("cause", g.Key)}}.Encode()}}
 		all = append(all, e)

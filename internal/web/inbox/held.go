@@ -137,31 +137,43 @@ func outageDetails(c *yubav1.CircuitBreaker) string {
 	return rest("\n" + strings.Join(lines, "\n"))
 }
 
-// manualWork says what a stack needs that no button does; ok is false if it needs nothing.
-func manualWork(t *infrav1.Terraform) (text, more string, ok bool) {
-	r, unproven := ready(t), conditionOf(t, infrav1.ConditionUnproven)
-	since, glass := t.Annotations[infrav1.AnnotationBreakTheGlass]
-	switch {
-	case !t.DeletionTimestamp.IsZero() && r.Status != metav1.ConditionFalse:
-		return "", "", false
-	case glass || t.Spec.BreakTheGlass || r.Reason == infrav1.ReasonBreakTheGlass:
-		text = "Somebody works on it manually (break the glass). Yuba starts no runs until that is taken back."
-		if glass {
-			more = "Requested at " + since
-		}
-		return text, strings.TrimSpace(more + "\n" + r.Message), true
-	case r.Reason == infrav1.ReasonStateMissing, r.Reason == infrav1.ReasonStateUnreadable, r.Reason == infrav1.ReasonLockHeld:
-		return first(r.Message), rest(r.Message), true
-	case unproven.Status == metav1.ConditionTrue:
-		return first(unproven.Message), rest(unproven.Message), true
+// needsManualWork reports whether a stack needs what no button does.
+func needsManualWork(t *infrav1.Terraform) bool {
+	r := ready(t)
+	if !t.DeletionTimestamp.IsZero() && r.Status != metav1.ConditionFalse {
+		return false
 	}
-	return "", "", false
+	switch r.Reason {
+	case infrav1.ReasonBreakTheGlass, infrav1.ReasonStateMissing, infrav1.ReasonStateUnreadable, infrav1.ReasonLockHeld:
+		return true
+	}
+	return glass(t) || conditionOf(t, infrav1.ConditionUnproven).Status == metav1.ConditionTrue
+}
+
+func glass(t *infrav1.Terraform) bool {
+	return t.Spec.BreakTheGlass || t.Annotations[infrav1.AnnotationBreakTheGlass] != ""
+}
+
+// manualWork says what a stack needs.
+func manualWork(t *infrav1.Terraform) (text, more string) {
+	r := ready(t)
+	switch {
+	case glass(t) || r.Reason == infrav1.ReasonBreakTheGlass:
+		if since := t.Annotations[infrav1.AnnotationBreakTheGlass]; since != "" {
+			more = "Requested at " + since + "\n"
+		}
+		return "Somebody works on it manually (break the glass). Yuba starts no runs until that is taken back.", strings.TrimSpace(more + r.Message)
+	case r.Reason == infrav1.ReasonStateMissing, r.Reason == infrav1.ReasonStateUnreadable, r.Reason == infrav1.ReasonLockHeld:
+		return first(r.Message), rest(r.Message)
+	}
+	unproven := conditionOf(t, infrav1.ConditionUnproven)
+	return first(unproven.Message), rest(unproven.Message)
 }
 
 func manualEntries(stacks []*infrav1.Terraform) []entry {
 	all := make([]entry, 0, len(stacks))
 	for _, t := range stacks {
-		text, more, _ := manualWork(t)
+		text, more := manualWork(t)
 		all = append(all, entry{ID: idOf("manual", t.Namespace, t.Name), Title: title(t), Address: site.Path("stacks", t.Namespace, t.Name), Word: string(standing.Of(t)),
 			Text: text, Rest: more, Since: standing.Since(t).Time, Select: acts.RowOf(t).String()})
 	}

@@ -70,7 +70,7 @@ func (p *pages) count(r *site.Request) int {
 	if err != nil {
 		return 0
 	}
-	return arrange(w).Count
+	return count(w)
 }
 
 // allow disables the buttons that the person may not press. Most people may do the same everywhere, or
