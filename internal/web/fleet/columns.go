@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,8 @@ type column struct {
 	at func(s *find.Stack) time.Time
 	// drawn columns are drawn by the template: their text is only for exports.
 	drawn bool
-	mono  bool
+	// mono columns have a fixed width for each character; those of short texts stay on one line.
+	mono, short bool
 }
 
 // labelColumn begins the key of the column of a label.
@@ -35,7 +37,7 @@ var columns = []column{
 	{key: "state", title: "State", drawn: true, text: func(s *find.Stack) string { return string(s.State) }},
 	{key: "stack", title: "Stack", drawn: true, text: func(s *find.Stack) string { return s.Key() }},
 	{key: "what", title: "What", text: func(s *find.Stack) string { return firstLine(s.Facts.Text) }},
-	{key: "changes", title: "Changes", mono: true, text: func(s *find.Stack) string { return s.Status.Plan.Summary }},
+	{key: "changes", title: "Changes", mono: true, short: true, text: func(s *find.Stack) string { return s.Status.Plan.Summary }},
 	{key: "plan", title: "Pending plan", mono: true, text: func(s *find.Stack) string { return s.Status.Plan.Pending }},
 	{key: "revision", title: "Revision", mono: true, text: func(s *find.Stack) string { return s.Status.LastAppliedRevision }},
 	{key: "source", title: "Source", text: func(s *find.Stack) string { return cmp.Or(s.Facts.Source, "inline") }},
@@ -56,10 +58,14 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+// digests in messages are shortened, as in the columns of revisions.
+var digests = regexp.MustCompile(`\b(sha(?:1|256):[0-9a-f]{8})[0-9a-f]{32,}\b`)
+
 // firstLine is enough for a table; messages can have thousands of lines.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	const most = 400
+	line = digests.ReplaceAllString(line, "$1")
 	if len(line) > most {
 		return strings.ToValidUTF8(line[:most], "") + "…"
 	}

@@ -62,7 +62,7 @@ type row struct {
 	Cells                    []cell
 }
 
-// cell is one cell. Kind says how it is drawn: state, stack, runs, time, mono or text.
+// cell is one cell. Kind says how it is drawn: state, stack, runs, time, mono, short or text.
 type cell struct {
 	Kind, Text string
 	At         time.Time
@@ -187,6 +187,8 @@ func (f *found) row(s *find.Stack, runs *recent) row {
 			next = cell{Kind: "time", At: c.at(s)}
 		case c.drawn:
 			next = cell{Kind: c.key, Text: c.text(s)}
+		case c.short:
+			next = cell{Kind: "short", Text: c.text(s)}
 		case c.mono:
 			next = cell{Kind: "mono", Text: site.ShortRevision(c.text(s))}
 		default:

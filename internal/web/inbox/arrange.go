@@ -33,8 +33,6 @@ const maxNamed = 20
 // view is the data of the template "inbox".
 type view struct {
 	Sections []section
-	// Plans is how many plans wait.
-	Plans int
 	// New and Old count the failures since and before the person last looked. Now is the time to
 	// remember.
 	New, Old int
@@ -46,7 +44,8 @@ type view struct {
 type section struct {
 	ID, Title, Note string
 	Entries         []entry
-	// More counts what is not shown, All everything. Address shows all.
+	// More counts the entries that are not shown, All the things that wait, also where they are folded.
+	// Address shows all.
 	More, All int
 	Address   string
 }
@@ -80,13 +79,12 @@ type button struct {
 func arrange(w *world) *view {
 	v := &view{Now: w.now.Unix()}
 	plans, manual, failures := tellApart(w, v)
-	v.add(section{ID: "plans", Title: "Plans that wait", Address: "/stacks?q=status%3Apending%2Crefused"}, foldPlans(plans))
-	v.Plans = len(plans)
+	v.add(section{ID: "plans", Title: "Plans that wait", All: len(plans), Address: "/stacks?q=status%3Apending%2Crefused"}, foldPlans(plans))
 	v.add(section{ID: "held", Title: "Held deletions", Note: "Yuba deletes nothing of these until somebody confirms it."}, held(w))
 	v.add(section{ID: "manual", Title: "Waiting for manual work", Note: "Yuba starts no runs of these, or cannot know what a run did, until somebody has looked."}, manualEntries(manual))
 	v.add(section{ID: "outages", Title: "Outages", Note: "While a circuit breaker is open, Yuba applies nothing automatically that it concerns."}, outages(w))
 	v.New = len(failures)
-	v.add(section{ID: "failures", Title: "Failed since you last looked", Address: "/causes"}, foldFailures(failures))
+	v.add(section{ID: "failures", Title: "Failed since you last looked", All: len(failures), Address: "/causes"}, foldFailures(failures))
 	return v
 }
 
@@ -107,7 +105,10 @@ func (v *view) add(s section, entries []entry) {
 		return
 	}
 	s.Entries = entries[:min(len(entries), maxEntries)]
-	s.More, s.All = len(entries)-len(s.Entries), len(entries)
+	s.More = len(entries) - len(s.Entries)
+	if s.All == 0 {
+		s.All = len(entries)
+	}
 	v.Sections = append(v.Sections, s)
 }
 
