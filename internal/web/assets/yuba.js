@@ -151,7 +151,7 @@
   document.addEventListener("yuba:drawn", copyable);
 
   // Keys.
-  const rows = () => all("[data-row]").filter((row) => row.offsetParent);
+  const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
   const own = (row, selector) => all(selector, row).find((found) => found.closest("[data-row]") === row);
   const at = () => rows().findIndex((row) => row.classList.contains("at"));
   const move = (to) => {
