@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -56,6 +57,7 @@ type Web struct {
 var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+	{Text: "Causes", Address: causes.Section, Key: "c"},
 }
 
 // New assembles the page.
@@ -65,16 +67,14 @@ func New(o Options) (*Web, error) {
 	})
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
-		Sections: sections, Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
+		Sections: slices.Clone(sections), Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
 	})
 	s.Handle("GET /assets/", assets.Handler())
-	waiting := inbox.Add(s, o.Cache)
+	inbox.Add(s, o.Cache)
 	if err := fleet.Add(s, o.Cache); err != nil {
 		return nil, err
 	}
 	causes.Add(s, o.Cache)
-	s.Sections = []site.Section{{Text: "Inbox", Address: inbox.Section, Count: waiting, Key: "i"}, {Text: "Stacks", Address: fleet.Section, Key: "s"},
-		{Text: "Causes", Address: causes.Section, Key: "c"}}
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

@@ -20,8 +20,8 @@ var views string
 // Section is the address of this section.
 const Section = "/"
 
-// Add adds the section's pages and actions, and returns how many things wait for a person.
-func Add(s *site.Site, watched client.Reader) (count func(r *site.Request) int) {
+// Add adds the section's pages and actions. The section's entry in the navigation counts what waits.
+func Add(s *site.Site, watched client.Reader) {
 	s.AddViews(views)
 	p := &pages{watched: watched, finder: find.New(watched)}
 	s.Page("/{$}", p.show)
@@ -34,7 +34,11 @@ func Add(s *site.Site, watched client.Reader) (count func(r *site.Request) int) 
 	s.Action("/inbox/circuit", p.closeCircuit)
 	s.Action("/stacks/{namespace}/{name}/approve", p.decide(acts.Approve))
 	s.Action("/stacks/{namespace}/{name}/reject", p.decide(acts.Reject))
-	return p.count
+	for i := range s.Sections {
+		if s.Sections[i].Address == Section {
+			s.Sections[i].Count = p.count
+		}
+	}
 }
 
 type pages struct {
