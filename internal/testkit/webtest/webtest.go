@@ -128,7 +128,7 @@ func Site(t testing.TB, w *Watched, may func(access.Right) bool, now time.Time) 
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
 	a := access.New(config, &asks{scheme: scheme, mapper: mapper, may: may}, w, clock)
 	return site.New(site.Options{Access: a, Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
-		Who: func(*http.Request) (access.Person, bool) { return access.Person{Name: "ada"}, true }})
+		Who: func(*http.Request) (access.Person, bool, error) { return access.Person{Name: "ada"}, true, nil }})
 }
 
 // Get asks a site for a page, and returns its status and body.

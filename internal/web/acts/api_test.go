@@ -56,8 +56,8 @@ func newOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	s := site.New(site.Options{Access: access.New(config, o.admin, watched, time.Now), Hub: live.New(watched), Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Who: func(r *http.Request) (access.Person, bool) {
-			return access.Person{Name: r.Header.Get("Test-Person")}, true
+		Who: func(r *http.Request) (access.Person, bool, error) {
+			return access.Person{Name: r.Header.Get("Test-Person")}, true, nil
 		}})
 	inbox.Add(s, watched)
 	if err := fleet.Add(s, watched); err != nil {

@@ -219,7 +219,7 @@ func foldPlans(plans []*infrav1.Terraform) []entry {
 
 func planEntry(t *infrav1.Terraform) entry {
 	row, p := acts.RowOf(t), t.Status.Plan
-	e := entry{ID: idOf("plan", t.Namespace, t.Name), Title: title(t), Address: site.Path("stacks", t.Namespace, t.Name), Word: string(standing.Of(t)),
+	e := entry{ID: idOf("waits", t.Namespace, t.Name), Title: title(t), Address: site.Path("stacks", t.Namespace, t.Name), Word: string(standing.Of(t)),
 		Text: sentence(t), Plan: p.Pending, Summary: p.Summary, Since: plannedAt(t), Select: row.String(),
 		Links: []site.Link{{Text: "with a comment…", Address: confirmAddress(acts.Approve, url.Values{"row": {row.String()}})}}}
 	values := []site.Value{{Name: "plan", Value: p.Pending}, {Name: "digest", Value: p.Digest}}

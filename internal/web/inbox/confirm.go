@@ -150,7 +150,7 @@ func (p *pages) confirm(r *site.Request) (*site.Page, error) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if s.Cannot == "" {
-			s.Cannot = allowed(r, site.Button{}, acts.Right(verb, s.needs)).Missing
+			s.Cannot = r.Allow(site.Button{}, acts.Right(verb, s.needs)).Missing
 		}
 		if s.Cannot == "" {
 			c.Can++

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -77,8 +76,7 @@ func (p *pages) count(r *site.Request) int {
 	return count(w)
 }
 
-// allow disables the buttons that the person may not press. Most people may do the same everywhere, or
-// in a namespace, so that few questions are asked.
+// allow disables the buttons that the person may not press.
 func (p *pages) allow(r *site.Request, v *view) {
 	for i := range v.Sections {
 		for j := range v.Sections[i].Entries {
@@ -89,19 +87,9 @@ func (p *pages) allow(r *site.Request, v *view) {
 
 func allowEntry(r *site.Request, e *entry) {
 	for i := range e.Buttons {
-		e.Buttons[i].Button = allowed(r, e.Buttons[i].Button, e.Buttons[i].right)
+		e.Buttons[i].Button = r.Allow(e.Buttons[i].Button, e.Buttons[i].right)
 	}
 	for i := range e.Fold {
 		allowEntry(r, &e.Fold[i])
 	}
-}
-
-// allowed is [site.Request.Allow], asking first for the right everywhere.
-func allowed(r *site.Request, b site.Button, right access.Right) site.Button {
-	everywhere := right
-	everywhere.Namespace, everywhere.Name = "", ""
-	if right != everywhere && !r.Person.IsAnonymous() && r.Can(everywhere) {
-		return b
-	}
-	return r.Allow(b, right)
 }
