@@ -96,10 +96,24 @@ func Match(visible []*infrav1.Terraform, q query.Query, facts query.Facts, cause
 			found = append(found, s)
 		}
 	}
-	slices.SortFunc(found, func(a, b Stack) int {
+	Sort(found, func(a, b *Stack) int {
 		return cmp.Or(a.State.Rank()-b.State.Rank(), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return found
+}
+
+// Sort sorts stacks and keeps the order of equal ones. It moves pointers: a stack has hundreds of bytes.
+func Sort(stacks []Stack, compare func(a, b *Stack) int) {
+	order := make([]*Stack, len(stacks))
+	for i := range stacks {
+		order[i] = &stacks[i]
+	}
+	slices.SortStableFunc(order, compare)
+	sorted := make([]Stack, len(stacks))
+	for i, s := range order {
+		sorted[i] = *s
+	}
+	copy(stacks, sorted)
 }
 
 // Describe turns a stack into what a query sees of it.

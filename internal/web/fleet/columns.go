@@ -132,10 +132,10 @@ func sortBy(stacks []find.Stack, key string) {
 	case name == "state":
 		compare = func(a, b *find.Stack) int { return a.State.Rank() - b.State.Rank() }
 	}
-	slices.SortStableFunc(stacks, func(a, b find.Stack) int {
+	find.Sort(stacks, func(a, b *find.Stack) int {
 		if down {
-			return compare(&b, &a)
+			return compare(b, a)
 		}
-		return compare(&a, &b)
+		return compare(a, b)
 	})
 }
