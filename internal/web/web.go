@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/login"
+	"github.com/yuba-dev/yuba/internal/web/manual"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
@@ -60,6 +61,7 @@ var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
 	{Text: "Causes", Address: causes.Section, Key: "c"},
+	{Text: "Docs", Address: manual.Section, Key: "h"},
 }
 
 // New assembles the page.
@@ -80,6 +82,7 @@ func New(o Options) (*Web, error) {
 		return nil, err
 	}
 	causes.Add(s, o.Cache)
+	manual.Add(s)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

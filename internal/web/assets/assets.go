@@ -34,6 +34,15 @@ func Edition() string {
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
+// Read returns an asset, which must exist.
+func Read(name string) []byte {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return data
+}
+
 // Handler serves the assets below /assets/. Pages name them with an edition, so browsers may keep those
 // of the server's own for as long as they like.
 func Handler(edition string) http.Handler {
