@@ -73,8 +73,9 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 const maxApprovals = 50
 
 // Approve records a person's approval of the pending plan, and then puts it into the status, which
-// reconciles the stack. An approval that is there already is returned.
-func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit.Who, plan, bound string) (infrav1.PlanApproval, error) {
+// reconciles the stack. The comment is the record's message. An approval that is there already is
+// returned.
+func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit.Who, plan, bound, comment string) (infrav1.PlanApproval, error) {
 	var given infrav1.PlanApproval
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var obj infrav1.Terraform
@@ -106,7 +107,7 @@ func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit
 			}
 		}
 		r := p.event(&obj, audit.KindApproval)
-		r.Who, r.Plan, r.Run, r.BoundDigest = who, plan, obj.Status.Plan.RunID, v.Bound
+		r.Who, r.Plan, r.Run, r.BoundDigest, r.Message = who, plan, obj.Status.Plan.RunID, v.Bound, comment
 		r.Who.Groups = who.Groups[:min(len(who.Groups), audit.MaxGroups)]
 		if _, err := p.ledger.Append(ctx, r); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/assets"
+	"github.com/yuba-dev/yuba/internal/web/causes"
 	"github.com/yuba-dev/yuba/internal/web/fleet"
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
@@ -58,6 +60,7 @@ type Web struct {
 var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+	{Text: "Causes", Address: causes.Section, Key: "c"},
 	{Text: "Docs", Address: manual.Section, Key: "h"},
 }
 
@@ -72,10 +75,13 @@ func New(o Options) (*Web, error) {
 	edition := o.Version + "-" + assets.Edition()
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
-		Sections: sections, Edition: edition, Now: o.Now, Log: o.Log,
+		Sections: slices.Clone(sections), Edition: edition, Now: o.Now, Log: o.Log,
 	})
 	inbox.Add(s, o.Cache)
-	fleet.Add(s, o.Cache)
+	if err := fleet.Add(s, o.Cache); err != nil {
+		return nil, err
+	}
+	causes.Add(s, o.Cache)
 	manual.Add(s)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")

@@ -19,6 +19,10 @@ const (
 	// AnnotationApproved names the approved plan of a stack whose plans are normally applied
 	// automatically, and which a circuit breaker holds.
 	AnnotationApproved = "yuba.dev/approved"
+	// AnnotationDecision describes the last approval or rejection by a person: plan, verdict, by, at
+	// and comment, as JSON. It explains, and authorises nothing: whoever may change the stack may write
+	// it. The API server's audit log names the user of the request that did.
+	AnnotationDecision = "yuba.dev/decision"
 	// AnnotationAdoptState lets the stack adopt the state of a deleted stack without approval. The
 	// value is the UID of that stack, or AdoptAnyState for any.
 	AnnotationAdoptState = "yuba.dev/adopt-state"

@@ -102,9 +102,10 @@ type Handler struct {
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
 	Grant   func(rec run.Record) run.ShellGrant
 	NoShell string
-	// Approve records a person's approval of the pending plan; nil if policies judge no plans here.
+	// Approve records a person's approval of the pending plan, with the comment that they gave; nil if
+	// policies judge no plans here.
 	// AuditLog has the records of what policies decided; nil if there is none.
-	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error)
+	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound, comment string) (infrav1.PlanApproval, error)
 	AuditLog AuditLog
 	// WebLink returns the URL of a link that logs a user in to the page once; nil if there is no page.
 	WebLink func(user authenticationv1.UserInfo) (string, error)

@@ -5,10 +5,12 @@ package content
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -48,7 +50,11 @@ func (h *Handler) approve(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	}
 	who := audit.Who{User: info.GetName(), Groups: info.GetGroups(), Impersonator: caller.Impersonator(r.Context()), Address: from(r)}
 	query := r.URL.Query()
-	given, err := h.Approve(r.Context(), client.ObjectKeyFromObject(obj), who, query.Get("plan"), query.Get("bound"))
+	comment := strings.TrimSpace(query.Get("comment"))
+	if len(comment) > maxComment || !utf8.ValidString(comment) {
+		return badRequest(fmt.Sprintf("approve: the comment is longer than %d bytes, or not text", maxComment))
+	}
+	given, err := h.Approve(r.Context(), client.ObjectKeyFromObject(obj), who, query.Get("plan"), query.Get("bound"), comment)
 	if err != nil {
 		return err
 	}
@@ -99,10 +105,19 @@ func (h *Handler) auditLog(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, list)
 }
 
+// maxComment limits the comment of an approval.
+const maxComment = 4000
+
 // Approve approves a plan as the client's user, for policies. bound is what the person has seen:
 // status.plan.policy.bound.
 func (c *Client) Approve(ctx context.Context, namespace, name, plan, bound string) (infrav1.PlanApproval, error) {
-	return ask[infrav1.PlanApproval](ctx, c, http.MethodPost, stackPath(namespace, name, "approve"), parameters("plan", plan, "bound", bound), nil)
+	return c.ApproveSaying(ctx, namespace, name, plan, bound, "")
+}
+
+// ApproveSaying is Approve with a comment, which becomes the message of the record in the audit log.
+func (c *Client) ApproveSaying(ctx context.Context, namespace, name, plan, bound, comment string) (infrav1.PlanApproval, error) {
+	query := parameters("plan", plan, "bound", bound, "comment", comment)
+	return ask[infrav1.PlanApproval](ctx, c, http.MethodPost, stackPath(namespace, name, "approve"), query, nil)
 }
 
 // AuditPage returns a page of the records of what policies decided: of a stack, a namespace or all,

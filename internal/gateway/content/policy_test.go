@@ -6,6 +6,7 @@ package content_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,13 @@ func TestWhoApprovesIsWhomTheAPIServerKnows(t *testing.T) {
 		who.Impersonator == "" || who.Impersonator == who.User { // the test acts as that user
 		t.Errorf("approved by %+v", who)
 	}
-	_, err := editor.Approve(t.Context(), s.namespace, "vpc", "plan-2", "sha256:seen")
+	_, err := editor.ApproveSaying(t.Context(), s.namespace, "vpc", "plan-1", "sha256:seen", " as agreed & tested\n")
+	if said, _ := comments.Load(types.NamespacedName{Namespace: s.namespace, Name: "vpc"}); err != nil || said != "as agreed & tested" {
+		t.Errorf("the comment is %q: %v", said, err)
+	}
+	_, err = editor.ApproveSaying(t.Context(), s.namespace, "vpc", "plan-1", "sha256:seen", strings.Repeat("x", 5000))
+	checkStatus(t, err, http.StatusBadRequest, "longer than 4000 bytes")
+	_, err = editor.Approve(t.Context(), s.namespace, "vpc", "plan-2", "sha256:seen")
 	checkStatus(t, err, http.StatusConflict, "it is not pending")
 	_, err = editor.Approve(t.Context(), s.namespace, "gone", "plan-1", "sha256:seen")
 	checkStatus(t, err, http.StatusNotFound, "not found")

@@ -58,8 +58,8 @@ func TestMain(m *testing.M) {
 // maxArchive is small, so that a test can exceed it.
 const maxArchive = 4096
 
-// approvers are the last ones by stack.
-var approvers sync.Map
+// approvers are the last ones by stack, and comments what they said.
+var approvers, comments sync.Map
 
 // stores are those of this test binary's content.
 var stores struct {
@@ -130,8 +130,9 @@ func openStores(t *testing.T) error {
 	h.Grant = func(rec run.Record) run.ShellGrant {
 		return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: "here"}
 	}
-	h.Approve = func(_ context.Context, name types.NamespacedName, who audit.Who, plan, bound string) (infrav1.PlanApproval, error) {
+	h.Approve = func(_ context.Context, name types.NamespacedName, who audit.Who, plan, bound, comment string) (infrav1.PlanApproval, error) {
 		approvers.Store(name, who)
+		comments.Store(name, comment)
 		if plan != "plan-1" || bound != "sha256:seen" {
 			return infrav1.PlanApproval{}, &run.RefusedError{Message: "it is not pending"}
 		}

@@ -19,7 +19,7 @@ var field = []string{"spec", "approvePlan"}
 
 // annotations are written beside the field by approving, rejecting and requesting plans.
 var annotations = []string{infrav1.AnnotationApproved, infrav1.AnnotationRejected, infrav1.AnnotationReconcile, infrav1.AnnotationReplan,
-	infrav1.AnnotationAdoptState, infrav1.AnnotationAcknowledged}
+	infrav1.AnnotationAdoptState, infrav1.AnnotationAcknowledged, infrav1.AnnotationDecision}
 
 func isStack(u *unstructured.Unstructured) bool {
 	kind := u.GroupVersionKind()

@@ -32,11 +32,12 @@ type Query struct {
 	own []string
 }
 
-var plainSource = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z._:-]*(/[0-9a-zA-Z][0-9a-zA-Z_-]*)+$`)
+var plainSource = regexp.MustCompile(`^(\*|[0-9a-zA-Z][0-9a-zA-Z._:-]*)(/(\*|[0-9a-zA-Z][0-9a-zA-Z_-]*))+$`)
 
 // ParseQuery reads a module or provider with an optional range of versions: acme/vpc/aws@<2,
 // hashicorp/aws@~> 5.0, tofu@<1.10, registry.opentofu.org/hashicorp/aws, git::https://example.com/modules.git.
-// own are the hosts of this Yuba's registry.
+// A * stands for any one name: acme/vpc/* is the module of any system. own are the hosts of this
+// Yuba's registry.
 func ParseQuery(text string, own ...string) (Query, error) {
 	q := Query{Kind: Module, Source: text, own: own}
 	if at := strings.LastIndexByte(text, '@'); at > 0 && (IsRange(text[at+1:]) || plainSource.MatchString(text[:at]) || slices.Contains(tools, text[:at])) {
@@ -90,11 +91,21 @@ func (q Query) Matches(u Use) bool {
 
 func (q Query) ofSource(source string) bool {
 	have, wanted := address(source), address(q.Source)
-	if strings.EqualFold(have, wanted) {
+	if sameNames(have, wanted) {
 		return true
 	}
 	host, rest, found := strings.Cut(have, "/")
-	return found && strings.EqualFold(rest, wanted) && (slices.Contains(q.own, host) || slices.Contains(defaultHosts, host))
+	return found && sameNames(rest, wanted) && (slices.Contains(q.own, host) || slices.Contains(defaultHosts, host))
+}
+
+// sameNames compares sources by name. A * stands for any one name.
+func sameNames(have, wanted string) bool {
+	if !strings.Contains(wanted, "*") {
+		return strings.EqualFold(have, wanted)
+	}
+	return slices.EqualFunc(strings.Split(have, "/"), strings.Split(wanted, "/"), func(have, wanted string) bool {
+		return wanted == "*" || strings.EqualFold(have, wanted)
+	})
 }
 
 // address is a source without what differs between its users: the prefix of the getter, the directory

@@ -6,6 +6,8 @@ package access
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -218,6 +220,9 @@ func (s Scope) Everywhere() bool { return s.everywhere }
 
 // Nothing reports whether the person may list the resource nowhere.
 func (s Scope) Nothing() bool { return !s.everywhere && len(s.namespaces) == 0 }
+
+// Namespaces are the namespaces of a scope that is not everywhere, sorted.
+func (s Scope) Namespaces() []string { return slices.Sorted(maps.Keys(s.namespaces)) }
 
 // Scope returns where the person may list a resource.
 func (a *Access) Scope(ctx context.Context, p Person, group, resource string) (Scope, error) {

@@ -32,7 +32,8 @@
   setInterval(tick, 10000);
 
   // Rows that keys move over.
-  const rows = () => all("[data-row]");
+  const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
+  const own = (row, selector) => all(selector, row).find((found) => found.closest("[data-row]") === row);
   const at = () => rows().findIndex((row) => row.classList.contains("at"));
   const move = (to) => {
     const list = rows();
@@ -41,7 +42,7 @@
     list.forEach((row) => row.classList.remove("at"));
     list[to].classList.add("at");
     list[to].scrollIntoView({ block: "nearest" });
-    const link = $("a", list[to]);
+    const link = own(list[to], "a,summary");
     if (link) link.focus({ preventScroll: true });
   };
 
@@ -201,11 +202,11 @@
       case "g": going = true; setTimeout(() => { going = false; }, 1500); break;
       case "?": $("#keys").showModal(); break;
       case "/": $("[data-key='/']").focus(); break;
-      case "x": { const box = row && $("input[type=checkbox]", row); if (box) box.click(); break; }
+      case "x": { const box = row && own(row, "input[type=checkbox]"); if (box) box.click(); break; }
       case "Escape": say(""); return;
       default: {
         // Only where the focus is, and not because a key was held down.
-        const button = row && !e.repeat && row.contains(document.activeElement) && $(`[data-press="${CSS.escape(e.key)}"]`, row);
+        const button = row && !e.repeat && row.contains(document.activeElement) && own(row, `[data-press="${CSS.escape(e.key)}"]`);
         if (!button) return;
         if (!button.disabled) button.click();
       }
@@ -215,6 +216,19 @@
   document.addEventListener("change", (e) => {
     const row = e.target.closest && e.target.matches("input[type=checkbox][name=row]") && e.target.closest("[data-row]");
     if (row) row.setAttribute("aria-selected", e.target.checked);
+  });
+
+  // Queries are completed by the server, which knows the stacks.
+  let typed = 0;
+  document.addEventListener("input", (e) => {
+    const input = e.target.closest("input[data-complete]");
+    if (!input) return;
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const response = await fetch(input.dataset.complete + "?" + new URLSearchParams({ q: input.value })).catch(() => null);
+      if (!response || !response.ok) return;
+      input.list.replaceChildren(...(await response.json()).map((s) => Object.assign(document.createElement("option"), { value: s.text, label: s.says || "" })));
+    }, 150);
   });
   tick();
 })();

@@ -1,21 +1,23 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet shows all stacks: found by a query, grouped, with what each is doing.
 package fleet
 
 import (
+	"context"
 	_ "embed"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/web/cause"
+	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/live"
+	"github.com/yuba-dev/yuba/internal/web/query"
 	"github.com/yuba-dev/yuba/internal/web/site"
-	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
 //go:embed views.html
@@ -24,66 +26,125 @@ var views string
 // Section is the address of this section.
 const Section = "/stacks"
 
+// pageRows is how many rows a page has.
+const pageRows = 100
+
+// Watched are the watched objects.
+type Watched interface {
+	client.Reader
+	cache.Informers
+}
+
 // Add adds the section's pages.
-func Add(s *site.Site, watched client.Reader) {
+func Add(s *site.Site, watched Watched) error {
 	s.AddViews(views)
-	p := pages{watched}
+	p := &pages{finder: find.New(watched), recent: newRecent()}
+	if err := p.recent.follow(context.Background(), watched); err != nil {
+		return err
+	}
 	s.Page("/stacks", p.list)
+	s.Serve("/stacks/complete", p.complete)
+	s.Serve("/stacks/export.csv", p.exportCSV)
+	s.Serve("/stacks/export.json", p.exportJSON)
+	s.Action("/stacks/views/save", p.saveView)
+	s.Action("/stacks/views/delete", p.deleteView)
+	return nil
 }
 
-type pages struct{ watched client.Reader }
-
-// row is a stack in the list.
-type row struct {
-	Namespace, Name string
-	State           standing.State
-	Sentence        string
-	Plan, Revision  string
-	Since           any
-	Address         string
+type pages struct {
+	finder *find.Finder
+	recent *recent
+	shared sharedViews
 }
 
-// table is the data of the template "fleet".
-type table struct {
-	Query string
-	Rows  []row
-	Total int
+// found is the result of a query, ready to be drawn or exported.
+type found struct {
+	params
+	query  query.Query
+	result find.Result
+	groups []group
 }
 
-func (p pages) list(r *site.Request) (*site.Page, error) {
-	scope, err := r.Scope(infrav1.GroupVersion.Group, "terraforms")
-	if err != nil {
+// find does what an address asks for.
+func (p *pages) find(r *site.Request, asked params) (found, error) {
+	f := found{params: asked}
+	var err error
+	if f.query, err = query.Parse(asked.query); err != nil {
+		return f, err
+	}
+	if f.result, err = p.finder.Stacks(r, f.query, asked.group == groupCause); err != nil {
+		return f, err
+	}
+	sortBy(f.result.Stacks, asked.sort)
+	f.groups = groupBy(f.result.Stacks, asked.group)
+	return f, nil
+}
+
+func (p *pages) list(r *site.Request) (*site.Page, error) {
+	asked := paramsOf(r.URL.Query())
+	page := &site.Page{
+		Title: "Stacks", Section: Section, Commands: commands(asked), Wide: true,
+		Topics: []live.Topic{{Kind: &infrav1.Terraform{}}},
+	}
+	f, err := p.find(r, asked)
+	var problem *query.Error
+	if err != nil && !errors.As(err, &problem) {
 		return nil, err
 	}
-	var all infrav1.TerraformList
-	if err := p.watched.List(r.Context(), &all, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list stacks: %w", err)
+	v := f.view(r.Now, p.recent)
+	v.Problem = markProblem(asked.query, problem)
+	if problem != nil {
+		visible, err := p.finder.Visible(r)
+		if err != nil {
+			return nil, err
+		}
+		v.Total = len(visible)
 	}
-	t := table{Query: r.URL.Query().Get("q")}
-	for i := range all.Items {
-		stack := &all.Items[i]
-		if !scope.Has(stack.Namespace) {
+	v.Views = p.viewsOf(r, asked)
+	page.Parts = []site.Part{{ID: "fleet-query", View: "fleet-query", Data: v}, {ID: "fleet", View: "fleet", Data: v}}
+	return page, nil
+}
+
+// commands are the command lines that show the same, as far as there are some.
+func commands(p params) []string {
+	all := []string{"yuba list -A"}
+	if p.query != "" {
+		all = append(all, "# in the browser's query language, as JSON:\nyuba web --print   # then open /stacks/export.json?"+p.encode())
+	}
+	return all
+}
+
+// Problem is where a query is wrong.
+type problem struct{ Before, At, After, Says string }
+
+func markProblem(text string, e *query.Error) *problem {
+	if e == nil {
+		return nil
+	}
+	at, end := min(e.At, len(text)), min(e.End, len(text))
+	return &problem{Before: text[:at], At: text[at:end], After: text[end:], Says: e.Says}
+}
+
+// causesOf are the texts of the causes that stacks have, by key.
+func causesOf(stacks []find.Stack) map[string]cause.Cause {
+	all := map[string]cause.Cause{}
+	for i := range stacks {
+		s := &stacks[i]
+		if _, known := all[s.Facts.Cause]; known || s.Facts.Cause == "" {
 			continue
 		}
-		t.Total++
-		if t.Query != "" && !strings.Contains(stack.Namespace+"/"+stack.Name, t.Query) {
-			continue
+		if f, ok := find.Problem(s.Terraform, s.State); ok {
+			all[s.Facts.Cause] = cause.Of(f)
 		}
-		t.Rows = append(t.Rows, row{
-			Namespace: stack.Namespace, Name: stack.Name, State: standing.Of(stack), Sentence: standing.Sentence(stack),
-			Plan: stack.Status.Plan.Pending, Revision: stack.Status.LastAppliedRevision, Since: standing.Since(stack),
-			Address: site.Path("stacks", stack.Namespace, stack.Name),
-		})
 	}
-	slices.SortFunc(t.Rows, func(a, b row) int {
-		if d := a.State.Rank() - b.State.Rank(); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-	})
-	return &site.Page{
-		Title: "Stacks", Section: Section, Commands: []string{"yuba list -A"}, Wide: true,
-		Parts:  []site.Part{{ID: "fleet", View: "fleet", Data: t}},
-		Topics: []live.Topic{{Kind: &infrav1.Terraform{}}},
-	}, nil
+	return all
+}
+
+// refusal turns the error of a query into one for those who get no page.
+func refusal(err error) error {
+	var problem *query.Error
+	if errors.As(err, &problem) {
+		return site.BadRequest(fmt.Sprintf("The query cannot be read: %s.", problem), "")
+	}
+	return err
 }

@@ -71,6 +71,8 @@ type Done struct {
 	Says string
 	// Next is the address to go to; empty for the page that the person came from.
 	Next string
+	// Cookies are what the browser should remember for the person. Pages read them from requests.
+	Cookies []*http.Cookie
 }
 
 // Action does what a form asks for. Errors of the API are shown where the person was.

@@ -284,6 +284,9 @@ func (s *Site) reason(r *Request, err error) *Refusal {
 
 // finish ends an action.
 func (s *Site) finish(w http.ResponseWriter, r *Request, d Done) {
+	for _, cookie := range d.Cookies {
+		http.SetCookie(w, cookie)
+	}
 	if wantsJSON(r.Request) {
 		answer(w, http.StatusOK, spoken{Says: d.Says, Next: d.Next})
 		return
