@@ -27,11 +27,11 @@ func at(namespace, name string) metav1.ObjectMeta {
 func sample() Objects {
 	base := &infrav1.Terraform{ObjectMeta: at("prod", "base")}
 	base.Labels = map[string]string{labelKustomization: "infra", labelKustomizationNamespace: "prod", "team": "net"}
-	base.Spec.SourceRef = infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
+	base.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
 	base.Spec.Publishes = []infrav1.Publication{{Contract: "vpc", Version: "1.2.0", Value: "vpc"}}
 	base.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "base-outputs"}
 	cluster := &infrav1.Terraform{ObjectMeta: at("prod", "cluster")}
-	cluster.Spec.Consumes = []infrav1.Consumption{{Contract: "vpc", Version: "1.x", As: "vpc", From: "base"}}
+	cluster.Spec.Consumes = []infrav1.Consumption{{Contract: "vpc", Version: "1.x", As: "vpc", From: infrav1.ProducerReference{Name: "base"}}}
 	cluster.Spec.VarsFrom = []infrav1.VarsReference{{Kind: "Secret", Name: "base-outputs"}}
 	app := &infrav1.Terraform{ObjectMeta: at("acme", "app")}
 	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web"}}

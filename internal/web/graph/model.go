@@ -115,7 +115,7 @@ func ModelOf(o Objects) *Model {
 	for _, t := range o.Stacks {
 		n := m.add(&Node{ID: id("Terraform", t.Namespace, t.Name), Kind: Stack, Type: "Terraform", Namespace: t.Namespace, Name: t.Name, State: standing.Of(t),
 			Says: standing.Sentence(t), Labels: t.Labels, Address: site.Path("stacks", t.Namespace, t.Name)})
-		if ref := t.Spec.SourceRef; ref.Name != "" {
+		if ref := t.Spec.SourceRef; ref != nil && ref.Name != "" {
 			m.need(n, ref.Kind, cmp.Or(ref.Namespace, t.Namespace), ref.Name, "source", false)
 		}
 		m.appliedBy(n, t.Labels)
