@@ -23,7 +23,7 @@ import (
 )
 
 const queryHelp = `QUERY is a module of this registry (acme/vpc/aws), any other source of a module (registry.opentofu.org/terraform-aws-modules/vpc/aws,
-git::https://example.com/modules.git), or a provider (hashicorp/aws), or tofu or terraform itself. A range of versions may follow: @1.2.0, "@<2",
+git::https://example.com/modules.git), or a provider (hashicorp/aws), or tofu or terraform itself; '*' is all of them. A range of versions may follow: @1.2.0, "@<2",
 "@~> 1.2, != 1.2.5". Pre-releases count as below their release.`
 
 // newUsersCommand is "yuba registry users".

@@ -91,3 +91,9 @@ func Why(err error) string {
 	}
 	return "It cannot be read now: " + err.Error() + "."
 }
+
+// Catalogue are the pages about what stacks are made of.
+func Catalogue(here string) site.Part {
+	return site.Part{ID: "tabs", View: "tabs", Data: Tabs(here, Tab{Text: "Modules", Address: "/registry"}, Tab{Text: "Providers", Address: "/registry/providers"},
+		Tab{Text: "Contracts", Address: "/contracts"}, Tab{Text: "Versions by environment", Address: "/versions"})}
+}
