@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/assets"
+	"github.com/yuba-dev/yuba/internal/web/contracts"
 	"github.com/yuba-dev/yuba/internal/web/fleet"
 	"github.com/yuba-dev/yuba/internal/web/graph"
 	"github.com/yuba-dev/yuba/internal/web/history"
@@ -26,9 +27,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/login"
 	"github.com/yuba-dev/yuba/internal/web/operations"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
+	"github.com/yuba-dev/yuba/internal/web/policies"
+	"github.com/yuba-dev/yuba/internal/web/registry"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/sources"
 	"github.com/yuba-dev/yuba/internal/web/tenants"
+	"github.com/yuba-dev/yuba/internal/web/versions"
 	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
@@ -68,6 +72,8 @@ var sections = []site.Section{
 	{Text: "Sources", Address: sources.Section, Key: "u"},
 	{Text: "Tenants", Address: tenants.Section, Key: "t"},
 	{Text: "Operations", Address: operations.Section, Key: "o"},
+	{Text: "Registry", Address: registry.Section, Key: "r"},
+	{Text: "Policy & audit", Address: policies.Section, Key: "p"},
 }
 
 // New assembles the page.
@@ -92,6 +98,10 @@ func New(o Options) (*Web, error) {
 	sources.Add(s, objects)
 	tenants.Add(s, objects)
 	operations.Add(s, objects, load)
+	registry.Add(s)
+	contracts.Add(s, objects)
+	versions.Add(s, objects)
+	policies.Add(s, objects)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

@@ -63,7 +63,7 @@ Kustomization:prod/infra -> Terraform:prod/base applies
 Terraform:acme/app -> Tenant:acme/acme-web part of the tenant
 Terraform:acme/gone .> Terraform:acme/app dependsOn
 Terraform:prod/base -> contract:prod/base:vpc publishes
-Terraform:prod/base -> outputs:prod/base:base-outputs publishes
+Terraform:prod/base -> outputs:prod/base:base-outputs writes
 Terraform:prod/cluster .> Terraform:acme/app dependsOn
 contract:prod/base:vpc -> Terraform:prod/cluster consumes 1.x
 outputs:prod/base:base-outputs -> Terraform:prod/cluster reads`

@@ -142,10 +142,11 @@ func (m *Model) exchange(stacks []*infrav1.Terraform) {
 		from := m.stack(producer)
 		n := m.add(&Node{ID: string(kind) + ":" + producer + ":" + name, Kind: kind, Type: string(kind), Namespace: namespace, Name: name, State: from.State,
 			Says: "From " + producer + ".", Labels: from.Labels})
+		how := "writes"
 		if kind == Contract {
-			n.Address = site.Path("contracts", namespace, name)
+			n.Address, how = site.Path("contracts", namespace, name), "publishes"
 		}
-		m.edge(from.ID, n.ID, "publishes", false)
+		m.edge(from.ID, n.ID, how, false)
 		return n
 	}
 	for _, t := range stacks {

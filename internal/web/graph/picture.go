@@ -115,6 +115,9 @@ func shapeOf(n *Node, at layered.Point, v View, address *url.URL) shape {
 			s.Title += ": " + n.Says
 		}
 	}
+	if n.Kind != Group && v.Namespaces > 1 {
+		s.Text = short(n.Key())
+	}
 	s.Title, s.Path = diagnostic.Printable(s.Title), outline(n)
 	return s
 }

@@ -71,8 +71,8 @@ type View struct {
 	// Group is how nodes are grouped, empty if they are not. Cut counts nodes that are left out.
 	Group string
 	Cut   int
-	// Total counts the nodes of the model.
-	Total int
+	// Total counts the nodes of the model, Namespaces the namespaces of the shown ones.
+	Total, Namespaces int
 }
 
 // Show selects what is shown of a model.
@@ -105,6 +105,11 @@ func (m *Model) Show(a Ask) View {
 		}
 		v.Cut, v.Nodes = len(v.Nodes)-most, v.Nodes[:most]
 	}
+	namespaces := map[string]bool{}
+	for _, n := range v.Nodes {
+		namespaces[n.Namespace] = true
+	}
+	v.Namespaces = len(namespaces)
 	v.Edges = m.between(nodes, of)
 	return v
 }
