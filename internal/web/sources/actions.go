@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -52,7 +53,7 @@ func (v *object) buttons(r *site.Request) []site.Button {
 	}
 	if v.Held != "" {
 		list = append(list, r.Allow(site.Button{Label: "Confirm the pruning", Address: v.Address + "/confirm", Danger: true, Values: []site.Value{{Name: "revision", Value: v.Held}},
-			Confirm: "The objects that are no longer in " + v.Held + " will be deleted. " + v.Says}, v.patches()))
+			Confirm: diagnostic.Printable("The objects that are no longer in " + v.Held + " will be deleted. " + v.Says)}, v.patches()))
 	}
 	list = append(list, r.Allow(site.Button{Label: "Sync", Address: v.Address + "/sync"}, v.patches()))
 	if v.source.name != "" && kinds[strings.ToLower(v.source.kind)].name != "" && v.source.kind != "ExternalArtifact" {
