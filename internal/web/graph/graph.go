@@ -28,10 +28,13 @@ const Section = "/graph"
 // Add adds the section's page.
 func Add(s *site.Site, objects *watched.Objects) {
 	s.AddViews(views)
-	s.Page(Section, pages{objects}.show)
+	s.Page(Section, pages{objects, newModels()}.show)
 }
 
-type pages struct{ objects *watched.Objects }
+type pages struct {
+	objects *watched.Objects
+	models  *models
+}
 
 // choice is a link that changes the view.
 type choice struct {
@@ -66,7 +69,7 @@ func (p pages) show(r *site.Request) (*site.Page, error) {
 		return nil, err
 	}
 	ask := AskOf(r.URL.Query())
-	d := data{Ask: ask, View: ModelOf(objects).Show(ask), Missing: missing}
+	d := data{Ask: ask, View: p.models.of(objects).Show(ask), Missing: missing}
 	zoom := zoomOf(r.URL.Query())
 	d.Picture = draw(d.View, r.URL, zoom)
 	d.Rows, d.Pager = pieces.Cut(rowsOf(d.View, r.URL), r.URL)
@@ -187,7 +190,7 @@ func add[T any](all []SourceObject, r *site.Request, o *watched.Objects, k watch
 		object := any(item).(metav1.Object)
 		conditions, suspended := of(item)
 		state, says := standing.OfConditions(object, conditions, suspended)
-		all = append(all, SourceObject{Type: k.Name, Namespace: object.GetNamespace(), Name: object.GetName(), State: state, Says: says, Labels: object.GetLabels()})
+		all = append(all, SourceObject{Object: object, Type: k.Name, State: state, Says: says})
 	}
 	return all, err
 }

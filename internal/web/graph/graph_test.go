@@ -39,7 +39,7 @@ func sample() Objects {
 	infra := &kustomizev1.Kustomization{ObjectMeta: at("prod", "infra")}
 	infra.Spec.SourceRef = kustomizev1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
 	return Objects{Stacks: []*infrav1.Terraform{app, cluster, base}, Kustomizations: []*kustomizev1.Kustomization{infra},
-		Sources: []SourceObject{{Type: "GitRepository", Namespace: "prod", Name: "repo", State: standing.Ready}},
+		Sources: []SourceObject{{Object: &metav1.ObjectMeta{Namespace: "prod", Name: "repo"}, Type: "GitRepository", State: standing.Ready}},
 		Tenants: []*tenantv1.Tenant{{ObjectMeta: at("acme", "acme-web")}}}
 }
 
@@ -154,6 +154,25 @@ func TestManyNodesAreGrouped(t *testing.T) {
 	}
 }
 
+func TestModelsAreMadeOnce(t *testing.T) {
+	m, o := newModels(), sample()
+	first := m.of(o)
+	if m.of(sample()) != first {
+		t.Error("the same objects have two models")
+	}
+	o.Stacks[0].ResourceVersion = "2"
+	if m.of(o) == first {
+		t.Error("a change is not seen")
+	}
+	for i := range 3 * maxModels {
+		o.Stacks[0].ResourceVersion = fmt.Sprint("v", i)
+		m.of(o)
+	}
+	if len(m.made) > maxModels {
+		t.Errorf("%d models are remembered", len(m.made))
+	}
+}
+
 func TestNamesInThePictureAreCutInTheMiddle(t *testing.T) {
 	if got := short("a-very-long-name-of-a-stack-in-production"); got != "a-very-long…-production" {
 		t.Error(got)
@@ -168,5 +187,19 @@ func BenchmarkThousandNodes(b *testing.B) {
 	for b.Loop() {
 		v := ModelOf(o).Show(Ask{Group: notGrouped})
 		draw(v, &url.URL{Path: Section}, 100)
+	}
+}
+
+func BenchmarkModelOfThreeThousand(b *testing.B) {
+	o := crowd(3000)
+	for b.Loop() {
+		ModelOf(o)
+	}
+}
+
+func BenchmarkShowGroups(b *testing.B) {
+	m := ModelOf(crowd(3000))
+	for b.Loop() {
+		draw(m.Show(Ask{}), &url.URL{Path: Section}, 100)
 	}
 }

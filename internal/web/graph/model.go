@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
@@ -77,10 +78,10 @@ type Objects struct {
 
 // SourceObject is a source of any kind.
 type SourceObject struct {
-	Type, Namespace, Name string
-	State                 standing.State
-	Says                  string
-	Labels                map[string]string
+	Object metav1.Object
+	Type   string
+	State  standing.State
+	Says   string
 }
 
 // The labels that a Kustomization sets on what it applies.
@@ -93,8 +94,9 @@ const (
 func ModelOf(o Objects) *Model {
 	m := &Model{Nodes: map[string]*Node{}}
 	for _, s := range o.Sources {
-		m.add(&Node{ID: id(s.Type, s.Namespace, s.Name), Kind: Source, Type: s.Type, Namespace: s.Namespace, Name: s.Name, State: s.State, Says: s.Says,
-			Labels: s.Labels, Address: site.Path("sources", strings.ToLower(s.Type), s.Namespace, s.Name)})
+		namespace, name := s.Object.GetNamespace(), s.Object.GetName()
+		m.add(&Node{ID: id(s.Type, namespace, name), Kind: Source, Type: s.Type, Namespace: namespace, Name: name, State: s.State, Says: s.Says,
+			Labels: s.Object.GetLabels(), Address: site.Path("sources", strings.ToLower(s.Type), namespace, name)})
 	}
 	for _, k := range o.Kustomizations {
 		state, says := standing.OfConditions(k, k.Status.Conditions, k.Spec.Suspend)
