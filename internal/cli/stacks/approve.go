@@ -145,9 +145,9 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 		return "", ui.Exitf(ui.ExitNotFound, "approve %s: no plan waits for approval. See:\n    yuba status %s", key, call)
 	case id != "" && id != pending:
 		return "", ui.Exitf(ui.ExitNotFound, "approve %s: plan %s is not pending; the pending plan is %s. Show it with:\n    yuba plan %s", key, id, pending, call)
-	case t.Spec.PlanOnly:
+	case t.Spec.PlanOnly && !t.Status.Plan.IsDeletionPlan:
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only allows plans (spec.planOnly)", key)
-	case t.DriftOnly():
+	case t.DriftOnly() && !t.Status.Plan.IsDeletionPlan:
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only checks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, call)

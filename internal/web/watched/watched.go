@@ -108,8 +108,10 @@ func nameOf[T any](o *T) client.Object { return any(o).(client.Object) }
 
 func scopeOf[T any](r *site.Request, k Kind[T]) (access.Scope, error) {
 	// Rights to an object without a namespace are never those of a namespace.
-	if k.cluster && !r.Can(access.Right{Verb: "list", Group: k.gvk.Group, Resource: k.Resource}) {
-		return access.Scope{}, nil
+	if k.cluster {
+		if yes, err := r.Can(access.Right{Verb: "list", Group: k.gvk.Group, Resource: k.Resource}); err != nil || !yes {
+			return access.Scope{}, err
+		}
 	}
 	return r.Scope(k.gvk.Group, k.Resource)
 }
