@@ -128,13 +128,13 @@ func TestWhatAChangeReaches(t *testing.T) {
 	}
 }
 
-// crowd is n stacks in ten namespaces, each of which reads from an earlier one.
+// crowd is n stacks in thirty namespaces, each of which reads from an earlier one.
 func crowd(n int) Objects {
 	var o Objects
 	for i := range n {
-		t := &infrav1.Terraform{ObjectMeta: at(fmt.Sprintf("team-%d", i%10), fmt.Sprintf("stack-%d", i))}
+		t := &infrav1.Terraform{ObjectMeta: at(fmt.Sprintf("team-%d", i%30), fmt.Sprintf("stack-%d", i))}
 		if i > 0 {
-			t.Spec.DependsOn = []meta.NamespacedObjectReference{{Namespace: fmt.Sprintf("team-%d", (i/3)%10), Name: fmt.Sprintf("stack-%d", i/3)}}
+			t.Spec.DependsOn = []meta.NamespacedObjectReference{{Namespace: fmt.Sprintf("team-%d", (i/3)%30), Name: fmt.Sprintf("stack-%d", i/3)}}
 		}
 		o.Stacks = append(o.Stacks, t)
 	}
@@ -143,13 +143,13 @@ func crowd(n int) Objects {
 
 func TestManyNodesAreGrouped(t *testing.T) {
 	m := ModelOf(crowd(3000))
-	if v := m.Show(Ask{}); len(v.Nodes) != 10 || v.Nodes[0].Size != 300 {
+	if v := m.Show(Ask{}); len(v.Nodes) != 30 || v.Nodes[0].Size != 100 {
 		t.Errorf("%d nodes, the first of %d", len(v.Nodes), v.Nodes[0].Size)
 	}
 	if v := m.Show(Ask{Group: notGrouped}); len(v.Nodes) != most || v.Cut != 2000 {
 		t.Errorf("%d nodes, %d cut off", len(v.Nodes), v.Cut)
 	}
-	if v := m.Show(Ask{Open: []string{"team-3"}}); len(v.Nodes) != 309 {
+	if v := m.Show(Ask{Open: []string{"team-3"}}); len(v.Nodes) != 129 {
 		t.Errorf("%d nodes with an open group", len(v.Nodes))
 	}
 }

@@ -56,18 +56,31 @@ func draw(v View, at *url.URL, zoom int) picture {
 	for i, n := range v.Nodes {
 		number[n.ID] = i
 	}
-	edges := make([]layered.Edge, len(v.Edges))
-	for i, e := range v.Edges {
-		edges[i] = layered.Edge{From: number[e.From], To: number[e.To]}
+	// Groups of the same kind need each other in circles: they stay in one column.
+	beside := func(e Edge) bool {
+		from, to := v.Nodes[number[e.From]], v.Nodes[number[e.To]]
+		return from.Kind == Group && to.Kind == Group && from.Type == to.Type
+	}
+	var edges []layered.Edge
+	for _, e := range v.Edges {
+		if !beside(e) {
+			edges = append(edges, layered.Edge{From: number[e.From], To: number[e.To]})
+		}
 	}
 	d := layered.Of(len(v.Nodes), edges, floors(v.Nodes))
-	p := picture{Width: int(float64(max(d.Columns, 1))*columnWidth - (columnWidth - nodeWidth) + 2*margin), Height: int(max(d.Rows, 1)*rowHeight + 2*margin)}
+	p := picture{Width: int(float64(max(d.Columns, 1))*columnWidth + 2*margin), Height: int(max(d.Rows, 1)*rowHeight + 2*margin)}
 	p.ShownWidth, p.ShownHeight = p.Width*zoom/100, p.Height*zoom/100
 	for i, n := range v.Nodes {
 		p.Nodes = append(p.Nodes, shapeOf(n, d.Nodes[i], v, at))
 	}
-	for i, e := range v.Edges {
-		l := line{Path: curve(d.Paths[i]), Title: v.Nodes[number[e.From]].label() + " → " + v.Nodes[number[e.To]].label(), Soft: e.Soft}
+	next := 0
+	for _, e := range v.Edges {
+		path := arc(d.Nodes[number[e.From]], d.Nodes[number[e.To]])
+		if !beside(e) {
+			path = curve(d.Paths[next])
+			next++
+		}
+		l := line{Path: path, Title: v.Nodes[number[e.From]].label() + " → " + v.Nodes[number[e.To]].label(), Soft: e.Soft}
 		if e.How != "" {
 			l.Title += ": " + e.How
 		}
@@ -156,7 +169,7 @@ func outline(n *Node) string {
 	case Tenant:
 		return fmt.Sprintf("M8 0H%dL%d 8V%dL%d %dH8L0 %dV8Z", w-8, w, h-8, w-8, h, h-8)
 	case Group:
-		return fmt.Sprintf("M0 0H%dV%dH0ZM4 %dV%dH%dV4H%d", w-4, h-4, h-4, h, w, w-4)
+		return fmt.Sprintf("M0 0H%dV%dH0ZM4 %dV%dH%dV4H%dV%dZ", w-4, h-4, h-4, h, w, w-4, h-4)
 	}
 	return fmt.Sprintf("M0 0H%dV%dH0Z", w, h)
 }
@@ -182,6 +195,16 @@ func curve(path []layered.Point) string {
 		fmt.Fprintf(&b, "C%.0f %.0f %.0f %.0f %.0f %.0f", half, y1, half, y2, x2, y2)
 	}
 	return b.String()
+}
+
+// arc leads from a group to one in the same column.
+func arc(from, to layered.Point) string {
+	if from.Column != to.Column {
+		return curve([]layered.Point{from, to})
+	}
+	x, y1, y2 := left(from)+nodeWidth, middle(from), middle(to)
+	const bow = (columnWidth - nodeWidth) * 0.9
+	return fmt.Sprintf("M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f", x, y1, x+bow, y1, x+bow, y2, x, y2)
 }
 
 // short cuts a name to what fits, and keeps its end, in which names differ.

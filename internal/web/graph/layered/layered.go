@@ -40,7 +40,7 @@ const (
 	// bend is the height of a place that an edge passes; a node has 1.
 	bend = 0.35
 	// maxBends limits the places that edges pass: beyond that they are straight.
-	maxBends = 6000
+	maxBends = 1500
 )
 
 type layout struct {
