@@ -157,7 +157,7 @@ func usesOf(users []usage.User, stacks []*infrav1.Terraform, by string) []use {
 			one.Version = unlabelled
 		}
 		if u.Notice != nil {
-			one.Notice = string(u.Notice.Kind) + ": " + u.Notice.Reason
+			one.Notice = u.Notice.Kind + ": " + u.Notice.Reason
 		}
 		uses = append(uses, one)
 	}
