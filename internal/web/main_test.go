@@ -5,7 +5,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -225,7 +224,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 			return
 		}
 	}
-	t.Fatal(fmt.Sprintf("never: %s", what))
+	t.Fatalf("never: %s", what)
 }
 
 // believedAtMost is how long a session is used without looking at it.
