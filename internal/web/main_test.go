@@ -28,8 +28,8 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// watched is the cache of all tests.
-var watched struct {
+// shared is the cache of all tests.
+var shared struct {
 	once sync.Once
 	cache.Cache
 	err error
@@ -37,16 +37,16 @@ var watched struct {
 
 func watchedObjects(t *testing.T) cache.Cache {
 	t.Helper()
-	watched.once.Do(func() {
-		watched.Cache, watched.err = cache.New(apitest.API(t).RESTConfig(), cache.Options{Scheme: kubetest.Scheme()})
-		if watched.err == nil {
-			go watched.Start(context.Background()) //nolint:errcheck // it ends with the process
+	shared.once.Do(func() {
+		shared.Cache, shared.err = cache.New(apitest.API(t).RESTConfig(), cache.Options{Scheme: kubetest.Scheme()})
+		if shared.err == nil {
+			go shared.Start(context.Background()) //nolint:errcheck // it ends with the process
 		}
 	})
-	if watched.err != nil {
-		t.Fatal(watched.err)
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	return watched.Cache
+	return shared.Cache
 }
 
 // testKey seals the sessions of all tests.

@@ -16,15 +16,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/assets"
 	"github.com/yuba-dev/yuba/internal/web/causes"
+	"github.com/yuba-dev/yuba/internal/web/contracts"
 	"github.com/yuba-dev/yuba/internal/web/fleet"
+	"github.com/yuba-dev/yuba/internal/web/graph"
+	"github.com/yuba-dev/yuba/internal/web/history"
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/login"
 	"github.com/yuba-dev/yuba/internal/web/manual"
+	"github.com/yuba-dev/yuba/internal/web/operations"
+	"github.com/yuba-dev/yuba/internal/web/pieces"
+	"github.com/yuba-dev/yuba/internal/web/policies"
+	"github.com/yuba-dev/yuba/internal/web/registry"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/sources"
+	"github.com/yuba-dev/yuba/internal/web/tenants"
+	"github.com/yuba-dev/yuba/internal/web/versions"
+	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 // Options are what the page needs.
@@ -54,6 +66,7 @@ type Options struct {
 type Web struct {
 	http.Handler
 	logins *login.Logins
+	load   *history.History
 }
 
 // sections are the entries of the navigation, with the letters that follow "g".
@@ -61,6 +74,12 @@ var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
 	{Text: "Causes", Address: causes.Section, Key: "c"},
+	{Text: "Graph", Address: graph.Section, Key: "g"},
+	{Text: "Sources", Address: sources.Section, Key: "u"},
+	{Text: "Tenants", Address: tenants.Section, Key: "t"},
+	{Text: "Operations", Address: operations.Section, Key: "o"},
+	{Text: "Registry", Address: registry.Section, Key: "r"},
+	{Text: "Policy & audit", Address: policies.Section, Key: "p"},
 	{Text: "Docs", Address: manual.Section, Key: "h"},
 }
 
@@ -83,6 +102,20 @@ func New(o Options) (*Web, error) {
 	}
 	causes.Add(s, o.Cache)
 	manual.Add(s)
+	own, err := content.NewClient(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	objects, load := watched.New(o.Cache, o.Objects, o.Now), history.New(own.Figures, o.Log)
+	pieces.Add(s)
+	graph.Add(s, objects)
+	sources.Add(s, objects)
+	tenants.Add(s, objects)
+	operations.Add(s, objects, load)
+	registry.Add(s)
+	contracts.Add(s, objects)
+	versions.Add(s, objects)
+	policies.Add(s, objects)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})
@@ -97,14 +130,17 @@ func New(o Options) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Web{Handler: guard.around(mux), logins: logins}, nil
+	return &Web{Handler: guard.around(mux), logins: logins, load: load}, nil
 }
 
 // Link returns the path of a link that logs a person in once.
 func (w *Web) Link(p access.Person) (string, error) { return w.logins.Link(p) }
 
 // Start does the page's work in the background until ctx ends.
-func (w *Web) Start(ctx context.Context) error { return w.logins.Start(ctx) }
+func (w *Web) Start(ctx context.Context) error {
+	go w.load.Start(ctx)
+	return w.logins.Start(ctx)
+}
 
 // cookieOf names the session's cookie. Browsers do not tell the ports of a host apart.
 func cookieOf(o Options) string {

@@ -24,7 +24,8 @@ import (
 
 const queryHelp = `QUERY is a module of this registry (acme/vpc/aws), any other source of a module (registry.opentofu.org/terraform-aws-modules/vpc/aws,
 git::https://example.com/modules.git), or a provider (hashicorp/aws), or tofu or terraform itself. A range of versions may follow: @1.2.0, "@<2",
-"@~> 1.2, != 1.2.5". Pre-releases count as below their release. A * stands for any name: acme/vpc/* is the module of any system.`
+"@~> 1.2, != 1.2.5". Pre-releases count as below their release. A * stands for any name: acme/vpc/* is the module of any system, and
+'*' alone is everything.`
 
 // newUsersCommand is "yuba registry users".
 func newUsersCommand(a *session.App) *cobra.Command {

@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/hide"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
@@ -210,7 +211,7 @@ func changesOf(before, after []render.Object, broken []render.Error) []diff.Chan
 				if left, err := render.WithIgnored(is, was.Object, o.Resource.IgnoreFields); err == nil {
 					is = left // others own these fields
 				}
-				fields = append(fields, diff.Fields(hideChanges(was.Object, is))...)
+				fields = append(fields, diff.Fields(hide.Changes(was.Object, is))...)
 			}
 			if len(fields) > 0 {
 				changes = append(changes, diff.Change{Action: diffChanged, Object: key.String(), Fields: fields})

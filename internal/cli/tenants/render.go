@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/hide"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -120,7 +121,7 @@ func (t *tenantTry) render(cmd *cobra.Command, args []string, out *ui.Output) er
 		manifests := make([]*unstructured.Unstructured, 0, len(objects))
 		for _, o := range objects {
 			if !t.reveal {
-				o.Object = hideSecrets(o.Object)
+				o.Object = hide.Secrets(o.Object)
 			}
 			manifests = append(manifests, o.Object)
 		}

@@ -28,6 +28,8 @@ type Query struct {
 	// public ones.
 	Source   string
 	Versions Constraint
+	// Everything is true for the query "*": all modules, providers and tools.
+	Everything bool
 	// own are the hosts of this Yuba's registry.
 	own []string
 }
@@ -36,9 +38,12 @@ var plainSource = regexp.MustCompile(`^(\*|[0-9a-zA-Z][0-9a-zA-Z._:-]*)(/(\*|[0-
 
 // ParseQuery reads a module or provider with an optional range of versions: acme/vpc/aws@<2,
 // hashicorp/aws@~> 5.0, tofu@<1.10, registry.opentofu.org/hashicorp/aws, git::https://example.com/modules.git.
-// A * stands for any one name: acme/vpc/* is the module of any system. own are the hosts of this
+// A * stands for any one name: acme/vpc/* is the module of any system, and "*" alone asks for everything. own are the hosts of this
 // Yuba's registry.
 func ParseQuery(text string, own ...string) (Query, error) {
+	if text == "*" {
+		return Query{Source: text, Everything: true}, nil
+	}
 	q := Query{Kind: Module, Source: text, own: own}
 	if at := strings.LastIndexByte(text, '@'); at > 0 && (IsRange(text[at+1:]) || plainSource.MatchString(text[:at]) || slices.Contains(tools, text[:at])) {
 		err := errors.New("no version follows the @")
@@ -79,6 +84,9 @@ func ParseQuery(text string, own ...string) (Query, error) {
 
 // Matches reports whether a use is one of the queried.
 func (q Query) Matches(u Use) bool {
+	if q.Everything {
+		return true
+	}
 	if q.Kind != u.Kind || !q.ofSource(u.Source) {
 		return false
 	}
@@ -182,6 +190,9 @@ type User struct {
 func (x *Index) Users(q Query, pass func(namespace string) bool) []User {
 	bySource := map[string]bool{} // a thousand stacks use the same few
 	return x.users(func(u Use) bool {
+		if q.Everything {
+			return true
+		}
 		if u.Kind != q.Kind {
 			return false
 		}

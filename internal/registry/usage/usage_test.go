@@ -131,6 +131,7 @@ func TestQueries(t *testing.T) {
 		"tofu@<1.13":                                    {tofu: true},
 		"tofu@<1.10":                                    {},
 		"terraform":                                     {},
+		"*":                                             {vpc: true, rc: true, aws: true, git: true, public: true, tofu: true},
 	} {
 		q, err := ParseQuery(query, "yuba.example.com")
 		if err != nil {

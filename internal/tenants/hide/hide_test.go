@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tenants
+package hide
 
 import (
 	"strings"
@@ -50,7 +50,7 @@ func TestWhatIsHiddenOfWhatATemplateMakes(t *testing.T) {
 	} {
 		u := parsed(t, test.text)
 		before, _ := u.MarshalJSON()
-		shown, err := hideSecrets(u).MarshalJSON()
+		shown, err := Secrets(u).MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestWhatIsHiddenOfWhatATemplateMakes(t *testing.T) {
 			t.Errorf("%s: the object itself was changed", sentence)
 		}
 	}
-	shown, _ := yaml.Marshal(hideSecrets(parsed(t, stackWithPassword)).Object)
+	shown, _ := yaml.Marshal(Secrets(parsed(t, stackWithPassword)).Object)
 	for _, want := range []string{"name: password\n    value: <sensitive>", `value: "10"`, "secretKeyRef"} {
 		if !strings.Contains(string(shown), want) {
 			t.Errorf("%s lacks %s", shown, want)
@@ -82,7 +82,7 @@ func TestOnlyThatASensitiveVariableChangesIsShown(t *testing.T) {
 			[]diff.Field{{Path: "/spec/vars/0/value", Before: "<sensitive> (before)", After: "<sensitive> (after)"}}},
 		"one that goes": {strings.Replace(stackWithPassword, "  - {name: password, value: s3cr3t}\n", "", 1), nil},
 	} {
-		fields := diff.Fields(hideChanges(was, parsed(t, test.text)))
+		fields := diff.Fields(Changes(was, parsed(t, test.text)))
 		text, err := yaml.Marshal(fields)
 		if err != nil || strings.Contains(string(text), "s3cr3t") || strings.Contains(string(text), "n3xt") {
 			t.Errorf("%s: %v\n%s", sentence, err, text)

@@ -1,7 +1,10 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tenants
+// Package hide hides sensitive values in objects that templates make: rendered objects may contain
+// passwords of the row. They are hidden in the data of Secrets, and in the values of variables that a
+// stack's program declares as sensitive. It never changes the object that it is given.
+package hide
 
 import (
 	"path"
@@ -11,22 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/cli/session"
-	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
-// Rendered objects may contain passwords of the row. They are hidden in the data of Secrets, and in
-// the values of variables that a stack's program declares as sensitive. Extra columns of a Tenant
-// are hidden because any of them may be secret.
+// Value replaces a sensitive value.
+const Value = "<sensitive>"
 
-func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
+// Secrets returns an object without sensitive values.
+func Secrets(u *unstructured.Unstructured) *unstructured.Unstructured {
 	hidden := u.DeepCopy()
 	if isSecret(u) {
 		for _, field := range []string{"data", "stringData"} {
 			if data, ok := hidden.Object[field].(map[string]any); ok {
 				for key := range data {
-					data[key] = ui.HiddenValue
+					data[key] = Value
 				}
 			}
 		}
@@ -34,7 +35,7 @@ func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
 	names := sensitiveVariables(u)
 	for _, v := range variablesOf(hidden) {
 		if _, set := v["value"]; set && names[nameOf(v)] {
-			v["value"] = ui.HiddenValue
+			v["value"] = Value
 		}
 	}
 	return hidden
@@ -44,9 +45,9 @@ func isSecret(u *unstructured.Unstructured) bool {
 	return u.GetAPIVersion() == "v1" && u.GetKind() == "Secret"
 }
 
-// hideChanges hides the sensitive values of two forms of a stack, and only shows whether they
+// Changes hides the sensitive values of two forms of a stack, and only shows whether they
 // differ. The comparison itself hides those of Secrets.
-func hideChanges(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
+func Changes(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
 	names := sensitiveVariables(before)
 	for name := range sensitiveVariables(after) {
 		names[name] = true
@@ -73,9 +74,9 @@ func hideChanges(before, after *unstructured.Unstructured) (was, is *unstructure
 			if !set || !names[nameOf(v)] {
 				continue
 			}
-			v["value"] = ui.HiddenValue
+			v["value"] = Value
 			if other, both := side.other[nameOf(v)]; both && !equality.Semantic.DeepEqual(value, other) {
-				v["value"] = ui.HiddenValue + side.mark
+				v["value"] = Value + side.mark
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func nameOf(v map[string]any) string {
 }
 
 func ofStackKind(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind().GroupKind() == session.StackKind.GroupKind()
+	return u.GroupVersionKind().GroupKind() == infrav1.GroupVersion.WithKind("Terraform").GroupKind()
 }
 
 // sensitiveVariables are those that a stack's inline program declares as sensitive.

@@ -1,0 +1,54 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources
+
+import (
+	"fmt"
+	"testing"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var here1 = metav1.ObjectMeta{Namespace: "prod", Name: "a"}
+
+func with(reason string, status metav1.ConditionStatus) []metav1.Condition {
+	return []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: reason}}
+}
+
+func TestRead(t *testing.T) {
+	artifact := &meta.Artifact{Revision: "main@sha1:abc"}
+	for sentence, test := range map[string]struct {
+		o    client.Object
+		want string
+	}{
+		"a Git repository": {&sourcev1.GitRepository{ObjectMeta: here1, Spec: sourcev1.GitRepositorySpec{URL: "https://x/y"},
+			Status: sourcev1.GitRepositoryStatus{Artifact: artifact, Conditions: with("Succeeded", metav1.ConditionTrue)}},
+			"GitRepository ready https://x/y main@sha1:abc fetched:true held: /sources/gitrepository/prod/a"},
+		"suspended": {&sourcev1.Bucket{ObjectMeta: here1, Spec: sourcev1.BucketSpec{Endpoint: "s3", BucketName: "b", Suspend: true}},
+			"Bucket suspended s3/b  fetched:true held: /sources/bucket/prod/a"},
+		"pushed": {&sourcev1.ExternalArtifact{ObjectMeta: here1}, "ExternalArtifact running pushed  fetched:false held: /sources/externalartifact/prod/a"},
+		"a held pruning": {&kustomizev1.Kustomization{ObjectMeta: here1, Spec: kustomizev1.KustomizationSpec{Path: "./apps", SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "r"}},
+			Status: kustomizev1.KustomizationStatus{LastAppliedRevision: "1", LastAttemptedRevision: "2", Conditions: with(reasonPruneHeld, metav1.ConditionFalse)}},
+			"Kustomization pending GitRepository prod/r, apps 1 fetched:true held:2 /sources/kustomization/prod/a"},
+		"an unknown reason is a failure": {&sourcev1.OCIRepository{ObjectMeta: here1, Spec: sourcev1.OCIRepositorySpec{URL: "oci://x"},
+			Status: sourcev1.OCIRepositoryStatus{Conditions: with("AuthenticationFailed", metav1.ConditionFalse)}}, "OCIRepository failed oci://x  fetched:true held: /sources/ocirepository/prod/a"},
+	} {
+		v := read(test.o)
+		if got := fmt.Sprintf("%s %s %s %s fetched:%v held:%s %s", v.Kind, v.State, v.From, v.Revision, v.Fetched, v.Held, v.Address); got != test.want {
+			t.Errorf("%s:\n%s, want\n%s", sentence, got, test.want)
+		}
+	}
+}
+
+func TestInventoryName(t *testing.T) {
+	for id, want := range map[string]string{"prod_a_apps_Deployment": "Deployment prod/a", "_a__Namespace": "Namespace a", "odd": "odd"} {
+		if got := inventoryName(id); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+}
