@@ -235,7 +235,7 @@ func lines(all []plan.Line) []Line {
 			line.Class = "note"
 		}
 		text := shorten.CutBytes(l.Text, maxText)
-		line.Cut = len(l.Text) - len(text)
+		line.Cut = max(0, len(l.Text)-maxText)
 		line.Text = strings.Repeat(" ", min(l.Indent, 120)) + text
 		out = append(out, line)
 	}

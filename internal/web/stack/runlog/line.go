@@ -125,7 +125,7 @@ func drawnOf(l raw, e plan.Event) drawn {
 // line makes HTML of the text; without any there is nothing to show.
 func (d drawn) line() Line {
 	text := shorten.CutBytes(d.text, maxText)
-	if len(text) < d.whole {
+	if d.whole > maxText {
 		d.Cut = fmt.Sprintf("This line is cut: it has %d bytes.", d.whole)
 	}
 	if text != "" {
