@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +82,7 @@ func (s *Site) Page(pattern string, h Handler) {
 			s.fail(w, request, err)
 			return
 		}
-		s.write(w, request, page, http.StatusOK)
+		s.write(w, request, page, cmp.Or(page.Code, http.StatusOK))
 	})
 }
 
