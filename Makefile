@@ -123,7 +123,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services'),$(PACKAGES))
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/web$$'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
@@ -143,6 +143,17 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL and Vault's KV engine (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+
+# The tests write the pictures of the docs with "make screenshots".
+.PHONY: test-web
+test-web: tofu ## Test the web page in Chromium (as root on Debian it installs it)
+	@tools/ensure-browser
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/web
+
+.PHONY: screenshots
+screenshots: tofu ## Write the pictures of the web page that docs and README show
+	@tools/ensure-browser
+	$(TEST) -count=1 -timeout 20m ./test/web -screenshots $(abspath docs/pictures)
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster

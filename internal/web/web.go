@@ -51,6 +51,12 @@ type Web struct {
 	logins *login.Logins
 }
 
+// sections are the entries of the navigation, with the letters that follow "g".
+var sections = []site.Section{
+	{Text: "Inbox", Address: inbox.Section, Key: "i"},
+	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+}
+
 // New assembles the page.
 func New(o Options) (*Web, error) {
 	logins := login.New(login.Options{
@@ -58,7 +64,7 @@ func New(o Options) (*Web, error) {
 	})
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
-		Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
+		Sections: sections, Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
 	})
 	s.Handle("GET /assets/", assets.Handler())
 	inbox.Add(s, o.Cache)

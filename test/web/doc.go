@@ -1,0 +1,12 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package web tests the page in a real browser against a real Yuba with real runs.
+//
+// The browser is Debian's Chromium (tools/ensure-browser installs it). A test opens a tab of its own,
+// logs in by the link that "yuba web" prints, and works in a namespace of its own. A tab fails its test
+// if the browser reports an error: a script that throws, a violated content security policy, or a
+// request that the server refuses.
+//
+// With -screenshots DIR the tests also write the pictures that docs and README show.
+package web
