@@ -6,7 +6,6 @@ package verbs
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,7 +13,6 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
-	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // NextSteps are the commands to use next; call is the stack's name in them.
@@ -70,5 +68,5 @@ func conditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
 
 // failed reports whether a run failed or was interrupted.
 func failed(r *infrav1.RunReference) bool {
-	return slices.Contains([]run.Outcome{run.OutcomeFailed, run.OutcomeInterrupted}, run.Outcome(r.Status))
+	return r.Status == "failed" || r.Status == "interrupted"
 }

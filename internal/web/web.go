@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/login"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	stackpage "github.com/yuba-dev/yuba/internal/web/stack"
 )
 
 // Options are what the page needs.
@@ -69,6 +70,7 @@ func New(o Options) (*Web, error) {
 	s.Handle("GET /assets/", assets.Handler())
 	inbox.Add(s, o.Cache)
 	fleet.Add(s, o.Cache)
+	stackpage.Add(s, o.Cache)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

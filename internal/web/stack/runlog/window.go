@@ -4,11 +4,13 @@
 package runlog
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -105,4 +107,22 @@ func (o Options) wants(d drawn, e plan.Event) bool {
 		return true
 	}
 	return strings.Contains(strings.ToLower(d.text), strings.ToLower(o.Find))
+}
+
+// WriteText writes a log as people read it, without colours.
+func WriteText(w io.Writer, log io.Reader) error {
+	reader, out := NewReader(log), bufio.NewWriter(w)
+	for {
+		l, err := reader.next()
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		if text := diagnostic.Printable(style.ReplaceAllString(drawnOf(l, eventOf(l)).text, "")); text != "" {
+			out.WriteString(text) //nolint:errcheck // Flush returns it
+			out.WriteByte('\n')   //nolint:errcheck // Flush returns it
+		}
+	}
 }
