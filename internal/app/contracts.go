@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/contracts/shape"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -48,14 +49,14 @@ func (e *engine) addContracts(ctx context.Context, r *stacks.Reconciler) error {
 }
 
 // Consume implements [stacks.Contracts].
-func (c contractBook) Consume(ctx context.Context, obj *infrav1.Terraform, variable func(string) (*module.Variable, bool)) (*stacks.Consumed, error) {
-	found, err := c.Book.Consume(ctx, obj, func(name string) (v shape.Variable, declared, known bool) {
+func (c contractBook) Consume(ctx context.Context, obj *infrav1.Terraform, variable func(string) (*module.Variable, bool), planned map[string]map[string]json.RawMessage) (*stacks.Consumed, error) {
+	found, err := c.Book.ConsumePlanned(ctx, obj, func(name string) (v shape.Variable, declared, known bool) {
 		d, known := variable(name)
 		if d == nil {
 			return v, false, known
 		}
 		return shape.Variable{Type: shape.Of(d.Type, d.Defaults), Nullable: d.Nullable, HasDefault: d.HasDefault, Secret: d.Sensitive || d.Ephemeral}, true, known
-	})
+	}, planned)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,9 @@ func (c contractBook) Consume(ctx context.Context, obj *infrav1.Terraform, varia
 	for name, v := range found.Values {
 		out.Variables[name] = inputs.Variable{JSON: v.JSON, Secret: v.Private}
 		out.Origins[name] = v.Origin
+	}
+	for _, u := range found.Unknown {
+		out.Needs = append(out.Needs, speculative.Need{Stack: u.From, Input: "contract " + u.Contract + ": " + u.Path})
 	}
 	return out, nil
 }

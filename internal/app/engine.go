@@ -304,8 +304,8 @@ func (o Common) limits() run.Limits {
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	r := e.stackReconciler(direct)
 	e.usage = newUsageKeeper(e)
-	r.Notices, e.tries = e.usage.notices, newTries(e, r)
-	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.run} {
+	r.Notices, e.tries = e.usage.notices, newTries(e, r, direct)
+	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.desk.Run} {
 		if err := e.manager.Add(work); err != nil {
 			return err
 		}
@@ -422,10 +422,6 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 func permission[About any](ask func(context.Context, run.Record, About) (bool, string, error)) func(context.Context, run.Record, About) (executor.Permission, error) {
 	return func(ctx context.Context, rec run.Record, about About) (executor.Permission, error) {
 		ok, reason, err := ask(ctx, rec, about)
-		var refused *stacks.PolicyRefusedError
-		if errors.As(err, &refused) {
-			return executor.Permission{Reason: refused.Message, Class: run.FailurePolicy}, nil
-		}
 		return executor.Permission{Go: ok, Reason: reason}, err
 	}
 }

@@ -14,6 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
 
@@ -36,8 +37,8 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 // announce notifies the stack controller of the end of a run. The executor must not wait, so a
 // goroutine waits if the channel is full.
 func (e *engine) announce(s run.Stack) {
-	if isTry(s) {
-		go e.tries.over(s)
+	if speculative.Of(s) {
+		go e.tries.desk.Over(s)
 		return
 	}
 	select {

@@ -15,6 +15,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/archive"
 	verdicts "github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
@@ -34,6 +35,8 @@ type policies struct {
 	// ledger keeps the audit log. direct reads and writes the API without a cache.
 	ledger *ledger.Ledger
 	direct client.Client
+	// programs have the files CODEOWNERS.
+	programs programs
 }
 
 // addPolicies adds policies. Call it before adding the stack controller, which applies nothing
@@ -50,13 +53,14 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 		}
 	}
 	j := &judge.Judge{Cache: e.manager.GetCache(), Evaluator: e.policyEvaluator()}
-	keeper := &judge.Keeper{Judge: j, Client: e.manager.GetClient(), Subjects: e.policySubjects, Log: e.opts.Log,
+	keeper := &judge.Keeper{Judge: j, Client: e.manager.GetClient(), Subjects: e.policySubjects, Log: e.opts.Log, Events: e.events,
 		Sources: e.policySources(r), SourceKinds: sourceKindsOf(e.sourceKinds),
 		Wake: func(s judge.Subject) { e.wakeByName(types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) }}
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct}
+	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct,
+		programs: programs{open: r.Source.Store.OpenArtifact, limits: archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()}}
 	r.Policies = e.policies
 	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
 	return nil
@@ -105,10 +109,12 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 		return nil, err
 	}
 	var about verdicts.Bound
-	people := judge.People{Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
+	owners, note := p.ownersFor(ctx, binding, obj, rec, document)
+	people := judge.People{Owners: owners, Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
 	decision := binding.With(people).Plan(subject, string(obj.UID), in, p.now())
 	verdict := verdictOf(decision)
 	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound
+	addOwners(verdict, binding, owners, note, decision)
 	return verdict, p.recordDecision(ctx, obj, rec, about, decision, verdict)
 }
 

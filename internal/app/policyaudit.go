@@ -24,9 +24,7 @@ import (
 func (p *policies) recordDecision(ctx context.Context, obj *infrav1.Terraform, rec run.Record, about verdicts.Bound, d verdicts.Decision, v *infrav1.PolicyVerdict) error {
 	r := p.event(obj, audit.KindDecision)
 	r.Run, r.Purpose, r.Bound, r.BoundDigest = rec.Spec.ID, string(rec.Spec.Purpose), &about, about.Hash()
-	if rec.Spec.Purpose != run.PurposeDelete {
-		r.Plan = obj.Status.Plan.Pending
-	}
+	r.Plan = obj.Status.Plan.Pending
 	r.Verdict, r.Reason, r.Message, r.Approvers = string(v.Decision), d.Reason, v.Message, d.Approvers
 	for _, f := range v.Findings[:min(len(v.Findings), audit.MaxFindings)] {
 		r.Findings = append(r.Findings, audit.Finding(f))
@@ -49,11 +47,6 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 	}
 	r := p.event(obj, audit.KindApply)
 	r.Run, r.Purpose = rec.Spec.ID, string(rec.Spec.Purpose)
-	if rec.Spec.Purpose == run.PurposeDelete {
-		r.Verdict, r.Message = "Destroyed", "the stack is deleted, and no policy refuses that"
-		_, err = p.ledger.Append(ctx, r)
-		return err
-	}
 	r.Plan = obj.Status.Plan.Pending
 	if v := obj.Status.Plan.Policy; v != nil {
 		r.BoundDigest, r.Verdict, r.Message = v.Bound, string(v.Decision), v.Message
@@ -61,6 +54,9 @@ func (p *policies) Applying(ctx context.Context, obj *infrav1.Terraform, rec run
 			r.Message = "approved in the object, which does not say by whom: " + v.Message
 			if obj.AutoApproves() && v.Decision == infrav1.PolicyPassed {
 				r.Message = `approved by approvePlan "auto"`
+			}
+			if rec.Spec.Purpose == run.PurposeDelete && v.Decision == infrav1.PolicyPassed {
+				r.Message = "the stack is deleted with its resources, and no policy objects"
 			}
 		}
 		for _, a := range obj.Status.Plan.Approvals {
@@ -100,7 +96,10 @@ func (p *policies) Approve(ctx context.Context, name client.ObjectKey, who audit
 			return err
 		}
 		asked := binding.Groups()
-		given = infrav1.PlanApproval{User: who.User, Bound: v.Bound, At: metav1.NewTime(p.now().Truncate(time.Second))}
+		for _, owners := range v.Owners {
+			asked = append(asked, owners.Groups...)
+		}
+		given = infrav1.PlanApproval{User: who.User, Impersonator: who.Impersonator, Bound: v.Bound, At: metav1.NewTime(p.now().Truncate(time.Second))}
 		for _, g := range who.Groups {
 			if slices.Contains(asked, g) {
 				given.Groups = append(given.Groups, g)
@@ -157,9 +156,26 @@ func waitingFor(d verdicts.Decision) string {
 	return d.Message + ". It waits for " + strings.TrimSuffix(d.WaitsFor, ".") + ", given with `yuba approve`"
 }
 
+// continueAudit records that the stack came from another home, and where its earlier records are. A stack
+// that comes back, or is restored, has them here.
+func (e *engine) continueAudit(ctx context.Context, obj *infrav1.Terraform, who audit.Who, origin audit.Origin) error {
+	chain, err := e.auditLog.Chain(ctx, obj.Namespace, obj.Name)
+	if err != nil {
+		return err
+	}
+	for _, entry := range chain.Items {
+		if r, err := entry.Decode(); err == nil && (r.Number == origin.Number && entry.Digest == origin.Digest || r.Origin != nil && *r.Origin == origin) {
+			return nil
+		}
+	}
+	_, err = e.auditLog.Append(ctx, audit.Record{Namespace: obj.Namespace, Stack: obj.Name, UID: string(obj.UID), At: time.Now(), Kind: audit.KindMoved, Who: who, Origin: &origin,
+		Message: fmt.Sprintf("the earlier records are in the log of %s, which ended with record %s", origin.Server, origin.Head)})
+	return err
+}
+
 // servePolicies serves approvals and the audit log.
 func (e *engine) servePolicies() {
-	e.content.AuditLog = e.auditLog
+	e.content.AuditLog, e.content.ContinueAudit = e.auditLog, e.continueAudit
 	if e.policies != nil {
 		e.content.Approve = e.policies.Approve
 	}

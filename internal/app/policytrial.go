@@ -170,7 +170,8 @@ func (d *policyDesk) Verdict(ctx context.Context, obj *infrav1.Terraform, id str
 	if err != nil {
 		return nil, err
 	}
-	decision := binding.Plan(subjectOf(obj), string(obj.UID), in, now)
+	owners, _ := d.ownersFor(ctx, binding, obj, p.record, p.document)
+	decision := binding.With(judge.People{Owners: owners}).Plan(subjectOf(obj), string(obj.UID), in, now)
 	standing.Run, standing.Pending, standing.Decision, standing.Outcome = p.record.Spec.ID, p.pending, &decision, outcomeOf(obj, decision)
 	return standing, nil
 }

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 const registryHost = "yuba.example.com"
@@ -159,19 +157,5 @@ func TestOnlyWhatChangesIsStored(t *testing.T) {
 	e.usage.observe(by)
 	if now, _ := e.usage.index.Entry("team", "net"); now.LastRun != "r2" {
 		t.Error("a shell counts as a run of the stack")
-	}
-}
-
-// The same change at two positions is the same line.
-func TestChangesOfATryInWords(t *testing.T) {
-	p := &plan.Plan{Changes: []plan.ResourceChange{
-		{Address: `module.vpc["a.b"].module.inner.aws_subnet.this["x]"]`, Action: plan.Create},
-		{Address: `module.vpc["c"].module.inner.aws_subnet.this[3]`, Action: plan.Create},
-		{Address: `module.other.data.aws_ami.it`, Action: plan.Read}, {Address: "aws_vpc.it", Action: plan.Replace},
-		{Address: "aws_vpc.to", Previous: "aws_vpc.from", Action: plan.NoOp},
-	}, Outputs: []plan.OutputValueChange{{Name: "id", Action: plan.Update}}, Omitted: 2}
-	want := "+2 aws_subnet.this|-/+1 aws_vpc.it|moved 1 aws_vpc.to|read 1 data.aws_ami.it|~ output id|and 2 more"
-	if got := strings.Join(changesInWords(p), "|"); got != want {
-		t.Errorf("%s\nwant %s", got, want)
 	}
 }

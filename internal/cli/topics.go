@@ -13,9 +13,11 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
   1    The command failed; the message says why and what to do.
   2    The command line is wrong: an unknown command or flag, a missing argument.
   3    A named object does not exist: a stack, plan, run or version, a source or Kustomization, an artifact.
-  4    A run of the stack failed. The state contains what it did before it failed; "yuba logs NAME" shows the reason.
+  4    A run of the stack failed. The state contains what it did before it failed; "yuba logs NAME" shows the reason. Or a
+       speculative plan failed, of "yuba impact" or "yuba registry try".
   5    Not finished: a plan waits for approval, a dependency blocks a Kustomization, pruning needs confirmation, an object is
-       suspended, or --timeout has passed; or "yuba adopt" found something that needs action first.
+       suspended, or --timeout has passed; or "yuba adopt" found something that needs action first; or "yuba impact --plan" found stacks that
+       cannot be planned before others are applied.
   6    "yuba up" refused its data directory: a part of it is missing, damaged or of a newer Yuba. Nothing was changed, and
        another start changes nothing; the message says how to recover.
   130  Interrupted, by Ctrl-C for instance. A run that has begun continues.

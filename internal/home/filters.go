@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"github.com/yuba-dev/yuba/internal/kit/caller"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
@@ -23,7 +24,8 @@ const bodyTime = time.Minute
 // chain adds Yuba's filters around and inside those of the API server.
 func (d door) chain(inner buildChain) buildChain {
 	return func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return d.deadlines(inner(d.known(decodable(handler)), config))
+		config.Authentication.Authenticator = caller.Authenticator(config.Authentication.Authenticator)
+		return d.deadlines(caller.Remember(inner(d.known(decodable(handler)), config)))
 	}
 }
 

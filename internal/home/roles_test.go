@@ -43,6 +43,7 @@ var inNamespaces = []right{
 	{"content.yuba.dev/usage", "get list", "", ""},
 	{"content.yuba.dev/outdated", "get list", "", ""},
 	{"content.yuba.dev/terraforms/try", "", "get create delete", ""},
+	{"content.yuba.dev/terraforms/preview", "", "get create delete", ""},
 	// States and archives, which hold secrets.
 	{"content.yuba.dev/terraforms/state", "", "get create update", ""},
 	{"content.yuba.dev/terraforms/versions", "", "get create update", ""},

@@ -62,9 +62,9 @@ func Approvable(t *infrav1.Terraform, id string) (string, error) {
 		return "", &Refusal{"no plan waits for approval", "See", "status", true}
 	case id != "" && id != pending:
 		return "", &Refusal{fmt.Sprintf("plan %s is not pending; the pending plan is %s", id, pending), "Show it with", "plan", true}
-	case t.Spec.PlanOnly:
+	case t.Spec.PlanOnly && !t.Status.Plan.IsDeletionPlan:
 		return "", &Refusal{Says: "the stack only allows plans (spec.planOnly)"}
-	case t.DriftOnly():
+	case t.DriftOnly() && !t.Status.Plan.IsDeletionPlan:
 		return "", &Refusal{Says: `the stack only checks for drift (spec.approvePlan is "disable")`}
 	case t.Spec.Suspend:
 		return "", &Refusal{Says: "the stack is suspended", Hint: "Resume it first", Next: "resume"}

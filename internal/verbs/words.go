@@ -30,9 +30,9 @@ func PendingIs(t *infrav1.Terraform) string {
 		return "is approved"
 	case t.Annotations[infrav1.AnnotationRejected] == p.Pending:
 		return "is rejected"
-	case t.Spec.PlanOnly:
+	case t.Spec.PlanOnly && !p.IsDeletionPlan:
 		return "is never applied (planOnly)"
-	case t.DriftOnly():
+	case t.DriftOnly() && !p.IsDeletionPlan:
 		return "is never applied (approvePlan: disable)"
 	case t.RefusedByPolicy():
 		return "is refused by policy (" + t.Status.Plan.Policy.Message + ")"

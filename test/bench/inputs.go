@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,11 @@ func (b *bench) addLatency(name, what string, times []time.Duration) {
 }
 
 // inputs are stacks and the objects that they read.
-type inputs struct{ client client.WithWatch }
+type inputs struct {
+	client client.WithWatch
+	// patience is that of all stacks together; that of one operation if zero.
+	patience time.Duration
+}
 
 func readerName(i int) string   { return fmt.Sprintf("reader-%03d", i) }
 func settingsName(i int) string { return fmt.Sprintf("settings-%03d", i) }
@@ -149,7 +154,7 @@ func (in *inputs) write(ctx context.Context, settings, value string) error {
 
 // follow calls do and returns, for each stack, the time until is was true.
 func (in *inputs) follow(ctx context.Context, stacks []string, do func() error, is func(*infrav1.Terraform) bool) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(in.patience, patience))
 	defer cancel()
 	w, err := in.client.Watch(ctx, &infrav1.TerraformList{}, client.InNamespace(namespace))
 	if err != nil {

@@ -27,6 +27,8 @@ type bench struct {
 	// fleet is the number of stacks of a fleet, growth the sizes of the fleets for fleet-growth.
 	fleet  int
 	growth []int
+	// consumers is the number of stacks that read a contract.
+	consumers int
 	// tenants is the number of rows in the table of tenants.
 	tenants int
 	// cloudLatency is the response time of the cloud that the test provider uses.
@@ -63,6 +65,8 @@ var parts = []part{
 	{name: "sandbox", measure: (*bench).measureSandbox},
 	{name: "fleet", measure: (*bench).measureFleet, alone: true},
 	{name: "tenants", measure: (*bench).measureTenants, alone: true},
+	{name: "policies", measure: (*bench).measurePolicies, alone: true},
+	{name: "contracts", measure: (*bench).measureContracts, alone: true},
 	{name: "kustomization", measure: (*bench).measureKustomization},
 	{name: "sources", measure: (*bench).measureSources},
 }

@@ -317,24 +317,3 @@ func TestAPolicyInAuditModeStopsNothingAndIsShown(t *testing.T) {
 		return ready(o) && o.Status.Plan.LastApplied == seen.Status.Plan.Pending
 	})
 }
-
-func TestAPolicyRefusesADeletion(t *testing.T) {
-	t.Parallel()
-	y, ns := common(t)
-	p := y.policy(t, ns, "keep", denies)
-	obj := inline(ns, "kept", onlyOne, auto, destroying)
-	y.create(t, obj)
-	y.await(t, obj, "it is applied", applied)
-	y.delete(t, obj)
-	seen := y.await(t, obj, "its deletion is refused", refusedByPolicy)
-	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionPlan} {
-		if c := condition(seen, kind); c.Reason != infrav1.ReasonPolicyRefused || !strings.Contains(c.Message, "terraform_data.a") || !strings.Contains(c.Message, "destroyResourcesOnDeletion") {
-			t.Errorf("%s: %s %s", kind, c.Reason, c.Message)
-		}
-	}
-	if got := y.resources(t, obj); got != 1 {
-		t.Errorf("%d resources are left", got)
-	}
-	y.delete(t, p)
-	y.awaitGone(t, obj)
-}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -87,7 +88,8 @@ func (t *Terraform) AppliesByItself() bool { return t.AutoApproves() || t.ByPoli
 // AwaitsApproval is true if only an approval is missing to apply the pending plan.
 func (t *Terraform) AwaitsApproval() bool {
 	p := t.Status.Plan
-	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() && !t.RefusedByPolicy() &&
+	only := !p.IsDeletionPlan && (t.Spec.PlanOnly || t.DriftOnly())
+	return p.Pending != "" && !p.Approved && !only && !t.Spec.Suspend && !t.RefusedByPolicy() &&
 		(!t.AppliesByItself() || t.HoldsPlans() && (t.Annotations[AnnotationApproved] != p.Pending || t.NeedsRecordedApprovals())) && !t.ApprovedByPeople() &&
 		(t.Spec.ApprovePlan != p.Pending || t.NeedsRecordedApprovals()) && t.Annotations[AnnotationRejected] != p.Pending
 }
@@ -116,6 +118,27 @@ func (t *Terraform) HoldsPlans() bool {
 func (t *Terraform) HeldByPolicy() bool {
 	v := t.Status.Plan.Policy
 	return v != nil && (v.Decision == PolicyHeld || v.Decision == PolicyPassed && t.ByPolicy())
+}
+
+// ObjectingRules are the rules that hold or refuse the pending plan, as POLICY/RULE, the strictest
+// first.
+func (t *Terraform) ObjectingRules() []string {
+	v := t.Status.Plan.Policy
+	if v == nil || t.Status.Plan.Pending == "" {
+		return nil
+	}
+	effects := map[PolicyDecision][]string{PolicyHeld: {"requireApproval", "warn"}, PolicyRefused: {"deny"}}[v.Decision]
+	var names []string
+	for _, f := range v.Findings {
+		name := f.Policy[strings.LastIndexByte(f.Policy, '/')+1:]
+		if f.Rule != "" {
+			name += "/" + f.Rule
+		}
+		if slices.Contains(effects, f.Effect) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // RefusedByPolicy is true if policies refuse the pending plan: nobody may apply it.

@@ -253,6 +253,11 @@ type PlanStatus struct {
 	// +optional
 	Summary string `json:"summary,omitempty"`
 
+	// (Yuba) Whether the pending plan is that of a deletion: it destroys the resources before the object
+	// is removed.
+	// +optional
+	IsDeletionPlan bool `json:"isDeletionPlan,omitempty"`
+
 	// (Yuba) The digest of the pending plan's file, as sha256:HEX. Yuba applies only a plan with
 	// this digest.
 	// +optional

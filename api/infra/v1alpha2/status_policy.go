@@ -72,9 +72,46 @@ type PolicyVerdict struct {
 	// +optional
 	ApprovalsSeen int32 `json:"approvalsSeen,omitempty"`
 
+	// The owners of the stack's files by CODEOWNERS, where a policy asks for them: one of each entry must
+	// approve.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=60
+	// +optional
+	Owners []PlanOwners `json:"owners,omitempty"`
+
+	// Why the owners are not known, or which lines of CODEOWNERS cannot be read.
+	// +optional
+	OwnersNote string `json:"ownersNote,omitempty"`
+
 	// The record of this verdict in the audit log of the stack, as NUMBER sha256:HEX.
 	// +optional
 	AuditRecord string `json:"auditRecord,omitempty"`
+}
+
+// PlanOwners are owners by CODEOWNERS, of whom one must approve.
+type PlanOwners struct {
+	// Their names in the file.
+	// +listType=atomic
+	// +required
+	Names []string `json:"names"`
+
+	// A file that they own.
+	// +optional
+	Path string `json:"path,omitempty"`
+
+	// The users whom the names stand for.
+	// +listType=atomic
+	// +optional
+	Users []string `json:"users,omitempty"`
+
+	// The groups that the names stand for.
+	// +listType=atomic
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+
+	// Whether one of them has approved.
+	// +optional
+	Approved bool `json:"approved,omitempty"`
 }
 
 // PlanApproval is a person's approval of the pending plan. The API server has authenticated the
@@ -83,6 +120,10 @@ type PlanApproval struct {
 	// The user's name.
 	// +required
 	User string `json:"user"`
+
+	// The user who acted as this user, by impersonation.
+	// +optional
+	Impersonator string `json:"impersonator,omitempty"`
 
 	// Those of the user's groups that policies ask for.
 	// +listType=atomic

@@ -330,6 +330,14 @@ const (
 	ReasonPolicyLastBundle = "LastBundle"
 )
 
+// Reasons of events about policies, besides those of the condition Ready.
+const (
+	// ReasonPolicyRecovered: all rules can be used again.
+	ReasonPolicyRecovered = "Recovered"
+	// ReasonPolicyBundleChanged: other rules from a source are in force.
+	ReasonPolicyBundleChanged = "BundleChanged"
+)
+
 // GetConditions returns the conditions.
 func (p *Policy) GetConditions() []metav1.Condition { return p.Status.Conditions }
 

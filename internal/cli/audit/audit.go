@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/policy/audit"
 )
 
 // scope is the part of the log that a command is about.
@@ -79,6 +80,14 @@ To read the log, you need the role yuba:auditor.`,
 	return cmd
 }
 
+// whoDid names the user, and who acted as that user.
+func whoDid(who audit.Who) string {
+	if who.Impersonator != "" {
+		return who.User + " (by " + who.Impersonator + ")"
+	}
+	return cmp.Or(who.User, "-")
+}
+
 func listed(list content.AuditList) *listing.List {
 	l := &listing.List{Answer: list, None: "The audit log has no records. Policies have not judged a plan here.",
 		Rows: [][]string{{"STACK", "NUMBER", "TIME", "EVENT", "WHO", "PLAN", "VERDICT", "MESSAGE", "FROM", "DIGEST"}}, Wide: []string{"FROM", "DIGEST"}}
@@ -91,7 +100,7 @@ func listed(list content.AuditList) *listing.List {
 				continue
 			}
 			message := cmp.Or(r.Message, strings.Join(r.Approvers, ", "))
-			l.Add(name, name, strconv.FormatInt(r.Number, 10), r.At.UTC().Format("2006-01-02 15:04:05"), string(r.Kind), cmp.Or(r.Who.User, "-"),
+			l.Add(name, name, strconv.FormatInt(r.Number, 10), r.At.UTC().Format("2006-01-02 15:04:05"), string(r.Kind), whoDid(r.Who),
 				cmp.Or(r.Plan, "-"), cmp.Or(r.Verdict, "-"), message, cmp.Or(r.Who.Address, r.Who.Server), e.Digest)
 		}
 	}

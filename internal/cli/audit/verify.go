@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,9 @@ command computes all digests itself.
 Records that were cut off at the end leave a whole log. The command finds that by the last record that the status of a stack
 names, and with --against FILE by an earlier export: all its records must still be there. Keep exports where the server
 cannot write.
+
+The log of a stack that "yuba move" brought begins with a record that names the last one in the other home. With --against
+and an export of that home, the command verifies both parts.
 
 With -f the command verifies an export, without a server.`,
 		Example: "  yuba audit verify vpc\n  yuba audit verify -A --against audit.json\n  yuba audit verify -f audit.json",
@@ -55,7 +59,7 @@ With -f the command verifies an export, without a server.`,
 			if err != nil {
 				return err
 			}
-			noteExport(heads, before, o.within(cmd, s, args, file))
+			noteExport(heads, before, list, o.within(cmd, s, args, file))
 		}
 		if file == "" {
 			if err := noteStacks(cmd, s, heads, list); err != nil {
@@ -101,10 +105,15 @@ func (o *scope) within(cmd *cobra.Command, s *session.Session, args []string, fi
 	}
 }
 
-// noteExport notes all records of an export that the command looks at.
-func noteExport(heads map[string][]audit.Head, list content.AuditList, within func(audit.Chain) bool) {
+// noteExport notes all records of an export that the command looks at. Of one from a home from where the
+// stack was moved, the log must name the last record, and the export must be whole.
+func noteExport(heads map[string][]audit.Head, list, now content.AuditList, within func(audit.Chain) bool) {
 	for _, c := range list.Chains {
 		if !within(c) {
+			continue
+		}
+		if slices.ContainsFunc(now.Chains, func(n audit.Chain) bool { return keyOf(n) == keyOf(c) && n.Continues(&c) }) {
+			heads[c.Namespace+"/"+c.Stack] = append(heads[c.Namespace+"/"+c.Stack], c.Head())
 			continue
 		}
 		for _, e := range c.Items {
@@ -131,6 +140,9 @@ func noteStacks(cmd *cobra.Command, s *session.Session, heads map[string][]audit
 		head, err := audit.ParseHead(v.AuditRecord)
 		if err != nil {
 			return fmt.Errorf("read status.plan.policy.auditRecord of %s/%s: %w", c.Namespace, c.Stack, err)
+		}
+		if c.Elsewhere(head) {
+			continue // the status came with the stack from another home
 		}
 		name := c.Namespace + "/" + c.Stack
 		heads[name] = append(heads[name], head)

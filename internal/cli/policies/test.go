@@ -12,13 +12,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yuba-dev/yuba/internal/app"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/policy/rego"
 	"github.com/yuba-dev/yuba/internal/policy/suite"
 )
 
 // testers run the tests of one kind at and below paths. Each ignores files of the others.
-var testers = []func(ctx context.Context, paths []string, now time.Time) ([]suite.Result, error){suite.Run}
+var testers = []func(ctx context.Context, paths []string, now time.Time) ([]suite.Result, error){runSuites}
+
+// runSuites runs the documents of the kind PolicyTest, with an engine for rules in Rego that starts no
+// process unless there are any.
+func runSuites(ctx context.Context, paths []string, now time.Time) ([]suite.Result, error) {
+	engine := rego.NewEngine(app.Beside)
+	defer engine.Close()
+	return suite.Run(ctx, engine, paths, now)
+}
 
 // tested is the answer of the command for programs.
 type tested struct {
@@ -41,6 +51,7 @@ without tests are only compiled.
     apiVersion: policy.yuba.dev/v1
     kind: PolicyTest
     policies: [safe.yaml]            # by default all in the directory
+    sources: {GitRepository/platform/rules: rego}   # directories with the rules in Rego that policies read from sources
     tests:
     - name: a database is not destroyed
       plan: plans/destroy.json       # tofu show -json PLAN

@@ -10,21 +10,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
-	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 )
-
-// parallelTries is the default of --parallel. The server limits how many of them execute.
-const parallelTries = 8
 
 // newTryCommand is "yuba registry try".
 func newTryCommand(a *session.App) *cobra.Command {
@@ -50,7 +47,7 @@ plans run the module's code with the stacks' credentials.`,
 	}
 	within := addScope(cmd, a)
 	cmd.Flags().IntVar(&sample, "sample", 0, "plan at most this many stacks, of as many versions and namespaces as possible; 0 for all")
-	cmd.Flags().IntVar(&parallel, "parallel", parallelTries, "request this many plans at a time")
+	cmd.Flags().IntVar(&parallel, "parallel", trials.Parallel, "request this many plans at a time")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		module, version, _ := strings.Cut(args[0], "@")
@@ -161,154 +158,36 @@ type trial struct {
 	session         *session.Session
 	module, version string
 	total           int
-
-	mu      sync.Mutex
-	results []content.Try
+	results         []content.Try
 }
 
 func (t *trial) run(ctx context.Context, list []tried, parallel int) {
-	next := make(chan tried)
-	var workers sync.WaitGroup
-	for range min(parallel, len(list)) {
-		workers.Go(func() {
-			for one := range next {
-				t.took(t.one(ctx, one))
-			}
+	progress := trials.NewProgress(t.session, t.total)
+	t.results = trials.All(ctx, len(list), parallel, progress, func(ctx context.Context, i int) content.Try {
+		one := list[i]
+		return trials.One(ctx, one.namespace, one.name, trials.Calls{
+			Start: func(ctx context.Context) (content.Try, error) {
+				return t.session.Content.StartTry(ctx, one.namespace, one.name, t.module, t.version)
+			},
+			Wait: t.session.Content.WaitForTry, Cancel: t.session.Content.CancelTry,
 		})
-	}
-feed:
-	for _, one := range list {
-		select {
-		case next <- one:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	workers.Wait()
-	if ui.IsTerminal(t.session.Err) {
-		fmt.Fprint(t.session.Err, "\r\x1b[K")
-	}
-}
-
-// took adds a result and shows how far the trial is.
-func (t *trial) took(result content.Try) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.results = append(t.results, result)
-	if ui.IsTerminal(t.session.Err) {
-		fmt.Fprintf(t.session.Err, "\r\x1b[K%d of %d: %s/%s %s", len(t.results), t.total, result.Namespace, result.Name, inWords(result))
-		return
-	}
-	if step := max(1, t.total/10); len(t.results)%step == 0 {
-		t.session.News("%d of %d", len(t.results), t.total)
-	}
-}
-
-// cancelPatience is how long the cancellation of a plan may take after Ctrl-C.
-const cancelPatience = 5 * time.Second
-
-// one plans one stack.
-func (t *trial) one(ctx context.Context, stack tried) content.Try {
-	result, err := t.session.Content.StartTry(ctx, stack.namespace, stack.name, t.module, t.version)
-	for err == nil && !result.Ended {
-		var next content.Try
-		if next, err = t.session.Content.WaitForTry(ctx, stack.namespace, stack.name, result.Run); err == nil {
-			result = next
-		}
-	}
-	if err == nil {
-		return result
-	}
-	if result.Run != "" {
-		cancel, done := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
-		defer done()
-		_ = t.session.Content.CancelTry(cancel, stack.namespace, stack.name, result.Run) // else it ends when nobody asks for it
-	}
-	result.Namespace, result.Name, result.Ended = stack.namespace, stack.name, true
-	result.Outcome, result.Error = run.OutcomeFailed, err.Error()
-	if ctx.Err() != nil {
-		result.Outcome, result.Error = run.OutcomeCanceled, ""
-	}
-	return result
-}
-
-// tryGroup are the stacks with the same result.
-type tryGroup struct {
-	Result string   `json:"result"`
-	Stacks []string `json:"stacks"`
-	// Changes are those of the plans; Error is why there is none.
-	Changes []string `json:"changes,omitempty"`
-	Error   string   `json:"error,omitempty"`
+	})
+	progress.End()
 }
 
 // tryReport is the answer of the command.
 type tryReport struct {
-	Module  string        `json:"module"`
-	Version string        `json:"version"`
-	Groups  []tryGroup    `json:"groups"`
-	Stacks  []content.Try `json:"stacks"`
+	Module  string              `json:"module"`
+	Version string              `json:"version"`
+	Groups  []speculative.Group `json:"groups"`
+	Stacks  []content.Try       `json:"stacks"`
 }
 
-const (
-	resultUnchanged = "no changes"
-	resultChanges   = "changes"
-	resultFailed    = "failed"
-	resultCanceled  = "canceled"
-)
-
-func resultOf(t content.Try) string {
-	switch {
-	case t.Outcome == run.OutcomeCanceled:
-		return resultCanceled
-	case t.Outcome != run.OutcomeSucceeded:
-		return resultFailed
-	case len(t.Changes) > 0:
-		return resultChanges
-	}
-	return resultUnchanged
-}
-
-func inWords(t content.Try) string {
-	switch result := resultOf(t); result {
-	case resultChanges:
-		return ui.SomeOf(t.Changes, maxShownChanges)
-	case resultFailed:
-		return "failed: " + ui.FirstLine(strings.TrimSpace(t.Error), maxShownError)
-	default:
-		return result
-	}
-}
-
-const (
-	maxShownChanges = 6
-	maxShownStacks  = 5
-	maxShownError   = 200
-)
-
-// reportOf folds equal results: first those without changes, then the most frequent ones.
+// reportOf folds equal results.
 func reportOf(module, version string, results []content.Try) tryReport {
-	r := tryReport{Module: module, Version: version, Stacks: slices.Clone(results), Groups: []tryGroup{}}
+	r := tryReport{Module: module, Version: version, Stacks: slices.Clone(results), Groups: speculative.Fold(results)}
 	slices.SortFunc(r.Stacks, func(a, b content.Try) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	at := map[string]int{}
-	for _, t := range r.Stacks {
-		g := tryGroup{Result: resultOf(t), Changes: t.Changes}
-		if g.Result == resultFailed {
-			g.Error, g.Changes = strings.TrimSpace(t.Error), nil
-		}
-		key := g.Result + "\n" + strings.Join(g.Changes, "\n") + "\n" + g.Error
-		if _, known := at[key]; !known {
-			at[key] = len(r.Groups)
-			r.Groups = append(r.Groups, g)
-		}
-		group := &r.Groups[at[key]]
-		group.Stacks = append(group.Stacks, t.Namespace+"/"+t.Name)
-	}
-	order := []string{resultUnchanged, resultChanges, resultFailed, resultCanceled}
-	slices.SortStableFunc(r.Groups, func(a, b tryGroup) int {
-		return cmp.Or(slices.Index(order, a.Result)-slices.Index(order, b.Result), len(b.Stacks)-len(a.Stacks))
 	})
 	return r
 }
@@ -322,12 +201,12 @@ func (t *trial) show(out *ui.Output, interrupted error) error {
 		}
 	} else {
 		for i := range r.Groups {
-			fmt.Fprint(t.session.Out, r.Groups[i].text())
+			fmt.Fprint(t.session.Out, trials.Text(&r.Groups[i]))
 		}
 	}
 	failed := 0
 	for _, g := range r.Groups {
-		if g.Result == resultFailed {
+		if g.Result == speculative.ResultFailed {
 			failed += len(g.Stacks)
 		}
 	}
@@ -338,21 +217,4 @@ func (t *trial) show(out *ui.Output, interrupted error) error {
 		return ui.WithCode(ui.ExitRunFailed, errors.New(ui.Count(failed, "plan")+" failed"))
 	}
 	return nil
-}
-
-// text is a group in lines, such as "3 stacks: +1 aws_subnet.this".
-func (g *tryGroup) text() string {
-	var b strings.Builder
-	what := g.Result
-	if g.Result == resultChanges {
-		what = ui.SomeOf(g.Changes, maxShownChanges)
-	}
-	fmt.Fprintf(&b, "%s: %s\n", ui.Count(len(g.Stacks), "stack"), what)
-	if g.Result != resultUnchanged {
-		fmt.Fprintf(&b, "    %s\n", ui.SomeOf(g.Stacks, maxShownStacks))
-	}
-	for line := range strings.Lines(g.Error) {
-		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
-	}
-	return b.String()
 }

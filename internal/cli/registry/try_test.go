@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -44,7 +45,7 @@ func TestEqualResultsAreShownTogether(t *testing.T) {
 	report := reportOf("acme/vpc/aws", "1.3.0-rc1", results)
 	var got strings.Builder
 	for i := range report.Groups {
-		got.WriteString(report.Groups[i].text())
+		got.WriteString(trials.Text(&report.Groups[i]))
 	}
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,7 @@
 package stacks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,14 +85,25 @@ The command hides sensitive values. "yuba approve --all" approves the plans.`,
 	return cmd
 }
 
+// heldBy names the policies' rules that hold the plan of a stack, or the circuit breaker.
+func heldBy(t *infrav1.Terraform) string {
+	switch rules := t.ObjectingRules(); {
+	case len(rules) > 0:
+		return strings.Join(rules, ", ")
+	case t.HeldByPolicy():
+		return "policies"
+	}
+	return cmp.Or(t.Status.Plan.HeldBy, "-")
+}
+
 func showPending(ctx context.Context, s *session.Session, waiting []infrav1.Terraform, summary bool) error {
 	if len(waiting) == 0 {
 		s.News("No plan waits for approval.")
 		return nil
 	}
-	rows := [][]string{{"NAMESPACE", "NAME", "PLAN", "CHANGES", "WAITS"}}
+	rows := [][]string{{"NAMESPACE", "NAME", "PLAN", "CHANGES", "WAITS", "HELD BY"}}
 	for _, t := range waiting {
-		rows = append(rows, []string{t.Namespace, t.Name, t.Status.Plan.Pending, t.Status.Plan.Summary, ui.Age(time.Now(), plannedAt(&t))})
+		rows = append(rows, []string{t.Namespace, t.Name, t.Status.Plan.Pending, t.Status.Plan.Summary, ui.Age(time.Now(), plannedAt(&t)), heldBy(&t)})
 	}
 	if err := s.Table(rows, nil); err != nil || summary {
 		return err

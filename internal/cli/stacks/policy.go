@@ -14,6 +14,32 @@ import (
 // shownFindings limits the findings that follow a plan; "yuba plan -o json" has those of the status.
 const shownFindings = 20
 
+// ownersNews lists the owners by CODEOWNERS whose approval policies ask for.
+func ownersNews(v *infrav1.PolicyVerdict) string {
+	if v.Decision != infrav1.PolicyHeld && v.Decision != infrav1.PolicyApproved {
+		return ""
+	}
+	var b strings.Builder
+	for i, o := range v.Owners {
+		if i == shownFindings {
+			fmt.Fprintf(&b, "\n  and %d more groups of owners", len(v.Owners)-shownFindings)
+			break
+		}
+		is := "must approve"
+		switch {
+		case o.Approved:
+			is = "has approved"
+		case len(o.Users)+len(o.Groups) == 0:
+			is = "must approve, but stands for no user or group; see spec.approvals.owners of the policy"
+		}
+		fmt.Fprintf(&b, "\n  owner of %s: one of %s %s", o.Path, strings.Join(o.Names, ", "), is)
+	}
+	if v.OwnersNote != "" {
+		b.WriteString("\n  owners by " + v.OwnersNote)
+	}
+	return b.String()
+}
+
 // policyNews says what policies make of the pending plan; empty if none binds the stack.
 func policyNews(t *infrav1.Terraform) string {
 	v := t.Status.Plan.Policy
@@ -45,8 +71,13 @@ func policyNews(t *infrav1.Terraform) string {
 		b.WriteString("\n  " + v.Message)
 	}
 	b.WriteString(exemptionNews(v))
+	b.WriteString(ownersNews(v))
 	for _, a := range t.Status.Plan.Approvals {
-		fmt.Fprintf(&b, "\n  approved by %s at %s", a.User, a.At.UTC().Format("2006-01-02 15:04:05 MST"))
+		by := a.User
+		if a.Impersonator != "" {
+			by += " (" + a.Impersonator + " acted as this user)"
+		}
+		fmt.Fprintf(&b, "\n  approved by %s at %s", by, a.At.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	if v.NeedsRecordedApprovals {
 		b.WriteString("\n" + v.Message)

@@ -4,33 +4,24 @@
 package bridge_test
 
 import (
-	"context"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/blob"
-	"github.com/yuba-dev/yuba/internal/contracts/bridge"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
-	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
+	"github.com/yuba-dev/yuba/internal/testkit/bridgetest"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
 )
 
@@ -65,46 +56,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func start(t *testing.T) error {
-	dir, err := os.MkdirTemp(filepath.Dir(apitest.API(t).Kubeconfig()), "bridges-")
-	if err != nil {
-		return err
-	}
-	key, err := blob.LoadOrCreateKey(filepath.Join(dir, "key"))
-	if err != nil {
-		return err
-	}
-	ctx := context.Background() // the controllers last as long as the API
-	blobs, err := blob.Open(ctx, "file://"+dir+"/blobs", key)
-	if err != nil {
-		return err
-	}
-	ctrl.SetLogger(logr.Discard())
-	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		return err
-	}
-	if err := contracts.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
+func start(t *testing.T) (err error) {
 	shared.woken = map[types.NamespacedName]int{}
-	wake := func(name types.NamespacedName) {
+	shared.book, err = bridgetest.Start(t, func(name types.NamespacedName) {
 		shared.mu.Lock()
 		defer shared.mu.Unlock()
 		shared.woken[name]++
-	}
-	shared.book = &contracts.Book{Cache: mgr.GetCache(), Store: &revisions.Store{Blobs: blobs}, Elsewhere: bridge.Elsewhere(mgr.GetCache())}
-	log := slog.New(slog.DiscardHandler)
-	keeper := &contracts.Keeper{Book: shared.book, Client: mgr.GetClient(), Wake: wake, Now: time.Now, Log: log}
-	if err := keeper.SetupWithManager(mgr); err != nil {
-		return err
-	}
-	r := &bridge.Reconciler{Book: shared.book, Client: mgr.GetClient(), Direct: apitest.Client(t), Wake: wake, Now: time.Now, Log: log}
-	if err := r.SetupWithManager(ctx, mgr); err != nil {
-		return err
-	}
-	go mgr.Start(ctx) //nolint:errcheck // it ends with the test binary
-	return nil
+	})
+	return err
 }
 
 func (w *world) create(o client.Object) {

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,6 +55,9 @@ type Consumption struct {
 	// WaitsFor are the producers that it waits for.
 	WaitsFor string
 	Warnings []string
+	// Unknown are the parts that the stack reads of planned outputs and that are unknown until the
+	// producer is applied: FROM, and the path behind the contract's name.
+	Unknown []UnknownPart
 }
 
 // one is a consumption while it is resolved.
@@ -66,6 +70,10 @@ type one struct {
 	found    bool
 	store    revisions.Producer
 	chosen   *infrav1.PublishedRevision
+	// planned are the planned outputs of the producer; nil to read what is published. output is the
+	// planned output that is in place of a revision; empty for none.
+	planned map[string]json.RawMessage
+	output  string
 	// missing says why there is nothing to read, if it is not the producer.
 	missing string
 	problem string
@@ -73,10 +81,16 @@ type one struct {
 
 // Consume finds out what a stack reads: its declarations, the values, and what has changed.
 func (b *Book) Consume(ctx context.Context, t *infrav1.Terraform, variables Variables) (*Consumption, error) {
+	return b.ConsumePlanned(ctx, t, variables, nil)
+}
+
+// ConsumePlanned is Consume with the planned outputs of producers, by NAMESPACE/NAME, in place of what
+// they have published.
+func (b *Book) ConsumePlanned(ctx context.Context, t *infrav1.Terraform, variables Variables, planned map[string]map[string]json.RawMessage) (*Consumption, error) {
 	out := &Consumption{Values: map[string]Value{}}
 	var all []*one
 	for _, c := range t.Spec.Consumes {
-		o, status, err := b.declare(ctx, t, c, variables, out)
+		o, status, err := b.declare(ctx, t, c, variables, planned, out)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +157,9 @@ func waiting(message string, all []*one) string {
 }
 
 // declare checks one declaration.
-func (b *Book) declare(ctx context.Context, t *infrav1.Terraform, c infrav1.Consumption, variables Variables, out *Consumption) (*one, infrav1.ConsumedContract, error) {
+func (b *Book) declare(ctx context.Context, t *infrav1.Terraform, c infrav1.Consumption, variables Variables, planned map[string]map[string]json.RawMessage, out *Consumption) (*one, infrav1.ConsumedContract, error) {
 	o := &one{spec: c, producer: producerOf(t, c)}
+	o.planned = planned[o.producer.String()]
 	status := infrav1.ConsumedContract{As: c.As, Contract: c.Contract, From: o.producer.String(), Version: c.Version, Optional: c.Optional, Nullable: true}
 	o.in = decide.Input{As: c.As, Contract: c.Contract, From: o.producer.String(), Optional: c.Optional, Reads: paths.All()}
 	if was := lastRead(t, c.As); was != nil && was.From == o.in.From && was.Contract == c.Contract {
@@ -263,6 +278,7 @@ func (b *Book) choose(ctx context.Context, t *infrav1.Terraform, o *one) error {
 			o.chosen, best, o.edition, o.found = r, v, e, true
 		}
 	}
+	o.plan(&producer)
 	// Only editions can be read.
 	o.in.Revisions = slices.DeleteFunc(o.in.Revisions, func(r decide.Revision) bool { _, ok := o.contract.edition(r.Version); return !ok })
 	return nil
@@ -368,6 +384,9 @@ func (b *Book) take(ctx context.Context, o *one, c decide.Consumption, out *Cons
 		out.Values[o.spec.As] = Value{JSON: []byte("null"), Origin: fmt.Sprintf("contract %s of %s, which is not published", o.spec.Contract, o.producer)}
 		out.Pins = append(out.Pins, pin)
 		return nil
+	}
+	if o.output != "" {
+		return o.takePlanned(ctx, u.Reads, out)
 	}
 	_, value, err := b.revision(ctx, o)
 	if err != nil {

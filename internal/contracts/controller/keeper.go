@@ -182,14 +182,40 @@ func consumes(t *infrav1.Terraform) []infrav1.ConsumedContract {
 	return t.Status.Contracts.Consumes
 }
 
+// wakeConsumers wakes the consumers of a stack, at first those that may have something to do: their
+// runs need not wait until hundreds of others have found that their part is the same.
 func (k *Keeper) wakeConsumers(ctx context.Context, t *infrav1.Terraform) {
 	list, err := k.indexed(ctx, indexProducers, t.Namespace+"/"+t.Name)
 	if err != nil {
 		k.Log.Error("cannot find the consumers of a stack", "stack", t.Namespace+"/"+t.Name, "error", err)
 	}
+	var others []types.NamespacedName
 	for i := range list {
-		k.Wake(client.ObjectKeyFromObject(&list[i]))
+		if name := client.ObjectKeyFromObject(&list[i]); k.same(ctx, &list[i]) {
+			others = append(others, name)
+		} else {
+			k.Wake(name)
+		}
 	}
+	for _, name := range others {
+		k.Wake(name)
+	}
+}
+
+// same reports whether a consumer at rest reads what its last apply read, as far as its status tells.
+func (k *Keeper) same(ctx context.Context, t *infrav1.Terraform) bool {
+	parts := map[string]string{}
+	for _, c := range consumes(t) {
+		if c.Read == nil {
+			return false
+		}
+		parts[c.As] = c.Read.Part
+	}
+	if t.Status.Plan.Pending != "" || len(parts) == 0 {
+		return false
+	}
+	moved, err := k.Moved(ctx, t, parts)
+	return err == nil && moved == ""
 }
 
 func (k *Keeper) wakeProducers(t *infrav1.Terraform) {

@@ -29,6 +29,8 @@ type Reached struct {
 	Effect Effect `json:"effect"`
 	// Because says what the stack reads and what becomes of it, for people: one for each way.
 	Because []string `json:"because"`
+	// From are the stacks that it reads from and that the change reaches, sorted.
+	From []string `json:"from"`
 	// Suspended is set if it runs only after it is resumed.
 	Suspended bool `json:"suspended,omitempty"`
 }
@@ -68,7 +70,15 @@ func ChangeOf(p *plan.Plan) Change {
 }
 
 // Impact computes whom a change of a stack reaches.
-func (m *Map) Impact(of string, c Change) Impact {
+func (m *Map) Impact(of string, c Change) Impact { return m.ImpactOf(of, Plans{of: c}) }
+
+// Plans are the changes of stacks that were planned, by name. Those of stacks that a change reaches
+// must be made with the planned outputs of all that they read from.
+type Plans map[string]Change
+
+// ImpactOf computes whom a change of a stack reaches, as far as plans tell: what is behind a planned
+// stack is compared with what its plan changes.
+func (m *Map) ImpactOf(of string, plans Plans) Impact {
 	from := map[string][]*Edge{} // by consumer
 	var flow []graph.Edge
 	for i := range m.Edges {
@@ -78,28 +88,28 @@ func (m *Map) Impact(of string, c Change) Impact {
 		}
 	}
 	levels, cycle := graph.New(flow).Reach(of)
-	effects := map[string]Effect{}
+	effects := map[string]Effect{of: Runs}
 	result := Impact{Levels: [][]Reached{}, Cycle: cycle}
 	for _, names := range levels {
 		var level []Reached
 		for _, name := range names {
 			r := Reached{Stack: name, Effect: Rests, Suspended: m.suspended[name], Because: []string{}}
-			seen := false
 			for _, e := range from[name] {
-				effect, because := c.through(e, of, effects)
+				effect, because := plans.through(e, effects)
 				if because == "" {
 					continue
 				}
-				seen = true
+				r.From = append(r.From, e.Producer)
 				if worse(effect, r.Effect) {
 					r.Effect = effect
 				}
 				r.Because = append(r.Because, because)
 			}
-			if !seen {
+			if len(r.From) == 0 {
 				continue // only behind stacks that rest
 			}
-			r.Because = slices.Compact(r.Because)
+			slices.Sort(r.From)
+			r.From, r.Because = slices.Compact(r.From), slices.Compact(r.Because)
 			effects[name] = r.Effect
 			level = append(level, r)
 		}
@@ -116,14 +126,15 @@ func worse(a, b Effect) bool {
 }
 
 // through returns what arrives at a consumer by one edge, and why; no reason if nothing does.
-func (c Change) through(e *Edge, of string, effects map[string]Effect) (Effect, string) {
-	if e.Producer != of {
-		if effect, reached := effects[e.Producer]; !reached || effect == Rests {
-			return Rests, ""
-		}
-		return MayRun, e.way() + " of " + e.Producer + ", which runs before"
+func (p Plans) through(e *Edge, effects map[string]Effect) (Effect, string) {
+	if effect, reached := effects[e.Producer]; !reached || effect == Rests {
+		return Rests, ""
 	}
-	if c == nil {
+	c, planned := p[e.Producer]
+	switch {
+	case !planned:
+		return MayRun, e.way() + " of " + e.Producer + ", which runs before"
+	case c == nil:
 		return MayRun, e.way()
 	}
 	if !e.every && len(e.outputs) == 0 {

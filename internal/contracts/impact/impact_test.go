@@ -136,6 +136,34 @@ func TestImpact(t *testing.T) {
 	}
 }
 
+// What is behind a planned stack is compared with what its own plan changes.
+func TestImpactOfPlans(t *testing.T) {
+	network := stack("network", writes("net"))
+	cluster := stack("cluster", varsFrom("net", "cidr"), writes("cluster"))
+	app, edge := stack("app", varsFrom("cluster", "endpoint")), stack("edge", varsFrom("cluster", "name"), varsFrom("net", "id"))
+	m := impact.Of([]infrav1.Terraform{network, cluster, app, edge})
+	root := change(t, "cidr", `"a"`, `"b"`)
+	for sentence, c := range map[string]struct {
+		plans impact.Plans
+		want  string
+	}{
+		"nobody else is planned": {impact.Plans{"ns/network": root}, "cluster runs | app mayRun, edge mayRun"},
+		"a plan that changes what one of them reads": {impact.Plans{"ns/network": root, "ns/cluster": change(t, "endpoint", `1`, `2`)},
+			"cluster runs | app runs, edge rests"},
+		"a plan that changes no output": {impact.Plans{"ns/network": root, "ns/cluster": impact.Change{}}, "cluster runs | app rests, edge rests"},
+		"an output that is not known yet": {impact.Plans{"ns/network": root, "ns/cluster": change(t, "name", `1`, `{"$unknown": true}`)},
+			"cluster runs | app rests, edge mayRun"},
+		"a plan of a stack that is not reached changes nothing": {impact.Plans{"ns/network": impact.Change{}, "ns/cluster": change(t, "endpoint", `1`, `2`)},
+			"cluster rests | edge rests"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := shown(m.ImpactOf("ns/network", c.plans)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestACycleIsNamed(t *testing.T) {
 	m := impact.Of([]infrav1.Terraform{stack("a", writes("a"), varsFrom("c")), stack("b", writes("b"), varsFrom("a")), stack("c", writes("c"), varsFrom("b"))})
 	i := m.Impact("ns/a", nil)

@@ -120,6 +120,12 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 			}
 			return nil
 		}, false, true, false},
+		"plans of an uploaded directory": {func(ctx context.Context, c *content.Client) error {
+			if _, err := c.StartPreview(ctx, s.namespace, "vpc", content.PreviewRequest{}, packed(t, map[string]string{"main.tf": ""})); !apierrors.IsNotFound(err) {
+				return err
+			}
+			return nil
+		}, false, true, false},
 		"pushes": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Push(ctx, s.namespace, "live", packed(t, map[string]string{"main.tf": ""}))
 			return err

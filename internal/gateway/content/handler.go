@@ -86,7 +86,8 @@ type Handler struct {
 	// Why explains the current decision about a stack.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
-	// Usage knows who uses which modules and providers, and Tries tries other versions; may be nil.
+	// Usage knows who uses which modules and providers, and Tries makes speculative
+	// plans; may be nil.
 	Usage Usage
 	Tries Tries
 	// Policies judges plans; nil if the API does not serve policies.
@@ -107,6 +108,9 @@ type Handler struct {
 	AuditLog AuditLog
 	// WebLink returns the URL of a link that logs a user in to the page once; nil if there is no page.
 	WebLink func(user authenticationv1.UserInfo) (string, error)
+	// ContinueAudit records in the audit log of a stack from another home where its earlier records are;
+	// nil if there is no log.
+	ContinueAudit func(ctx context.Context, obj *infrav1.Terraform, who audit.Who, origin audit.Origin) error
 	// Parcels exports and imports the content of stacks. Imported is called after an import.
 	Parcels  *parcel.Store
 	Imported func(stack run.Stack)
@@ -144,6 +148,9 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/try":                  h.stack(h.startTry),
 		"GET " + stack + "/try":                   h.stack(h.waitForTry),
 		"DELETE " + stack + "/try":                h.stack(h.cancelTry),
+		"POST " + stack + "/preview":              h.stack(h.startPreview),
+		"GET " + stack + "/preview":               h.stack(h.waitForTry),
+		"DELETE " + stack + "/preview":            h.stack(h.cancelTry),
 		"POST " + artifact + "/archive":           h.takeArchive,
 		"GET " + PathPrefix + "/backup":           h.backup,
 		"POST " + PathPrefix + "/restore":         h.restore,

@@ -12,7 +12,9 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
+	"github.com/yuba-dev/yuba/internal/kit/caller"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/policy/audit"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -28,7 +30,17 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	if query := r.URL.Query(); query.Has("part") {
 		part = parcel.Part{After: query.Get("after"), Size: parcel.PartSize, Time: parcel.PartTime}
 	}
-	if err := h.Parcels.Write(r.Context(), w, subject(obj), part); err != nil {
+	of := subject(obj)
+	if h.AuditLog != nil {
+		chain, err := h.AuditLog.Chain(r.Context(), obj.Namespace, obj.Name)
+		if err != nil {
+			return err
+		}
+		if head := chain.Head(); head.Number > 0 {
+			of.Audit = &parcel.AuditEnd{Server: h.Holder, Number: head.Number, Digest: head.Digest}
+		}
+	}
+	if err := h.Parcels.Write(r.Context(), w, of, part); err != nil {
 		h.Log.Error("an export failed", "stack", run.StackOf(obj).String(), "error", err)
 		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 	}
@@ -67,6 +79,16 @@ func (h *Handler) takeParcel(w http.ResponseWriter, r *http.Request, obj *infrav
 	}
 	if h.Imported != nil {
 		h.Imported(stack)
+	}
+	if end := summary.Audit; end != nil && h.ContinueAudit != nil {
+		origin := audit.Origin{Server: end.Server, Head: audit.Head{Number: end.Number, Digest: end.Digest}}
+		if err := origin.Check(); err != nil {
+			return badRequest(err.Error())
+		}
+		who := audit.Who{User: user(r), Impersonator: caller.Impersonator(r.Context()), Address: from(r)}
+		if err := h.ContinueAudit(r.Context(), obj, who, origin); err != nil {
+			return err
+		}
 	}
 	h.Log.Info("content of a stack imported", "stack", stack.String(), "by", user(r), "versions", len(summary.Versions), "runs", len(summary.Runs))
 	return writeJSON(w, summary)

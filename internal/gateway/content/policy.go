@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/caller"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
 )
 
@@ -40,13 +41,13 @@ func (h *Handler) approve(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	if !ok || info.GetName() == "" {
 		return apierrors.NewUnauthorized("approve: the API server did not say who you are")
 	}
-	who := audit.Who{User: info.GetName(), Groups: info.GetGroups(), Address: from(r)}
+	who := audit.Who{User: info.GetName(), Groups: info.GetGroups(), Impersonator: caller.Impersonator(r.Context()), Address: from(r)}
 	query := r.URL.Query()
 	given, err := h.Approve(r.Context(), client.ObjectKeyFromObject(obj), who, query.Get("plan"), query.Get("bound"))
 	if err != nil {
 		return err
 	}
-	h.Log.Info("plan approved", "stack", client.ObjectKeyFromObject(obj).String(), "plan", query.Get("plan"), "by", who.User)
+	h.Log.Info("plan approved", "stack", client.ObjectKeyFromObject(obj).String(), "plan", query.Get("plan"), "by", who.User, "impersonator", who.Impersonator)
 	return writeJSON(w, given)
 }
 

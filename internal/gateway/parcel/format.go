@@ -56,6 +56,15 @@ type Header struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
+	// Audit is the end of the stack's audit log in the home that wrote the parcel; nil without records.
+	Audit *AuditEnd `json:"audit,omitempty"`
+}
+
+// AuditEnd is the end of an audit log: its server, the number of the last record, and its digest.
+type AuditEnd struct {
+	Server string `json:"server"`
+	Number int64  `json:"number"`
+	Digest string `json:"digest"`
 }
 
 // Summary says what a parcel contained.
@@ -68,6 +77,8 @@ type Summary struct {
 	// Damaged are members that were not imported: the source could not read them, or nothing proves
 	// that the readable forms of a plan belong to it.
 	Damaged []string `json:"damaged,omitempty"`
+	// Audit is that of the header.
+	Audit *AuditEnd `json:"audit,omitempty"`
 }
 
 // Blobs is the part of the blob store that parcels use.
@@ -114,6 +125,8 @@ type Subject struct {
 	Audiences []string
 	// Still is called before an import changes anything, and may refuse it; nil for no check.
 	Still func(ctx context.Context) error
+	// Audit is written into the header.
+	Audit *AuditEnd
 	// Artifacts are digests of archives that it may need again, besides those of its runs in Needed.
 	Artifacts []string
 	// Needed are runs whose archives it may need again.

@@ -35,6 +35,7 @@ func (s *Store) Read(ctx context.Context, r io.Reader, to Subject) (Summary, err
 	if err := in.receive(ctx, r); err != nil {
 		return Summary{}, err
 	}
+	in.summary.Audit = in.from.Audit
 	// 2. Check, and find out what is missing here.
 	if err := in.judge(ctx); err != nil {
 		return Summary{}, err

@@ -26,7 +26,7 @@ func (s *Store) Write(ctx context.Context, w io.Writer, of Subject, part Part) e
 	now := time.Now().UTC()
 	size := &counter{Writer: w}
 	out := &writer{Writer: bundle.NewWriter(ctx, size, now), ctx: ctx, part: part, size: size, began: now}
-	header := Header{Format: Format, Version: s.Version, Created: now, Namespace: of.Stack.Namespace, Name: of.Stack.Name, UID: of.Stack.UID}
+	header := Header{Format: Format, Version: s.Version, Created: now, Namespace: of.Stack.Namespace, Name: of.Stack.Name, UID: of.Stack.UID, Audit: of.Audit}
 	if err := out.AddJSON(headerName, header); err != nil {
 		return err
 	}

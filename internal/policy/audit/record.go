@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/policy/decide"
@@ -27,6 +28,8 @@ const (
 	KindApproval Kind = "approval"
 	// KindApply: an apply was permitted.
 	KindApply Kind = "apply"
+	// KindMoved: the stack came from another home, whose log has its earlier records.
+	KindMoved Kind = "moved"
 )
 
 // Record is one event.
@@ -59,6 +62,24 @@ type Record struct {
 	FindingsOmitted int       `json:"findingsOmitted,omitempty"`
 	// Approvers are the people whose approvals count.
 	Approvers []string `json:"approvers,omitempty"`
+	// Origin is the end of the log that this one continues.
+	Origin *Origin `json:"origin,omitempty"`
+}
+
+// Origin is the last record of the stack's log in another home.
+type Origin struct {
+	Server string `json:"server"`
+	Head
+}
+
+// Check reports whether an origin can be one. It comes from another home.
+func (o Origin) Check() error {
+	digits, isDigest := strings.CutPrefix(o.Digest, "sha256:")
+	_, err := hex.DecodeString(digits)
+	if o.Number < 1 || !isDigest || err != nil || len(digits) != 2*sha256.Size || len(o.Server) > 256 {
+		return fmt.Errorf("%q is not the end of an audit log", fmt.Sprint(o.Server, " ", o.Head))
+	}
+	return nil
 }
 
 // MaxFindings limits the findings of a record, and MaxGroups the groups of a user.
@@ -72,6 +93,9 @@ type Who struct {
 	// User is empty if the server acted by itself.
 	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
+	// Impersonator is the user who acted as User; empty if User did. An API server in front of this
+	// server does not tell.
+	Impersonator string `json:"impersonator,omitempty"`
 	// Address is where the request came from, Server which server recorded the event.
 	Address string `json:"address,omitempty"`
 	Server  string `json:"server,omitempty"`
@@ -90,7 +114,7 @@ type Finding struct {
 // the first one was interrupted.
 func (r *Record) Same(other *Record) bool {
 	return r.Kind == other.Kind && r.UID == other.UID && r.BoundDigest == other.BoundDigest && r.Plan == other.Plan && r.Run == other.Run &&
-		r.Who.User == other.Who.User && r.Verdict == other.Verdict && r.Message == other.Message
+		r.Who.User == other.Who.User && r.Who.Impersonator == other.Who.Impersonator && r.Verdict == other.Verdict && r.Message == other.Message
 }
 
 // Entry is a record as it is stored and exported.

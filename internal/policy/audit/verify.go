@@ -11,8 +11,8 @@ import (
 
 // Head is the last record of a chain, as somebody noted it.
 type Head struct {
-	Number int64
-	Digest string
+	Number int64  `json:"number"`
+	Digest string `json:"digest"`
 }
 
 func (h Head) String() string { return fmt.Sprintf("%d %s", h.Number, h.Digest) }
@@ -55,7 +55,8 @@ func (c *Chain) Head() (h Head) {
 }
 
 // Verify returns the places at which the chain is broken; none if it is whole. Heads were noted
-// elsewhere: their records must be there.
+// elsewhere: their records must be there, or be the end of a log in another home that this one
+// continues.
 func (c *Chain) Verify(heads ...Head) []Problem {
 	var all []Problem
 	report := func(n int64, format string, args ...any) {
@@ -63,6 +64,7 @@ func (c *Chain) Verify(heads ...Head) []Problem {
 	}
 	// After a record that is missing or cannot be read, nobody knows what the next one should name.
 	byNumber, next, link, known := map[int64]string{}, int64(1), "", true
+	origins := c.Origins()
 	for _, e := range c.Items {
 		r, err := e.Decode()
 		if err != nil {
@@ -97,6 +99,10 @@ func (c *Chain) Verify(heads ...Head) []Problem {
 	}
 	for _, h := range heads {
 		switch digest, there := byNumber[h.Number]; {
+		case slices.ContainsFunc(origins, func(o Origin) bool { return o.Head == h }):
+		case !there && len(origins) > 0 || digest != h.Digest && len(origins) > 0:
+			last := origins[len(origins)-1]
+			report(h.Number, "it was noted as %s, and is not there: the log continues that of %s, which ended with record %s. Verify an export of that log up to there", h.Digest, last.Server, last.Head)
 		case !there:
 			report(h.Number, "it was noted as %s, and is not there: records were removed from the end", h.Digest)
 		case digest != h.Digest:
@@ -105,4 +111,26 @@ func (c *Chain) Verify(heads ...Head) []Problem {
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int { return cmp.Compare(a.Number, b.Number) })
 	return all
+}
+
+// Origins are the ends of logs in other homes that this one continues.
+func (c *Chain) Origins() (all []Origin) {
+	for _, e := range c.Items {
+		if r, err := e.Decode(); err == nil && r.Kind == KindMoved && r.Origin != nil {
+			all = append(all, *r.Origin)
+		}
+	}
+	return all
+}
+
+// Continues reports whether this log continues a whole log of another home: one with that end.
+func (c *Chain) Continues(earlier *Chain) bool {
+	end := earlier.Head()
+	return len(earlier.Verify()) == 0 && slices.ContainsFunc(c.Origins(), func(o Origin) bool { return o.Head == end })
+}
+
+// Elsewhere reports whether a record that somebody noted may be one of a log that this one continues.
+func (c *Chain) Elsewhere(h Head) bool {
+	return slices.ContainsFunc(c.Origins(), func(o Origin) bool { return h.Number <= o.Number }) &&
+		!slices.ContainsFunc(c.Items, func(e Entry) bool { return e.Digest == h.Digest })
 }

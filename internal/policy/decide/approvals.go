@@ -56,12 +56,12 @@ func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []A
 	// Each author under another kind of name may be one of the strangers.
 	m.Have = len(counted) + max(0, len(strangers)-doubtful)
 	if ask.Owners {
-		if f.OwnersUnknown != "" {
-			m.OwnersMissing = append(m.OwnersMissing, []string{"an owner, who is not known: " + f.OwnersUnknown})
+		if ask.OwnersUnknown != "" {
+			m.OwnersMissing = append(m.OwnersMissing, []string{"an owner, who is not known: " + ask.OwnersUnknown})
 		}
-		for _, owners := range f.Owners {
-			if !slices.ContainsFunc(counting, func(a Approval) bool { return owns(a, owners) }) {
-				m.OwnersMissing = append(m.OwnersMissing, owners)
+		for _, owners := range ask.OwnersOf {
+			if !slices.ContainsFunc(counting, func(a Approval) bool { return owns(a, &owners) }) {
+				m.OwnersMissing = append(m.OwnersMissing, owners.Names)
 			}
 		}
 	}
@@ -82,8 +82,11 @@ func unlike(user string, authors []string) int {
 	return n
 }
 
-func owns(a Approval, owners []string) bool {
-	return slices.ContainsFunc(owners, func(o string) bool { return o == a.User || slices.Contains(a.Groups, o) })
+// owns reports whether an approval is by one of the owners. As with authors, case does not make another
+// person.
+func owns(a Approval, owners *Owners) bool {
+	return slices.ContainsFunc(owners.Users, func(user string) bool { return strings.EqualFold(user, a.User) }) ||
+		slices.ContainsFunc(owners.Groups, func(group string) bool { return slices.Contains(a.Groups, group) })
 }
 
 // exemption returns the exemption that covers a finding; nil if there is none. Without an address,

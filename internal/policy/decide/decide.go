@@ -202,8 +202,13 @@ func (d *Decision) wanted() string {
 		if len(m.Groups) > 0 {
 			text += " by " + strings.Join(m.Groups, " or ")
 		}
-		for _, owners := range m.OwnersMissing {
-			text += ", one of them " + strings.Join(owners, " or ")
+		for i, owners := range m.OwnersMissing {
+			const most = 5
+			if i == most {
+				text += fmt.Sprintf(" and %d more groups of owners", len(m.OwnersMissing)-most)
+				break
+			}
+			text += ", one of them " + strings.Join(owners[:min(len(owners), most)], " or ")
 		}
 		if m.NotAuthor {
 			text += ", not by the change's author"

@@ -38,6 +38,8 @@ func by(user string, groups ...string) Approval {
 	return Approval{User: user, Groups: groups, Bound: bound.Hash(), At: now.Add(-time.Minute)}
 }
 
+var netTeam = []Owners{{Names: []string{"net-team", "cat"}, Users: []string{"cat"}, Groups: []string{"net-team"}}}
+
 func TestDecide(t *testing.T) {
 	later := now.Add(time.Hour)
 	for sentence, c := range map[string]struct {
@@ -93,11 +95,11 @@ func TestDecide(t *testing.T) {
 		"of an unknown author, two people are one too many": {
 			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "1 of 2"},
 		"an owner must approve": {
-			Facts{Owners: [][]string{{"net-team", "cat"}}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "net-team or cat"},
+			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true, OwnersOf: netTeam}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "net-team or cat"},
 		"an owner approves": {
-			Facts{Owners: [][]string{{"net-team", "cat"}}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true}))}, Approvals: []Approval{by("ann", "net-team")}}, OutcomeApply, ReasonApproved, ""},
+			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true, OwnersOf: netTeam}))}, Approvals: []Approval{by("ann", "net-team")}}, OutcomeApply, ReasonApproved, ""},
 		"owners that are not known do not approve": {
-			Facts{OwnersUnknown: "CODEOWNERS cannot be read", Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "CODEOWNERS cannot be read"},
+			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true, OwnersUnknown: "CODEOWNERS cannot be read"}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "CODEOWNERS cannot be read"},
 		"an approval of another plan does not count": {
 			Facts{Approvals: []Approval{{User: "ann", Bound: Bound{Plan: "sha256:2"}.Hash(), At: now}}}, OutcomeWait, ReasonNotFreed, ""},
 		"an approval from the future does not count": {

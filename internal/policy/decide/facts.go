@@ -24,11 +24,14 @@ type Facts struct {
 	Authors []string
 	// Approvals are those that were given, for whatever plan.
 	Approvals []Approval
-	// Owners are the required reviewers by CODEOWNERS, as users or groups: one of each list must
-	// approve, where a policy asks for owners. OwnersUnknown says why they are not known; then nobody
-	// can approve for them.
-	Owners        [][]string
-	OwnersUnknown string
+}
+
+// Owners are required reviewers by CODEOWNERS, of whom one must approve.
+type Owners struct {
+	// Names are those in the file.
+	Names []string
+	// Users and Groups are the people whom the names stand for.
+	Users, Groups []string
 }
 
 // Policy is one policy that concerns the stack, with its findings.
@@ -99,8 +102,11 @@ type Requirement struct {
 	// NotAuthor: authors of the change do not count. If they are not known, one more person is needed;
 	// so it is for each author who may be one of the approvers under another kind of name.
 	NotAuthor bool `json:"notAuthor,omitempty"`
-	// Owners: one of each group of owners must be among them.
-	Owners bool `json:"owners,omitempty"`
+	// Owners: one of each of OwnersOf must be among them. OwnersUnknown says why they are not known; then
+	// nobody can approve for them.
+	Owners        bool     `json:"owners,omitempty"`
+	OwnersOf      []Owners `json:"-"`
+	OwnersUnknown string   `json:"-"`
 	// Recorded: only approvals that the API recorded count. All of [Facts.Approvals] are; the caller
 	// must not take another sign of consent in their place.
 	Recorded bool `json:"recorded,omitempty"`

@@ -16,7 +16,8 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.Intn(len(from))] }
 
 func randomPolicy(r *rand.Rand, name string) Policy {
 	p := Policy{Name: name, Audit: r.Intn(4) == 0, AutoApprove: r.Intn(2) == 0, OnViolation: pick(r, EffectDeny, EffectWarn, EffectRequireApproval, "", "odd"),
-		Approvals: Requirement{Count: r.Intn(3), Groups: pick(r, nil, []string{"sre"}, []string{"dba", "sre"}), NotAuthor: r.Intn(2) == 0, Owners: r.Intn(3) == 0}}
+		Approvals: Requirement{Count: r.Intn(3), Groups: pick(r, nil, []string{"sre"}, []string{"dba", "sre"}), NotAuthor: r.Intn(2) == 0, Owners: r.Intn(3) == 0,
+			OwnersOf: pick(r, nil, []Owners{{Groups: []string{"sre"}}}, []Owners{{Users: []string{"cat"}}, {Groups: []string{"dba"}}}), OwnersUnknown: pick(r, "", "", "", "gone")}}
 	if r.Intn(8) == 0 {
 		p.Problem = "gone"
 	}
@@ -40,7 +41,7 @@ func randomPolicy(r *rand.Rand, name string) Policy {
 
 func randomFacts(r *rand.Rand) Facts {
 	f := Facts{Now: now, Bound: bound, FreedByMode: r.Intn(4) == 0, Authors: pick(r, nil, []string{"ann"}, []string{"bob", "ann"}),
-		Owners: pick(r, nil, [][]string{{"sre"}}, [][]string{{"cat"}, {"dba"}}), Never: pick(r, nil, nil, nil, []string{"partial"}),
+		Never:    pick(r, nil, nil, nil, []string{"partial"}),
 		Problems: pick(r, nil, nil, nil, nil, nil, []string{"no list"})}
 	for i := range r.Intn(4) {
 		f.Policies = append(f.Policies, randomPolicy(r, fmt.Sprint("Policy/x/", i)))

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,9 +40,16 @@ type Keeper struct {
 	// Wake has a stack reconciled. It must not block.
 	Wake func(Subject)
 	Log  *slog.Logger
+	// Events reports what happens to policies; nil for nobody.
+	Events events.EventRecorder
 	// Sources read the sources of rules in Rego, of SourceKinds; nil for none.
 	Sources     Sources
 	SourceKinds []schema.GroupVersionKind
+
+	// sweepAt is when stored bundles are searched for unused ones; zero for never.
+	sweepMu sync.Mutex
+	sweepAt time.Time
+	swept   bool
 
 	// woken has the rules from sources, by the policies' UIDs, for which stacks were woken.
 	woken sync.Map
@@ -116,7 +124,7 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 	}
 	if gone {
 		k.woken.Delete(obj.GetUID())
-		return ctrl.Result{}, k.collect(ctx)
+		return k.sweep(ctx, true)
 	}
 	k.woken.Store(obj.GetUID(), bundlesText(obj.State().Bundles))
 	before := obj.DeepCopyObject().(P)
@@ -125,10 +133,11 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 	if err := reconciling.PatchStatus(ctx, k.Client, before, obj); err != nil {
 		return ctrl.Result{}, err
 	}
+	k.tell(before, obj)
 	if found.retry {
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
-	return ctrl.Result{}, nil
+	return k.sweep(ctx, !sameBundles(before.State().Bundles, obj.State().Bundles))
 }
 
 // otherBundles passes updates after which other rules from sources are in force. Stacks are woken only

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
+	"github.com/yuba-dev/yuba/internal/policy/rego"
 )
 
 // Definition is a policy that need not be in an API: of a file, or as somebody read it.
@@ -118,8 +120,38 @@ func checked(meta *metav1.ObjectMeta, spec *yubav1.PolicySpec) error {
 // String is the name of the policy in findings: ClusterPolicy/NAME or Policy/NAMESPACE/NAME.
 func (d *Definition) String() string { return d.policy.name }
 
-// EvaluatedBy has rules in Rego evaluated without a server: those inside of the policy.
+// EvaluatedBy has rules in Rego evaluated without a server: those inside of the policy, and those of
+// the sources that [Definition.WithSource] gave it.
 func (d *Definition) EvaluatedBy(e *Evaluator) { d.policy.attached.evaluator = e }
+
+// RegoSources are the sources of rules in Rego, as KIND/NAMESPACE/NAME, each with the directory in it.
+func (d *Definition) RegoSources() (all [][2]string) {
+	for _, s := range d.policy.sources {
+		if at := [2]string{s.ref, s.path}; s.ref != "" && s.problem == "" && !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// WithSource gives the definition the rules of a source, whose files are kept by the evaluator's store.
+func (d *Definition) WithSource(ref, dir string, b *rego.Bundle) {
+	d.policy.attached.bundles = append(d.policy.attached.bundles, yubav1.PolicyBundle{Source: ref, Path: dir, Revision: "local", Digest: b.Digest})
+}
+
+// Compile compiles the rules in Rego. Each problem names the field.
+func (d *Definition) Compile(ctx context.Context) (problems []string) {
+	a := d.policy.attached
+	for _, s := range d.policy.sources {
+		if s.problem != "" || a.evaluator == nil {
+			continue
+		}
+		if err := a.evaluator.check(ctx, a.bundleOf(s), s); err != nil {
+			problems = append(problems, shortened(err))
+		}
+	}
+	return problems
+}
 
 // Problems says what of the policy cannot be used.
 func (d *Definition) Problems() []string { return d.policy.problems() }

@@ -25,6 +25,39 @@ type BundleStore interface {
 	Keys(ctx context.Context, prefix string) (map[string]time.Time, error)
 }
 
+// MemoryStore keeps rules from sources for one command.
+type MemoryStore map[string][]byte
+
+// Add keeps a bundle.
+func (m MemoryStore) Add(b *rego.Bundle) error {
+	packed, err := b.Pack()
+	m[bundleKey(b.Digest)] = packed
+	return err
+}
+
+// Get implements [BundleStore].
+func (m MemoryStore) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	if packed, there := m[key]; there {
+		return packed, nil
+	}
+	return nil, fmt.Errorf("%s is not kept", key)
+}
+
+// PutBytes implements [BundleStore].
+func (m MemoryStore) PutBytes(_ context.Context, key string, data []byte) error {
+	m[key] = data
+	return nil
+}
+
+// Delete implements [BundleStore].
+func (m MemoryStore) Delete(_ context.Context, key string) error {
+	delete(m, key)
+	return nil
+}
+
+// Keys implements [BundleStore].
+func (m MemoryStore) Keys(context.Context, string) (map[string]time.Time, error) { return nil, nil }
+
 // Evaluator evaluates rules in Rego. It is safe for concurrent use.
 type Evaluator struct {
 	Engine *rego.Engine

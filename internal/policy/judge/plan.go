@@ -40,7 +40,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 	f.Never = never(document)
 	for _, p := range b.policies {
 		if p.judges(in.Stage) {
-			f.Policies = append(f.Policies, p.judge(document, s, now))
+			f.Policies = append(f.Policies, p.judge(document, s, b.people.Owners, now))
 		}
 	}
 	return b.decided(f)
@@ -65,7 +65,7 @@ func (b *Binding) Configuration(s Subject, document *facts.Document, problem err
 		}
 		f.Bound.Policies[p.name] = p.digest
 		if problem == nil {
-			f.Policies = append(f.Policies, p.judge(document, s, now))
+			f.Policies = append(f.Policies, p.judge(document, s, Owners{}, now))
 		}
 	}
 	return decide.Decide(f)
@@ -83,6 +83,8 @@ type People struct {
 	// Approvals were recorded by the API. Authors made the change, as far as is known.
 	Approvals []decide.Approval
 	Authors   []string
+	// Owners are those by CODEOWNERS, if a policy asks for them.
+	Owners Owners
 	// About is told what the decision is about; may be nil.
 	About func(decide.Bound)
 }

@@ -100,11 +100,14 @@ func (p *policy) problems() []string {
 }
 
 // judge evaluates the rules.
-func (p *policy) judge(f *facts.Document, s Subject, now time.Time) decide.Policy {
+func (p *policy) judge(f *facts.Document, s Subject, o Owners, now time.Time) decide.Policy {
 	judged := decide.Policy{Name: p.name, Audit: p.spec.Enforcement == yubav1.PolicyAudit, AutoApprove: p.spec.AutoApprove,
 		OnViolation: decide.Effect(p.spec.OnViolation), Problem: p.problem, Exemptions: p.exemptions(s)}
 	if a := p.spec.Approvals; a != nil {
 		judged.Approvals = decide.Requirement{Count: int(a.Count), Groups: a.Groups, NotAuthor: a.NotAuthor, Recorded: true}
+		if a.Codeowners {
+			judged.Approvals.Owners, judged.Approvals.OwnersOf, judged.Approvals.OwnersUnknown = true, p.owners(o), o.Unknown
+		}
 	}
 	for _, r := range p.rules {
 		// Before the plan, some rules have nothing to judge. A rule that cannot be used is still one.

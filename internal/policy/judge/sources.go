@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -120,37 +119,6 @@ func (k *Keeper) fetch(ctx context.Context, p *policy, s *source, last *yubav1.P
 		return &same, nil
 	}
 	return &yubav1.PolicyBundle{Source: s.ref, Path: s.path, Revision: revision, Digest: b.Digest, Since: metav1.Now()}, nil
-}
-
-// unusedFor is how long bundles stay that no policy has: another server may be about to refer to one.
-const unusedFor = time.Hour
-
-// collect removes stored bundles that no policy has.
-func (k *Keeper) collect(ctx context.Context) error {
-	if k.Evaluator == nil {
-		return nil
-	}
-	keys, err := k.Evaluator.Store.Keys(ctx, bundlePrefix)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	used := map[string]bool{}
-	err = k.each(ctx, func(_ client.Object, _ *yubav1.PolicySpec, status *yubav1.PolicyStatus) {
-		for _, b := range status.Bundles {
-			used[bundleKey(b.Digest)] = true
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for key, written := range keys {
-		if !used[key] && time.Since(written) > unusedFor {
-			if err := k.Evaluator.Store.Delete(ctx, key); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // each calls do for each policy.

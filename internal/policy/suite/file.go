@@ -36,7 +36,10 @@ type Suite struct {
 	metav1.TypeMeta `json:",inline"`
 	// Policies are files with the policies; empty means the policies in the directory of the suite.
 	Policies []string `json:"policies,omitempty"`
-	Tests    []Case   `json:"tests"`
+	// Sources are directories with the rules in Rego that policies read from sources, by the source:
+	// KIND/NAMESPACE/NAME.
+	Sources map[string]string `json:"sources,omitempty"`
+	Tests   []Case            `json:"tests"`
 }
 
 // Case is one plan, and what the policies should make of it.

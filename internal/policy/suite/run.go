@@ -8,6 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
+	"github.com/yuba-dev/yuba/internal/policy/rego"
 )
 
 // Result is the answer to one case, or to one policy that was checked.
@@ -32,25 +37,34 @@ type Result struct {
 // Passed reports whether nothing is wrong.
 func (r *Result) Passed() bool { return len(r.Problems) == 0 }
 
-// Run checks the policies at and below the paths, and runs their suites, at a time.
-func Run(ctx context.Context, paths []string, now time.Time) ([]Result, error) {
+// Run checks the policies at and below the paths, and runs their suites, at a time. The engine evaluates
+// rules in Rego; nil for none, and then they let nothing pass.
+func Run(ctx context.Context, engine *rego.Engine, paths []string, now time.Time) ([]Result, error) {
 	all, err := find(paths)
 	if err != nil {
 		return nil, err
 	}
 	results := all.problems
 	for _, p := range all.policies {
-		results = append(results, Result{File: p.path, Name: p.definition.String(), Problems: p.definition.Problems()})
+		problems := p.definition.Problems()
+		if engine != nil && len(p.definition.RegoSources()) == 0 { // those of sources are tested with a suite
+			p.definition.EvaluatedBy(&judge.Evaluator{Engine: engine})
+			problems = append(problems, p.definition.Compile(ctx)...)
+		}
+		results = append(results, Result{File: p.path, Name: p.definition.String(), Problems: problems})
 	}
 	for _, s := range all.suites {
-		results = append(results, s.run(ctx, now)...)
+		results = append(results, s.run(ctx, engine, now)...)
 	}
 	return results, ctx.Err()
 }
 
 // run runs the cases of a suite.
-func (s *suiteFile) run(ctx context.Context, now time.Time) []Result {
+func (s *suiteFile) run(ctx context.Context, engine *rego.Engine, now time.Time) []Result {
 	policies, err := s.policies()
+	if err == nil && engine != nil {
+		err = s.connect(ctx, engine, policies)
+	}
 	switch {
 	case err != nil:
 	case len(policies) == 0:
@@ -74,6 +88,63 @@ func (s *suiteFile) run(ctx context.Context, now time.Time) []Result {
 		results = append(results, r)
 	}
 	return results
+}
+
+// connect gives the policies what evaluates their rules in Rego, with those of sources from directories
+// beside the suite.
+func (s *suiteFile) connect(ctx context.Context, engine *rego.Engine, policies []*judge.Definition) error {
+	kept := judge.MemoryStore{}
+	evaluator := &judge.Evaluator{Engine: engine, Store: kept}
+	var wrong []error
+	used := map[string]bool{}
+	for _, p := range policies {
+		for _, at := range p.RegoSources() {
+			used[at[0]] = true
+			bundle, err := s.bundle(at[0], at[1])
+			if err == nil {
+				err = kept.Add(bundle)
+			}
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", p, err))
+				continue
+			}
+			p.WithSource(at[0], at[1], bundle)
+		}
+		p.EvaluatedBy(evaluator)
+		if len(wrong) == 0 {
+			for _, problem := range p.Compile(ctx) {
+				wrong = append(wrong, fmt.Errorf("%s: %s", p, problem))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
+		if !used[name] {
+			wrong = append(wrong, fmt.Errorf("sources names %s, which no policy of the suite reads", name))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// bundle reads the rules of a source from the directory that stands for it.
+func (s *suiteFile) bundle(source, within string) (*rego.Bundle, error) {
+	name, there := s.Sources[source]
+	if !there {
+		return nil, fmt.Errorf("it reads rules from %s. Name the directory with its files in the test: sources: {%s: DIR}", source, source)
+	}
+	dir, err := beside(s.path, name)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // read only
+	files, err := fs.Sub(root.FS(), path.Join(filepath.Base(dir), within))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", dir, err)
+	}
+	return rego.ReadBundle(files)
 }
 
 // policies reads the policies of the suite.

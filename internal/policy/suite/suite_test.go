@@ -72,7 +72,7 @@ func TestSuites(t *testing.T) {
 - {name: a plan elsewhere, plan: ../plan.json, expect: {decision: Freed}}
 - {name: nothing is expected, plan: plans/create.json}
 `)
-	results, err := Run(t.Context(), []string{dir}, time.Now())
+	results, err := Run(t.Context(), nil, []string{dir}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestSuitesThatCannotBeUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		results, err := Run(t.Context(), []string{filepath.Join(dir, "safe_test.yaml")}, time.Now())
+		results, err := Run(t.Context(), nil, []string{filepath.Join(dir, "safe_test.yaml")}, time.Now())
 		if err != nil || len(results) != 1 || !strings.Contains(strings.Join(results[0].Problems, ";"), c.want) {
 			t.Errorf("%s: %+v %v, want %q", sentence, results, err, c.want)
 		}

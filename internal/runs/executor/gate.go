@@ -208,5 +208,5 @@ func (en *entry) conclude(r *reviewing) (*run.ContinueResponse, error) {
 	case r.answer.Go:
 		return &run.ContinueResponse{Go: true}, nil
 	}
-	return refuse(run.OutcomeFailed, cmp.Or(r.answer.Class, run.FailureRefused), r.answer.Reason), nil
+	return refuse(run.OutcomeFailed, run.FailureRefused, r.answer.Reason), nil
 }

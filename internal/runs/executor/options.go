@@ -42,8 +42,6 @@ type States interface {
 type Permission struct {
 	Go     bool
 	Reason string
-	// Class is that of the failure if a review refuses; empty for [run.FailureRefused].
-	Class run.Failure
 }
 
 // Options configure an Executor. Functions may be nil, and must not block unless stated.

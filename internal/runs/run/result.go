@@ -169,7 +169,7 @@ const (
 	FailureLocked Failure = "locked"
 	// FailureRefused: a review refused the plan.
 	FailureRefused Failure = "refused"
-	// FailurePolicy: policies refused the configuration after init, or the plan of a deletion.
+	// FailurePolicy: policies refused the configuration after init.
 	FailurePolicy Failure = "policy"
 	// FailureState: the state could not be read, or could not be stored despite all retries.
 	FailureState Failure = "state"

@@ -235,6 +235,8 @@ type Artifact struct {
 	Digest   string `json:"digest"`
 	Revision string `json:"revision"`
 	Size     int64  `json:"size"`
+	// Transient is true for the source of one run only: its runner keeps nothing of it.
+	Transient bool `json:"transient,omitempty"`
 }
 
 // PlanRef names a saved plan.

@@ -64,7 +64,16 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		rec.WholeConfig, rec.SettledConfig = p.config.Whole, p.config.Settled
 		rec.Inputs = p.config.Inputs()
 	}
-	if d.UseKept {
+	switch {
+	case d.Verb == decide.VerbApply && d.Purpose == decide.PurposeDelete:
+		// With the very inputs of the plan, which may be kept ones.
+		planned, err := w.runs.Record(ctx, p.stack, p.obj.Status.Plan.RunID)
+		if err != nil {
+			return nil, fmt.Errorf("read the run that planned the destruction of %s. For another plan, run `yuba replan %s`: %w", p.stack, p.facts.Stack.Call, err)
+		}
+		rec.Spec, rec.State, rec.UsedKept = planned.Spec, planned.State, planned.UsedKept
+		rec.Spec.Plan, rec.Spec.Unless, rec.Spec.Review, rec.Spec.ReviewInit, rec.Spec.Limits = nil, "", false, false, w.limitsFor(p.obj)
+	case d.UseKept:
 		kept, err := w.runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
 			return nil, fmt.Errorf("read the last applied inputs: %w", err)
@@ -77,7 +86,7 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		rec.Spec.Plan, rec.Spec.Unless = nil, ""
 		// An imported record has no limits, and none may outlive those of the server.
 		rec.Spec.Limits, rec.Spec.Origin = w.limitsFor(p.obj), string(p.obj.Status.OriginUID)
-	} else {
+	default:
 		if rec.Spec, err = w.spec(ctx, &p.gathered); err != nil {
 			return nil, err
 		}
@@ -100,8 +109,10 @@ func (w runDrafts) newRecord(ctx context.Context, p *decided) (*run.Record, erro
 		// Apply with the providers that the plan was made with.
 		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
-		if err := w.asPlanned(ctx, &p.gathered, s); err != nil {
-			return nil, err
+		if d.Purpose != decide.PurposeDelete {
+			if err := w.asPlanned(ctx, &p.gathered, s); err != nil {
+				return nil, err
+			}
 		}
 	}
 	// A drift check is not announced: it is recorded if it finds something.

@@ -62,6 +62,7 @@ func describe(p *acted) {
 	case decide.VerbRelease:
 		answerRequest(obj)
 	}
+	describePlanByPolicy(obj)
 	describeContracts(p)
 	describeStall(obj, d)
 }
@@ -292,9 +293,11 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonContractBroken, d.Message)
 		return
 	}
-	if conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {
-		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, d.Message)
+	if ready := conditions.Of(obj, infrav1.ConditionReady); ready.Reason == infrav1.ReasonDriftDetected && !obj.Status.Plan.IsDeletionPlan {
+		setReady(obj, ready.Status, ready.Reason, withPolicy(obj, ready.Message, d.Message))
+		return
 	}
+	setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, d.Message)
 }
 
 // describeRest corrects an outdated Ready condition, such as one about a missing source that came

@@ -18,6 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -27,8 +28,9 @@ import (
 // Contracts is the part of contracts that the controller uses. Nothing in it blocks for long.
 type Contracts interface {
 	// Consume finds out what a stack reads. variable finds a variable of its program; known is false
-	// while the program cannot tell.
-	Consume(ctx context.Context, obj *infrav1.Terraform, variable func(name string) (v *module.Variable, known bool)) (*Consumed, error)
+	// while the program cannot tell. planned are planned outputs of producers, by NAMESPACE/NAME, as
+	// in output_changes of `tofu show -json`: they are read in place of the published ones.
+	Consume(ctx context.Context, obj *infrav1.Terraform, variable func(name string) (v *module.Variable, known bool), planned map[string]map[string]json.RawMessage) (*Consumed, error)
 	// Moved says what has changed since a run read the pins; empty for nothing.
 	Moved(ctx context.Context, obj *infrav1.Terraform, pins []run.Pin) (string, error)
 	// Set identifies the contracts and consumers by which the plans of a stack are judged; empty if it
@@ -57,6 +59,8 @@ type Consumed struct {
 	// WaitsFor are the producers that it waits for.
 	WaitsFor string
 	Warnings []string
+	// Needs are the parts of planned outputs that are unknown until their stack is applied.
+	Needs []speculative.Need
 }
 
 // AppliedOutputs are the outputs of a stack's last apply, as `tofu output -json` prints them.
@@ -101,7 +105,7 @@ func (c contractBook) consume(ctx context.Context, p *gathered, prog *reads.Prog
 		return nil
 	}
 	var err error
-	if p.consumed, err = c.contracts.Consume(ctx, p.obj, prog.Variable); err != nil {
+	if p.consumed, err = c.contracts.Consume(ctx, p.obj, prog.Variable, p.foreseen); err != nil {
 		return fmt.Errorf("read the contracts that %s consumes: %w", p.stack, err)
 	}
 	if p.consumed.Problem != "" {
@@ -109,6 +113,9 @@ func (c contractBook) consume(ctx context.Context, p *gathered, prog *reads.Prog
 	}
 	if p.consumed.Waiting != "" {
 		return &waitingError{p.consumed.Waiting, p.consumed.WaitsFor}
+	}
+	if p.needs = p.consumed.Needs; len(p.needs) > 0 {
+		return &reads.Problem{Reason: infrav1.ReasonWaiting, Message: (&speculative.UnknownError{Needs: p.needs}).Error()}
 	}
 	p.facts.Contracts.Moved, p.facts.Contracts.Changed = p.consumed.Moved, p.consumed.Changed
 	in.Consume(p.consumed.Variables, p.consumed.Origins)

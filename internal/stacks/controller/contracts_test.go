@@ -25,7 +25,7 @@ type fixedContracts struct {
 	err        error
 }
 
-func (c fixedContracts) Consume(context.Context, *infrav1.Terraform, func(string) (*module.Variable, bool)) (*Consumed, error) {
+func (c fixedContracts) Consume(context.Context, *infrav1.Terraform, func(string) (*module.Variable, bool), map[string]map[string]json.RawMessage) (*Consumed, error) {
 	return nil, errors.New("resolved while an apply asks for permission")
 }
 

@@ -136,6 +136,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 		return nil
 	}
 	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
+		Deletion: status.Plan.IsDeletionPlan,
 		// A plan of another controller is stored where Yuba does not search.
 		Usable: status.Plan.RunID != "" && status.Plan.Digest != "", HeldBy: status.Plan.HeldBy}
 	if status.StateSerial != nil {
@@ -209,6 +210,7 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 			last.Lock = result.Lock.ID
 		}
 		last.ApplyStarted = result.ApplyStarted
+		last.OnlyPlanned = rec.Spec.Operation == run.OperationPlan && result.Plan != nil && result.Plan.Changes
 		last.Waits, last.Stopped = result.Class == run.FailureConfiguration || result.Class == run.FailurePolicy, result.Class == run.FailureCanceled
 		if result.Class == run.FailurePolicy {
 			last.RefusedBy = rec.Policies
@@ -218,11 +220,16 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 }
 
 func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error {
-	var err error
-	if p.noState, err = stateAccessOf(r).refusedState(ctx, p.obj); err != nil {
-		return err
-	}
 	prog, err := r.Source.Find(ctx, p.obj, r.Rules.AllowCrossNamespace)
+	return r.configure(ctx, p, prog, err, getter{r.Reader, r.Stacks})
+}
+
+// configure combines a program, or the error of finding it, with the inputs from a getter.
+func (r *Reconciler) configure(ctx context.Context, p *gathered, prog *reads.Program, err error, from inputs.Getter) error {
+	var refused error
+	if p.noState, refused = stateAccessOf(r).refusedState(ctx, p.obj); refused != nil {
+		return refused
+	}
 	var missing *reads.SourceError
 	if errors.As(err, &missing) {
 		p.facts.Source = decide.Source{Problem: missing.Message, Denied: missing.Denied, Lasting: missing.Lasting, Revision: missing.Revision}
@@ -232,7 +239,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.Revision()}
-	in, err := r.Rules.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj)
+	in, err := r.Rules.Resolve(ctx, from, p.obj)
 	var config *reads.Configuration
 	if err == nil && p.noState != nil {
 		err = p.noState

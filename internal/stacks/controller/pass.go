@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/health"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
@@ -81,6 +83,10 @@ type gathered struct {
 	failing *run.Record
 	// consumed is what the stack reads of contracts; nil if that is not known.
 	consumed *Consumed
+	// foreseen are planned outputs of producers, and needs those that are unknown, for a speculative
+	// plan; else empty.
+	foreseen map[string]map[string]json.RawMessage
+	needs    []speculative.Need
 	// dependencyOutputs are the outputs of the dependencies, as "name=digest".
 	dependencyOutputs []string
 }

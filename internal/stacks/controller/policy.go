@@ -13,6 +13,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 )
@@ -42,11 +43,6 @@ func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, re
 	}
 	return j.policies.Applying(ctx, obj, rec)
 }
-
-// PolicyRefusedError means that policies refuse a plan during its run.
-type PolicyRefusedError struct{ Message string }
-
-func (e *PolicyRefusedError) Error() string { return e.Message }
 
 // gatherPolicy finds out which policies bind the stack.
 func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
@@ -78,8 +74,8 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 // Inspect asks the policies about the configuration of a run after its init.
 func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (bool, string, error) {
 	if rec.Spec.Speculative() { // it has a name of its own
-		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, TryMark)
-		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, TryMark)
+		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, speculative.Mark)
+		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, speculative.Mark)
 	}
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
@@ -122,8 +118,7 @@ func verdictOf(obj *infrav1.Terraform) *decide.Verdict {
 	return facts
 }
 
-// askForPolicies asks a run for what policies judge. Nothing reviews a deletion after its plan, so
-// the run itself asks before it goes on. A plan that is described anyway, as a person is to approve
+// askForPolicies asks a run for what policies judge. A plan that is described anyway, as a person is to approve
 // it, also has the document: a policy that comes later judges it without another plan.
 func askForPolicies(s *run.Spec, policy decide.Policy) {
 	if !policy.Bound {
@@ -132,13 +127,12 @@ func askForPolicies(s *run.Spec, policy decide.Policy) {
 	}
 	s.Describe, s.PlanDocument = true, true
 	s.ReviewInit = policy.InRun && s.Operation != run.OperationApply
-	s.Review = s.Review || s.Purpose == run.PurposeDelete
 }
 
 // judge asks contracts, and then the policies, about the pending plan.
 func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	plan := &p.obj.Status.Plan
-	if c := p.facts.Contracts; c.Bound && c.Problem == "" {
+	if c := p.facts.Contracts; c.Bound && c.Problem == "" && !plan.IsDeletionPlan {
 		if v := contractFacts(p.obj); v == nil || v.Set != c.Set {
 			if err := j.book.judge(ctx, p); err != nil {
 				return err
@@ -197,17 +191,13 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		}
 	}
 	named := rec.Spec.Plan != nil && (obj.Spec.ApprovePlan == rec.Spec.Plan.ID || approvedByName(obj) == rec.Spec.Plan.ID)
-	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named
+	// Who deletes a stack with its resources asks for their destruction.
+	leftToPolicies := obj.ByPolicy() && !obj.Spec.Force && !named && rec.Spec.Purpose != run.PurposeDelete
 	switch v := verdictOf(obj); {
-	case set == "" && (!leftToPolicies || rec.Spec.Purpose == run.PurposeDelete):
+	case set == "" && !leftToPolicies:
 		return ""
 	case set == "":
 		return "no policy frees the plan, and its approval was withdrawn"
-	case rec.Spec.Purpose == run.PurposeDelete:
-		if !rec.Spec.Review {
-			return "a policy binds the stack since the run began"
-		}
-		return "" // the run has asked
 	case rec.Spec.Plan == nil:
 		return "a policy binds the stack since the run began"
 	case v == nil || v.Set != set || rec.Spec.Plan.Digest != obj.Status.Plan.Digest || !v.Until.IsZero() && !j.now().Before(v.Until):
@@ -218,35 +208,4 @@ func (j policyJudge) policyObjection(ctx context.Context, obj *infrav1.Terraform
 		return "policies do not free the plan, and its approval was withdrawn: " + v.Message
 	}
 	return ""
-}
-
-// reviewDeletion asks the policies about the plan of a declared deletion: only what they refuse
-// stops it.
-func (j policyJudge) reviewDeletion(ctx context.Context, obj *infrav1.Terraform, rec run.Record, planned *run.PlanResult, document []byte) (bool, string, error) {
-	if j.policies == nil || rec.Spec.Purpose != run.PurposeDelete {
-		return true, "", nil
-	}
-	set, err := j.policies.Bind(ctx, obj)
-	switch {
-	case err != nil:
-		return false, "", &PolicyRefusedError{Message: "its policies are not known: " + err.Error()}
-	case set == "":
-		return true, "", nil
-	case len(document) == 0:
-		return false, "", &PolicyRefusedError{Message: "the plan is too large to be judged by policies"}
-	}
-	about := obj.DeepCopy()
-	about.Status.Plan.Digest, about.Status.Plan.Approvals = "", nil
-	if planned != nil {
-		about.Status.Plan.Digest = planned.Digest
-	}
-	verdict, err := j.policies.Judge(ctx, about, rec, document)
-	if err != nil {
-		return false, "", err
-	}
-	if verdict.Decision == infrav1.PolicyRefused {
-		return false, "", &PolicyRefusedError{Message: "policies refuse the deletion: " + verdict.Message +
-			". Ask the policy's editors for an exemption, or set spec.destroyResourcesOnDeletion to false: then the resources stay"}
-	}
-	return true, "", nil
 }

@@ -41,7 +41,7 @@ func (boundBy) Applying(context.Context, *infrav1.Terraform, run.Record) error {
 func TestPolicyObjections(t *testing.T) {
 	const digest = "sha256:plan"
 	auto := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }
-	byPolicy := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanPolicy }
+	deletes := func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }
 	approved := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = planID }
 	allowed := func(t *infrav1.Terraform) { t.Annotations = map[string]string{infrav1.AnnotationApproved: planID} }
 	says := func(d infrav1.PolicyDecision, but ...func(*infrav1.PolicyVerdict)) func(*infrav1.Terraform) {
@@ -84,7 +84,11 @@ func TestPolicyObjections(t *testing.T) {
 		"mode policy without policies":                {boundBy{}, []func(*infrav1.Terraform){byPolicy}, nil, "no policy frees the plan, and its approval was withdrawn"},
 		"mode policy without policies, and approved":  {boundBy{}, []func(*infrav1.Terraform){byPolicy, allowed}, nil, ""},
 		"a run without a plan that began before":      {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto}, func(r *run.Record) { r.Spec.Plan = nil }, late},
-		"a deletion that asked":                       {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto}, func(r *run.Record) { r.Spec.Plan, r.Spec.Purpose, r.Spec.Review = nil, run.PurposeDelete, true }, ""},
+		"a deletion that nobody objects to":           {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto, says(infrav1.PolicyPassed)}, deletes, ""},
+		"a deletion that is held":                     {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto, says(infrav1.PolicyHeld)}, deletes, held},
+		"a deletion that is held, and approved":       {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto, allowed, says(infrav1.PolicyHeld)}, deletes, ""},
+		"a deletion that is refused":                  {boundBy{set: "set-1"}, []func(*infrav1.Terraform){allowed, says(infrav1.PolicyRefused)}, deletes, "policies refuse the plan: safe: no-destroy"},
+		"a deletion that passes in mode policy":       {boundBy{set: "set-1"}, []func(*infrav1.Terraform){byPolicy, says(infrav1.PolicyPassed)}, deletes, ""},
 		"a deletion that began before the policy":     {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto}, func(r *run.Record) { r.Spec.Plan, r.Spec.Purpose = nil, run.PurposeDelete }, late},
 		"a deletion in mode policy, without policies": {boundBy{}, []func(*infrav1.Terraform){byPolicy}, func(r *run.Record) { r.Spec.Plan, r.Spec.Purpose = nil, run.PurposeDelete }, ""},
 		"manual work is not judged":                   {boundBy{set: "set-1"}, []func(*infrav1.Terraform){auto}, func(r *run.Record) { r.Spec.Operation = run.OperationShell }, ""},

@@ -115,8 +115,9 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	// Policies judge bytes: also a plan with the same changes is judged again.
 	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, nil, nil
 	pinned(obj, o.rec)
-	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
-	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
+	deletes := o.rec.Spec.Purpose == run.PurposeDelete
+	status.Plan.IsDestroyPlan, status.Plan.IsDeletionPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, deletes, o.rec.HeldBy
+	status.Plan.IsDriftDetectionPlan = !deletes && (drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried)
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
 	switch {
 	case o.rec.HeldBy != "":
@@ -125,6 +126,10 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		message = infrav1.MessagePlanOnly
 	}
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
+	if deletes { // until policies have judged it
+		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageDeleting)
+		return
+	}
 	if obj.DriftOnly() {
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
 		return
@@ -298,6 +303,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
+	p.IsDeletionPlan = false
 	p.IsDriftDetectionPlan, p.HeldBy, p.Policy, p.Approvals, p.Contracts = false, "", nil, nil, nil
 }
 

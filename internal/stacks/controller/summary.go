@@ -93,6 +93,9 @@ func summaryOfDeletion(s situation) string {
 	case s.ready.Reason == infrav1.ReasonDeletionBlockedByDependants:
 		return "Deletion blocked"
 	}
+	if by := s.policiesInShort(); by != "" {
+		return "Deletion " + by
+	}
 	if word := failures[s.ready.Reason]; word != "" {
 		return "Deleting: " + strings.ToLower(word[:1]) + word[1:]
 	}
@@ -133,8 +136,9 @@ func summaryOfPlan(s situation) string {
 		return "Drifted: " + changes
 	case s.ready.Reason == infrav1.ReasonPlanRejected:
 		return "Plan rejected"
-	case s.ready.Reason == infrav1.ReasonPolicyRefused:
-		return "Refused by policy: " + changes
+	case s.ready.Reason == infrav1.ReasonPolicyRefused && p.Pending != "":
+		by := cmp.Or(s.policiesInShort(), "refused by policy")
+		return strings.ToUpper(by[:1]) + by[1:] + ": " + changes
 	case s.ready.Reason == infrav1.ReasonContractBroken && s.ready.Status == metav1.ConditionUnknown:
 		return "Breaks a contract: " + changes
 	case s.ready.Reason != infrav1.ReasonPlannedWithChanges || p.Pending == "":
@@ -145,8 +149,13 @@ func summaryOfPlan(s situation) string {
 		return "Failed; held " + changes
 	case p.HeldBy != "":
 		return "Plan held: " + changes
+	case failed && s.obj.HeldByPolicy():
+		return "Failed; held " + changes
 	case failed:
 		return "Failed; pending " + changes
+	case s.obj.HeldByPolicy():
+		by := cmp.Or(s.policiesInShort(), "waits for a person")
+		return strings.ToUpper(by[:1]) + by[1:] + ": " + changes
 	}
 	return "Plan pending: " + changes
 }

@@ -141,7 +141,7 @@ func (a stateAccess) leaveState(ctx context.Context, p *gathered) error {
 // emptied reports whether everything in the state was destroyed.
 func emptied(p *gathered) bool {
 	last := p.facts.Last
-	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled
+	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled && !last.OnlyPlanned
 	destroyed := p.obj.Spec.Destroy && conditions.Of(p.obj, infrav1.ConditionReady).Status == metav1.ConditionTrue
 	return (deleted || destroyed) && len(p.obj.Spec.Targets) == 0
 }

@@ -79,6 +79,9 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 	if err != nil {
 		return why, fmt.Errorf("explain stack %s: %w", name, err)
 	}
+	for _, note := range ownersNotes(&obj) {
+		why.Note(note)
+	}
 	why.Decision = decidedAs(&decided{gathered: *p, decision: decide.Decide(p.facts)})
 	records, err := r.Runs.List(ctx, p.stack, whyRuns)
 	if err != nil {

@@ -76,6 +76,10 @@ var deletionRules = []rule{
 	{"the last attempt failed", deletionBackoff},
 	// The plan of a destruction executes the configuration, too.
 	{"policies refuse the configuration", policyRefusesRun},
+	// Nothing is destroyed that a policy has not seen.
+	{"policies have not judged the plan of the destruction", deletionIsJudged},
+	{"the plan of the destruction may be applied", deletionMayDestroy},
+	{"the plan of the destruction waits", deletionWaits},
 	{"destroy", deletionDestroys},
 }
 

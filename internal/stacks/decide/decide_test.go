@@ -28,6 +28,7 @@ func TestDecide(t *testing.T) {
 		"suspension and lock": standstillScenarios,
 		"run in progress":     runInHandScenarios,
 		"deletion":            deletionScenarios,
+		"deletion's review":   deletionReviewScenarios,
 		"failed deletion":     failedDeletionScenarios,
 		"dependencies":        dependencyScenarios,
 		"attempts":            attemptScenarios,

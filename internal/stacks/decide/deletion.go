@@ -53,7 +53,7 @@ func deletionDone(f Facts) (Decision, bool) {
 
 func destroyed(f Facts) bool {
 	l := f.Last
-	return l != nil && l.Purpose == PurposeDelete && !unsuccessful(l) && !l.Canceled
+	return l != nil && l.Purpose == PurposeDelete && !unsuccessful(l) && !l.Canceled && !l.OnlyPlanned
 }
 
 func deletionSuspended(f Facts) (Decision, bool) {
@@ -102,9 +102,14 @@ func deletionImpossible(f Facts) (Decision, bool) {
 }
 
 // deletionDestroys prefers the current source and inputs, because of their credentials. If they are
-// missing or did not reach an apply, it uses those of the last apply.
+// missing or did not reach an apply, it uses those of the last apply. Where policies judge, the plan is
+// kept until they have.
 func deletionDestroys(f Facts) (Decision, bool) {
-	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
+	d := Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
 		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f),
-		Again: f.Last != nil && f.Last.Purpose == PurposeDelete && unsuccessful(f.Last)}, true
+		Again: f.Last != nil && f.Last.Purpose == PurposeDelete && unsuccessful(f.Last)}
+	if f.Policy.Bound {
+		d.Verb = VerbPlan
+	}
+	return d, true
 }

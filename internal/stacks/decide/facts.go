@@ -176,8 +176,8 @@ type Plan struct {
 	Config      string
 	StateSerial uint64
 	Destroy     bool
-	// Drift: a drift check made it.
-	Drift bool
+	// Drift: a drift check made it. Deletion: it is of the destruction of a deleted object.
+	Drift, Deletion bool
 	// Usable is false if the plan's file is lost or a run to apply it failed: plan again. A new
 	// plan with equal changes gets the same id.
 	Usable bool
@@ -209,8 +209,9 @@ type Run struct {
 	Interrupted bool
 	// ApplyStarted: an apply began.
 	ApplyStarted bool
-	// UsedKept: the run used the kept artifact and inputs.
-	UsedKept bool
+	// UsedKept: the run used the kept artifact and inputs. OnlyPlanned: it planned changes, and did not
+	// apply them.
+	UsedKept, OnlyPlanned bool
 	// Failures counts unsuccessful runs in a row, this one included.
 	Failures int
 	// Generation and Revision are those of the object and source at its start; zero if unknown.

@@ -89,6 +89,10 @@ func approvalLaw(f Facts, d Decision) string {
 	switch {
 	case d.Verb == VerbApply && (f.Pending == nil || d.Subject != f.Pending.ID):
 		return "applies a plan that is not pending"
+	case d.Verb == VerbApply && declared && (!f.Policy.Bound || !f.Pending.Deletion || f.Pending.Verdict == nil):
+		return "destroys by a plan that no policy has judged"
+	case d.Verb == VerbApply && declared:
+		// What policies say is another law.
 	case d.Verb == VerbApply && !byItself && d.Subject != f.Stack.Approved && d.Subject != f.Stack.Allowed:
 		return "applies a plan that nobody approved"
 	case d.Verb == VerbApply && !byItself && d.Subject == f.Stack.LastAppliedPlan:
@@ -113,7 +117,7 @@ func fitLaw(f Facts, d Decision) string {
 		return "applies a plan of another configuration"
 	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
 		return "applies a plan of another state"
-	case p.Destroy != f.Stack.Destroy:
+	case p.Destroy != f.Stack.Destroy && !p.Deletion:
 		return "differs from the stack on whether to destroy"
 	}
 	return ""
@@ -135,7 +139,8 @@ func suspensionLaw(f Facts, d Decision) string {
 }
 
 func usableLaw(f Facts, d Decision) string {
-	if d.Verb.StartsRun() && (f.Config == "" && !d.UseKept || f.StateProblem != "") {
+	planned := d.Verb == VerbApply && f.Pending.Deletion // with the inputs of its plan
+	if d.Verb.StartsRun() && (f.Config == "" && !d.UseKept && !planned || f.StateProblem != "") {
 		return "starts a run"
 	}
 	return ""
@@ -158,14 +163,14 @@ func freshPlanLaw(f Facts, d Decision) string {
 
 func rejectionLaw(f Facts, d Decision) string {
 	rejected := f.Pending != nil && f.Pending.ID == f.Stack.Rejected
-	if rejected && !f.Stack.Deleting && (d.Verb == VerbApply || d.Verb == VerbPlanAndApply) {
+	if rejected && (!f.Stack.Deleting || d.Verb == VerbApply) && (d.Verb == VerbApply || d.Verb == VerbPlanAndApply) {
 		return "applies"
 	}
 	return ""
 }
 
 func keptLaw(f Facts, d Decision) string {
-	if d.UseKept && !(f.Kept && f.Stack.Deleting && d.Verb == VerbPlanAndApply) {
+	if d.UseKept && !(f.Kept && f.Stack.Deleting && (d.Verb == VerbPlanAndApply || d.Verb == VerbPlan)) {
 		return "uses kept inputs"
 	}
 	return ""
@@ -173,7 +178,7 @@ func keptLaw(f Facts, d Decision) string {
 
 func releaseLaw(f Facts, d Decision) string {
 	l := f.Last
-	done := l != nil && l.Purpose == PurposeDelete && !l.Failed && !l.Interrupted && !l.Canceled
+	done := l != nil && l.Purpose == PurposeDelete && !l.Failed && !l.Interrupted && !l.Canceled && !l.OnlyPlanned
 	nothing := !f.Stack.AppliedOnce && (f.Stack.OwnBackend && f.Config == "" && !f.Kept || !f.Stack.OwnBackend && !f.StateExists)
 	switch {
 	case d.Verb != VerbRelease:

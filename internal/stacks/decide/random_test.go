@@ -158,6 +158,7 @@ func drawPending(t *rapid.T) *Plan {
 		StateSerial: uint64(rapid.IntRange(0, 1).Draw(t, "pending serial")),
 		Destroy:     rarely(t, "pending destroy"),
 		Drift:       rapid.Bool().Draw(t, "pending drift"),
+		Deletion:    rapid.Bool().Draw(t, "pending deletion"),
 		Usable:      usually(t, "pending usable"),
 		HeldBy:      rapid.SampledFrom([]string{"", "", "", "aws-down"}).Draw(t, "pending held by"),
 		Verdict:     drawVerdict(t),
@@ -225,6 +226,7 @@ func drawRun(t *rapid.T, label string) *Run {
 	if r.Failed && rarely(t, label+" refused by policies") {
 		r.RefusedBy, r.Waits = rapid.SampledFrom([]string{"set-0", "set-1"}).Draw(t, label+" policies"), true
 	}
+	r.OnlyPlanned = !r.Apply && rapid.Bool().Draw(t, label+" only planned")
 	r.Stopped = (r.Failed || r.Interrupted) && rarely(t, label+" stopped by a person")
 	return r
 }

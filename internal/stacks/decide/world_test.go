@@ -188,6 +188,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 	}
 	if d.Verb == VerbPlan {
 		w.keepPlan(d)
+		r.OnlyPlanned = true
 		return false
 	}
 	id := d.Subject
@@ -205,7 +206,7 @@ func (w *world) keepPlan(d Decision) {
 	id, next := NamePlan(w.history, w.facts.Source.Revision, w.changes)
 	w.history = next
 	w.facts.Pending = &Plan{ID: id, Config: w.facts.Config, StateSerial: w.facts.StateSerial, Destroy: d.Destroy,
-		Drift: d.Purpose == PurposeDrift, Usable: true, HeldBy: d.Hold}
+		Drift: d.Purpose == PurposeDrift, Deletion: d.Purpose == PurposeDelete, Usable: true, HeldBy: d.Hold}
 }
 
 // settle carries out decisions until there is nothing to do and returns the last one, or the steps

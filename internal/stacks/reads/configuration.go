@@ -80,6 +80,11 @@ func (c *Configuration) Encrypts() bool {
 		slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == "TF_ENCRYPTION" && e.Value != "" })
 }
 
+// Outputs are the names of the outputs that the program declares, sorted.
+func (c *Configuration) Outputs() []string {
+	return slices.Sorted(maps.Keys(c.program.module.Outputs))
+}
+
 // opened returns variables and environment for runs, without marks on values that are known not to
 // be secret.
 func (c *Configuration) opened() (map[string]run.Variable, []run.EnvVar) {

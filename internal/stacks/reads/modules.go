@@ -138,3 +138,21 @@ func (s *Sources) evict(key moduleKey) {
 		delete(s.latest, key.place())
 	}
 }
+
+// Forget drops everything that was read of an archive.
+func (s *Sources) Forget(digest string) {
+	s.mu.Lock()
+	s.order = slices.DeleteFunc(s.order, func(key moduleKey) bool {
+		if key.digest != digest {
+			return false
+		}
+		s.evict(key)
+		return true
+	})
+	s.mu.Unlock()
+	s.trees.mu.Lock()
+	defer s.trees.mu.Unlock()
+	if at := slices.Index(s.trees.order, digest); at >= 0 {
+		s.trees.drop(at)
+	}
+}

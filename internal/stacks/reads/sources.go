@@ -54,6 +54,7 @@ type Sources struct {
 	Seen    client.Reader
 	Watched []string
 
+	packed  packedPrograms
 	seen    seenSources
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
@@ -114,6 +115,9 @@ type Program struct {
 // Revision is the revision of the source.
 func (p *Program) Revision() string { return p.artifact.Revision }
 
+// Template reports whether a template makes the program.
+func (p *Program) Template() bool { return p.template != nil }
+
 // Variable returns a variable of the root module. known is false if the program cannot tell its
 // variables before its inputs are known, because it is a template.
 func (p *Program) Variable(name string) (v *module.Variable, known bool) {
@@ -139,15 +143,21 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	if err != nil {
 		return nil, ofRevision(err, a.Revision)
 	}
-	key := moduleKey{digest: a.Digest, dir: CleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
-	m, err := s.readModule(ctx, key)
+	prog, err := s.FindIn(ctx, obj, a)
 	if files, inline := obj.InlineProgram(); err != nil && inline {
 		// Storing the inline program again repairs a damaged archive.
 		if _, err = s.inline(ctx, files, true); err != nil {
 			return nil, err
 		}
-		m, err = s.readModule(ctx, key)
+		return s.FindIn(ctx, obj, a)
 	}
+	return prog, err
+}
+
+// FindIn returns the program that the stack would have in another artifact, which is in the store.
+func (s *Sources) FindIn(ctx context.Context, obj *infrav1.Terraform, a run.Artifact) (*Program, error) {
+	key := moduleKey{digest: a.Digest, dir: CleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
+	m, err := s.readModule(ctx, key)
 	if err != nil {
 		return nil, ofRevision(err, a.Revision)
 	}
@@ -205,6 +215,12 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 
 // inline stores the object's program. It stores an existing archive again only if suspect.
 func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
+	key := keyOf(files)
+	if known, ok := s.packed.get(key); ok && !suspect {
+		if has, err := s.Store.HasArtifact(ctx, known.Digest); err != nil || has {
+			return known, err
+		}
+	}
 	var packed bytes.Buffer
 	digest, err := archive.PackInline(files, &packed)
 	if err != nil {
@@ -220,7 +236,9 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 			return run.Artifact{}, err
 		}
 	}
-	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
+	artifact := run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}
+	s.packed.put(key, artifact)
+	return artifact, nil
 }
 
 // sourceObject has the common fields of Flux's sources.

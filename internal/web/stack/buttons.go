@@ -65,7 +65,7 @@ func planButtons(t *infrav1.Terraform) []button {
 	}
 	seen := values("plan", pending, "digest", t.Status.Plan.Digest)
 	approve := site.Button{Label: "Approve", Key: "a", Values: seen, Confirm: fmt.Sprintf("Approve plan %s (%s)? Yuba applies exactly this plan.", pending, t.Status.Plan.Summary)}
-	if t.Status.Plan.IsDestroyPlan {
+	if p := t.Status.Plan; p.IsDestroyPlan || p.IsDeletionPlan {
 		approve.Label, approve.Danger = "Approve the destruction", true
 		approve.Confirm = "Do you really want to destroy everything that this stack manages? There is no undo."
 	}

@@ -47,6 +47,8 @@ type planView struct {
 	Kinds           []kindLink
 	Toggle          string
 	Previous, Next  string
+	// Whole leads from one resource back to all.
+	Whole string
 }
 
 type kindLink struct {
@@ -121,6 +123,9 @@ func planViewOf(shown *plan.Plan, key client.ObjectKey, query url.Values) *planV
 	v.Toggle = with(base, query, "all", "yes")
 	if o.All {
 		v.Toggle = with(base, query, "all", "")
+	}
+	if o.Only != "" {
+		v.Whole = with(base, query, "only", "") + "#c-" + url.PathEscape(o.Only)
 	}
 	if v.Page > 1 {
 		v.Previous = with(base, query, "page", strconv.Itoa(v.Page-1))

@@ -108,7 +108,7 @@ func (p pages) page(of tab) site.Handler {
 			Topics: []live.Topic{{Kind: &infrav1.Terraform{}, Namespace: key.Namespace, Name: key.Name}}}
 		if of.path != "" {
 			page.Trail = append(page.Trail, site.Link{Text: key.String(), Address: address(key)})
-			page.Title = of.text + " of " + key.String()
+			page.Title = key.String() + ": " + of.text
 		}
 		page.Parts = []site.Part{{ID: "stack-head", View: "stack-head", Data: headOf(&t, of.path)}}
 		return page, of.show(p, r, &t, page)

@@ -21,7 +21,12 @@ type stateList struct {
 	Rows     []stateRow
 	Base     string
 	From, To string
+	// More leads to more of them; empty if there are no more.
+	More string
 }
+
+// someVersions is how many versions are listed if nobody asks for more.
+const someVersions = 100
 
 type stateRow struct {
 	state.Version
@@ -52,7 +57,11 @@ func (p pages) states(r *site.Request, t *infrav1.Terraform, page *site.Page) er
 		return instead(page, "stack-states", err)
 	}
 	view := stateList{Base: address(key, "states"), From: r.URL.Query().Get("from"), To: r.URL.Query().Get("to")}
-	for i, version := range list.Items {
+	shown := list.Items
+	if len(shown) > someVersions && r.URL.Query().Get("all") != "yes" {
+		shown, view.More = shown[:someVersions], with(view.Base, r.URL.Query(), "all", "yes")
+	}
+	for i, version := range shown {
 		view.Rows = append(view.Rows, stateRowOf(r, t, version, list.Items[0].ID, i == 0))
 	}
 	if view.To == "" && len(list.Items) > 0 {

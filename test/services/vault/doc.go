@@ -1,5 +1,5 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vault tests the store of bridges to Vault on Vault's own KV engine (test/vault).
+// Package vault tests bridges to Vault on Vault's own core and API (test/vault).
 package vault

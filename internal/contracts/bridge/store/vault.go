@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -44,7 +45,7 @@ func (v *Vault) Read(ctx context.Context) (Document, error) {
 	case status == http.StatusNotFound:
 		return Document{}, nil
 	case status != http.StatusOK:
-		return Document{}, failed("read", v.Name(), vaultError(status, out.Errors))
+		return Document{}, failed("read", v.Name(), v.explained(status, out.Errors, "read"))
 	}
 	return Document{out.Data.Data, strconv.FormatInt(out.Data.Metadata.Version, 10)}, nil
 }
@@ -76,7 +77,7 @@ func (v *Vault) Write(ctx context.Context, content []byte, over string) error {
 		return failed("write", v.Name(), err)
 	}
 	if status != http.StatusOK {
-		err := errorIn(status, text)
+		err := v.errorIn(status, text, "create, update")
 		if strings.Contains(err.Error(), "check-and-set parameter did not match") {
 			err = ErrMoved
 		}
@@ -135,7 +136,7 @@ func (v *Vault) Delete(ctx context.Context, tag string) error {
 	}
 	status, text, err := v.call(ctx, http.MethodDelete, "data", nil)
 	if err == nil && status != http.StatusNoContent && status != http.StatusNotFound {
-		err = errorIn(status, text)
+		err = v.errorIn(status, text, "delete")
 	}
 	if err != nil {
 		return failed("remove", v.Name(), err)
@@ -163,15 +164,24 @@ func (v *Vault) call(ctx context.Context, method, part string, body []byte) (int
 	return answer.StatusCode, text, err
 }
 
-func errorIn(status int, text []byte) error {
+func (v *Vault) errorIn(status int, text []byte, needs string) error {
 	var out struct{ Errors []string }
 	json.Unmarshal(text, &out) //nolint:errcheck // the status is enough
-	return vaultError(status, out.Errors)
+	return v.explained(status, out.Errors, needs)
 }
 
-func vaultError(status int, messages []string) error {
-	if len(messages) == 0 {
-		return fmt.Errorf("Vault answers %d", status) //nolint:staticcheck // a name
+// explained says what Vault answers, and what to do: needs are the capabilities that the call takes.
+func (v *Vault) explained(status int, messages []string, needs string) error {
+	text := fmt.Sprintf("Vault answers %d", status)
+	if len(messages) > 0 {
+		// Vault makes a list of several lines, also of one error.
+		text += ": " + strings.Join(strings.Fields(strings.Join(messages, "; ")), " ")
 	}
-	return fmt.Errorf("Vault answers %d: %s", status, strings.TrimSpace(strings.Join(messages, "; "))) //nolint:staticcheck // a name
+	switch status {
+	case http.StatusForbidden:
+		text += fmt.Sprintf(`. The token is not valid, or its policies lack the capabilities %s on the path "%s/data/%s"`, needs, cmp.Or(v.Mount, "secret"), v.Path)
+	case http.StatusServiceUnavailable:
+		text += ". It is tried again until Vault is unsealed and active"
+	}
+	return errors.New(text)
 }

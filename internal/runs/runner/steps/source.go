@@ -115,7 +115,7 @@ func (s *prepareStep) sharedTree(ctx context.Context) (path string, leave func()
 
 // shares reports whether the run copies from a shared tree. Unconfined tofu could write to it.
 func (s *prepareStep) shares(p *run.Part) bool {
-	return p != nil && s.run.Walls.Hides() && s.run.Spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.run.Spec.Artifact.Digest) && process.BootID() != ""
+	return p != nil && !s.run.Spec.Artifact.Transient && s.run.Walls.Hides() && s.run.Spec.Artifact.Size > workspace.SmallArchive && workspace.HexDigest.MatchString(s.run.Spec.Artifact.Digest) && process.BootID() != ""
 }
 
 // unpackPart writes the run's part of the source to the new tree.
@@ -172,7 +172,7 @@ func (s *prepareStep) artifact(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, fault.New("", "unpack the source: %w", err)
 	}
-	if name != "" && workspace.DigestOfFile(file) == s.run.Spec.Artifact.Digest {
+	if name != "" && !s.run.Spec.Artifact.Transient && workspace.DigestOfFile(file) == s.run.Spec.Artifact.Digest {
 		s.run.Artifacts.Keep(path, name)
 	}
 	_ = os.Remove(path) // unless it is kept: the file that is open stays

@@ -1,0 +1,230 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/trials"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/contracts/impact"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
+)
+
+// plannedLevel are the speculative plans of one level.
+type plannedLevel struct {
+	Level int `json:"level"`
+	// Groups are equal plans together, Rests the stacks that would not run.
+	Groups []speculative.Group `json:"groups"`
+	Rests  []string            `json:"rests,omitempty"`
+	// Stacks are all plans.
+	Stacks []content.Try `json:"stacks"`
+}
+
+// impactWalk plans level by level.
+type impactWalk struct {
+	session             *session.Session
+	flags               *impactFlags
+	edges               *impact.Map
+	pending, pendingRun string
+	view                *impactView
+	// plans are the changes of the stacks that are planned, and runs their speculative plans: those
+	// that the next levels read.
+	plans impact.Plans
+	mu    sync.Mutex
+	runs  map[string]content.PlanOf
+}
+
+func succeeded(t *content.Try) bool { return t.Ended && t.Outcome == run.OutcomeSucceeded }
+
+// changeOf is what a speculative plan does to the outputs.
+func changeOf(t *content.Try) impact.Change {
+	c := impact.Change{}
+	for _, o := range t.Outputs {
+		c[o.Name] = o
+	}
+	return c
+}
+
+// planFirst plans the stack itself.
+func (w *impactWalk) planFirst(ctx context.Context, key types.NamespacedName) (_ content.Try, err error) {
+	request := content.PreviewRequest{Revision: w.flags.revision}
+	var packed io.ReadSeeker
+	if w.flags.dir != "" {
+		file, err := pack(ctx, w.flags.dir)
+		if err != nil {
+			return content.Try{}, err
+		}
+		defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+		packed = file
+	}
+	w.session.News("Planning %s. Nothing is applied.", key)
+	planned := w.preview(ctx, key, request, packed)
+	if succeeded(&planned) {
+		w.planned(&planned)
+	}
+	return planned, nil
+}
+
+// maxPreview keeps a mistake, such as planning a home directory, from filling the disk. The server has
+// a lower limit.
+const maxPreview = 1 << 30
+
+// pack packs a directory into a temporary file.
+func pack(ctx context.Context, dir string) (*os.File, error) {
+	file, err := os.CreateTemp("", "yuba-impact-*.tar.gz")
+	if err != nil {
+		return nil, fmt.Errorf("pack %s: %w", dir, err)
+	}
+	_, stats, err := archive.Pack(ctx, dir, file, archive.PackOptions{MaxPacked: maxPreview})
+	if err == nil && stats.Files == 0 {
+		err = fmt.Errorf("pack %s: it contains only ignored files", dir)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	return file, nil
+}
+
+func (w *impactWalk) preview(ctx context.Context, key types.NamespacedName, r content.PreviewRequest, packed io.ReadSeeker) content.Try {
+	c := w.session.Content
+	return trials.One(ctx, key.Namespace, key.Name, trials.Calls{
+		Start: func(ctx context.Context) (content.Try, error) {
+			return c.StartPreview(ctx, key.Namespace, key.Name, r, packed)
+		},
+		Wait: c.WaitForPreview, Cancel: c.CancelPreview,
+	})
+}
+
+// walk plans the stacks that would run, level by level.
+func (w *impactWalk) walk(ctx context.Context) error {
+	if !succeeded(w.view.Planned) {
+		return nil
+	}
+	if w.view.Cycle != nil {
+		return fmt.Errorf("plan what reads from %s: these stacks read from each other in a circle, so there is no order in which they could be planned: %s",
+			w.view.Stack, strings.Join(w.view.Cycle, ", "))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go w.keep(ctx)
+	defer w.forget(context.WithoutCancel(ctx))
+	w.view.Plans = []plannedLevel{}
+	done := map[string]bool{}
+	for n := 1; w.flags.levels == 0 || n <= w.flags.levels; n++ {
+		level := nextLevel(w.view.Levels, done)
+		if level == nil || ctx.Err() != nil {
+			return nil
+		}
+		w.view.Plans = append(w.view.Plans, w.level(ctx, n, level))
+		// What is behind the planned stacks is compared with their plans from now on.
+		w.view.Impact = w.edges.ImpactOf(w.view.Stack, w.plans)
+	}
+	return nil
+}
+
+// nextLevel returns the stacks of the first level that has some that are not done, and notes them.
+func nextLevel(levels [][]impact.Reached, done map[string]bool) (next []impact.Reached) {
+	for _, level := range levels {
+		for _, r := range level {
+			if !done[r.Stack] {
+				next = append(next, r)
+				done[r.Stack] = true
+			}
+		}
+		if next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
+// level plans the stacks of one level.
+func (w *impactWalk) level(ctx context.Context, n int, level []impact.Reached) plannedLevel {
+	out := plannedLevel{Level: n, Stacks: []content.Try{}}
+	var open []impact.Reached
+	for _, r := range level {
+		blocked := blockedBy(r, w.plans)
+		switch {
+		case r.Effect == impact.Rests:
+			out.Rests = append(out.Rests, r.Stack)
+		case blocked != nil:
+			namespace, name, _ := strings.Cut(r.Stack, "/")
+			out.Stacks = append(out.Stacks, content.Try{Namespace: namespace, Name: name, Ended: true, Needs: blocked})
+		default:
+			open = append(open, r)
+		}
+	}
+	if len(open) > 0 {
+		w.session.News("Level %d: planning %s.", n, ui.Count(len(open), "stack"))
+	}
+	progress := trials.NewProgress(w.session, len(open))
+	results := trials.All(ctx, len(open), w.flags.parallel, progress, func(ctx context.Context, i int) content.Try {
+		return w.preview(ctx, keyOf(open[i].Stack), content.PreviewRequest{From: w.from(open[i])}, nil)
+	})
+	progress.End()
+	for i := range results {
+		if t := &results[i]; succeeded(t) {
+			w.plans[t.Stack()] = changeOf(t)
+			w.planned(t)
+		}
+	}
+	out.Stacks = append(out.Stacks, results...)
+	slices.SortFunc(out.Stacks, func(a, b content.Try) int { return cmp.Compare(a.Stack(), b.Stack()) })
+	out.Groups = speculative.Fold(out.Stacks)
+	return out
+}
+
+// blockedBy are the stacks that a stack reads from, that would run, and that have no plan; nil if
+// there are none.
+func blockedBy(r impact.Reached, plans impact.Plans) (needs []speculative.Need) {
+	for _, producer := range r.From {
+		if _, planned := plans[producer]; !planned {
+			needs = append(needs, speculative.Need{Stack: producer, Input: "what " + producer + " outputs"})
+		}
+	}
+	return needs
+}
+
+// planned notes a plan for those that read from it.
+func (w *impactWalk) planned(t *content.Try) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[t.Stack()] = content.PlanOf{Namespace: t.Namespace, Name: t.Name, Run: t.Run}
+}
+
+// from are the plans whose outputs a stack reads.
+func (w *impactWalk) from(r impact.Reached) []content.PlanOf {
+	var from []content.PlanOf
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, producer := range r.From {
+		if p, planned := w.runs[producer]; planned {
+			from = append(from, p)
+		}
+	}
+	return from
+}
+
+func keyOf(stack string) types.NamespacedName {
+	namespace, name, _ := strings.Cut(stack, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}

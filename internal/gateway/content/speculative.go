@@ -1,0 +1,178 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
+)
+
+// Try is a speculative plan.
+type Try = speculative.Answer
+
+// PreviewRequest says what a speculative plan has in place of what the stack has.
+type PreviewRequest struct {
+	// Revision is another revision of the stack's GitRepository: a full commit, a branch, or a
+	// reference that begins with refs/. Empty for the stack's own source, or an uploaded one.
+	Revision string
+	// From are the speculative plans whose planned outputs are in place of the published ones. The
+	// same user has started them.
+	From []PlanOf
+}
+
+// PlanOf names a speculative plan of a stack.
+type PlanOf struct{ Namespace, Name, Run string }
+
+// String returns NAMESPACE/NAME@RUN.
+func (p PlanOf) String() string { return p.Namespace + "/" + p.Name + "@" + p.Run }
+
+func parsePlanOf(text string) (p PlanOf, err error) {
+	namespace, rest, _ := strings.Cut(text, "/")
+	name, id, _ := strings.Cut(rest, "@")
+	if namespace == "" || name == "" || id == "" {
+		return p, fmt.Errorf("from=%q is not NAMESPACE/NAME@RUN", text)
+	}
+	return PlanOf{namespace, name, id}, nil
+}
+
+// maxFrom limits the producers of a request.
+const maxFrom = 100
+
+// Tries makes speculative plans. They end when nobody asks for them for a while.
+type Tries interface {
+	// Start plans with another version of a module, Preview with another source or with planned
+	// outputs. archive is an uploaded directory; nil for none.
+	Start(ctx context.Context, obj *infrav1.Terraform, module, version, by string) (Try, error)
+	Preview(ctx context.Context, obj *infrav1.Terraform, p PreviewRequest, archive io.Reader, by string) (Try, error)
+	// Wait returns when the plan has ended, or after a while.
+	Wait(ctx context.Context, obj *infrav1.Terraform, id string) (Try, error)
+	Cancel(ctx context.Context, obj *infrav1.Terraform, id string) error
+}
+
+var errNoTries = notFound("this server does not make speculative plans")
+
+func (h *Handler) startTry(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Tries == nil {
+		return errNoTries
+	}
+	query := r.URL.Query()
+	t, err := h.Tries.Start(r.Context(), obj, query.Get("module"), query.Get("version"), user(r))
+	if err != nil {
+		return err
+	}
+	h.Log.Info("speculative plan started", "stack", client.ObjectKeyFromObject(obj).String(), "run", t.Run, "module", query.Get("module"), "version", query.Get("version"), "by", user(r))
+	return writeJSON(w, t)
+}
+
+// startPreview starts a speculative plan. The body is an uploaded directory if the query says so.
+func (h *Handler) startPreview(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Tries == nil {
+		return errNoTries
+	}
+	query := r.URL.Query()
+	request := PreviewRequest{Revision: query.Get("revision")}
+	if len(query["from"]) > maxFrom {
+		return badRequest(fmt.Sprintf("a speculative plan can have the planned outputs of %d stacks", maxFrom))
+	}
+	for _, text := range query["from"] {
+		from, err := parsePlanOf(text)
+		if err != nil {
+			return badRequest(err.Error())
+		}
+		request.From = append(request.From, from)
+	}
+	var archive io.Reader
+	if query.Get("source") == "upload" {
+		if archive = http.MaxBytesReader(w, r.Body, h.MaxArchive); request.Revision != "" {
+			return badRequest("a speculative plan has an uploaded source or another revision, not both")
+		}
+	}
+	t, err := h.Tries.Preview(r.Context(), obj, request, archive, user(r))
+	if err != nil {
+		return err
+	}
+	h.Log.Info("speculative plan started", "stack", client.ObjectKeyFromObject(obj).String(), "run", t.Run, "uploaded", archive != nil,
+		"revision", request.Revision, "from", query["from"], "by", user(r))
+	return writeJSON(w, t)
+}
+
+func (h *Handler) waitForTry(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Tries == nil {
+		return errNoTries
+	}
+	t, err := h.Tries.Wait(r.Context(), obj, r.URL.Query().Get("run"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, t)
+}
+
+func (h *Handler) cancelTry(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Tries == nil {
+		return errNoTries
+	}
+	if err := h.Tries.Cancel(r.Context(), obj, r.URL.Query().Get("run")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// StartTry starts a speculative plan with another version of a module.
+func (c *Client) StartTry(ctx context.Context, namespace, name, module, version string) (Try, error) {
+	return ask[Try](ctx, c, http.MethodPost, stackPath(namespace, name, "try"), parameters("module", module, "version", version), nil)
+}
+
+// WaitForTry returns a speculative plan when it has ended, or after a while.
+func (c *Client) WaitForTry(ctx context.Context, namespace, name, id string) (Try, error) {
+	return ask[Try](ctx, c, http.MethodGet, stackPath(namespace, name, "try"), parameters("run", id), nil)
+}
+
+// CancelTry ends a speculative plan.
+func (c *Client) CancelTry(ctx context.Context, namespace, name, id string) error {
+	return c.cancelSpeculative(ctx, namespace, name, "try", id)
+}
+
+// StartPreview starts a speculative plan with another source or planned outputs. archive is a packed
+// directory; nil for none.
+func (c *Client) StartPreview(ctx context.Context, namespace, name string, p PreviewRequest, archive io.ReadSeeker) (Try, error) {
+	query := parameters("revision", p.Revision)
+	for _, from := range p.From {
+		query.Add("from", from.String())
+	}
+	if archive != nil {
+		if p.Revision != "" {
+			return Try{}, errors.New("a speculative plan has an uploaded source or another revision, not both")
+		}
+		query.Set("source", "upload")
+	}
+	return ask[Try](ctx, c, http.MethodPost, stackPath(namespace, name, "preview"), query, archive)
+}
+
+// WaitForPreview returns a speculative plan when it has ended, or after a while.
+func (c *Client) WaitForPreview(ctx context.Context, namespace, name, id string) (Try, error) {
+	return ask[Try](ctx, c, http.MethodGet, stackPath(namespace, name, "preview"), parameters("run", id), nil)
+}
+
+// CancelPreview ends a speculative plan, or forgets one that has ended.
+func (c *Client) CancelPreview(ctx context.Context, namespace, name, id string) error {
+	return c.cancelSpeculative(ctx, namespace, name, "preview", id)
+}
+
+func (c *Client) cancelSpeculative(ctx context.Context, namespace, name, resource, id string) error {
+	response, err := c.door.ask(ctx, http.MethodDelete, stackPath(namespace, name, resource), parameters("run", id), nil)
+	if err == nil {
+		drop(response)
+	}
+	return err
+}

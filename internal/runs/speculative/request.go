@@ -1,0 +1,105 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package speculative
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// Mark separates the name of a stack from the rest of the name of its speculative runs. No stack can
+// have such a name, so they share neither working directory nor records with it.
+const Mark = "+"
+
+// Of reports whether a run of that stack is speculative.
+func Of(s run.Stack) bool { return strings.Contains(s.Name, Mark) }
+
+// Request says what differs from a stack as it is configured now.
+type Request struct {
+	// By is the user, Trigger says in the queue what the plan is for.
+	By, Trigger string
+	// Source replaces the artifact of the stack; nil to keep it. It is in the store.
+	Source *run.Artifact
+	// StandIns are planned outputs that the stack reads in place of the published ones.
+	StandIns []*Planned
+	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
+	Replace  *run.Replacement
+	Resolved map[string]string
+}
+
+// Need is an input that is unknown until another stack is applied.
+type Need struct {
+	// Stack is the producer, NAMESPACE/NAME.
+	Stack string `json:"stack"`
+	// Input names what is unknown, such as "output vpc" or "contract base: base.vpc_id".
+	Input string `json:"input"`
+}
+
+// UnknownError says that a stack cannot be planned before others are applied.
+type UnknownError struct{ Needs []Need }
+
+func (e *UnknownError) Error() string {
+	var stacks, inputs []string
+	for _, n := range e.Needs {
+		stacks, inputs = append(stacks, n.Stack), append(inputs, n.Input)
+	}
+	slices.Sort(stacks)
+	return "cannot be planned before " + strings.Join(slices.Compact(stacks), ", ") + " is applied: " + strings.Join(inputs, ", ") + " is unknown until then"
+}
+
+// Answer is a speculative plan as people see it.
+type Answer struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Run       string `json:"run,omitempty"`
+	// Ended is true once the others below are set. Waits says what it waits for.
+	Ended   bool        `json:"ended"`
+	Waits   string      `json:"waits,omitempty"`
+	Outcome run.Outcome `json:"outcome,omitempty"`
+	Error   string      `json:"error,omitempty"`
+	// Needs are set if there is no plan, because inputs are unknown.
+	Needs []Need `json:"needs,omitempty"`
+	// Revision is the revision of the source that was planned.
+	Revision string `json:"revision,omitempty"`
+	// Replaced counts the calls that got the other version of a module. From are the versions that
+	// they had.
+	Replaced int      `json:"replaced,omitempty"`
+	From     []string `json:"from,omitempty"`
+	// Counts and Changes are of the plan: each change in words, without values.
+	Counts  run.Counts `json:"counts"`
+	Changes []string   `json:"changes,omitempty"`
+	// Outputs are the outputs that the plan changes, without sensitive values.
+	Outputs []plan.OutputValueChange `json:"outputs,omitempty"`
+	Took    run.Duration             `json:"took,omitempty"`
+}
+
+// The results of speculative plans.
+const (
+	ResultUnchanged = "no changes"
+	ResultChanges   = "changes"
+	ResultFailed    = "failed"
+	ResultUnknown   = "unknown"
+	ResultCanceled  = "canceled"
+)
+
+// Result sums an answer up.
+func (a *Answer) Result() string {
+	switch {
+	case len(a.Needs) > 0:
+		return ResultUnknown
+	case a.Outcome == run.OutcomeCanceled:
+		return ResultCanceled
+	case a.Outcome != run.OutcomeSucceeded:
+		return ResultFailed
+	case len(a.Changes) > 0:
+		return ResultChanges
+	}
+	return ResultUnchanged
+}
+
+// Stack is NAMESPACE/NAME.
+func (a *Answer) Stack() string { return a.Namespace + "/" + a.Name }
