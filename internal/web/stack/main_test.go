@@ -207,11 +207,11 @@ func (w *world) sees(who, path string, texts ...string) string {
 	w.Helper()
 	code, body := w.get(who, path)
 	if code != http.StatusOK {
-		w.Fatalf("%s: %d\n%s", path, code, body)
+		w.Fatalf("%s: %d", path, code)
 	}
 	for _, text := range texts {
 		if !strings.Contains(body, text) {
-			w.Errorf("%s lacks %q:\n%s", path, text, body)
+			w.Errorf("%s lacks %q", path, text)
 		}
 	}
 	return body
