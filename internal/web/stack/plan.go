@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/stack/plandiff"
 )
 
-// maxPlanText limits a plan as text, in bytes. The download has all of it.
-const maxPlanText = 2 << 20
+// maxPlanText limits a plan as text, in bytes, and maxTextChanges its resources. The download has all.
+const maxPlanText, maxTextChanges = 1 << 20, 500
 
 // planHead is the data of the part "stack-plan-head".
 type planHead struct {
@@ -75,7 +76,7 @@ func (p pages) plan(r *site.Request, t *infrav1.Terraform, page *site.Page) erro
 	if err != nil {
 		return instead(page, "stack-plan", err)
 	}
-	shown, err := plan.Decode(document)
+	shown, err := plan.DecodeOutline(document)
 	if err != nil {
 		return err
 	}
@@ -94,12 +95,13 @@ func (p pages) plan(r *site.Request, t *infrav1.Terraform, page *site.Page) erro
 		add(page, "stack-verdicts", v)
 	}
 	if query.Get("as") == "text" {
-		text := plan.Render(shown, plan.RenderOptions{})
-		add(page, "stack-plan-text", planText{shorten.CutBytes(text, maxPlanText), len(text) > maxPlanText, address(key, "plan.txt") + "?" + url.Values{"run": {id}}.Encode()})
-		return nil
+		text, cut, err := planTextOf(shown)
+		add(page, "stack-plan-text", planText{text, cut, address(key, "plan.txt") + "?" + url.Values{"run": {id}}.Encode()})
+		return err
 	}
-	add(page, "stack-plan", planViewOf(shown, key, query))
-	return nil
+	view, err := planViewOf(shown, key, query)
+	add(page, "stack-plan", view)
+	return err
 }
 
 type planText struct {
@@ -108,11 +110,37 @@ type planText struct {
 	Address string
 }
 
-func planViewOf(shown *plan.Plan, key client.ObjectKey, query url.Values) *planView {
+// planTextOf is the beginning of a plan as text, and whether there is more.
+func planTextOf(shown *plan.Outline) (text string, cut bool, err error) {
+	p := *shown.Plan
+	if cut = len(p.Changes) > maxTextChanges; cut {
+		p.Changes = p.Changes[:maxTextChanges]
+	}
+	p.Changes = slices.Clone(p.Changes)
+	for i := range p.Changes {
+		if p.Changes[i], err = shown.Change(i); err != nil {
+			return "", false, err
+		}
+	}
+	p.Drift = slices.Clone(p.Drift[:min(len(p.Drift), maxTextChanges)])
+	for i := range p.Drift {
+		if p.Drift[i], err = shown.Drifted(i); err != nil {
+			return "", false, err
+		}
+	}
+	text = plan.Render(&p, plan.RenderOptions{})
+	return shorten.CutBytes(text, maxPlanText), cut || len(text) > maxPlanText, nil
+}
+
+func planViewOf(shown *plan.Outline, key client.ObjectKey, query url.Values) (*planView, error) {
 	number, _ := strconv.Atoi(query.Get("page")) //nolint:errcheck // anything else is the first page
 	o := plandiff.Options{Find: query.Get("q"), Kind: query.Get("kind"), All: query.Get("all") == "yes", Page: number, Only: query.Get("only")}
 	base := address(key, "plan")
-	v := &planView{View: plandiff.Of(shown, o), Find: o.Find, Kind: o.Kind, Run: query.Get("run"), Full: o.All, Base: base}
+	view, err := plandiff.Of(shown, o)
+	if err != nil {
+		return nil, err
+	}
+	v := &planView{View: view, Find: o.Find, Kind: o.Kind, Run: query.Get("run"), Full: o.All, Base: base}
 	for _, k := range v.View.Kinds {
 		link := kindLink{Kind: k, Here: k.Name == o.Kind, Address: with(base, query, "kind", k.Name, "page", "", "only", "")}
 		if link.Here {
@@ -133,7 +161,7 @@ func planViewOf(shown *plan.Plan, key client.ObjectKey, query url.Values) *planV
 	if v.Page < v.Pages {
 		v.Next = with(base, query, "page", strconv.Itoa(v.Page+1))
 	}
-	return v
+	return v, nil
 }
 
 // Only is the address of one resource of the plan, which is shown whole.

@@ -128,17 +128,17 @@ func kindOf(c *plan.ResourceChange) (name, sign string) {
 	return name, sign
 }
 
-// Of makes the view of a plan.
-func Of(p *plan.Plan, o Options) *View {
+// Of makes the view of a plan. It reads the values of what it shows.
+func Of(p *plan.Outline, o Options) (*View, error) {
 	v := &View{Sentence: p.Counts.Sentence(), All: len(p.Changes), Omitted: p.Omitted, Empty: !p.HasChanges(), Outputs: lines(p.OutputLines(o.All))}
-	counts, matching := map[string]int{}, []*plan.ResourceChange{}
+	counts, matching := map[string]int{}, []int{}
 	find := strings.ToLower(o.Find)
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		kind, _ := kindOf(c)
 		counts[kind]++
 		if (o.Kind == "" || o.Kind == kind) && matches(c, find) && (o.Only == "" || o.Only == idOf(c)) {
-			matching = append(matching, c)
+			matching = append(matching, i)
 		}
 	}
 	for _, k := range kinds {
@@ -154,19 +154,33 @@ func Of(p *plan.Plan, o Options) *View {
 	if v.Last = to; to > from {
 		v.First = from + 1
 	}
-	for _, c := range matching[from:to] {
-		v.Rows = append(v.Rows, rowOf(c, o, v.Total <= opened, false))
-	}
-	for i := range p.Drift {
-		if c := &p.Drift[i]; matches(c, find) && o.Only == "" {
-			if len(v.Drift) == maxDrift {
-				v.DriftMore++
-				continue
-			}
-			v.Drift = append(v.Drift, rowOf(c, o, false, true))
+	for _, i := range matching[from:to] {
+		c, err := p.Change(i)
+		if err != nil {
+			return nil, err
 		}
+		v.Rows = append(v.Rows, rowOf(&c, o, v.Total <= opened, false))
 	}
-	return v
+	return v, v.drift(p, o, find)
+}
+
+// drift adds the changes outside of the stack.
+func (v *View) drift(p *plan.Outline, o Options, find string) error {
+	for i := range p.Drift {
+		switch {
+		case !matches(&p.Drift[i], find) || o.Only != "":
+			continue
+		case len(v.Drift) == maxDrift:
+			v.DriftMore++
+			continue
+		}
+		c, err := p.Drifted(i)
+		if err != nil {
+			return err
+		}
+		v.Drift = append(v.Drift, rowOf(&c, o, false, true))
+	}
+	return nil
 }
 
 func matches(c *plan.ResourceChange, find string) bool {

@@ -16,13 +16,13 @@ import (
 )
 
 // described is the plan that a description of the tool leads to.
-func described(t testing.TB, show []byte) *plan.Plan {
+func described(t testing.TB, show []byte) *plan.Outline {
 	t.Helper()
 	d, err := plan.Describe(show)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Decode(d.Document)
+	p, err := plan.DecodeOutline(d.Document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func described(t testing.TB, show []byte) *plan.Plan {
 }
 
 // real is a plan that the real tool has described.
-func real(t testing.TB, name string) *plan.Plan {
+func real(t testing.TB, name string) *plan.Outline {
 	t.Helper()
 	show, err := os.ReadFile("../../../tofu/plan/testdata/" + name + ".json")
 	if err != nil {
@@ -59,6 +59,16 @@ func showOf(t testing.TB, changes ...map[string]any) []byte {
 		t.Fatal(err)
 	}
 	return show
+}
+
+// view is Of, which must succeed.
+func view(t testing.TB, p *plan.Outline, o Options) *View {
+	t.Helper()
+	v, err := Of(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // text is a view in short.
@@ -126,7 +136,7 @@ updated 1
 `},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, text(Of(described(t, simple), c.options))); diff != "" {
+			if diff := cmp.Diff(c.want, text(view(t, described(t, simple), c.options))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -141,7 +151,7 @@ func TestRealPlans(t *testing.T) {
 		"nothing-changes":                 nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Of(real(t, name), Options{})
+			v := view(t, real(t, name), Options{})
 			got := text(v)
 			for _, want := range has {
 				if !strings.Contains(got, want) {
@@ -165,7 +175,7 @@ func TestHostileValuesStayText(t *testing.T) {
 		change("x.a[\"<script>\u202e\x1b[2K\"]", "create", nil, map[string]any{"<b>": "<img onerror=x>\u202e\x1b[31m", "long": strings.Repeat("y", 5<<20),
 			"lines": strings.Repeat("line\n", 3000)}),
 		change(strings.Repeat("z", 10_000), "delete", map[string]any{"a": "1"}, nil))
-	v := Of(described(t, show), Options{})
+	v := view(t, described(t, show), Options{})
 	if strings.ContainsAny(text(v), "\u202e\x1b") {
 		t.Error("text steers the terminal, or turns its order")
 	}
@@ -183,7 +193,7 @@ func TestHostileValuesStayText(t *testing.T) {
 			}
 		}
 	}
-	whole := Of(described(t, show), Options{Only: first.ID})
+	whole := view(t, described(t, show), Options{Only: first.ID})
 	if len(whole.Rows) != 1 || whole.Rows[0].More != 0 || len(whole.Rows[0].Lines) < 3000 || !whole.Rows[0].Open {
 		t.Error("the resource alone is not shown whole")
 	}
@@ -203,15 +213,15 @@ func large(t testing.TB, n int) []byte {
 func TestPages(t *testing.T) {
 	p := described(t, large(t, 5000))
 	for page, want := range map[int][3]int{0: {1, 100, 1}, 1: {1, 100, 1}, 50: {4901, 5000, 50}, 99: {4901, 5000, 50}, -3: {1, 100, 1}} {
-		v := Of(p, Options{Page: page})
+		v := view(t, p, Options{Page: page})
 		if got := [3]int{v.First, v.Last, v.Page}; got != want || v.Pages != 50 || v.Total != 5000 || len(v.Rows) != 100 || v.Rows[0].Open {
 			t.Errorf("page %d: %v of %d, %d rows", page, got, v.Pages, len(v.Rows))
 		}
 	}
-	if v := Of(p, Options{Find: "m[77]"}); v.Total != 1 || v.All != 5000 || v.First != 1 || v.Last != 1 || !v.Rows[0].Open {
+	if v := view(t, p, Options{Find: "m[77]"}); v.Total != 1 || v.All != 5000 || v.First != 1 || v.Last != 1 || !v.Rows[0].Open {
 		t.Errorf("%+v", v)
 	}
-	if v := Of(p, Options{Find: "nothing"}); v.First != 0 || v.Last != 0 || len(v.Rows) != 0 || v.Page != 1 {
+	if v := view(t, p, Options{Find: "nothing"}); v.First != 0 || v.Last != 0 || len(v.Rows) != 0 || v.Page != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -224,10 +234,10 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.SetBytes(int64(len(d.Document)))
 	for b.Loop() {
-		p, err := plan.Decode(d.Document)
+		p, err := plan.DecodeOutline(d.Document)
 		if err != nil {
 			b.Fatal(err)
 		}
-		Of(p, Options{})
+		view(b, p, Options{})
 	}
 }
