@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 )
 
@@ -43,7 +44,11 @@ func PersonOf(user authenticationv1.UserInfo) Person {
 }
 
 // Anonymous is who has not logged in.
-func Anonymous() Person { return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup}} }
+//
+// The API server would add the group of authenticated people to whoever is in none of its own two.
+func Anonymous() Person {
+	return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup, user.AllUnauthenticated}}
+}
 
 // IsAnonymous reports whether the person has not logged in. They may change nothing.
 func (p Person) IsAnonymous() bool { return p.Name == AnonymousUser }

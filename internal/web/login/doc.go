@@ -15,7 +15,9 @@
 //
 //   - The API server names the person, or an identity provider that this server was told to trust.
 //     A form never does.
+//   - Only this server makes sessions: their content is sealed with its key.
 //   - A session gives no rights: each request is authorised for the person when it is made.
 //   - Nothing that logs somebody in is logged, and tokens are not kept.
-//   - A session ends when the token that began it does.
+//   - A session ends when the pasted token that began it does. One that began with a link lasts no
+//     longer than the server's limit, and an hour if the link was made with a token.
 package login

@@ -14,10 +14,7 @@ type Events struct{ out *events }
 
 // Events begins a stream of events.
 func (r *Request) Events(w http.ResponseWriter) *Events {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
-	e := &Events{&events{w: w, control: http.NewResponseController(w)}}
+	e := &Events{newEvents(w)}
 	_, e.out.err = fmt.Fprintf(w, "retry: %d\n\n", reconnect)
 	return e
 }
@@ -34,8 +31,8 @@ func (e *Events) Send(name, id, data string) error {
 
 // StillIn reports whether the person of the request is still logged in, with the same rights.
 func (r *Request) StillIn() bool {
-	p, ok := r.site.Who(r.Request)
-	return ok && p.Key() == r.Person.Key()
+	p, ok, err := r.site.Who(r.Request)
+	return err != nil || ok && p.Key() == r.Person.Key() // nobody knows; the stream goes on
 }
 
 // Draw draws a template of the site.

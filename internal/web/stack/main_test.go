@@ -98,12 +98,12 @@ func share(t *testing.T) error {
 	}
 	go watched.Start(context.Background()) //nolint:errcheck // it ends with the process
 	s := site.New(site.Options{Access: access.New(config, objects, watched, time.Now), Hub: live.New(watched), Edition: "test", Now: time.Now, Log: quiet,
-		Who: func(r *http.Request) (access.Person, bool) {
+		Who: func(r *http.Request) (access.Person, bool, error) {
 			name := r.Header.Get(whoHeader)
 			if name == "root" {
-				return access.Person{Name: name, Groups: []string{"system:masters"}}, true
+				return access.Person{Name: name, Groups: []string{"system:masters"}}, true, nil
 			}
-			return access.Person{Name: name, Groups: []string{"system:authenticated"}}, name != ""
+			return access.Person{Name: name, Groups: []string{"system:authenticated"}}, name != "", nil
 		}})
 	Add(s, watched)
 	shared.page = httptest.NewServer(s)
