@@ -42,8 +42,9 @@ func (c Change) If(resourceVersion string) Change {
 // Refusal says why a verb is not possible now.
 type Refusal struct {
 	Says string
-	// Next is the verb that comes first or helps: "plan", "resume", "status"; empty for none.
-	Next string
+	// Hint says what to do next, in words that a command can follow. Next is the verb of that command:
+	// "plan", "resume", "status". Both are empty for nothing.
+	Hint, Next string
 	// Gone is true if what was asked for is not there.
 	Gone bool
 }
@@ -58,19 +59,20 @@ func Approvable(t *infrav1.Terraform, id string) (string, error) {
 	pending := t.Status.Plan.Pending
 	switch {
 	case pending == "":
-		return "", &Refusal{"no plan waits for approval", "status", true}
+		return "", &Refusal{"no plan waits for approval", "See", "status", true}
 	case id != "" && id != pending:
-		return "", &Refusal{fmt.Sprintf("plan %s is not pending; the pending plan is %s", id, pending), "plan", true}
-	case t.Spec.PlanOnly:
+		return "", &Refusal{fmt.Sprintf("plan %s is not pending; the pending plan is %s", id, pending), "Show it with", "plan", true}
+	case t.Spec.PlanOnly && !t.Status.Plan.IsDeletionPlan:
 		return "", &Refusal{Says: "the stack only allows plans (spec.planOnly)"}
-	case t.DriftOnly():
+	case t.DriftOnly() && !t.Status.Plan.IsDeletionPlan:
 		return "", &Refusal{Says: `the stack only checks for drift (spec.approvePlan is "disable")`}
 	case t.Spec.Suspend:
-		return "", &Refusal{Says: "the stack is suspended", Next: "resume"}
+		return "", &Refusal{Says: "the stack is suspended", Hint: "Resume it first", Next: "resume"}
 	case t.RefusedByPolicy():
-		return "", &Refusal{Says: fmt.Sprintf("policies refuse plan %s, and no approval overrides that: %s", pending, t.Status.Plan.Policy.Message), Next: "plan"}
+		return "", &Refusal{Says: fmt.Sprintf("policies refuse plan %s, and no approval overrides that: %s\nChange the program, or ask those who keep the policy for an exemption",
+			pending, t.Status.Plan.Policy.Message), Hint: "See", Next: "plan"}
 	case t.AppliesByItself() && !t.HoldsPlans():
-		return "", &Refusal{Says: fmt.Sprintf("the stack applies its plans automatically (spec.approvePlan is %q)", t.Spec.ApprovePlan), Next: "status"}
+		return "", &Refusal{Says: fmt.Sprintf("the stack applies its plans automatically (spec.approvePlan is %q)", t.Spec.ApprovePlan), Hint: "See", Next: "status"}
 	}
 	return pending, nil
 }
@@ -96,9 +98,9 @@ func Reject(t *infrav1.Terraform, id string) (Change, error) {
 	pending := t.Status.Plan.Pending
 	switch {
 	case pending == "":
-		return Change{}, &Refusal{"the stack has no pending plan", "status", true}
+		return Change{}, &Refusal{"the stack has no pending plan", "See", "status", true}
 	case id != "" && id != pending:
-		return Change{}, &Refusal{fmt.Sprintf("plan %s is not pending; the pending plan is %s", id, pending), "plan", true}
+		return Change{}, &Refusal{fmt.Sprintf("plan %s is not pending; the pending plan is %s", id, pending), "Show it with", "plan", true}
 	}
 	return Change{}.Annotate(map[string]any{infrav1.AnnotationRejected: pending}), nil
 }
@@ -115,3 +117,11 @@ func Replan(request string) Change {
 
 // Suspend stops a stack, or lets it go on.
 func Suspend(stop bool) Change { return Change{Spec: map[string]any{"suspend": stop}} }
+
+// Destroy plans the destruction of everything that a stack manages.
+func Destroy(request string) Change {
+	return Change{Spec: map[string]any{"destroy": true}}.Annotate(map[string]any{infrav1.AnnotationReconcile: request, infrav1.AnnotationRejected: nil})
+}
+
+// DestroysAtOnce reports whether no person sees the plan of a destruction before it is applied.
+func DestroysAtOnce(t *infrav1.Terraform) bool { return t.AppliesByItself() || t.Spec.Force }

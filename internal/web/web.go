@@ -34,6 +34,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/registry"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/sources"
+	stackpage "github.com/yuba-dev/yuba/internal/web/stack"
 	"github.com/yuba-dev/yuba/internal/web/tenants"
 	"github.com/yuba-dev/yuba/internal/web/versions"
 	"github.com/yuba-dev/yuba/internal/web/watched"
@@ -116,6 +117,7 @@ func New(o Options) (*Web, error) {
 	contracts.Add(s, objects)
 	versions.Add(s, objects)
 	policies.Add(s, objects)
+	stackpage.Add(s, o.Cache)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})

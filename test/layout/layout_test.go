@@ -61,6 +61,7 @@ var owned = []struct {
 		why:    "sops links the libraries of four clouds; only yuba-sops does"},
 	{packages: "html/template", owners: "internal/web internal/gateway/registry", tests: true, why: "pages are drawn in internal/web; internal/gateway/registry has one for tofu login"},
 	{packages: "github.com/yuin/goldmark", owners: "internal/web", tests: true, why: "pages are drawn in internal/web"},
+	{packages: "github.com/buildkite/terminal-to-html", owners: "internal/web/stack/runlog", tests: true, why: "logs are hostile; internal/web/stack/runlog leaves nothing but colours"},
 	{packages: "github.com/alexedwards/scs", owners: "internal/web/login", tests: true, why: "internal/web/login keeps sessions"},
 	// Capabilities meet in the API, and internal/app puts them together.
 	{packages: here + "internal/gitops/sources", owners: "internal/gitops/sources internal/app", in: "internal/gitops", why: "capabilities meet in the API"},

@@ -18,6 +18,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // StackList is a list of stacks as the API returns it.
@@ -89,17 +90,8 @@ func (s *Session) StackError(action string, key types.NamespacedName, err error)
 	return fmt.Errorf("%s %s: %w", action, key, err)
 }
 
-// Change is a merge patch of a stack: fields by name, nil deletes one.
-type Change struct {
-	Metadata map[string]any `json:"metadata,omitempty"`
-	Spec     map[string]any `json:"spec,omitempty"`
-}
-
-// Annotate sets annotations, or deletes those whose value is nil.
-func (c Change) Annotate(annotations map[string]any) Change {
-	c.Metadata = map[string]any{"annotations": annotations}
-	return c
-}
+// Change is a merge patch of a stack.
+type Change = verbs.Change
 
 // Patch changes a stack and returns the changed one.
 func (s *Session) Patch(ctx context.Context, action string, key types.NamespacedName, c Change) (*infrav1.Terraform, error) {
@@ -120,7 +112,7 @@ func (s *Session) patch(ctx context.Context, key types.NamespacedName, c Change,
 }
 
 // NewRequest is a value for the annotation that requests a reconciliation.
-func NewRequest() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+func NewRequest() string { return verbs.NewRequest(time.Now()) }
 
 // KeyOf is the namespace and name of a stack.
 func KeyOf(t *infrav1.Terraform) types.NamespacedName {

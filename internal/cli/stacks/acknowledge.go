@@ -4,10 +4,8 @@
 package stacks
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 type acknowledgeOptions struct {
@@ -57,29 +56,16 @@ If a later apply is cut off, Yuba lists its resources again. The record of each 
 }
 
 func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, addresses []string, o acknowledgeOptions, out *ui.Output) error {
-	key, u := session.KeyOf(t), t.Status.Unproven
-	if u == nil || len(u.Runs) == 0 {
-		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: no resource is unproven. See:\n    yuba status %s", key, s.Call(key))
-	}
-	upTo := u.Runs[len(u.Runs)-1].ID
-	if o.run > upTo && !slices.ContainsFunc(u.Runs, func(r infrav1.UnprovenRun) bool { return r.ID == o.run }) {
-		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: run %s is not listed, the last one is %s. To see the list:\n    yuba status %s", key, o.run, upTo, s.Call(key))
-	}
-	seen := seenUnproven(u, cmp.Or(o.run, upTo), addresses)
-	for _, address := range addresses {
-		if !slices.ContainsFunc(seen.Resources, func(r infrav1.UnprovenResource) bool { return r.Called(address) }) {
-			return ui.Exitf(ui.ExitNotFound, "acknowledge %s: %s is not listed. To see the list:\n    yuba status %s", key, address, s.Call(key))
-		}
-	}
-	if len(seen.Resources)+len(seen.Runs) == 0 {
-		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: nothing of run %s or of earlier runs is listed. To see the list:\n    yuba status %s", key, o.run, s.Call(key))
+	key := session.KeyOf(t)
+	seen, upTo, err := verbs.Acknowledgeable(t, o.run, addresses)
+	if err != nil {
+		return refused(s, "acknowledge", key, err)
 	}
 	s.News("Unproven resources of %s:\n  %s", key, diagnostic.Printable(strings.Join(unprovenLines(seen, s.Call(key)), "\n  ")))
 	if err := s.MustConfirm(o.yes || o.run != "", "Did you check them, and should Yuba take them off the list?"); err != nil {
 		return err
 	}
-	word := acknowledgement(cmp.Or(o.run, upTo), t.Annotations[infrav1.AnnotationAcknowledged], addresses)
-	acknowledged, err := s.Patch(ctx, "acknowledge the unproven resources of", key, session.Change{}.Annotate(map[string]any{infrav1.AnnotationAcknowledged: word}))
+	acknowledged, err := s.Patch(ctx, "acknowledge the unproven resources of", key, verbs.Acknowledge(t, upTo, addresses))
 	if err != nil {
 		return err
 	}
@@ -89,40 +75,6 @@ func acknowledge(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 		s.News("Acknowledged of %s: %s", key, strings.Join(addresses, ", "))
 	}
 	return s.PrintStack(acknowledged, out)
-}
-
-// seenUnproven returns the acknowledged part of a list: the resources of a run and of earlier runs,
-// or only those at the given addresses.
-func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *infrav1.UnprovenStatus {
-	seen, listed := &infrav1.UnprovenStatus{}, u.UpTo(upTo)
-	for _, r := range u.Resources {
-		if listed(r.Run) && (len(addresses) == 0 || slices.ContainsFunc(addresses, r.Called)) {
-			seen.Resources = append(seen.Resources, r)
-		}
-	}
-	for _, r := range u.Runs {
-		if listed(r.ID) && len(addresses) == 0 && (r.More > 0 || r.Note != "") {
-			seen.Runs = append(seen.Runs, r)
-		}
-	}
-	return seen
-}
-
-// acknowledgement is the annotation's value. It keeps addresses that were acknowledged before,
-// because the server may not have seen them yet.
-func acknowledgement(upTo, before string, addresses []string) string {
-	if len(addresses) == 0 {
-		return upTo
-	}
-	lines := append([]string{upTo}, addresses...)
-	if last, rest, some := strings.Cut(before, "\n"); last == upTo {
-		if !some {
-			return upTo
-		}
-		lines = append(lines, strings.Split(rest, "\n")...)
-	}
-	slices.Sort(lines[1:])
-	return strings.Join(slices.Compact(lines), "\n")
 }
 
 // unproven lists the unproven resources, and what to do about them.

@@ -5,16 +5,20 @@ package stacks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	keep "github.com/yuba-dev/yuba/internal/objects/approval"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewApproveCommand is "yuba approve".
@@ -84,7 +88,7 @@ func commitApproval(s *session.Session, t *infrav1.Terraform, id, file string) e
 	}
 	if t.AppliesByItself() {
 		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says %q, which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
-			key, t.Spec.ApprovePlan, heldBecause(t), s.Call(key))
+			key, t.Spec.ApprovePlan, verbs.HeldBecause(t), s.Call(key))
 	}
 	changed, err := approveInFile(file, key, id)
 	switch {
@@ -105,7 +109,7 @@ func approveOne(ctx context.Context, s *session.Session, t *infrav1.Terraform, i
 		return approved, "", err
 	}
 	warnOfEnforcer(s, t)
-	change, request := approval(t, id)
+	change, request := verbs.Approve(t, id, time.Now())
 	approved, err := s.Patch(ctx, "approve the plan of", session.KeyOf(t), change)
 	return approved, request, err
 }
@@ -139,39 +143,28 @@ func warnOfEnforcer(s *session.Session, t *infrav1.Terraform) {
 
 // approvable returns the plan that can be approved, or an error that says why there is none.
 func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, error) {
-	key, pending, call := session.KeyOf(t), t.Status.Plan.Pending, s.Call(session.KeyOf(t))
-	switch {
-	case pending == "":
-		return "", ui.Exitf(ui.ExitNotFound, "approve %s: no plan waits for approval. See:\n    yuba status %s", key, call)
-	case id != "" && id != pending:
-		return "", ui.Exitf(ui.ExitNotFound, "approve %s: plan %s is not pending; the pending plan is %s. Show it with:\n    yuba plan %s", key, id, pending, call)
-	case t.Spec.PlanOnly && !t.Status.Plan.IsDeletionPlan:
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only allows plans (spec.planOnly)", key)
-	case t.DriftOnly() && !t.Status.Plan.IsDeletionPlan:
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only checks for drift (spec.approvePlan is \"disable\")", key)
-	case t.Spec.Suspend:
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, call)
-	case t.RefusedByPolicy():
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: policies refuse plan %s, and no approval overrides that: %s\nChange the program, or ask those who keep the policy for an exemption. See:\n    yuba plan %s",
-			key, pending, t.Status.Plan.Policy.Message, call)
-	case t.AppliesByItself() && !t.HoldsPlans():
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans automatically (spec.approvePlan is %q). See:\n    yuba status %s", key, t.Spec.ApprovePlan, call)
+	id, err := verbs.Approvable(t, id)
+	if err != nil {
+		return "", refused(s, "approve", session.KeyOf(t), err)
 	}
-	return pending, nil
+	return id, nil
 }
 
-// heldBecause explains why the plan of a stack with approvePlan "auto" is held.
-func heldBecause(t *infrav1.Terraform) string {
-	if by := t.Status.Plan.HeldBy; by != "" {
-		return "for approval by circuit breaker " + by
+// refused says what cannot be done to a stack, why, and the command that comes next.
+func refused(s *session.Session, action string, key types.NamespacedName, err error) error {
+	var why *verbs.Refusal
+	if !errors.As(err, &why) {
+		return fmt.Errorf("%s %s: %w", action, key, err)
 	}
-	if t.HeldByPolicy() {
-		return "for approval by policy (" + t.Status.Plan.Policy.Message + ")"
+	text := fmt.Sprintf("%s %s: %s", action, key, why.Says)
+	if why.Next != "" {
+		text += fmt.Sprintf(". %s:\n    yuba %s %s", why.Hint, why.Next, s.Call(key))
 	}
-	if t.Status.TakenOver == nil && t.BreaksContracts() {
-		return "for approval because it breaks contract " + brokenContracts(t)
+	code := ui.ExitFailure
+	if why.Gone {
+		code = ui.ExitNotFound
 	}
-	return "for approval because the state is that of " + session.FormerName(t, t.Status.TakenOver) + ", which was deleted"
+	return ui.Exitf(code, "%s", text)
 }
 
 // NewRejectCommand is "yuba reject".
@@ -187,13 +180,13 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, rest []string) error {
 		key, pending := session.KeyOf(t), t.Status.Plan.Pending
+		change, err := verbs.Reject(t, strings.Join(rest, ""))
 		switch {
-		case pending == "":
+		case err != nil && pending == "":
 			return ui.Exitf(ui.ExitNotFound, "reject: %s has no pending plan", key)
-		case len(rest) == 1 && rest[0] != pending:
+		case err != nil:
 			return ui.Exitf(ui.ExitNotFound, "reject: plan %s of %s is not pending; the pending plan is %s", rest[0], key, pending)
 		}
-		change := session.Change{}.Annotate(map[string]any{infrav1.AnnotationRejected: pending})
 		rejected, err := s.Patch(ctx, "reject the plan of", key, change)
 		if err != nil {
 			return err

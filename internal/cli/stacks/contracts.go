@@ -31,14 +31,3 @@ func contractNews(t *infrav1.Terraform) string {
 	}
 	return diagnostic.Printable(b.String())
 }
-
-// brokenContracts names the contracts that the pending plan breaks.
-func brokenContracts(t *infrav1.Terraform) string {
-	var names []string
-	for _, v := range t.Status.Plan.Contracts.Verdicts {
-		if v.Outcome == infrav1.ContractBreaks {
-			names = append(names, v.Contract)
-		}
-	}
-	return strings.Join(names, ", ")
-}

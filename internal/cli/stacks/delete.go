@@ -5,7 +5,6 @@ package stacks
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewDeleteCommand is "yuba delete".
@@ -60,50 +60,17 @@ func deleteStack(ctx context.Context, s *session.Session, t *infrav1.Terraform, 
 	if err := awaitGone(ctx, s, key, t); err != nil {
 		return err
 	}
-	s.News("%s is deleted.%s", key, whatStays(t))
+	s.News("%s", strings.TrimSpace(key.String()+" is deleted. "+verbs.StaysBehind(t)))
 	return nil
 }
 
 // deletionQuestion says what a deletion destroys or leaves behind; empty if nothing.
 func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
-	key, targets := session.KeyOf(t), strings.Join(t.Spec.Targets, ", ")
-	switch {
-	case !t.DeletionTimestamp.IsZero() || !mayHaveResources(t):
-		return ""
-	case !t.Spec.DestroyResourcesOnDeletion:
-		return fmt.Sprintf("Deleting %s leaves its resources in place, unmanaged. The state stays, too: %s. "+
-			"A stack of the same name adopts it.\nTo destroy the resources first:\n    yuba destroy %s", key, placeOfState(t), s.Call(key))
-	case targets != "":
-		return fmt.Sprintf("Deleting %s destroys the resources in its spec.targets: %s. There is no undo. Its other resources stay, and so does the state: %s.",
-			key, targets, placeOfState(t))
+	says, left := verbs.Deletion(t)
+	if left {
+		says += "\nTo destroy the resources first:\n    yuba destroy " + s.Call(session.KeyOf(t))
 	}
-	return fmt.Sprintf("Deleting %s destroys everything that it manages. There is no undo.", key)
-}
-
-func whatStays(t *infrav1.Terraform) string {
-	switch {
-	case !mayHaveResources(t):
-		return ""
-	case !t.Spec.DestroyResourcesOnDeletion:
-		return fmt.Sprintf(" Its resources stay, unmanaged. The state stays: %s.", placeOfState(t))
-	case len(t.Spec.Targets) > 0:
-		return fmt.Sprintf(" Resources outside spec.targets stay, and so does the state: %s.", placeOfState(t))
-	}
-	return ""
-}
-
-// mayHaveResources reports whether the stack applied, or found an existing state.
-func mayHaveResources(t *infrav1.Terraform) bool {
-	s := &t.Status
-	destroyed := t.Spec.Destroy && session.ConditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
-	return (s.LastAppliedRevision != "" || s.LastAppliedRun != "" || s.TakenOver != nil) && !destroyed
-}
-
-func placeOfState(t *infrav1.Terraform) string {
-	if t.KeepsOwnState() {
-		return "in the stack's custom backend"
-	}
-	return "Secret " + t.StateSecretName()
+	return says
 }
 
 // awaitGone shows the runs of a deletion, and why it waits, until the stack is gone.

@@ -11,6 +11,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewDestroyCommand is "yuba destroy".
@@ -35,15 +36,14 @@ with spec.destroy set; "yuba deploy" creates its resources again, "yuba delete" 
 
 func destroy(ctx context.Context, s *session.Session, before *infrav1.Terraform, yes bool, out *ui.Output) error {
 	key := session.KeyOf(before)
-	if before.AppliesByItself() || before.Spec.Force {
+	if verbs.DestroysAtOnce(before) {
 		// No plan will wait for approval, so ask now.
 		if err := s.MustConfirm(yes, "The stack "+key.String()+" applies plans automatically, so everything it manages is destroyed at once. There is no undo."); err != nil {
 			return err
 		}
 	}
 	request := session.NewRequest()
-	changed, err := s.Patch(ctx, "destroy", key, session.Change{Spec: map[string]any{"destroy": true}}.
-		Annotate(map[string]any{infrav1.AnnotationReconcile: request, infrav1.AnnotationRejected: nil}))
+	changed, err := s.Patch(ctx, "destroy", key, verbs.Destroy(request))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // planHeading names the shown plan and its state; empty if the server does not report it.
@@ -37,7 +38,7 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	var text string
 	switch s.State {
 	case plan.StatePending:
-		text = "Pending " + name + made + ": it " + pendingIs(t)
+		text = "Pending " + name + made + ": it " + verbs.PendingIs(t)
 	case plan.StateApproved:
 		text = "Approved " + name + made + ": it is not applied yet"
 	case plan.StateRejected:
@@ -63,25 +64,6 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 		text += "\nWarning: " + notice
 	}
 	return diagnostic.Printable(text)
-}
-
-// pendingIs says what a pending plan is waiting for.
-func pendingIs(t *infrav1.Terraform) string {
-	switch p := t.Status.Plan; {
-	case p.Approved:
-		return "is approved"
-	case t.Annotations[infrav1.AnnotationRejected] == p.Pending:
-		return "is rejected"
-	case t.Spec.PlanOnly:
-		return "is never applied (planOnly)"
-	case t.DriftOnly():
-		return "is never applied (approvePlan: disable)"
-	case t.RefusedByPolicy():
-		return "is refused by policy (" + t.Status.Plan.Policy.Message + ")"
-	case t.HoldsPlans():
-		return "is held " + heldBecause(t)
-	}
-	return "waits for approval"
 }
 
 // noPlan explains why there is no plan; nil if the object does not show why.

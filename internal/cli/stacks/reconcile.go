@@ -11,6 +11,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewReplanCommand is "yuba replan".
@@ -21,7 +22,7 @@ func NewReplanCommand(a *session.App) *cobra.Command {
 		Long: `Reconcile a stack now, whatever its interval, and make a fresh plan, even if its last plan was rejected. A stack that
 applies its plans automatically applies it.`,
 		Example: "  yuba replan vpc\n  yuba replan vpc --wait --timeout 2m",
-	}, false, map[string]any{infrav1.AnnotationRejected: nil})
+	}, false, verbs.Replan)
 }
 
 // NewReconcileCommand is "yuba reconcile".
@@ -34,19 +35,18 @@ stays rejected; "yuba replan" makes another one.
 
 The commands below reconcile sources and Kustomizations; name a stack that is called like one of them NAMESPACE/NAME.`,
 		Example: "  yuba reconcile vpc\n  yuba reconcile source git infra\n  yuba reconcile kustomization apps --with-source\n  yuba reconcile vpc --timeout 5m -o json\n  yuba reconcile vpc --wait=false",
-	}, true, map[string]any{})
+	}, true, verbs.Reconcile)
 }
 
 // reconcileCommand makes cmd request a reconciliation and show the runs that follow.
-func reconcileCommand(a *session.App, cmd *cobra.Command, waits bool, annotations map[string]any) *cobra.Command {
+func reconcileCommand(a *session.App, cmd *cobra.Command, waits bool, change func(request string) verbs.Change) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(1, 1), a.StackNames(false)
 	wait := cmd.Flags().BoolP("wait", "w", waits, "show the run and wait until it ends")
 	ui.AddTimeoutFlag(cmd, 0, waitUsage)
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, before *infrav1.Terraform, _ []string) error {
 		key, request, action := session.KeyOf(before), session.NewRequest(), cmd.Name()
-		annotations[infrav1.AnnotationReconcile] = request
-		changed, err := s.Patch(ctx, action, key, session.Change{}.Annotate(annotations))
+		changed, err := s.Patch(ctx, action, key, change(request))
 		switch {
 		case err != nil:
 			return err

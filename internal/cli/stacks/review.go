@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // review follows a change to its end: it shows runs and plan, asks, approves, and shows the apply.
@@ -97,29 +99,13 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 		r.follower.before, r.request, r.generation = lastRunOf(t), "", approved.Generation
 		return nil
 	}
-	change, request := approval(t, id)
+	change, request := verbs.Approve(t, id, time.Now())
 	approved, err := r.Patch(ctx, r.action, r.key, change)
 	if err != nil {
 		return err
 	}
 	r.follower.before, r.request, r.generation = lastRunOf(t), request, approved.Generation
 	return nil
-}
-
-// approval is the change that approves a plan, and its reconcile request. A request is only needed
-// if no field changes, for a rejected or held plan; otherwise the generation shows that the server
-// saw the change. approvePlan "auto" and "policy" stay.
-func approval(t *infrav1.Terraform, id string) (session.Change, string) {
-	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
-	if t.Spec.ApprovePlan == id || t.AppliesByItself() {
-		request = session.NewRequest()
-		annotations[infrav1.AnnotationReconcile] = request
-	}
-	if t.AppliesByItself() {
-		annotations[infrav1.AnnotationApproved] = id
-		return session.Change{}.Annotate(annotations), request
-	}
-	return session.Change{Spec: map[string]any{"approvePlan": id}}.Annotate(annotations), request
 }
 
 func questionFor(t *infrav1.Terraform) string {

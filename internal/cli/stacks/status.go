@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewStatusCommand is "yuba status".
@@ -88,7 +89,7 @@ func (v *statusView) show() {
 	for _, warning := range t.Status.Warnings {
 		fmt.Fprintf(v, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Warning")), diagnostic.Printable(warning))
 	}
-	if steps := nextSteps(t, v.call); len(steps) > 0 {
+	if steps := verbs.NextSteps(t, v.call); len(steps) > 0 {
 		fmt.Fprintf(v, "\nNext:\n    %s\n", strings.Join(steps, "\n    "))
 	}
 }
@@ -132,7 +133,7 @@ func (v *statusView) plan() {
 	}
 	switch {
 	case p.Pending != "":
-		v.Line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
+		v.Line("Plan", "%s %s: %s%s%s", p.Pending, verbs.PendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
 	case p.LastApplied != "":
 		v.Line("Plan", "none pending; %s was applied last", p.LastApplied)
 	case v.t.Status.LastPlannedRevision != "":

@@ -47,8 +47,6 @@ func lastRun(id, outcome string) func(*infrav1.Terraform) {
 	}
 }
 
-var allowCrossNamespace = []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
-
 func TestStatusTellsWhatKeepsAStack(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		condition metav1.Condition

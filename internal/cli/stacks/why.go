@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // NewWhyCommand is "yuba why".
@@ -48,12 +49,6 @@ The server decides again from the current facts. The command changes nothing.`,
 	return cmd
 }
 
-var verbsInWords = map[string]string{
-	"rest": "nothing to do", "await-run": "a run is in progress", "await-approval": "a plan waits for approval", "wait": "waiting",
-	"fail": "cannot continue", "plan": "needs a plan", "plan-and-apply": "needs a plan and an apply", "apply": "needs an apply",
-	"cancel": "a run is to be cancelled", "release": "the object can be deleted", "unlock": "a lock is to be released",
-}
-
 type whyView struct{ ui.Labels }
 
 func showWhy(w io.Writer, why *run.Why, now time.Time) {
@@ -70,7 +65,7 @@ func showWhy(w io.Writer, why *run.Why, now time.Time) {
 
 func (v *whyView) decision(why *run.Why) {
 	d := &why.Decision
-	v.Line("Now", "%s (%s)", cmp.Or(verbsInWords[d.Verb], d.Verb), strings.Trim(d.Reason+" "+d.Subject, " "))
+	v.Line("Now", "%s (%s)", verbs.InWords(d.Verb), strings.Trim(d.Reason+" "+d.Subject, " "))
 	v.Line("", "%s", d.Message)
 	v.Line("", "%s", d.Detail)
 	if l := why.Looked; l != nil {

@@ -16,18 +16,22 @@ import (
 // absent.
 type differ struct {
 	painter
-	strings.Builder
+	written  []Line
 	replaces [][]any
+	// all also writes what does not change.
+	all bool
+	// forcing is true if the next line forces a replacement.
+	forcing bool
 }
 
 // op is the sign at the beginning of a line.
-type op string
+type op = Sign
 
 const (
-	same    op = " "
-	added   op = "+"
-	removed op = "-"
-	changed op = "~"
+	same    = Same
+	added   = Added
+	removed = Removed
+	changed = Changed
 )
 
 var opColors = map[op]string{added: greenCode, removed: redCode, changed: yellowCode}
@@ -35,7 +39,17 @@ var opColors = map[op]string{added: greenCode, removed: redCode, changed: yellow
 func (d *differ) sign(o op) string { return d.paint(string(o), opColors[o]) }
 
 func (d *differ) line(indent string, o op, text string) {
-	d.WriteString(strings.TrimRight(indent+d.sign(o)+" "+text, " ") + "\n")
+	d.written = append(d.written, Line{Indent: len(indent), Sign: o, Text: text, Forces: d.forcing})
+	d.forcing = false
+}
+
+// String is the text of all lines.
+func (d *differ) String() string {
+	var b strings.Builder
+	for _, l := range d.written {
+		b.WriteString(strings.TrimRight(strings.Repeat(" ", l.Indent)+d.sign(l.Sign)+" "+l.Text, " ") + "\n")
+	}
+	return b.String()
 }
 
 // attributes writes a whole object: both sides, or one that is added or removed. Null attributes
@@ -84,7 +98,7 @@ func (d *differ) members(before, after map[string]Value, indent string, path []a
 	for _, name := range keys(both) {
 		b, inBefore := before[name]
 		a, inAfter := after[name]
-		if inBefore && inAfter && b.Equal(a) && !(len(path) == 0 && path != nil && (name == "id" || name == "name")) {
+		if !d.all && inBefore && inAfter && b.Equal(a) && !(len(path) == 0 && path != nil && (name == "id" || name == "name")) {
 			hidden++
 			continue
 		}
@@ -105,6 +119,7 @@ func (d *differ) hidden(n *int, what, indent string) {
 	}
 	if *n > 0 {
 		d.line(indent, same, d.paint(fmt.Sprintf("# (%d unchanged %s hidden)", *n, what), dimCode))
+		d.written[len(d.written)-1].Note = true
 	}
 	*n = 0
 }
@@ -121,6 +136,7 @@ func within(path []any, step any) []any { return append(path[:len(path):len(path
 // pair writes one item. head is the beginning of its first line, tail the end of its last one.
 func (d *differ) pair(head string, before, after *Value, indent string, path []any, tail string) {
 	force := d.force(path)
+	d.forcing = force != "" && after != nil
 	switch {
 	case before == nil:
 		d.whole(added, head, *after, indent, tail+force)

@@ -119,7 +119,7 @@ func (d *differ) elements(before, after []Value, indent string, path []any) {
 	})
 	hidden := 0
 	for at, s := range steps {
-		if s.op == same && !changes(steps, at-1) && !changes(steps, at+1) {
+		if !d.all && s.op == same && !changes(steps, at-1) && !changes(steps, at+1) {
 			hidden++
 			continue
 		}
@@ -167,7 +167,7 @@ func (d *differ) lines(before, after []string, indent string) {
 	}
 	hidden := 0
 	for at, s := range steps {
-		if s.op == same && !near(at) {
+		if !d.all && s.op == same && !near(at) {
 			hidden++
 			continue
 		}

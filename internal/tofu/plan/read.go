@@ -66,8 +66,8 @@ type OutputValueChange struct {
 
 const documentVersion = 1
 
-// maxShown limits the changes in the document, with all their values.
-const maxShown = 1000
+// maxShown limits the changes in the document, with all their values. Pages show them in parts.
+const maxShown = 10_000
 
 // HasChanges reports whether applying the plan has an effect.
 func (p *Plan) HasChanges() bool { return len(p.Changes)+len(p.Outputs) > 0 || p.Omitted > 0 }

@@ -104,24 +104,29 @@ func (r *renderer) change(c *ResourceChange, drifted bool) {
 		kind = "data"
 	}
 	body := &differ{painter: r.painter, replaces: c.Replaces}
-	switch c.Action {
-	case Create, Read:
-		body.attributes(nil, &c.After, "      ")
-	case Delete:
-		body.attributes(&c.Before, nil, "      ")
-	case Forget:
-		body.unchanged(&c.Before, "      ")
-	default:
-		body.attributes(&c.Before, &c.After, "      ")
-	}
+	body.change(c, "      ")
 	r.line(fmt.Sprintf("%s %s %s %s {", sign, kind, quote(c.Type), quote(c.Name)))
 	r.WriteString(body.String())
 	r.line("    }")
 	r.line("")
 }
 
+// change writes the difference that a change makes.
+func (d *differ) change(c *ResourceChange, indent string) {
+	switch c.Action {
+	case Create, Read:
+		d.attributes(nil, &c.After, indent)
+	case Delete:
+		d.attributes(&c.Before, nil, indent)
+	case Forget:
+		d.unchanged(&c.Before, indent)
+	default:
+		d.attributes(&c.Before, &c.After, indent)
+	}
+}
+
 // headline describes the change in a sentence.
-func (r *renderer) headline(c *ResourceChange, drifted bool) string {
+func (r painter) headline(c *ResourceChange, drifted bool) string {
 	address := diagnostic.Printable(c.Address)
 	if c.Deposed != "" {
 		address += " (deposed object " + diagnostic.Printable(c.Deposed) + ")"
@@ -197,6 +202,17 @@ func (r *renderer) outputs(p *Plan) {
 		r.line("")
 	}
 	r.line(r.paint("Changes to outputs:", boldCode))
+	d := &differ{painter: r.painter}
+	d.outputs(p, "  ")
+	r.WriteString(d.String())
+	if len(p.Changes) == 0 {
+		r.line("")
+		r.line("Applying this plan only stores the outputs; no real infrastructure changes.")
+	}
+}
+
+// outputs writes the difference of all outputs.
+func (d *differ) outputs(p *Plan, indent string) {
 	before, after := map[string]Value{}, map[string]Value{}
 	for _, o := range p.Outputs {
 		if o.Action != Create {
@@ -206,11 +222,5 @@ func (r *renderer) outputs(p *Plan) {
 			after[o.Name] = o.After
 		}
 	}
-	d := &differ{painter: r.painter}
-	d.members(before, after, "  ", nil)
-	r.WriteString(d.String())
-	if len(p.Changes) == 0 {
-		r.line("")
-		r.line("Applying this plan only stores the outputs; no real infrastructure changes.")
-	}
+	d.members(before, after, indent, nil)
 }

@@ -4,7 +4,9 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -50,16 +52,23 @@ type Standing struct {
 	ApplyEnded time.Time `json:"applyEnded,omitzero"`
 }
 
-// WithStanding adds a standing to a document and leaves the rest unchanged.
+// WithStanding adds a standing to a document that Describe or Nothing made, and leaves the rest
+// unchanged. It does not read the rest: documents can have megabytes.
 func WithStanding(document []byte, s Standing) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(document, &fields); err != nil {
-		return nil, fmt.Errorf("read the readable plan: %w", err)
+	document = bytes.TrimSpace(document)
+	if len(document) < 2 || document[0] != '{' || document[len(document)-1] != '}' {
+		return nil, errors.New("read the readable plan: it is not a JSON object")
 	}
 	standing, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("write the state of the plan: %w", err)
 	}
-	fields["standing"] = standing
-	return json.Marshal(fields)
+	fields := bytes.TrimRight(document[:len(document)-1], " \t\r\n")
+	out := make([]byte, 0, len(document)+len(standing)+len(`,"standing":`))
+	out = append(out, fields...)
+	if len(fields) > 1 {
+		out = append(out, ',')
+	}
+	out = append(append(out, `"standing":`...), standing...)
+	return append(out, '}'), nil
 }

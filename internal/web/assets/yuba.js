@@ -230,5 +230,32 @@
       input.list.replaceChildren(...(await response.json()).map((s) => Object.assign(document.createElement("option"), { value: s.text, label: s.says || "" })));
     }, 150);
   });
+  // A log that grows. The list keeps its lines while the page is drawn anew.
+  const followed = new Map();
+  const follow = () => all("[data-follow]").forEach((list) => {
+    if (followed.has(list) || document.hidden) return;
+    const address = new URL(list.dataset.follow, location);
+    if (list.dataset.last) address.searchParams.set("after", list.dataset.last);
+    const stream = new EventSource(address);
+    followed.set(list, stream);
+    stream.addEventListener("lines", (e) => {
+      const low = innerHeight + scrollY > document.body.scrollHeight - 90;
+      list.dataset.last = e.lastEventId;
+      list.insertAdjacentHTML("beforeend", JSON.parse(e.data));
+      while (list.children.length > 5000) list.firstElementChild.remove();
+      if (low) scrollTo(0, document.body.scrollHeight);
+    });
+    stream.addEventListener("parts", (e) => draw(JSON.parse(e.data)));
+    stream.addEventListener("end", () => { stream.close(); delete list.dataset.follow; });
+    stream.addEventListener("leave", () => location.reload());
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) { follow(); return; }
+    followed.forEach((stream) => stream.close());
+    followed.clear();
+  });
+  document.addEventListener("yuba:drawn", follow);
+  addEventListener("pagehide", () => { followed.forEach((stream) => stream.close()); followed.clear(); });
+  addEventListener("pageshow", follow);
   tick();
 })();

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
@@ -19,7 +18,7 @@ var views string
 // Section is the address of this section.
 const Section = "/"
 
-// Add adds the section's pages and actions. The section's entry in the navigation counts what waits.
+// Add adds the section's pages and actions; the page of a stack approves and rejects one plan. The section's entry in the navigation counts what waits.
 func Add(s *site.Site, watched client.Reader) {
 	s.AddViews(views)
 	p := &pages{watched: watched, finder: find.New(watched)}
@@ -31,8 +30,6 @@ func Add(s *site.Site, watched client.Reader) {
 	s.Action("/inbox/prune", p.confirmPrune)
 	s.Action("/inbox/tenants", p.confirmTenants)
 	s.Action("/inbox/circuit", p.closeCircuit)
-	s.Action("/stacks/{namespace}/{name}/approve", p.decide(acts.Approve))
-	s.Action("/stacks/{namespace}/{name}/reject", p.decide(acts.Reject))
 	for i := range s.Sections {
 		if s.Sections[i].Address == Section {
 			s.Sections[i].Count = p.count
@@ -45,15 +42,6 @@ type pages struct {
 	finder  *find.Finder
 	kinds   kinds
 	results results
-}
-
-// decide approves or rejects the plan that the form names.
-func (p *pages) decide(v acts.Verb) site.Action {
-	return func(r *site.Request) (site.Done, error) {
-		row := acts.Row{Namespace: r.PathValue("namespace"), Name: r.PathValue("name"), Plan: r.PostFormValue("plan"), Digest: r.PostFormValue("digest")}
-		says, err := acts.Do(r, v, row, r.PostFormValue("comment"))
-		return site.Done{Says: says}, err
-	}
 }
 
 func (p *pages) show(r *site.Request) (*site.Page, error) {

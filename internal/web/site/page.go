@@ -51,6 +51,8 @@ type Page struct {
 	Topics []live.Topic
 	// Wide pages use the whole width of the window.
 	Wide bool
+	// Code is the HTTP status; 0 for 200. Only pages with 200 are kept current.
+	Code int
 }
 
 // Link leads to an address of this site.

@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -92,7 +93,7 @@ func (s *Site) Page(pattern string, h Handler) {
 			s.fail(w, request, err)
 			return
 		}
-		s.write(w, request, page, http.StatusOK)
+		s.write(w, request, page, cmp.Or(page.Code, http.StatusOK))
 	})
 }
 

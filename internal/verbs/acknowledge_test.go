@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package stacks
+package verbs
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ func TestAcknowledgeGoesByTheListsOrder(t *testing.T) {
 		Resources: []infrav1.UnprovenResource{{Address: "old", Run: "r1"}, {Address: "first", Run: "r9"}, {Address: "second", Run: "r5"}}}
 	for upTo, want := range map[string]string{"r9": "old first", "r5": "old first second", "r2": "old"} {
 		var got []string
-		for _, r := range seenUnproven(u, upTo, nil).Resources {
+		for _, r := range unproven(u, upTo, nil).Resources {
 			got = append(got, r.Address)
 		}
 		if strings.Join(got, " ") != want {

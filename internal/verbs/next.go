@@ -1,23 +1,23 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package stacks
+package verbs
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
-// nextSteps are the commands to use next; call is the stack's name in them.
-func nextSteps(t *infrav1.Terraform, call string) []string {
-	s, ready := &t.Status, session.ConditionOf(t, infrav1.ConditionReady)
+// NextSteps are the commands to use next; call is the stack's name in them.
+func NextSteps(t *infrav1.Terraform, call string) []string {
+	s, ready := &t.Status, conditionOf(t, infrav1.ConditionReady)
 	moved, away := moving.MovedTo(t)
 	switch {
 	case away:
@@ -51,10 +51,22 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba replan " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
 		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
-	case session.ConditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
+	case conditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
 		return []string{"yuba get circuitbreakers", "yuba reconcile " + call}
-	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && session.Failed(s.LastRun):
+	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && failed(s.LastRun):
 		return []string{"yuba logs " + call + " --run " + s.LastRun.ID, "yuba replan " + call}
 	}
 	return nil
+}
+
+func conditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(t.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
+}
+
+// failed reports whether a run failed or was interrupted.
+func failed(r *infrav1.RunReference) bool {
+	return r.Status == "failed" || r.Status == "interrupted"
 }

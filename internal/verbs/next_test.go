@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package stacks
+package verbs
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestNextSteps(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, nextSteps(c.stack, "vpc")); diff != "" {
+			if diff := cmp.Diff(c.want, NextSteps(c.stack, "vpc")); diff != "" {
 				t.Error(diff)
 			}
 		})
