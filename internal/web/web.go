@@ -40,9 +40,12 @@ type Options struct {
 	// SessionLifetime is how long a session lasts. Anonymous lets people read without a login.
 	SessionLifetime time.Duration
 	Anonymous       bool
-	Version         string
-	Now             func() time.Time
-	Log             *slog.Logger
+	// Masters lets members of system:masters log in. Provider logs people in; nil for none.
+	Masters  bool
+	Provider login.Provider
+	Version  string
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Web is the page.
@@ -60,7 +63,8 @@ var sections = []site.Section{
 // New assembles the page.
 func New(o Options) (*Web, error) {
 	logins := login.New(login.Options{
-		Objects: o.Objects, Namespace: o.Namespace, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous, Now: o.Now, Log: o.Log,
+		Objects: o.Objects, Namespace: o.Namespace, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous,
+		Masters: o.Masters, Provider: o.Provider, URL: o.URL, Now: o.Now, Log: o.Log,
 	})
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
