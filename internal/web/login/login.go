@@ -19,6 +19,8 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/web/access"
@@ -110,7 +112,7 @@ func (l *Logins) stored(r *http.Request) (p access.Person, ok bool) {
 // Link returns the path of a link that logs a person in once.
 func (l *Logins) Link(p access.Person) (string, error) {
 	if err := l.admits(p); err != nil {
-		return "", err
+		return "", apierrors.NewForbidden(schema.GroupResource{Group: "content.yuba.dev", Resource: "weblinks"}, "", err)
 	}
 	code, err := l.links.make(p)
 	if err != nil {
@@ -125,7 +127,7 @@ func (l *Logins) admits(p access.Person) error {
 	if l.Masters || !slices.Contains(p.Groups, mastersGroup) {
 		return nil
 	}
-	return fmt.Errorf("%s is in the group %s, which no role limits, and this server does not act as its members. "+
+	return fmt.Errorf("%s is in the group %s, which no role limits, and the page of this server does not act as its members. "+
 		"Use a kubeconfig or token whose user has roles, or have the server started with --web-allow-masters", p.Name, mastersGroup)
 }
 
