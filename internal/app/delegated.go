@@ -26,6 +26,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -118,6 +119,8 @@ func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http
 	}
 	codecs := serializer.NewCodecFactory(newScheme())
 	h := genericapifilters.WithAuthorization(known(next), authz, codecs)
+	// Who acts as somebody else gets that person's rights, as at the API server: the page does.
+	h = impersonation.WithImpersonation(h, authz, codecs)
 	h = genericapifilters.WithAuthentication(h, authn, genericapifilters.Unauthorized(codecs), nil, nil)
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}
 	return genericapifilters.WithRequestInfo(h, resolver), nil
