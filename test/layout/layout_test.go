@@ -61,6 +61,7 @@ var owned = []struct {
 		why:    "sops links the libraries of four clouds; only yuba-sops does"},
 	{packages: "html/template", owners: "internal/web internal/gateway/registry", tests: true, why: "pages are drawn in internal/web; internal/gateway/registry has one for tofu login"},
 	{packages: "github.com/alexedwards/scs", owners: "internal/web/login", tests: true, why: "internal/web/login keeps sessions"},
+	{packages: "github.com/coreos/go-oidc", owners: "internal/web/login/provider", tests: true, why: "internal/web/login/provider asks identity providers"},
 	// Capabilities meet in the API, and internal/app puts them together.
 	{packages: here + "internal/gitops/sources", owners: "internal/gitops/sources internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
 	{packages: here + "internal/gitops/kustomizations", owners: "internal/gitops/kustomizations internal/app", in: "internal/gitops", why: "capabilities meet in the API"},

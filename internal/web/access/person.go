@@ -18,6 +18,8 @@ import (
 const (
 	AnonymousUser  = "yuba:web-anonymous"
 	AnonymousGroup = "yuba:web-anonymous"
+
+	unauthenticated = "system:unauthenticated"
 )
 
 // Person is who uses the page.
@@ -43,7 +45,10 @@ func PersonOf(user authenticationv1.UserInfo) Person {
 }
 
 // Anonymous is who has not logged in.
-func Anonymous() Person { return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup}} }
+// They are not in the group of those whom the API knows: the API server would add others to it.
+func Anonymous() Person {
+	return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup, unauthenticated}}
+}
 
 // IsAnonymous reports whether the person has not logged in. They may change nothing.
 func (p Person) IsAnonymous() bool { return p.Name == AnonymousUser }
