@@ -51,11 +51,19 @@ func refusing(message string) string {
 }`, message)
 }
 
+// fails deploys a program that fails with a message.
+func (s *server) fails(t *testing.T, namespace, name, message string) {
+	t.Helper()
+	const failed = 4 // the exit code of a run that fails
+	if out, code := s.run(t, "deploy", program(t, refusing(message)), "--name", name, "-n", namespace); code != failed {
+		t.Fatalf("deploy: exit code %d, want %d\n%s", code, failed, out)
+	}
+}
+
 // What comes from outside is text, whatever it looks like.
 func TestHostileTextIsOnlyText(t *testing.T) {
 	s, namespace := common(t)
-	s.deploy(t, namespace, "hostile", refusing(hostile))
-	s.settles(t, namespace, "hostile", func(stack *infrav1.Terraform) bool { return stack.Status.ReconciliationFailures > 0 })
+	s.fails(t, namespace, "hostile", hostile)
 	b := newTab(t, s)
 	b.login()
 	for _, path := range []string{"/", "/stacks", "/stacks?q=" + `%3Cscript%3Ewindow.pwned=3%3C/script%3E%22onfocus=%22window.pwned=4`} {
@@ -96,7 +104,8 @@ func TestOtherSitesGetNothing(t *testing.T) {
 	}
 	b := newTab(t, s)
 	b.login()
-	b.do(chromedp.Navigate(evil(t, fmt.Sprintf(`<iframe src="http://%s/"></iframe>`, s.http))), chromedp.WaitVisible("iframe"))
+	// Not chromedp.Navigate: the frame never loads, which it would wait for.
+	b.do(chromedp.Evaluate(fmt.Sprintf("location.assign(%q)", evil(t, fmt.Sprintf(`<iframe src="http://%s/"></iframe>`, s.http))), nil))
 	for end := time.Now().Add(patience); time.Now().Before(end) && !b.reported("frame-ancestors"); time.Sleep(50 * time.Millisecond) {
 	}
 	b.expect("frame-ancestors")
@@ -125,6 +134,7 @@ func TestRebindingAndForgedCookies(t *testing.T) {
 	b.do(chromedp.Navigate("http://evil.example:"+port+"/"), chromedp.WaitVisible("body"))
 	b.sees("body", "does not serve pages as evil.example")
 	b.expect("421")
+	b.expect("Cross-Origin-Opener-Policy")
 	expires := cdp.TimeSinceEpoch(time.Now().Add(time.Hour))
 	b.do(network.SetCookie("__Host-yuba-"+port, "Zm9yZ2VkZm9yZ2VkZm9yZ2VkZm9yZ2VkZm9yZ2VkZm8").WithURL("https://127.0.0.1:" + port + "/").
 		WithPath("/").WithSecure(true).WithHTTPOnly(true).WithExpires(&expires))
