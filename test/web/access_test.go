@@ -80,6 +80,10 @@ func TestPagesAreAccessible(t *testing.T) {
 	b := newTab(t, s)
 	b.open("/login")
 	b.usable("the login")
+	b.do(chromedp.Evaluate(`document.querySelector("main").insertAdjacentHTML("beforeend", "<input name=unlabelled>")`, nil))
+	if len(b.obstacles()) == 0 {
+		t.Error("axe finds no obstacle in a field without a label: it does not look")
+	}
 	b.login()
 	for path, heading := range map[string]string{"/": "Inbox", "/stacks": "Stacks", "/stacks?q=nothing-is-called-this": "Stacks"} {
 		b.open(path)

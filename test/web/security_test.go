@@ -88,7 +88,7 @@ func evil(t *testing.T, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<!doctype html><title>evil</title><h1>evil</h1>"+body)
+		fmt.Fprint(w, "<!doctype html><link rel=icon href=\"data:,\"><title>evil</title><h1>evil</h1>"+body)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
