@@ -112,6 +112,14 @@ chart: bin/helm ## Package the Helm chart into dist/
 .PHONY: helm
 helm: bin/helm ## Build bin/helm, which installs the chart (3 minutes once)
 
+# Links are relative: any web server can serve the files, and browsers can open them without one.
+SITE ?= dist/site
+
+.PHONY: site
+site: ## Write the documentation as a site of static files, with search, into dist/site (SITE=DIR)
+	@$(GO) run ./internal/web/docsite/write docs '$(SITE)' '$(VERSION)'
+	@printf 'The site begins at $(SITE)/index.html\n'
+
 ##@ Check
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate

@@ -62,7 +62,7 @@ func TestExplainHelpsOnEveryField(t *testing.T) {
 }
 
 // additions are the fields of the spec that tofu-controller does not have.
-var additions = []string{"consumes", "dedicatedRunnerPod", "driftDetectionInterval", "env", "envFrom", "identityTokens", "inline", "publishes", "tool"}
+var additions = []string{"consumes", "dedicatedRunnerPod", "driftDetectionInterval", "env", "envFrom", "identityTokens", "inline", "outputGrants", "publishes", "tool"}
 
 func TestFieldsThatOnlyYubaHasSaySo(t *testing.T) {
 	d := load(t, terraforms)

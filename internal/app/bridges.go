@@ -5,15 +5,20 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/contracts/bridge"
+	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
+	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
@@ -33,8 +38,41 @@ func (e *engine) addBridges(ctx context.Context, direct client.Client, r *stacks
 		return nil
 	}
 	contracts.Elsewhere = bridge.Elsewhere(e.manager.GetCache())
-	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Wake: e.wakeByName, Now: time.Now, Log: e.opts.Log}
+	b := &bridge.Reconciler{Book: contracts.Book, Client: e.manager.GetClient(), Direct: direct, Outside: store.Client(e.opts.ContractStoreEndpoints),
+		Outputs: e.outputsOf, Wake: e.wakeByName, Events: e.events, Now: time.Now, Log: e.opts.Log}
+	if len(e.opts.Namespaces) == 0 { // else the revisions may belong to stacks that this server does not see
+		e.collects = append(e.collects, func(ctx context.Context) error { return e.collectRevisions(ctx, contracts.Store, direct) })
+	}
 	return b.SetupWithManager(ctx, e.manager)
+}
+
+// collectRevisions removes the revisions of stacks and bridges that were deleted without their finalizers.
+func (e *engine) collectRevisions(ctx context.Context, store *revisions.Store, direct client.Client) error {
+	removed, err := store.Collect(ctx, func(ctx context.Context) (map[string]bool, error) { return producers(ctx, direct) }, time.Now().Add(-artifactGrace))
+	if removed > 0 {
+		e.opts.Log.Info("deleted the revisions of contracts whose producers are gone", "producers", removed)
+	}
+	return err
+}
+
+// producers are all stacks and bridges, by what identifies their revisions.
+func producers(ctx context.Context, api client.Reader) (map[string]bool, error) {
+	lives := map[string]bool{}
+	var stacks infrav1.TerraformList
+	if err := api.List(ctx, &stacks); err != nil {
+		return nil, fmt.Errorf("list the stacks: %w", err)
+	}
+	for i := range stacks.Items {
+		lives[string(stacks.Items[i].Salt())], lives[string(stacks.Items[i].UID)] = true, true
+	}
+	var bridges yubav1.ContractBridgeList
+	if err := api.List(ctx, &bridges); err != nil {
+		return nil, fmt.Errorf("list the bridges: %w", err)
+	}
+	for i := range bridges.Items {
+		lives[string(bridges.Items[i].UID)] = true
+	}
+	return lives, nil
 }
 
 // serveContracts serves published values.
@@ -61,4 +99,9 @@ func contractValue(ctx context.Context, book *contracts.Book, stack types.Namesp
 		return nil, err
 	}
 	return &content.ContractValue{Value: text, Version: reading.Version, Revision: reading.Number, Digest: reading.Digest}, nil
+}
+
+// outputsOf reads the outputs of a stack for bridges.
+func (e *engine) outputsOf(ctx context.Context, t *infrav1.Terraform) (map[string]json.RawMessage, error) {
+	return e.content.OutputsOf(ctx, t)
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -137,4 +138,40 @@ func TestOnlyArchivesThatNobodyRefersToGo(t *testing.T) {
 type interceptedCollector struct {
 	fails string
 	runs  recorded
+}
+
+// TestRevisionsOfStacksWithoutFinalizersGo: a stack whose finalizer somebody removed forgets nothing itself.
+func TestRevisionsOfStacksWithoutFinalizersGo(t *testing.T) {
+	namespace, c := apitest.Namespace(t), apitest.Client(t)
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	stack := &infrav1.Terraform{ObjectMeta: meta("stack"), Spec: infrav1.TerraformSpec{Suspend: true, SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "none"}}}
+	bridge := &yubav1.ContractBridge{ObjectMeta: meta("bridge"), Spec: yubav1.ContractBridgeSpec{Direction: yubav1.BridgeIn, Contract: "base", Version: "1.0.0",
+		Store: yubav1.BridgeStore{ConfigMap: &yubav1.ObjectStore{Name: "base"}}}}
+	gone := stack.DeepCopy()
+	gone.Name = "gone"
+	for _, o := range []client.Object{stack, bridge, gone} {
+		if err := c.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	stack.Status.OriginUID = "its-uid-before-it-was-moved"
+	if err := c.Status().Update(t.Context(), stack); err != nil {
+		t.Fatal(err)
+	}
+	lives, err := producers(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"its-uid-before-it-was-moved": true, string(stack.UID): true, string(bridge.UID): true}
+	for salt := range want {
+		if !lives[salt] {
+			t.Errorf("%s lives, and is not in %v", salt, lives)
+		}
+	}
+	if lives[string(gone.UID)] {
+		t.Error("a deleted stack lives")
+	}
 }

@@ -40,11 +40,12 @@ func (e *engine) addContracts(ctx context.Context, r *stacks.Reconciler) error {
 		return err
 	}
 	book := &contracts.Book{Cache: e.manager.GetCache(), Store: &revisions.Store{Blobs: e.blobs}}
-	keeper := &contracts.Keeper{Book: book, Client: e.manager.GetClient(), Wake: e.wakeByName, Now: time.Now, Log: e.opts.Log}
+	keeper := &contracts.Keeper{Book: book, Client: e.manager.GetClient(), Wake: e.wakeByName, Events: e.events, Now: time.Now, Log: e.opts.Log}
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
 	r.Contracts = contractBook{book}
+	e.registry.contracts.book.Store(book)
 	return nil
 }
 
@@ -97,7 +98,7 @@ func (c contractBook) Judge(ctx context.Context, obj *infrav1.Terraform, changes
 // Publish implements [stacks.Contracts].
 func (c contractBook) Publish(ctx context.Context, obj *infrav1.Terraform, a stacks.AppliedOutputs) (*stacks.PublishedOutputs, error) {
 	done, err := c.Book.Publish(ctx, obj, contracts.Applied{Outputs: a.Outputs, Run: a.Run, SourceRevision: a.SourceRevision,
-		Approved: a.Approved, Destroyed: a.Destroyed, Now: a.Now})
+		ApprovedBy: a.ApprovedBy, Approved: a.Approved, Destroyed: a.Destroyed, Now: a.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -169,6 +169,14 @@ func TestControllersAgainstSomebodyElsesAPI(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	// The page acts as people, with the server's credentials.
+	t.Run("the server as somebody without rights", func(t *testing.T) {
+		as := rest.CopyConfig(apitest.API(t).RESTConfig())
+		as.Impersonate = rest.ImpersonationConfig{UserName: "eve", Groups: []string{"system:authenticated"}}
+		if _, err := contentOf(t, as).Runs(t.Context(), namespace, "vpc", 0); err == nil || !strings.Contains(err.Error(), "eve") {
+			t.Errorf("the server's own rights were used for eve: %v", err)
+		}
+	})
 	t.Run("somebody who may view", func(t *testing.T) {
 		bind(t, c, namespace, "view")
 		viewer := contentOf(t, somebody)

@@ -119,7 +119,7 @@ func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http
 	}
 	codecs := serializer.NewCodecFactory(newScheme())
 	h := genericapifilters.WithAuthorization(known(next), authz, codecs)
-	// Who acts as somebody else gets that person's rights, as at the API server: the page does.
+	// The page acts as people. Without this filter its requests would be authorised as Yuba's own.
 	h = impersonation.WithImpersonation(h, authz, codecs)
 	h = genericapifilters.WithAuthentication(h, authn, genericapifilters.Unauthorized(codecs), nil, nil)
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}

@@ -111,6 +111,9 @@ type Common struct {
 	// WebhookCerts contains a directory for each webhook host that requires a client certificate
 	// (tls.crt, tls.key) or has a private authority (ca.crt); empty means none.
 	WebhookCerts string
+	// ContractStoreEndpoints are the servers, each HOST:PORT, on this machine or in private networks that
+	// ContractBridges may use; none by default.
+	ContractStoreEndpoints []string
 	// Circuits defines what counts as an outage; if Stacks is 0, outages are not detected.
 	Circuits circuits.Options
 	// AllowCrossNamespace lets stacks use sources of other namespaces and depend on stacks there.

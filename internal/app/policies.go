@@ -30,6 +30,8 @@ type policies struct {
 	// lockFile reads the stack's recorded dependency lock file.
 	lockFile func(ctx context.Context, stack run.Stack) ([]byte, error)
 	now      func() time.Time
+	// record reads a run; nil for none.
+	record func(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	// configurations are the facts of configurations before their plans.
 	configurations configurations
 	// ledger keeps the audit log. direct reads and writes the API without a cache.
@@ -61,8 +63,9 @@ func (e *engine) addPolicies(r *stacks.Reconciler, direct client.Client) error {
 	}
 	e.policies = &policies{judge: j, lockFile: e.executor.LockFile, now: time.Now, ledger: e.auditLog, direct: direct,
 		programs: programs{open: r.Source.Store.OpenArtifact, limits: archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()}}
+	e.policies.record = e.executor.Record
 	r.Policies = e.policies
-	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1)}
+	e.policyDesk = &policyDesk{policies: e.policies, runs: e.executor, stacks: e.manager.GetCache(), turn: make(chan struct{}, 1), evaluator: e.policyEvaluator()}
 	return nil
 }
 
@@ -108,10 +111,29 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	if err != nil {
 		return nil, err
 	}
+	end, err := p.turn(ctx, binding, subject)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	var about verdicts.Bound
 	owners, note := p.ownersFor(ctx, binding, obj, rec, document)
-	people := judge.People{Owners: owners, Approvals: approvalsOf(obj), Authors: authorsOf(ctx, p.direct, obj, rec), About: func(b verdicts.Bound) { about = b }}
-	decision := binding.With(people).Plan(subject, string(obj.UID), in, p.now())
+	people := judge.People{Owners: owners, Approvals: approvalsOf(obj), About: func(b verdicts.Bound) { about = b }}
+	if binding.AsksNotAuthor() {
+		by := p.authorsOf(ctx, obj, rec)
+		people.Authors, people.AuthorsUnknown = by.authors, by.unknown
+	}
+	limited, done := binding.With(people).Within(ctx)
+	defer done()
+	var decision verdicts.Decision
+	if len(document) > 0 {
+		decision = limited.Plan(subject, string(obj.UID), in, p.now())
+	} else {
+		decision = limited.Unread(subject, string(obj.UID), in, "the plan is too large to be judged by policies", p.now())
+	}
+	if end(); ctx.Err() != nil {
+		return nil, fmt.Errorf("judge a plan of %s: %w", subject, ctx.Err())
+	}
 	verdict := verdictOf(decision)
 	verdict.Set, verdict.Policies, verdict.Bound = binding.Set, binding.Policies(), decision.Bound
 	addOwners(verdict, binding, owners, note, decision)
@@ -145,6 +167,7 @@ func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.R
 	}
 	if rec.StateMark != nil {
 		in.Digests.StateSerial = int64(rec.StateMark.Serial) //nolint:gosec // serials count writes
+		in.Digests.StateLineage = rec.StateMark.Lineage
 	}
 	return in, nil
 }

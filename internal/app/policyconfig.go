@@ -7,15 +7,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	verdicts "github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
@@ -53,23 +56,28 @@ func (c *configurations) put(stack string, known configuration) {
 }
 
 // BeforePlan implements [stacks.Policies].
-func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused string, err error) {
+func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused stacks.Refusal, err error) {
 	subject := subjectOf(obj)
 	binding, err := p.judge.Bind(ctx, subject)
 	if err != nil || !binding.PrePlan() {
-		return false, "", err
+		return false, refused, err
 	}
 	recorded, err := p.lockFile(ctx, run.StackOf(obj))
 	if err != nil {
-		return true, "", err
+		return true, refused, err
 	}
 	sum := sha256.Sum256(recorded)
-	about := config + " " + obj.Spec.Path + " " + hex.EncodeToString(sum[:])
+	// Labels are facts, too, and no part of the configuration.
+	others, err := json.Marshal([]any{stackFacts(obj), obj.Spec.Destroy, obj.Spec.Targets})
+	if err != nil {
+		return true, refused, err
+	}
+	about := config + " " + obj.Spec.Path + " " + hex.EncodeToString(sum[:]) + string(others)
 	known, there := p.configurations.get(string(obj.UID), about)
 	if !there {
 		d, err := declared(ctx)
 		if err != nil {
-			return true, "", err
+			return true, refused, err
 		}
 		// The run asks again once it has the modules from elsewhere.
 		here := *d.Tree
@@ -84,7 +92,8 @@ func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, confi
 			Digests: facts.Digests{Source: d.Artifact.Digest}})
 		p.configurations.put(string(obj.UID), known)
 	}
-	return true, p.refusal(binding, subject, known.document, known.problem), nil
+	refused, err = p.refusal(ctx, binding, subject, known.document, known.problem)
+	return true, refused, err
 }
 
 // AfterInit implements [stacks.Policies].
@@ -109,7 +118,8 @@ func (p *policies) AfterInit(ctx context.Context, obj *infrav1.Terraform, rec ru
 		in.ModuleList = []byte(`{"Modules":[]}`)
 	}
 	document, problem := facts.Build(in)
-	return p.refusal(binding, subject, document, problem), nil
+	said, err := p.refusal(stacks.Patiently(ctx), binding, subject, document, problem)
+	return said.Message, err
 }
 
 func orNil(text []byte) []byte {
@@ -123,11 +133,24 @@ func stackFacts(obj *infrav1.Terraform) facts.Stack {
 	return facts.Stack{Namespace: obj.Namespace, Name: obj.Name, Labels: obj.Labels, Workspace: obj.WorkspaceName()}
 }
 
-// refusal says why the policies refuse that a configuration is planned; empty if they do not.
-func (p *policies) refusal(binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) string {
-	d := binding.Configuration(subject, document, problem, p.now())
-	if d.Outcome != verdicts.OutcomeRefuse {
-		return ""
+// refusal says why the policies refuse that a configuration is planned, and until when that holds.
+func (p *policies) refusal(ctx context.Context, binding *judge.Binding, subject judge.Subject, document *facts.Document, problem error) (refused stacks.Refusal, err error) {
+	limited, done, err := p.takeTurn(ctx, binding, subject)
+	if err != nil {
+		return refused, err
 	}
-	return infrav1.TrimMessage(d.Message)
+	d := limited.Configuration(subject, document, problem, p.now())
+	if done(); ctx.Err() != nil {
+		return refused, fmt.Errorf("judge the configuration of %s: %w", subject, ctx.Err())
+	}
+	if d.Outcome != verdicts.OutcomeRefuse {
+		return refused, nil
+	}
+	refused.Message = infrav1.TrimMessage(d.Message)
+	for _, at := range []time.Time{d.ValidUntil, d.RetryAt} {
+		if !at.IsZero() && (refused.Until.IsZero() || at.Before(refused.Until)) {
+			refused.Until = at
+		}
+	}
+	return refused, nil
 }

@@ -49,6 +49,9 @@ func (p programs) owners(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 		return nil, "", errors.New("the stack has no source, and so no CODEOWNERS")
 	}
 	dirs := append(localDirs(rec.Spec.Path, document), partOf(rec)...)
+	if len(document) == 0 {
+		dirs = append(dirs, ".") // what a plan calls that is not stored, nobody knows
+	}
 	applied := obj.Status.LastAppliedArtifact
 	if applied != nil && applied.Path != "" {
 		dirs = append(dirs, cleanDir(applied.Path))

@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 	"github.com/yuba-dev/yuba/internal/policy/judge"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
 
 const (
@@ -45,6 +46,16 @@ type policyDesk struct {
 	stacks client.Reader
 	// turn has room for one trial: each holds a plan and its facts in memory.
 	turn chan struct{}
+	// evaluator has processes of its own for what people ask; nil for those of the judge.
+	evaluator *judge.Evaluator
+}
+
+// aside is the context of a question, which does not use what plans wait for.
+func (d *policyDesk) aside(ctx context.Context) context.Context {
+	if d.evaluator == nil {
+		return ctx
+	}
+	return d.evaluator.Aside(ctx)
 }
 
 // noPlanError says that there is no plan to judge. It is for people.
@@ -171,7 +182,14 @@ func (d *policyDesk) Verdict(ctx context.Context, obj *infrav1.Terraform, id str
 		return nil, err
 	}
 	owners, _ := d.ownersFor(ctx, binding, obj, p.record, p.document)
-	decision := binding.With(judge.People{Owners: owners}).Plan(subjectOf(obj), string(obj.UID), in, now)
+	limited, done, err := d.takeTurn(stacks.Patiently(d.aside(ctx)), binding.With(judge.People{Owners: owners}), subjectOf(obj))
+	if err != nil {
+		return nil, err
+	}
+	decision := limited.Plan(subjectOf(obj), string(obj.UID), in, now)
+	if done(); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	standing.Run, standing.Pending, standing.Decision, standing.Outcome = p.record.Spec.ID, p.pending, &decision, outcomeOf(obj, decision)
 	return standing, nil
 }
@@ -202,26 +220,26 @@ func (d *policyDesk) Try(ctx context.Context, text []byte, namespace, after stri
 	if err := d.stacks.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return content.PolicyTrial{}, err
 	}
-	stacks := make([]*infrav1.Terraform, 0, len(list.Items))
+	all := make([]*infrav1.Terraform, 0, len(list.Items))
 	for i := range list.Items {
 		if nameOf(&list.Items[i]) > after {
-			stacks = append(stacks, &list.Items[i])
+			all = append(all, &list.Items[i])
 		}
 	}
-	slices.SortFunc(stacks, func(a, b *infrav1.Terraform) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	slices.SortFunc(all, func(a, b *infrav1.Terraform) int { return cmp.Compare(nameOf(a), nameOf(b)) })
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
 		return content.PolicyTrial{}, ctx.Err()
 	}
-	return d.try(ctx, d.judge.Try(definition), definition.String(), stacks)
+	return d.try(ctx, d.judge.Try(definition), definition.String(), all)
 }
 
 // try judges the plans of stacks, until the time for one part is over.
-func (d *policyDesk) try(ctx context.Context, trial *judge.Trial, policy string, stacks []*infrav1.Terraform) (answer content.PolicyTrial, err error) {
+func (d *policyDesk) try(ctx context.Context, trial *judge.Trial, policy string, all []*infrav1.Terraform) (answer content.PolicyTrial, err error) {
 	begun := time.Now()
-	for i, obj := range stacks {
+	for i, obj := range all {
 		now, then, concerned, err := trial.Bind(ctx, subjectOf(obj))
 		if err != nil {
 			return answer, err
@@ -235,7 +253,7 @@ func (d *policyDesk) try(ctx context.Context, trial *judge.Trial, policy string,
 			return answer, err
 		}
 		answer.Items = append(answer.Items, tried)
-		if time.Since(begun) > trialBudget && i < len(stacks)-1 {
+		if time.Since(begun) > trialBudget && i < len(all)-1 {
 			answer.Continue = nameOf(obj)
 			break
 		}
@@ -258,7 +276,10 @@ func (d *policyDesk) tryOn(ctx context.Context, obj *infrav1.Terraform, now, the
 	if err != nil {
 		return tried, err
 	}
-	before, after := judge.Compare(now, then, subjectOf(obj), string(obj.UID), in, d.now())
+	before, after := judge.Compare(d.aside(ctx), now, then, subjectOf(obj), string(obj.UID), in, d.now())
+	if ctx.Err() != nil {
+		return tried, ctx.Err()
+	}
 	tried.Run, tried.Pending, tried.Now, tried.Then, tried.Message = p.record.Spec.ID, p.pending, outcomeOf(obj, before), outcomeOf(obj, after), after.Message
 	tried.Effect = content.TrialSame
 	switch harder := severity[tried.Then] - severity[tried.Now]; {

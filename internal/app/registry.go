@@ -87,6 +87,7 @@ type registryParts struct {
 	providers *own.Store
 	mirror    *mirror.Mirror
 	tools     *opentofu.Kept
+	contracts contractModules
 	server    *gateway.Server
 	// listener is nil if the registry has no address of its own.
 	listener net.Listener
@@ -285,7 +286,7 @@ func (e *engine) openRegistry(ctx context.Context, config *rest.Config) (err err
 	if err := r.tools.Spool.Prepare(); err != nil {
 		return fmt.Errorf("prepare the directory for downloads of tools: %w", err)
 	}
-	o.Tools = r.tools
+	o.Tools, o.Contracts = r.tools, &r.contracts
 	o.Management = r.management(log)
 	if !opts.Plain && opts.TLSCert == "" {
 		o.CA = e.opts.authority

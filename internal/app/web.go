@@ -4,6 +4,8 @@
 package app
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
@@ -100,7 +103,11 @@ func (e *engine) openWeb(config *rest.Config, address string, masters bool) (*we
 	if err != nil {
 		return nil, fmt.Errorf("create the API's client of the page: %w", err)
 	}
-	page, err := web.New(web.Options{Config: config, Objects: objects, Cache: e.manager.GetCache(), URL: public, Address: address, Namespace: webNamespace,
+	key, err := e.sessionKey()
+	if err != nil {
+		return nil, err
+	}
+	page, err := web.New(web.Options{SessionKey: key, Config: config, Objects: objects, Cache: e.manager.GetCache(), URL: public, Address: address, Namespace: webNamespace,
 		SessionLifetime: e.opts.Web.SessionLifetime, Anonymous: e.opts.Web.Anonymous, Masters: masters, Provider: identities, Version: e.opts.Version, Now: time.Now, Log: e.opts.Log.With("component", "web")})
 	if err != nil {
 		return nil, err
@@ -117,6 +124,16 @@ func (e *engine) openWeb(config *rest.Config, address string, masters bool) (*we
 		return base + path, nil
 	}
 	return page, e.manager.Add(manager.RunnableFunc(page.Start))
+}
+
+// sessionKey is derived from the key of the blobs, which replicas share.
+func (e *engine) sessionKey() ([]byte, error) {
+	identity, err := blob.LoadOrCreateKey(e.dir.BlobKey())
+	if err != nil {
+		return nil, err
+	}
+	const size = 32
+	return hkdf.Key(sha256.New, []byte(identity.String()), nil, "yuba web sessions", size)
 }
 
 // webNamespace is where sessions of the page are kept.
@@ -182,7 +199,7 @@ func serveWeb(address string, limits listener.Limits, unready func() string, pag
 	mux.Handle("/", page)
 	mux.Handle(receive.HookPath, hooks)
 	connections := listener.New(inner, limits)
-	server := listener.NewServer(mux, listener.ShortBody, nil, log)
+	server := listener.NewServer(listener.Knowing(connections, mux), listener.ShortBody, nil, log)
 	server.WriteTimeout = answerTime
 	go serve("HTTP", log, func() error { return server.Serve(connections) })
 	return server, connections, nil

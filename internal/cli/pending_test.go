@@ -53,9 +53,9 @@ func TestPlansThatWaitAreListed(t *testing.T) {
 	ns := apitest.Namespace(t)
 	yuba(t, ns, "pending").want(t, ui.ExitOK, "", "No plan waits for approval.")
 	waitingStacks(t, ns, "vpc", "dns", "asleep")
-	want := "NAMESPACE    NAME   PLAN            CHANGES    WAITS\n" +
-		ns + "   vpc    plan-main-vpc   +1 ~0 -0   3h\n" +
-		ns + "   dns    plan-main-dns   +1 ~0 -0   2h\n"
+	want := "NAMESPACE    NAME   PLAN            CHANGES    WAITS   HELD BY\n" +
+		ns + "   vpc    plan-main-vpc   +1 ~0 -0   3h   -\n" +
+		ns + "   dns    plan-main-dns   +1 ~0 -0   2h   -\n"
 	if got := yuba(t, ns, "pending", "--summary"); fieldsOf(got.out) != fieldsOf(want) || got.code != ui.ExitOK {
 		t.Errorf("got %d:\n%s%s", got.code, got.out, got.news)
 	}

@@ -76,7 +76,8 @@ func newRoot(a *session.App) *cobra.Command {
 		Short: "Yuba is the control plane for OpenTofu",
 		Long: "Plan, review, apply and drift-check any number of OpenTofu root modules (stacks) from one server.\n\n" +
 			"Start it with \"yuba up\", then deploy a directory with \"yuba deploy DIR --name NAME\".\n" +
-			"A stack is named NAME, in the namespace of -n, or NAMESPACE/NAME.",
+			"A stack is named NAME, in the namespace of -n, or NAMESPACE/NAME.\n\n" +
+			"\"yuba web\" opens the web page, which has the documentation of this version.",
 		Example:       "  yuba up\n  yuba deploy ./network --name vpc\n  yuba status vpc",
 		Version:       version.String(),
 		SilenceErrors: true, SilenceUsage: true,

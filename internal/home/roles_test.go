@@ -39,7 +39,7 @@ var inNamespaces = []right{
 	{"content.yuba.dev/terraforms/why", "get", "", ""},
 	{"content.yuba.dev/terraforms/facts", "get", "", ""},
 	{"content.yuba.dev/terraforms/verdict", "get", "", ""},
-	{"content.yuba.dev/policytrials", "create", "", ""},
+	{"content.yuba.dev/policytrials", "", "create", ""},
 	{"content.yuba.dev/usage", "get list", "", ""},
 	{"content.yuba.dev/outdated", "get list", "", ""},
 	{"content.yuba.dev/terraforms/try", "", "get create delete", ""},

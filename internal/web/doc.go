@@ -11,6 +11,7 @@
 //	live      what has changed
 //	site      what all pages have in common
 //	assets    stylesheet, script, pictures
+//	docsite   the documentation as a site; manual shows it
 //	fleet, inbox, …   one package for each section
 //
 // A page's package reads objects, makes plain data of them in pure functions, and draws that with the

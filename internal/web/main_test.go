@@ -5,7 +5,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/login"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -48,6 +48,9 @@ func watchedObjects(t *testing.T) cache.Cache {
 	}
 	return watched.Cache
 }
+
+// testKey seals the sessions of all tests.
+var testKey = login.RandomKey()
 
 // clock is a clock that tests set.
 type clock struct {
@@ -79,7 +82,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{T: t, clock: &clock{}}
 	o := Options{Config: apitest.API(t).RESTConfig(), Objects: apitest.Client(t), Cache: watchedObjects(t), Namespace: apitest.Namespace(t),
-		SessionLifetime: time.Hour, Masters: true, Version: "test", Now: w.clock.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		SessionKey: testKey, SessionLifetime: time.Hour, Masters: true, Version: "test", Now: w.clock.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	for _, c := range change {
 		c(&o)
 	}
@@ -221,5 +224,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 			return
 		}
 	}
-	t.Fatal(fmt.Sprintf("never: %s", what))
+	t.Fatalf("never: %s", what)
 }
+
+// believedAtMost is how long a session is used without looking at it.
+const believedAtMost = 10 * time.Second

@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/login"
+	"github.com/yuba-dev/yuba/internal/web/manual"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
@@ -37,6 +38,8 @@ type Options struct {
 	Address string
 	// Namespace is where sessions are kept.
 	Namespace string
+	// SessionKey seals sessions; 32 bytes.
+	SessionKey []byte
 	// SessionLifetime is how long a session lasts. Anonymous lets people read without a login.
 	SessionLifetime time.Duration
 	Anonymous       bool
@@ -58,32 +61,41 @@ type Web struct {
 var sections = []site.Section{
 	{Text: "Inbox", Address: inbox.Section, Key: "i"},
 	{Text: "Stacks", Address: fleet.Section, Key: "s"},
+	{Text: "Docs", Address: manual.Section, Key: "h"},
 }
 
 // New assembles the page.
 func New(o Options) (*Web, error) {
-	logins := login.New(login.Options{
-		Objects: o.Objects, Namespace: o.Namespace, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous,
+	logins, err := login.New(login.Options{
+		Objects: o.Objects, Namespace: o.Namespace, Key: o.SessionKey, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous,
 		Masters: o.Masters, Provider: o.Provider, URL: o.URL, Now: o.Now, Log: o.Log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	edition := o.Version + "-" + assets.Edition()
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
-		Sections: sections, Edition: o.Version + "-" + assets.Edition(), Now: o.Now, Log: o.Log,
+		Sections: sections, Edition: edition, Now: o.Now, Log: o.Log,
 	})
-	s.Handle("GET /assets/", assets.Handler())
 	inbox.Add(s, o.Cache)
 	fleet.Add(s, o.Cache)
+	manual.Add(s)
 	s.Page("/", func(r *site.Request) (*site.Page, error) {
 		return nil, site.NotFound("There is no page at "+r.URL.Path+".", "")
 	})
+	pages := http.NewServeMux()
+	logins.Routes(pages, edition)
+	pages.Handle("/", s)
+	// Assets need no session.
 	mux := http.NewServeMux()
-	logins.Routes(mux, assets.Edition())
-	mux.Handle("/", s)
+	mux.Handle("GET /assets/", assets.Handler(edition))
+	mux.Handle("/", logins.Within(pages))
 	guard, err := newGuard(o)
 	if err != nil {
 		return nil, err
 	}
-	return &Web{Handler: guard.around(logins.Within(mux)), logins: logins}, nil
+	return &Web{Handler: guard.around(mux), logins: logins}, nil
 }
 
 // Link returns the path of a link that logs a person in once.

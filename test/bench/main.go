@@ -67,6 +67,7 @@ var parts = []part{
 	{name: "tenants", measure: (*bench).measureTenants, alone: true},
 	{name: "policies", measure: (*bench).measurePolicies, alone: true},
 	{name: "contracts", measure: (*bench).measureContracts, alone: true},
+	{name: "web", measure: (*bench).measureWeb, alone: true},
 	{name: "kustomization", measure: (*bench).measureKustomization},
 	{name: "sources", measure: (*bench).measureSources},
 }

@@ -26,7 +26,7 @@ var tenantRows = []string{rowTenantsCreate, rowTenantsMemory, rowTenantsQuiet, r
 
 const usage = `usage: go run ./test/bench [flags]
 
-Without -only, measure everything except fleets, tenants, policies and contracts. This takes about six minutes.
+Without -only, measure everything except fleets, tenants, policies, contracts and the web page. This takes about six minutes.
 
 Approximate times of fleets with 1000 stacks on two cores:
     -only fleet-apply,fleet-refresh      17 minutes for each of three trials, and 5 for terraform_data
@@ -40,6 +40,8 @@ Approximate times of fleets with 1000 stacks on two cores:
 Fewer stacks take proportionally less time: -fleet 100 takes a few minutes.
 
 -only tenants takes about five minutes, half of them for tenants-rollout.
+
+-only web takes about four minutes, two of them to make the fleet.
 
 -only policies takes half a minute, -only contracts about three minutes, most of them to deploy the consumers.
 

@@ -85,10 +85,14 @@ func TestTwoPeopleOfAGroupApproveAndTheLogSaysWho(t *testing.T) {
 		y.may(t, ns, user, "yuba:approver")
 	}
 	y.may(t, ns, "viewer", "view")
-	obj := inline(ns, "vpc", both, byPolicy)
+	count := func(n string) string { return "\noutput \"base\" { value = " + n + " }\n" }
+	if err := y.client.Create(t.Context(), contract(ns, "base", "1.0.0", "number")); err != nil {
+		t.Fatal(err)
+	}
+	obj := inline(ns, "vpc", both+count("2"), byPolicy, publishing("base", "1.0.0", "base"))
 	y.create(t, obj)
-	y.await(t, obj, "what the policy frees is applied", applied)
-	change(t, y, obj, program(onlyOne))
+	y.await(t, obj, "what the policy frees is applied", published("base", 1))
+	change(t, y, obj, program(onlyOne+count("1")))
 	seen := y.await(t, obj, "a destroy is held", heldByPolicy)
 	plan := seen.Status.Plan.Pending
 	if v := seen.Status.Plan.Policy; !v.NeedsRecordedApprovals || !strings.Contains(v.Message, "2 of 2 approvals by sre") {
@@ -120,7 +124,10 @@ func TestTwoPeopleOfAGroupApproveAndTheLogSaysWho(t *testing.T) {
 	if err := y.approveAs(t, obj, "bob", "sre", "oncall"); err != nil {
 		t.Fatal(err)
 	}
-	y.await(t, obj, "it is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == plan })
+	done := y.await(t, obj, "it is applied and published", published("base", 2))
+	if p, r := done.Status.Plan, done.Status.Contracts.Published[0]; p.LastApplied != plan || r.ApprovedBy != "ann, eve, bob" {
+		t.Errorf("plan %s was applied, and revision %+v published", p.LastApplied, r)
+	}
 	list, told := y.entries(t, obj)
 	// A decision that is the same as before is not recorded again.
 	want := "decision Freed; apply Freed; decision Held; approval  ann; decision Held; approval  eve; approval  bob; decision Approved; apply Approved"
@@ -256,5 +263,14 @@ func TestTheAuthorOfTheCommitDoesNotApproveIt(t *testing.T) {
 	}
 	y.await(t, obj, "it is applied", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.Plan.LastApplied == seen.Status.Plan.Pending
+	})
+	// Together with a change of the object, nobody knows who made the change.
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Destroy = true })
+	y.await(t, obj, "the destruction is held", func(o *infrav1.Terraform) bool { return heldByPolicy(o) && o.Status.Plan.IsDestroyPlan })
+	if err := y.approveAs(t, obj, other); err != nil {
+		t.Fatal(err)
+	}
+	y.await(t, obj, "one approval is not enough", func(o *infrav1.Terraform) bool {
+		return containsAll(condition(o, infrav1.ConditionReady).Message, "1 of 2 approvals", "does not say who changed it")
 	})
 }

@@ -317,3 +317,44 @@ func TestAPolicyInAuditModeStopsNothingAndIsShown(t *testing.T) {
 		return ready(o) && o.Status.Plan.LastApplied == seen.Status.Plan.Pending
 	})
 }
+
+// A provisioner is in no change of a plan, so the approving change could bring one.
+func TestTheApprovalOfAPlanDoesNotCoverWhatPoliciesFindLater(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	y.policy(t, ns, "safe", frees, func(s *yubav1.PolicySpec) { s.Rules = append(s.Rules, yubav1.PolicyRule{Builtin: "no-provisioners"}) })
+	obj := inline(ns, "app", both, byPolicy)
+	y.create(t, obj)
+	y.await(t, obj, "what the policy frees is applied", applied)
+	change(t, y, obj, program(onlyOne))
+	change(t, y, obj, manual)
+	seen := y.await(t, obj, "a destroy is held", heldByPolicy).Status.Plan
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		program("resource \"terraform_data\" \"a\" {\n  input = \"a\"\n  provisioner \"local-exec\" { command = \"true\" }\n}\n")(o)
+		o.Spec.ApprovePlan = seen.Pending
+	})
+	now := y.await(t, obj, "the plan with a provisioner is held under another id", func(o *infrav1.Terraform) bool {
+		return heldByPolicy(o) && o.Status.Plan.Pending != seen.Pending
+	}).Status.Plan
+	provisioner := func(f infrav1.PolicyFinding) bool {
+		return f.Rule == "no-provisioners" && f.Address == "terraform_data.a"
+	}
+	if now.ChangesDigest != seen.ChangesDigest || !slices.ContainsFunc(now.Policy.Findings, provisioner) {
+		t.Errorf("the changes are %s and %s, the findings now %+v", seen.ChangesDigest, now.ChangesDigest, now.Policy.Findings)
+	}
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.ApprovePlan = now.Pending })
+	y.await(t, obj, "it is applied with another approval", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == now.Pending })
+}
+
+func TestAPolicyInAuditModeDoesNotHoldATargetedPlan(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	y.policy(t, ns, "trial", denies, audits)
+	obj := inline(ns, "targeted", both, auto, func(o *infrav1.Terraform) { o.Spec.Targets = []string{"terraform_data.a"} })
+	y.create(t, obj)
+	y.await(t, obj, "it is applied", applied)
+	// The same policy holds the next plan once it is enforced.
+	y.policy(t, ns, "enforced", denies)
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Targets = []string{"terraform_data.b"} })
+	y.await(t, obj, "its plan is held", heldByPolicy)
+}

@@ -18,6 +18,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -231,4 +232,42 @@ func TestAModuleThatTheSourceBringsIsApprovedByItsDigestOnly(t *testing.T) {
 	})
 	approves(digest)
 	y.await(t, obj, "the digest is approved", ready)
+}
+
+// Init and the tool execute providers for a manual change, too.
+func TestManualChangesAreRefusedThatAPolicyRefusesBeforeThePlan(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	obj := y.applied(t, ns, "eager", `resource "terraform_data" "a" {}`)
+	change(t, y, obj, suspended)
+	p := policy(ns, yubav1.PolicyDeny, []yubav1.PolicyStage{yubav1.PolicyPrePlan}, builtin("no-external-data"), builtin("no-provisioners"))
+	y.create(t, p)
+	y.observed(t, p)
+	y.do(t, "state", "mv", name(obj), "terraform_data.a", "terraform_data.c", "--dry-run")
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		o.Spec.Inline = map[string]string{"main.tf": "resource \"terraform_data\" \"b\" {}\ndata \"external\" \"host\" { program = [\"/bin/true\"] }\n"}
+	})
+	last := obj.DeepCopy().Status.LastRun
+	for _, command := range [][]string{{"state", "import", name(obj), "terraform_data.b", "x", "--yes"}, {"state", "mv", name(obj), "terraform_data.a", "terraform_data.b", "--yes"}} {
+		if out, news, code := y.run(t, command...); code == 0 || !containsAll(out+news, "refused by its policies", "data.external.host", "nothing of it was executed") {
+			t.Errorf("%q ended with %d: %s%s", command, code, out, news)
+		}
+	}
+	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		t.Fatal(err)
+	}
+	if now := obj.Status; now.LastRun != nil && (last == nil || now.LastRun.ID != last.ID) || now.CurrentRun != nil {
+		t.Errorf("a run began: %+v, %+v", now.LastRun, now.CurrentRun)
+	}
+	// What a module from elsewhere has, nobody knows before init.
+	source := serveModule(t, "resource \"terraform_data\" \"b\" {\n  provisioner \"local-exec\" { command = \"true\" }\n}\n")
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		o.Spec.Inline = map[string]string{"main.tf": `module "m" { source = "` + source + `" }`}
+	})
+	if out, news, code := y.run(t, "state", "import", name(obj), "module.m.terraform_data.b", "x", "--yes"); code == 0 || !containsAll(out+news, "Refused before planning", "module.m.terraform_data.b", "local-exec") {
+		t.Errorf("the import ended with %d: %s%s", code, out, news)
+	}
+	if got := y.listed(t, obj); got != "a" {
+		t.Errorf("the state has %s", got)
+	}
 }

@@ -220,7 +220,7 @@ func TestPoliciesJudgeAnUploadedDirectoryFirst(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "executed")
 	dir := directory(t, map[string]string{"main.tf": `data "external" "eager" { program = ["/bin/sh", "-c", "touch ` + marker + `; echo {}"] }`})
 	out, news, code := y.run(t, "impact", "network", "-n", ns, "--dir", dir)
-	if code != 4 || !containsAll(out+news, "refused before planning", "no-external-data", "data.external.eager") {
+	if code != 4 || !containsAll(out+news, "refused by its policies", "no-external-data", "data.external.eager") {
 		t.Errorf("exit code %d:\n%s%s", code, out, news)
 	}
 	if _, err := os.Stat(marker); err == nil {

@@ -60,6 +60,7 @@ var owned = []struct {
 		owners: "internal/gitops/kustomizations/decrypt/sopsfile cmd/yuba-sops internal/testkit/sopstest",
 		why:    "sops links the libraries of four clouds; only yuba-sops does"},
 	{packages: "html/template", owners: "internal/web internal/gateway/registry", tests: true, why: "pages are drawn in internal/web; internal/gateway/registry has one for tofu login"},
+	{packages: "github.com/yuin/goldmark", owners: "internal/web", tests: true, why: "pages are drawn in internal/web"},
 	{packages: "github.com/alexedwards/scs", owners: "internal/web/login", tests: true, why: "internal/web/login keeps sessions"},
 	{packages: "github.com/coreos/go-oidc", owners: "internal/web/login/provider", tests: true, why: "internal/web/login/provider asks identity providers"},
 	// Capabilities meet in the API, and internal/app puts them together.

@@ -109,7 +109,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	link := strings.TrimSpace(s.yuba(t, "web", "--print"))
 	plain, other := newTab(t, s), newTab(t, s)
 	plain.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(link), chromedp.WaitVisible("#link button"), chromedp.Click("#link button"), chromedp.WaitVisible("#content"))
-	row := "#waits-" + namespace + "-plain"
+	row := "#waits-" + namespace + "\\.plain"
 	plain.do(chromedp.WaitVisible(row))
 	other.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(strings.TrimSpace(s.yuba(t, "web", "--print"))), chromedp.WaitVisible("#link button"), chromedp.Click("#link button"), chromedp.WaitVisible(row))
 	// Two people look at the same plan, and both approve it.
@@ -119,7 +119,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	other.do(chromedp.Click(row+" button"), chromedp.WaitVisible("#notice"))
 	other.sees("#notice", "Nothing was approved")
 	plain.open("/stacks")
-	plain.do(chromedp.WaitVisible("#stack-" + namespace + "-plain"))
+	plain.do(chromedp.WaitVisible("#stack-" + namespace + "\\.plain"))
 }
 
 // A page that is used by keyboard alone shows where the focus is, and begins with a way to its content.
@@ -147,7 +147,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.do(chromedp.KeyEvent("/"))
 	b.do(chromedp.KeyEvent("keys\r"))
 	b.sees("h1", "Stacks")
-	b.do(chromedp.WaitVisible("#stack-" + namespace + "-keys"))
+	b.do(chromedp.WaitVisible("#stack-" + namespace + "\\.keys"))
 	if b.path() != "/stacks" {
 		t.Errorf("the search leads to %s", b.path())
 	}
@@ -180,19 +180,19 @@ func TestARestartAndAnUpgradeUnderAnOpenTab(t *testing.T) {
 	b := newTab(t, s)
 	b.login()
 	b.open("/stacks")
-	b.do(chromedp.WaitVisible("#stack-" + namespace + "-first"))
+	b.do(chromedp.WaitVisible("#stack-" + namespace + "\\.first"))
 	b.mark("")
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
 	b.sees("#trouble", "does not answer")
-	b.sees("#stack-"+namespace+"-first", "pending")
+	b.sees("#stack-"+namespace+"\\.first", "pending")
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	b.do(chromedp.WaitNotVisible("#trouble"))
 	s.waits(t, namespace, "second", greeting)
-	b.do(chromedp.WaitVisible("#stack-" + namespace + "-second"))
+	b.do(chromedp.WaitVisible("#stack-" + namespace + "\\.second"))
 	if !b.stays() {
 		t.Error("the tab loaded the page again, though the server is the same version")
 	}
@@ -208,7 +208,7 @@ func TestARestartAndAnUpgradeUnderAnOpenTab(t *testing.T) {
 	b.do(chromedp.WaitVisible("body[data-live]"))
 	b.mark("")
 	s.waits(t, namespace, "third", greeting)
-	b.do(chromedp.WaitVisible("#stack-" + namespace + "-third"))
+	b.do(chromedp.WaitVisible("#stack-" + namespace + "\\.third"))
 	if !b.stays() {
 		t.Error("the tab loaded the page more than once")
 	}

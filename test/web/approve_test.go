@@ -61,7 +61,7 @@ func TestAPlanIsApprovedByKeyboard(t *testing.T) {
 	b := newTab(t, s)
 	b.login()
 	b.open("/")
-	row := "#waits-" + namespace + "-greeting"
+	row := "#waits-" + namespace + "\\.greeting"
 	b.sees(row, "+1 ~0 -0")
 	b.picture("inbox")
 	b.do(chromedp.KeyEvent("j"))
@@ -71,7 +71,7 @@ func TestAPlanIsApprovedByKeyboard(t *testing.T) {
 	s.settles(t, namespace, "greeting", func(stack *infrav1.Terraform) bool { return stack.Status.Plan.LastApplied != "" })
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("s"))
 	b.sees("h1", "Stacks")
-	b.sees("#stack-"+namespace+"-greeting", "ready")
+	b.sees("#stack-"+namespace+"\\.greeting", "ready")
 	b.picture("stacks")
 }
 

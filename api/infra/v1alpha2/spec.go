@@ -160,6 +160,13 @@ type TerraformSpec struct {
 	// +optional
 	Consumes []Consumption `json:"consumes,omitempty"`
 
+	// (Yuba) The other namespaces whose ContractBridges may write the outputs of this stack to their
+	// Secrets and ConfigMaps. Any of the grants suffices.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	OutputGrants []OutputGrant `json:"outputGrants,omitempty"`
+
 	// Disable drift detection: do not plan when nothing else changed. Defaults to false.
 	// +kubebuilder:default:=false
 	// +optional

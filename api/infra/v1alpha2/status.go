@@ -236,6 +236,11 @@ type PlanStatus struct {
 	// +optional
 	LastApplied string `json:"lastApplied,omitempty"`
 
+	// The users whose recorded approvals the last applied plan had, with commas between them. Empty
+	// if the API recorded none.
+	// +optional
+	LastApprovedBy string `json:"lastApprovedBy,omitempty"`
+
 	// The id of the pending plan. Set spec.approvePlan to it to approve the plan.
 	// +optional
 	Pending string `json:"pending,omitempty"`

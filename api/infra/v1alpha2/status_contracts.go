@@ -61,7 +61,8 @@ type PublishedRevision struct {
 	// +optional
 	SourceRevision string `json:"sourceRevision,omitempty"`
 
-	// The user who approved the plan; empty if it was applied automatically, or is not known.
+	// The users who approved the plan, with commas between them; empty if it was applied automatically,
+	// or if they are not known: the API records approvals of plans that policies hold.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
 }

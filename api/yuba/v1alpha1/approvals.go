@@ -19,9 +19,10 @@ type PolicyApprovals struct {
 	// +optional
 	Groups []string `json:"groups,omitempty"`
 
-	// Whether the author of the change does not count: the author and the committer of the commit, or
-	// who pushed the directory. Their e-mail addresses are compared with the names of users. Where
-	// they are not known, or cannot be compared, one more person must approve.
+	// Whether the authors of the change do not count: the authors and committers of the commits since
+	// the last apply, or who pushed the directories. Their e-mail addresses are compared with the names
+	// of users. Where not all are known, such as when the object has changed, too, or where they cannot
+	// be compared, one more person must approve.
 	// +optional
 	NotAuthor bool `json:"notAuthor,omitempty"`
 

@@ -222,7 +222,8 @@ type ContractRevision struct {
 	// The revision of the source that the run applied, such as main@sha1:1a2b3c4d.
 	// +optional
 	SourceRevision string `json:"sourceRevision,omitempty"`
-	// The user who approved the plan; empty if it was applied automatically.
+	// The users who approved the plan, with commas between them; empty if it was applied automatically,
+	// or if they are not known.
 	// +optional
 	ApprovedBy string `json:"approvedBy,omitempty"`
 }
@@ -254,6 +255,14 @@ const (
 	// ReasonTypeGrew: the type has other attributes than the version before, and only the third number
 	// differs.
 	ReasonTypeGrew = "TypeGrew"
+)
+
+// Reasons of events of contracts, besides those of conditions.
+const (
+	// ReasonRevisionPublished: a stack has published a revision.
+	ReasonRevisionPublished = "Published"
+	// ReasonVersionRetired: a stack does not publish a version any more.
+	ReasonVersionRetired = "Retired"
 )
 
 // GetConditions returns the conditions.

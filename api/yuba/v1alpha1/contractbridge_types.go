@@ -4,6 +4,7 @@
 package v1alpha1
 
 import (
+	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -14,7 +15,8 @@ const ContractBridgeKind = "ContractBridge"
 const ContractBridgeFinalizer = "yuba.dev/contract-bridge"
 
 // ContractBridge keeps a JSON document in a store and the revisions of a contract equal. Out: Yuba
-// writes each revision that a stack publishes to the store, for readers that know nothing of contracts.
+// writes each revision that a stack publishes to the store, for readers that know nothing of contracts;
+// or outputs of a stack, without a contract.
 // In: somebody else writes the document, and Yuba publishes it as revisions, so that stacks consume it
 // like any contract; the bridge stands for the stack that is not here.
 //
@@ -53,12 +55,26 @@ const (
 // ContractBridgeSpec is the desired state of a bridge.
 //
 // +kubebuilder:validation:XValidation:rule="self.direction == 'In' || has(self.from)",message="a bridge out needs from: the stack that publishes the contract"
+// +kubebuilder:validation:XValidation:rule="has(self.contract) != has(self.outputs)",message="a bridge has either contract or outputs"
+// +kubebuilder:validation:XValidation:rule="!has(self.outputs) || (self.direction == 'Out' && !has(self.version) && !has(self.reads))",message="a bridge with outputs has direction Out, and neither version nor reads"
 // +kubebuilder:validation:XValidation:rule="self.direction == 'Out' || (has(self.version) && !has(self.from) && !has(self.reads))",message="a bridge in needs the version that the document has, and neither from nor reads"
 type ContractBridgeSpec struct {
 	// The Contract: Out, in the namespace of the stack; In, in the namespace of the bridge.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	Contract string `json:"contract"`
+	// +optional
+	Contract string `json:"contract,omitempty"`
+
+	// Out: instead of a contract, the outputs of the stack to write; "*" for all. The document is an
+	// object with them. If the stack is in another namespace, its spec.outputGrants must name the
+	// namespace of the bridge.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=set
+	// +optional
+	Outputs []string `json:"outputs,omitempty"`
 
 	// Out: the versions to write, as OpenTofu's constraints; the highest published one is written.
 	// Defaults to all. In: the version of the Contract that the document has, such as 1.2.0.
@@ -120,6 +136,8 @@ type BridgeProducer struct {
 
 // BridgeStore is where a document is: one of the stores.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.kubeConfig) || has(self.configMap) || has(self.secret)",message="only configMap and secret are in a cluster of kubeConfig"
+// +kubebuilder:validation:XValidation:rule="has(self.kubeConfig) || !((has(self.configMap) && has(self.configMap.__namespace__)) || (has(self.secret) && has(self.secret.__namespace__)))",message="a namespace can be chosen in a cluster of kubeConfig only; here, create the bridge in that namespace"
 // +kubebuilder:validation:XValidation:rule="[has(self.ssm), has(self.s3), has(self.vault), has(self.configMap), has(self.secret)].filter(x, x).size() == 1",message="a bridge has exactly one store"
 type BridgeStore struct {
 	// A parameter of AWS Systems Manager.
@@ -131,10 +149,11 @@ type BridgeStore struct {
 	// A secret in Vault's KV engine, version 2.
 	// +optional
 	Vault *VaultStore `json:"vault,omitempty"`
-	// A ConfigMap in the namespace of the bridge. Contracts with private parts are refused.
+	// A ConfigMap in the namespace of the bridge, or in another cluster. Private parts and sensitive
+	// outputs are refused.
 	// +optional
 	ConfigMap *ObjectStore `json:"configMap,omitempty"`
-	// A Secret in the namespace of the bridge.
+	// A Secret in the namespace of the bridge, or in another cluster.
 	// +optional
 	Secret *ObjectStore `json:"secret,omitempty"`
 
@@ -142,6 +161,11 @@ type BridgeStore struct {
 	// read AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from it, vault VAULT_TOKEN.
 	// +optional
 	CredentialsSecret *BridgeSecretReference `json:"credentialsSecret,omitempty"`
+
+	// The cluster of configMap or secret, in the same form as in Flux's kinds: a Secret with a
+	// kubeconfig, in the namespace of the bridge. Defaults to this cluster.
+	// +optional
+	KubeConfig *meta.KubeConfigReference `json:"kubeConfig,omitempty"`
 }
 
 // BridgeSecretReference names a Secret.
@@ -220,12 +244,16 @@ type VaultStore struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// ObjectStore is a ConfigMap or Secret in the namespace of the bridge.
+// ObjectStore is a ConfigMap or Secret.
 type ObjectStore struct {
 	// The name of the object. If it exists and the bridge did not create it, it is a conflict.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+	// The namespace in the cluster of kubeConfig. Defaults to the name of the bridge's namespace.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// The key of the document.
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+$`
 	// +kubebuilder:validation:MaxLength=253
@@ -306,6 +334,14 @@ const (
 	ReasonBridgeInvalid = "InvalidSpec"
 	// ReasonBridgeSuspended: spec.suspend is set.
 	ReasonBridgeSuspended = "Suspended"
+)
+
+// Reasons of events of bridges, besides those of conditions.
+const (
+	// ReasonBridgeReplaced: a document of somebody else was overwritten, as spec.replace allows.
+	ReasonBridgeReplaced = "Replaced"
+	// ReasonBridgeRecovered: document and revision are equal again, after a failure.
+	ReasonBridgeRecovered = "Recovered"
 )
 
 // GetConditions returns the conditions.

@@ -54,7 +54,7 @@ a file with one Policy or ClusterPolicy ("-" for standard input), or one in the 
 It is judged as if enforced, together with all other policies, and in place of the one of its name.
 
 A ClusterPolicy is tried on the stacks of all namespaces, or with -n of one; that requires the right to create the resource
-"policytrials" of the API group content.yuba.dev there, which the role "view" has. The server judges: plans do not leave it. Yuba stores plans in the form that policies read only
+"policytrials" of the API group content.yuba.dev there, which the role "edit" has. The server judges: plans do not leave it. Yuba stores plans in the form that policies read only
 for stacks that a policy selects, so other stacks are listed as unknown: apply the policy in audit mode first.
 
 Exit codes: 0, or 1 with --fail if a plan would be stopped.`,

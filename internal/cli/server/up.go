@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -183,6 +184,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	addLimitFlags(cmd)
 	flags.String("max-archive", "1Gi", "maximum size of a source archive")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
+	flags.StringSliceVar(&o.ContractStoreEndpoints, "contract-store-endpoints", nil, "a server HOST:PORT on this machine or in a private network that ContractBridges may use, such as vault.example.internal:8200 (default only servers with public addresses); can be repeated")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "allow references to objects of other namespaces: sources, dependencies, and the objects of alerts and receivers")
 	flags.StringSliceVar(&o.SourceIdentities, "source-identities", nil, "clouds (aws, gcp, azure) whose identity of this server sources with that spec.provider and without a Secret may use (default none)")
 	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "prefixes of the environment variables that inline programs of tenants get from varsFrom (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
@@ -201,10 +203,24 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	ui.Complete(cmd, "source-identities", server.SourceIdentities...)
 }
 
+// checkStoreEndpoints checks --contract-store-endpoints. They are compared with what is connected to.
+func checkStoreEndpoints(cmd *cobra.Command, endpoints []string) error {
+	for _, endpoint := range endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if number, wrong := strconv.ParseUint(port, 10, 16); err != nil || host == "" || wrong != nil || number == 0 || strings.ContainsAny(host, "/@* ") || strings.ToLower(host) != host {
+			return ui.UsageErrorf(cmd, "--contract-store-endpoints %q: want HOST:PORT in lower case, such as vault.example.internal:8200", endpoint)
+		}
+	}
+	return nil
+}
+
 // completeServer checks the flags and sets the other options.
 func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error {
 	if o.Concurrency < 0 {
 		return ui.UsageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
+	}
+	if err := checkStoreEndpoints(cmd, o.ContractStoreEndpoints); err != nil {
+		return err
 	}
 	if o.NamespaceConcurrency < 0 {
 		return ui.UsageErrorf(cmd, "--namespace-concurrency %d: want a number above 0", o.NamespaceConcurrency)

@@ -25,7 +25,9 @@ func NewWebCommand(a *session.App) *cobra.Command {
 		Use: "web", SuggestFor: []string{"ui", "open", "dashboard", "page"},
 		Short: "Open the web page as you",
 		Long: `Open the web page in the browser, logged in as the user of the kubeconfig. The link works once and for one minute, so
-nobody else can use it later. With --print, or where no browser can be started, the command prints the link instead.`,
+nobody else can use it later. With --print, or where no browser can be started, the command prints the link instead.
+
+Under "Docs", the page has the documentation of the server's version, with search and without access to the Internet.`,
 		Example: "  yuba web\n  yuba web --print",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}

@@ -83,7 +83,12 @@ func TestOutToSSM(t *testing.T) {
 	w.await(b, yubav1.ReasonBridgeSynced, "revision 3")
 	holds(`{"note":null,"subnets":[],"vpc_id":"vpc-3"}`)
 
-	// A store that refuses for a while is tried again; a deleted bridge takes its document along.
+	w.tells(w.namespace, yubav1.ReasonBridgeSynced, "has revision 2 of contract base 1.2.0")
+	w.tells(w.namespace, yubav1.ReasonBridgeConflict, "was changed by somebody else")
+	w.tells(w.namespace, yubav1.ReasonBridgeReplaced, "in ssm /configuration/base in eu-central-1, as spec.replace allows: "+digest, "vpc-emergency")
+	w.tells(w.namespace, yubav1.ReasonBridgeRecovered, "has revision 3 of contract base 1.2.0; before it was Conflict")
+	w.tells(w.namespace, yubav1.ReasonRevisionPublished, w.namespace+"/network published base 1.2.0, revision 3")
+	// A deleted bridge takes its document along.
 	if err := w.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -198,6 +203,7 @@ func TestToRuntimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.await(b, yubav1.ReasonBridgeSynced, "revision 1")
+	w.tells(other, yubav1.ReasonBridgeRecovered, "secret "+other+"/database has revision 1", "hunter2", "elsewhere")
 	if err := w.Client.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,10 @@ import (
 type outcome struct {
 	reason, message string
 	after           time.Duration
+	// replaced is the digest of somebody else's document that was overwritten; restored is set if a
+	// document that somebody removed was written again.
+	replaced string
+	restored bool
 }
 
 // problem says why a spec cannot be used.
@@ -60,13 +64,13 @@ func (r *Reconciler) carry(ctx context.Context, b *yubav1.ContractBridge) (outco
 	)
 	switch {
 	case errors.As(err, &wrong):
-		return outcome{yubav1.ReasonBridgeInvalid, wrong.message, interval}, nil
+		return outcome{reason: yubav1.ReasonBridgeInvalid, message: wrong.message, after: interval}, nil
 	case errors.Is(err, store.ErrMoved):
-		return outcome{yubav1.ReasonBridgeUnreachable, err.Error(), soon}, nil
+		return outcome{reason: yubav1.ReasonBridgeUnreachable, message: err.Error(), after: soon}, nil
 	case errors.As(err, &refused):
-		return outcome{yubav1.ReasonBridgeMisfit, err.Error(), interval}, nil
+		return outcome{reason: yubav1.ReasonBridgeMisfit, message: err.Error(), after: interval}, nil
 	case errors.As(err, &away):
-		return outcome{yubav1.ReasonBridgeUnreachable, err.Error(), min(interval, retry)}, nil
+		return outcome{reason: yubav1.ReasonBridgeUnreachable, message: err.Error(), after: min(interval, retry)}, nil
 	}
 	return o, err
 }
@@ -95,20 +99,20 @@ func want(b *yubav1.ContractBridge) contracts.Want {
 // out writes the revision to the document.
 func (r *Reconciler) out(ctx context.Context, b *yubav1.ContractBridge, place store.Store) (outcome, error) {
 	// 1. Gather.
-	reading, err := r.Book.Read(ctx, want(b))
+	reading, err := r.read(ctx, b)
 	switch {
 	case err != nil:
 		return outcome{}, err
 	case reading.Problem != "":
 		return outcome{}, invalid("%s", reading.Problem)
 	case reading.Private && b.Spec.Store.ConfigMap != nil:
-		return outcome{}, invalid("contract %s has private parts, which a ConfigMap does not protect. Use a Secret, or leave them out with spec.reads", b.Spec.Contract)
+		return outcome{}, invalid("%s private parts, which a ConfigMap does not protect. Use a Secret, or leave them out with spec.%s", hasPrivate(b), selects(b))
 	}
 	d, err := place.Read(ctx)
 	if err != nil {
 		return outcome{}, &unreachable{err}
 	}
-	facts := decide.Facts{Base: b.Status.Synced, Replace: b.Spec.Replace, Document: place.Name(), Contract: "contract " + b.Spec.Contract}
+	facts := decide.Facts{Base: b.Status.Synced, Replace: b.Spec.Replace, Document: place.Name(), Contract: subject(b, "")}
 	var content []byte
 	if reading.Missing == "" {
 		if content, err = document.Canonical(reading.Value); err != nil {
@@ -131,9 +135,12 @@ func (r *Reconciler) out(ctx context.Context, b *yubav1.ContractBridge, place st
 		return outcome{reason: yubav1.ReasonBridgeWaiting, message: reading.Missing}, nil
 	}
 	// 4. Record.
-	o := outcome{reason: reasons[decision.Verb], message: decision.Message}
+	o := outcome{reason: reasons[decision.Verb], message: decision.Message, restored: decision.Verb == decide.Create && facts.Base != ""}
+	if decision.Verb == decide.Overwrite && facts.Theirs != facts.Base {
+		o.replaced = facts.Theirs
+	}
 	if o.reason == yubav1.ReasonBridgeSynced {
-		o.message = fmt.Sprintf("%s has revision %d of contract %s %s", place.Name(), reading.Number, b.Spec.Contract, reading.Version)
+		o.message = fmt.Sprintf("%s has revision %d of %s", place.Name(), reading.Number, subject(b, reading.Version))
 		r.record(b, facts.Ours, reading.Version, reading.Number, reading.Digest)
 	}
 	return o, nil

@@ -5,8 +5,11 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -26,6 +30,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
+	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
@@ -51,10 +56,19 @@ type Reconciler struct {
 	Client client.Client
 	// Direct reads and writes Secrets and ConfigMaps in the API itself.
 	Direct client.Client
+	// Outside reaches the servers that bridges name; see [store.Client].
+	Outside *http.Client
+	// Outputs reads the outputs of a stack, each as of `tofu output -json`; none while they are not
+	// known.
+	Outputs func(ctx context.Context, t *infrav1.Terraform) (map[string]json.RawMessage, error)
 	// Wake has a stack reconciled. It must not block.
-	Wake func(types.NamespacedName)
-	Now  func() time.Time
-	Log  *slog.Logger
+	Wake   func(types.NamespacedName)
+	Events events.EventRecorder
+	Now    func() time.Time
+	Log    *slog.Logger
+
+	// remotes are the clients of other clusters.
+	remotes remotes
 }
 
 // SetupWithManager starts the controller.
@@ -98,17 +112,23 @@ func (r *Reconciler) producers() handler.EventHandler {
 			q.Add(req)
 		}
 	}
-	revisions := func(o client.Object) []infrav1.PublishedRevision {
-		if c := o.(*infrav1.Terraform).Status.Contracts; c != nil { //nolint:forcetypeassert // of the kind that is watched
-			return c.Published
+	gives := func(o client.Object) (list []infrav1.PublishedRevision, outputs string, grants []infrav1.OutputGrant) {
+		t := o.(*infrav1.Terraform) //nolint:forcetypeassert // of the kind that is watched
+		if c := t.Status.Contracts; c != nil {
+			list = c.Published
 		}
-		return nil
+		return list, t.Status.OutputsDigest, t.Spec.OutputGrants
+	}
+	same := func(was, is client.Object) bool {
+		list, outputs, grants := gives(was)
+		listNow, outputsNow, grantsNow := gives(is)
+		return outputs == outputsNow && equality.Semantic.DeepEqual(list, listNow) && equality.Semantic.DeepEqual(grants, grantsNow)
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q requests) { add(ctx, e.Object, q) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q requests) { add(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) {
-			if !equality.Semantic.DeepEqual(revisions(e.ObjectOld), revisions(e.ObjectNew)) {
+			if !same(e.ObjectOld, e.ObjectNew) {
 				add(ctx, e.ObjectNew, q)
 			}
 		},
@@ -172,7 +192,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.release(ctx, &b)
 	}
 	before := b.DeepCopy()
-	leaves := b.Spec.Direction == yubav1.BridgeIn || b.Spec.Prune
+	leaves := keepsRevisions(&b) || b.Spec.Prune
 	if wanted := b.DeepCopy(); leaves && controllerutil.AddFinalizer(wanted, yubav1.ContractBridgeFinalizer) ||
 		!leaves && controllerutil.RemoveFinalizer(wanted, yubav1.ContractBridgeFinalizer) {
 		if err := reconciling.SetFinalizers(ctx, r.Client, &b, before, wanted.Finalizers); err != nil {
@@ -193,6 +213,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := reconciling.PatchStatus(ctx, r.Client, before, &b); err != nil {
 		return reconciling.Again(err)
 	}
+	for _, n := range newsOf(before, &b, o) {
+		reconciling.Event(r.Events, &b, n.severity, n.reason, action[b.Spec.Direction], n.message)
+	}
 	return ctrl.Result{RequeueAfter: o.after}, nil
 }
 
@@ -201,20 +224,21 @@ func (r *Reconciler) release(ctx context.Context, b *yubav1.ContractBridge) (ctr
 	if !controllerutil.ContainsFinalizer(b, yubav1.ContractBridgeFinalizer) {
 		return ctrl.Result{}, nil
 	}
-	if b.Spec.Direction == yubav1.BridgeIn {
+	if err := r.prune(ctx, b); err != nil {
+		r.Log.Warn("the document of a deleted bridge is not removed yet; set spec.prune to false to leave it", "bridge", b.Namespace+"/"+b.Name, "error", err)
+		return ctrl.Result{RequeueAfter: retry}, nil
+	}
+	if keepsRevisions(b) {
 		if err := r.Book.Store.Forget(ctx, string(b.UID)); err != nil {
 			return ctrl.Result{}, err
 		}
-	} else if err := r.prune(ctx, b); err != nil {
-		r.Log.Warn("the document of a deleted bridge is not removed yet; set spec.prune to false to leave it", "bridge", b.Namespace+"/"+b.Name, "error", err)
-		return ctrl.Result{RequeueAfter: retry}, nil
 	}
 	return ctrl.Result{}, reconciling.Release(ctx, r.Client, b, yubav1.ContractBridgeFinalizer)
 }
 
 // prune removes the document if it is the one that the bridge wrote.
 func (r *Reconciler) prune(ctx context.Context, b *yubav1.ContractBridge) error {
-	if !b.Spec.Prune || b.Status.Synced == "" {
+	if b.Spec.Direction == yubav1.BridgeIn || !b.Spec.Prune || b.Status.Synced == "" {
 		return nil
 	}
 	place, err := r.open(ctx, b)
@@ -228,11 +252,13 @@ func (r *Reconciler) prune(ctx context.Context, b *yubav1.ContractBridge) error 
 	if err != nil || d.Content == nil {
 		return err
 	}
-	reading, err := r.Book.Read(ctx, want(b))
+	reading, err := r.read(ctx, b)
 	if err != nil {
 		return err
 	}
-	if theirs, unreadable := digestOf(d, reading.History, reading.Private); unreadable != "" || theirs != b.Status.Synced {
+	// What was written had private parts if its digest is keyed, although nothing may be published now.
+	private := reading.Private || strings.HasPrefix(b.Status.Synced, revisions.Keyed)
+	if theirs, unreadable := digestOf(d, reading.History, private); unreadable != "" || theirs != b.Status.Synced {
 		return nil // somebody else's, or it cannot be told: it stays
 	}
 	return place.Delete(ctx, d.Tag)

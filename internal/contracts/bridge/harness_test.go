@@ -4,18 +4,22 @@
 package bridge_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/contracts/bridge"
 	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/revisions"
@@ -35,6 +39,8 @@ var shared struct {
 	// woken are the stacks that were woken.
 	mu    sync.Mutex
 	woken map[types.NamespacedName]int
+	// outputs are those of stacks.
+	outputs map[types.NamespacedName]map[string]json.RawMessage
 }
 
 // world is a namespace with a contract and a stack that publishes it.
@@ -57,13 +63,38 @@ func newWorld(t *testing.T) *world {
 }
 
 func start(t *testing.T) (err error) {
-	shared.woken = map[types.NamespacedName]int{}
+	shared.woken, shared.outputs = map[types.NamespacedName]int{}, map[types.NamespacedName]map[string]json.RawMessage{}
 	shared.book, err = bridgetest.Start(t, func(name types.NamespacedName) {
 		shared.mu.Lock()
 		defer shared.mu.Unlock()
 		shared.woken[name]++
-	})
+	}, func(r *bridge.Reconciler) { r.Outputs = outputsOf })
 	return err
+}
+
+func outputsOf(_ context.Context, t *infrav1.Terraform) (map[string]json.RawMessage, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	return shared.outputs[client.ObjectKeyFromObject(t)], nil
+}
+
+// apply makes outputs as the stack network, each as of "tofu output -json".
+func (w *world) apply(digest string, outputs map[string]json.RawMessage, grants ...infrav1.OutputGrant) {
+	w.Helper()
+	key := client.ObjectKey{Namespace: w.namespace, Name: "network"}
+	shared.mu.Lock()
+	shared.outputs[key] = outputs
+	shared.mu.Unlock()
+	var t infrav1.Terraform
+	if client.IgnoreNotFound(w.Get(w.Context(), key, &t)) != nil || t.Name == "" {
+		t = infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Name: key.Name}, Spec: infrav1.TerraformSpec{Suspend: true, ApprovePlan: "auto", OutputGrants: grants,
+			SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "none"}}}
+		w.create(&t)
+	}
+	t.Status.OutputsDigest = digest
+	if err := w.Status().Update(w.Context(), &t); err != nil {
+		w.Fatal(err)
+	}
 }
 
 func (w *world) create(o client.Object) {
@@ -155,6 +186,33 @@ func (w *world) change(b *yubav1.ContractBridge, how func(*yubav1.ContractBridge
 	if err := w.Patch(w.Context(), b, client.MergeFrom(before)); err != nil {
 		w.Fatal(err)
 	}
+}
+
+// tells waits for an event of the namespace with a reason and a note, and checks that none has a secret.
+func (w *world) tells(namespace, reason, note string, secrets ...string) {
+	w.Helper()
+	w.eventually("an event says "+reason+": "+note, func() string {
+		var list eventsv1.EventList
+		if err := w.List(w.Context(), &list, client.InNamespace(namespace)); err != nil {
+			return err.Error()
+		}
+		var all []string
+		found := false
+		for _, e := range list.Items {
+			all = append(all, e.Type+" "+e.Reason+": "+e.Note)
+			found = found || e.Reason == reason && strings.Contains(e.Note, note)
+		}
+		text := strings.Join(all, "\n")
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				w.Fatalf("an event has the value %s:\n%s", secret, text)
+			}
+		}
+		if !found {
+			return text
+		}
+		return ""
+	})
 }
 
 func nothing(*yubav1.ContractBridge) {}

@@ -90,6 +90,10 @@ func (b *Book) Read(ctx context.Context, w Want) (*Reading, error) {
 	}
 	var value cty.Value
 	out.History, value, err = b.revision(ctx, o)
+	if other := new(revisions.OtherType); errors.As(err, &other) {
+		out.Missing = other.Error()
+		return out, nil
+	}
 	if errors.Is(err, revisions.ErrNotFound) {
 		out.Missing = fmt.Sprintf("revision %d of contract %s is not stored yet", o.chosen.Number, w.Contract)
 		return out, nil
@@ -108,8 +112,10 @@ type Fit struct {
 	// Problem says why the document can never be published as this version, Misfit why this content
 	// is not a value of it.
 	Problem, Misfit string
-	Value           cty.Value
-	Private         bool
+	// Type is the digest of the version's type.
+	Type    string
+	Value   cty.Value
+	Private bool
 	// Last is the last revision of the version; its number is 0 if there is none.
 	Last    revisions.Revision
 	History revisions.History
@@ -132,9 +138,13 @@ func (b *Book) Fits(ctx context.Context, salt string, contract types.NamespacedN
 		out.Problem = fmt.Sprintf("the Contract %s does not exist or has no version %s. Declare it", contract, version)
 		return out, nil
 	}
-	out.Private = !e.private.IsEmpty()
+	out.Private, out.Type = !e.private.IsEmpty(), revisions.TypeDigest(e.Type)
 	if out.History, err = b.Store.History(ctx, revisions.Producer{Stack: salt, Contract: contract.Name}); err != nil {
 		return nil, err
+	}
+	if err := out.History.Agrees(contract.Name, version, out.Type); err != nil {
+		out.Problem = err.Error()
+		return out, nil
 	}
 	out.Last, _ = out.History.Last(version)
 	if content == nil {
@@ -160,7 +170,7 @@ func (b *Book) Fits(ctx context.Context, salt string, contract types.NamespacedN
 // PublishDocument stores a value that fits as a revision.
 func (b *Book) PublishDocument(ctx context.Context, salt, contract, version string, fit *Fit, origin string, now time.Time) (revisions.Revision, error) {
 	r, _, err := b.Store.Publish(ctx, revisions.Producer{Stack: salt, Contract: contract}, fit.Value, fit.Private,
-		revisions.Revision{Version: version, PublishedAt: now.UTC(), SourceRevision: origin})
+		revisions.Revision{Version: version, Type: fit.Type, PublishedAt: now.UTC(), SourceRevision: origin})
 	return r, err
 }
 

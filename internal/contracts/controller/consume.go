@@ -345,6 +345,10 @@ func problemText(list []decide.Problem) string {
 // part computes the digest of the part that the stack reads of the chosen revision.
 func (b *Book) part(ctx context.Context, o *one) error {
 	history, value, err := b.revision(ctx, o)
+	if other := new(revisions.OtherType); errors.As(err, &other) {
+		o.missing, o.chosen, o.in.Revisions = other.Error(), nil, nil
+		return nil
+	}
 	if errors.Is(err, revisions.ErrNotFound) {
 		// The status of the producer may be older than its store: it publishes again.
 		o.missing = fmt.Sprintf("revision %d is not stored", o.chosen.Number)
@@ -369,6 +373,9 @@ func (b *Book) part(ctx context.Context, o *one) error {
 func (b *Book) revision(ctx context.Context, o *one) (revisions.History, cty.Value, error) {
 	history, err := b.Store.Lookup(ctx, o.store, o.chosen.Number)
 	if err != nil {
+		return history, cty.NilVal, err
+	}
+	if err := history.Agrees(o.spec.Contract, o.chosen.Version, revisions.TypeDigest(o.edition.Type)); err != nil {
 		return history, cty.NilVal, err
 	}
 	value, err := b.Store.Value(ctx, o.store, o.chosen.Number)

@@ -14,7 +14,8 @@
 //
 // Invariants:
 //
-//   - A version that was admitted keeps its type. A contract whose spec is refused still has its
+//   - A version that was admitted keeps its type. If its contract is deleted and declared again with
+//     another type, what was published is neither read nor continued by that type. A contract whose spec is refused still has its
 //     earlier versions.
 //   - A stack sees contracts of another namespace only if they grant it. Otherwise it learns no more
 //     than that there may be none.

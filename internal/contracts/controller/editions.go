@@ -31,7 +31,7 @@ type Book struct {
 	// Elsewhere finds producers that are not stacks; nil if there are none.
 	Elsewhere Elsewhere
 
-	// prepared has contracts by their UIDs, as of their resource versions.
+	// prepared has contracts by their names, as of their resource versions.
 	prepared sync.Map
 	types    typeBook
 }
@@ -80,12 +80,13 @@ func (b *Book) contract(ctx context.Context, name types.NamespacedName) (*known,
 	var o yubav1.Contract
 	err := b.Cache.Get(ctx, name, &o, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
+		b.prepared.Delete(name)
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read contract %s: %w", name, err)
 	}
-	if was, ok := b.prepared.Load(o.UID); ok && was.(*known).resourceVersion == o.ResourceVersion {
+	if was, ok := b.prepared.Load(name); ok && was.(*known).resourceVersion == o.ResourceVersion && was.(*known).object.UID == o.UID {
 		return was.(*known), nil
 	}
 	k := &known{resourceVersion: o.ResourceVersion, object: &o}
@@ -96,12 +97,9 @@ func (b *Book) contract(ctx context.Context, name types.NamespacedName) (*known,
 		}
 		k.editions = append(k.editions, e)
 	}
-	b.prepared.Store(o.UID, k)
+	b.prepared.Store(name, k)
 	return k, nil
 }
-
-// Forget drops a deleted contract from memory.
-func (b *Book) Forget(uid types.UID) { b.prepared.Delete(uid) }
 
 // problem says why a version cannot be used.
 type problem struct{ reason, message string }

@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/contracts/decide"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/paths"
+	"github.com/yuba-dev/yuba/internal/contracts/revisions"
 	"github.com/yuba-dev/yuba/internal/contracts/shape"
 	"github.com/yuba-dev/yuba/internal/contracts/versions"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
@@ -34,6 +35,13 @@ type promise struct {
 	spec      []infrav1.Publication
 	published []versions.Version
 	consumers []decide.Consumer
+	// history has the types by which versions were published, once it is read for a plan or an apply.
+	history revisions.History
+}
+
+// storeOf is where the revisions of a stack's contract are.
+func storeOf(t *infrav1.Terraform, contract string) revisions.Producer {
+	return revisions.Producer{Stack: string(t.Salt()), Contract: contract}
 }
 
 // promises reads the contracts and consumers of a producer.
@@ -176,6 +184,9 @@ func (b *Book) Judge(ctx context.Context, t *infrav1.Terraform, changes map[stri
 	}
 	var verdicts []infrav1.ContractVerdict
 	for _, p := range all {
+		if p.history, err = b.Store.History(ctx, storeOf(t, p.name)); err != nil {
+			return nil, err
+		}
 		v, err := p.judge(ctx, t, func(name string) (document.Output, error) {
 			change, found := changes[name]
 			if !found {
@@ -221,6 +232,9 @@ func (p *promise) publication(ctx context.Context, one infrav1.Publication, outp
 	if !found {
 		return decide.Publication{}, wrong("", "the Contract %s has no version %s, so output %s cannot be published. Declare the version in the Contract, or correct spec.publishes",
 			p.name, one.Version, one.Value)
+	}
+	if err := p.history.Agrees(p.name, one.Version, revisions.TypeDigest(e.Type)); err != nil {
+		return decide.Publication{}, wrong("", "%v", err)
 	}
 	value, err := output(one.Value)
 	if err != nil {

@@ -26,8 +26,13 @@ func (b *Book) grants(ctx context.Context, c *yubav1.Contract, namespace string)
 	if c.Namespace == namespace {
 		return true, nil
 	}
+	return b.GrantedBy(ctx, c.Spec.Grants, namespace)
+}
+
+// GrantedBy reports whether a list of grants names a namespace.
+func (b *Book) GrantedBy(ctx context.Context, grants []yubav1.ContractGrant, namespace string) (bool, error) {
 	var labelsOf labels.Set
-	for _, g := range c.Spec.Grants {
+	for _, g := range grants {
 		if slices.Contains(g.Namespaces, namespace) {
 			return true, nil
 		}

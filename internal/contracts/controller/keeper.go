@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -37,9 +38,10 @@ type Keeper struct {
 	// Client reads the cache and writes status.
 	Client client.Client
 	// Wake has a stack reconciled. It must not block.
-	Wake func(types.NamespacedName)
-	Now  func() time.Time
-	Log  *slog.Logger
+	Wake   func(types.NamespacedName)
+	Events events.EventRecorder
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // SetupWithManager starts the controller.
@@ -76,6 +78,9 @@ func (k *Keeper) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	describe(ctx, &c, publishes, k.Now())
 	if err := reconciling.PatchStatus(ctx, k.Client, before, &c); err != nil {
 		return ctrl.Result{}, err
+	}
+	for _, n := range newsOf(before, &c) {
+		reconciling.Event(k.Events, &c, n.severity, n.reason, n.action, n.message)
 	}
 	if before.Status.ObservedGeneration != c.Generation || !equality.Semantic.DeepEqual(before.Status.Versions, c.Status.Versions) {
 		k.await(ctx, before)

@@ -29,8 +29,8 @@ func asProblem(err error, p **problem) bool { return errors.As(err, p) }
 type Applied struct {
 	// Outputs are the outputs as of `tofu output -json`, by name.
 	Outputs map[string]json.RawMessage
-	// Run, SourceRevision and ApprovedBy describe the apply. Approved is set if a person approved
-	// the plan by name, Destroyed if it destroyed everything.
+	// Run, SourceRevision and ApprovedBy describe the apply. Approved is set if people
+	// approved the plan, Destroyed if it destroyed everything.
 	Run, SourceRevision, ApprovedBy string
 	Approved, Destroyed             bool
 	Now                             time.Time
@@ -70,7 +70,10 @@ func (b *Book) Publish(ctx context.Context, t *infrav1.Terraform, a Applied) (*P
 
 // publish publishes the versions of one contract.
 func (b *Book) publish(ctx context.Context, t *infrav1.Terraform, p *promise, a Applied, out *Published) (problems []string, err error) {
-	store := revisions.Producer{Stack: string(t.Salt()), Contract: p.name}
+	store := storeOf(t, p.name)
+	if p.history, err = b.Store.History(ctx, store); err != nil {
+		return nil, err
+	}
 	if !a.Destroyed {
 		if problems, err = b.publishAll(ctx, t, p, store, a, out); err != nil {
 			return nil, err
@@ -118,7 +121,7 @@ func (b *Book) publishAll(ctx context.Context, t *infrav1.Terraform, p *promise,
 		}
 		e, _ := p.contract.edition(publication.Version)
 		at := metav1.NewTime(a.Now)
-		r, isNew, err := b.Store.Publish(ctx, store, publication.Result.Value, !e.private.IsEmpty(), revisions.Revision{Version: one.Version,
+		r, isNew, err := b.Store.Publish(ctx, store, publication.Result.Value, !e.private.IsEmpty(), revisions.Revision{Version: one.Version, Type: revisions.TypeDigest(e.Type),
 			PublishedAt: a.Now.UTC(), Run: a.Run, SourceRevision: a.SourceRevision, ApprovedBy: a.ApprovedBy})
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
 func numbers(list []infrav1.PublishedRevision) map[string]int64 {
@@ -28,8 +29,8 @@ func TestWhatIsPublished(t *testing.T) {
 	if same := w.publish(t, "network", object(`["object",{"subnets":["tuple",["string","string"]],"vpc_id":"string"}]`, `{"subnets":["a","b"],"vpc_id":"vpc-1"}`)); len(same.New) != 0 || same.Revisions[0].Number != 1 {
 		t.Errorf("the same value: %+v", same)
 	}
-	second := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`))
-	if len(second.New) != 1 || second.New[0].Number != 2 {
+	second := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`), func(a *Applied) { a.ApprovedBy = "ada, bob" })
+	if len(second.New) != 1 || second.New[0].Number != 2 || second.New[0].ApprovedBy != "ada, bob" {
 		t.Errorf("another value: %+v", second)
 	}
 	broken := w.publish(t, "network", object(`["object",{"subnets":["list","string"]}]`, `{"subnets":[]}`))
@@ -92,5 +93,45 @@ func TestAVersionThatIsNotDeclared(t *testing.T) {
 	}
 	if p := w.publish(t, "network", object(baseOutput, published1)); len(p.Revisions) != 0 || !strings.Contains(p.Problem, "the Contract base has no version 1.2.0") {
 		t.Errorf("the apply: %+v", p)
+	}
+}
+
+// The versions of a contract are in its status. Its deletion forgets them, and not what was published.
+func TestAContractThatIsDeletedAndDeclaredWithAnotherType(t *testing.T) {
+	w := newWorld(t, contract("base", "1.2.0", baseType), stack("network", publishing("base", "1.2.0", "base")), stack("app", consuming("base", "~> 1.2", "network")))
+	w.publish(t, "network", object(baseOutput, published1))
+	variables := map[string]string{"base": "object({vpc_id = string})"}
+	if c := w.consume(t, in("prod", "app"), variables); c.Waiting != "" || len(c.Values) != 1 {
+		t.Fatalf("before: %+v", c)
+	}
+	redeclare := func(of string) {
+		t.Helper()
+		was := &yubav1.Contract{}
+		if err := w.client.Get(t.Context(), in("prod", "base"), was); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.client.Delete(t.Context(), was); err != nil {
+			t.Fatal(err)
+		}
+		again := contract("base", "1.2.0", of)
+		again.SetUID("again-" + was.UID)
+		if err := w.client.Create(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	redeclare("object({vpc_id = string, subnets = list(string), note = optional(number)})")
+	const says = "contract base 1.2.0 was published with another type, and a version never changes"
+	if c := w.consume(t, in("prod", "app"), variables); !strings.Contains(c.Waiting, says) || len(c.Values) != 0 {
+		t.Errorf("a consumer: %+v", c)
+	}
+	if v := w.judge(t, planned(published1, "false"), false); v.Outcome != infrav1.ContractBreaks || !strings.Contains(v.Message, says) {
+		t.Errorf("the plan: %+v", v)
+	}
+	if p := w.publish(t, "network", object(baseOutput, `{"vpc_id":"vpc-2","subnets":[]}`), func(a *Applied) { a.Approved = true }); !strings.Contains(p.Problem, says) || numbers(p.Revisions)["1.2.0"] != 1 {
+		t.Errorf("the producer: %+v", p)
+	}
+	redeclare(baseType)
+	if c := w.consume(t, in("prod", "app"), variables); c.Waiting != "" || len(c.Values) != 1 {
+		t.Errorf("with its type again: %+v", c)
 	}
 }

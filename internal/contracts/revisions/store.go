@@ -25,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
 	"github.com/yuba-dev/yuba/internal/contracts/paths"
+	"github.com/yuba-dev/yuba/internal/contracts/shape"
 )
 
 // Kept is how many revisions of a version are kept.
@@ -37,6 +38,9 @@ const (
 	prefix       = "contracts/"
 	historyName  = "history.json"
 )
+
+// Keyed begins the digests of values with private parts.
+const Keyed = "hmac-sha256:"
 
 // ErrNotFound means that a revision is not stored.
 var ErrNotFound = errors.New("the revision is not stored")
@@ -61,7 +65,10 @@ func (p Producer) key(name string) string { return prefix + p.Stack + "/" + p.Co
 
 // Revision describes a published value.
 type Revision struct {
-	Version     string    `json:"version"`
+	Version string `json:"version"`
+	// Type is the digest of the version's type. A contract that is deleted and declared again can have
+	// another one, by which this value must not be read; empty in revisions of earlier servers.
+	Type        string    `json:"type,omitempty"`
 	Number      int64     `json:"number"`
 	Digest      string    `json:"digest"`
 	PublishedAt time.Time `json:"publishedAt"`
@@ -89,6 +96,29 @@ func (h History) Last(version string) (Revision, bool) {
 		}
 	}
 	return Revision{}, false
+}
+
+// OtherType means that a version has revisions of another type than the contract declares now.
+type OtherType struct{ Contract, Version string }
+
+func (e *OtherType) Error() string {
+	return fmt.Sprintf("contract %s %s was published with another type, and a version never changes. Declare this type as a new version, or restore the type that was deleted",
+		e.Contract, e.Version)
+}
+
+// TypeDigest is the digest of a type, as revisions have it.
+func TypeDigest(of shape.Type) string {
+	sum := sha256.Sum256([]byte(of.String()))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Agrees returns an [OtherType] if a version has a revision of another type.
+func (h History) Agrees(contract, version, digest string) error {
+	other := func(r Revision) bool { return r.Version == version && r.Type != "" && r.Type != digest }
+	if slices.ContainsFunc(h.Revisions, other) {
+		return &OtherType{contract, version}
+	}
+	return nil
 }
 
 // Heads returns the last revision of each version, sorted by number.
@@ -125,7 +155,7 @@ func (h History) keyed(digest string, private bool) string {
 	}
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(digest)) //nolint:errcheck // a hash takes everything
-	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
+	return Keyed + hex.EncodeToString(mac.Sum(nil))
 }
 
 // Store stores revisions.
@@ -175,6 +205,9 @@ func (s *Store) History(ctx context.Context, of Producer) (History, error) {
 func (s *Store) Publish(ctx context.Context, of Producer, v cty.Value, private bool, r Revision) (published Revision, isNew bool, err error) {
 	h, err := s.History(ctx, of)
 	if err != nil {
+		return r, false, err
+	}
+	if err := h.Agrees(of.Contract, r.Version, r.Type); err != nil && r.Type != "" {
 		return r, false, err
 	}
 	if h.Key == "" {
@@ -306,19 +339,54 @@ func (s *Store) Forget(ctx context.Context, stack string) error {
 	return nil
 }
 
-// Stacks lists the stacks that have revisions, by their salts.
-func (s *Store) Stacks(ctx context.Context) ([]string, error) {
-	var stacks []string
+// Held is a stack, or a bridge, that has revisions.
+type Held struct {
+	// Salt identifies it.
+	Salt string
+	// Changed is when something was stored last.
+	Changed time.Time
+}
+
+// Stacks lists what has revisions, by salt.
+func (s *Store) Stacks(ctx context.Context) ([]Held, error) {
+	var all []Held
 	for info, err := range s.Blobs.List(ctx, prefix) {
 		if err != nil {
 			return nil, fmt.Errorf("list the published contracts: %w", err)
 		}
-		stack, _, _ := strings.Cut(strings.TrimPrefix(info.Key, prefix), "/")
-		if len(stacks) == 0 || stacks[len(stacks)-1] != stack {
-			stacks = append(stacks, stack)
+		salt, _, _ := strings.Cut(strings.TrimPrefix(info.Key, prefix), "/")
+		if len(all) == 0 || all[len(all)-1].Salt != salt {
+			all = append(all, Held{Salt: salt})
+		}
+		if last := &all[len(all)-1]; info.Modified.After(last.Changed) {
+			last.Changed = info.Modified
 		}
 	}
-	return stacks, nil
+	return all, nil
+}
+
+// Collect removes the revisions of what does not live any more, as when somebody removed its finalizer.
+// living is asked after they were listed, and for all at once. Young ones stay: a stack that is being
+// moved has its revisions before its status says whose they are.
+func (s *Store) Collect(ctx context.Context, living func(context.Context) (map[string]bool, error), before time.Time) (removed int, err error) {
+	held, err := s.Stacks(ctx)
+	if err != nil || len(held) == 0 {
+		return 0, err
+	}
+	lives, err := living(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find whose revisions are still needed: %w", err)
+	}
+	for _, h := range held {
+		if lives[h.Salt] || !h.Changed.Before(before) {
+			continue
+		}
+		if err := s.Forget(ctx, h.Salt); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
 }
 
 func valueName(number int64) string { return "revision-" + strconv.FormatInt(number, 10) + ".json" }

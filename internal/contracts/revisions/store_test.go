@@ -4,6 +4,7 @@
 package revisions
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,7 +121,7 @@ func TestOldRevisionsGo(t *testing.T) {
 	if r, _ := publish(t, s, value("again", ""), false, "2.0.0"); r.Number != Kept+7 {
 		t.Errorf("the next number is %d", r.Number)
 	}
-	if stacks, err := s.Stacks(t.Context()); err != nil || len(stacks) != 1 || stacks[0] != "uid-1" {
+	if stacks, err := s.Stacks(t.Context()); err != nil || len(stacks) != 1 || stacks[0].Salt != "uid-1" || time.Since(stacks[0].Changed) > time.Hour {
 		t.Errorf("stacks: %v (%v)", stacks, err)
 	}
 	if err := s.Forget(t.Context(), "uid-1"); err != nil {
@@ -131,5 +132,46 @@ func TestOldRevisionsGo(t *testing.T) {
 	}
 	if _, err := s.Value(t.Context(), network, Kept+7); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a forgotten value: %v", err)
+	}
+}
+
+func TestRevisionsOfWhatIsGoneAreCollected(t *testing.T) {
+	s := newStore(t)
+	for _, salt := range []string{"stack", "bridge", "gone"} {
+		for number := range 2 {
+			if _, _, err := s.Publish(t.Context(), Producer{salt, "base"}, value(fmt.Sprint("db-", number), "secret"), true, Revision{Version: "1.0.0"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	has := func(want string) {
+		t.Helper()
+		held, err := s.Stacks(t.Context())
+		var salts []string
+		for _, h := range held {
+			salts = append(salts, h.Salt)
+		}
+		if got := strings.Join(salts, " "); err != nil || got != want {
+			t.Errorf("%q is there, want %q (%v)", got, want, err)
+		}
+	}
+	lives := func(context.Context) (map[string]bool, error) {
+		return map[string]bool{"stack": true, "bridge": true}, nil
+	}
+	soon := time.Now().Add(time.Hour)
+	if n, err := s.Collect(t.Context(), lives, time.Now().Add(-time.Hour)); n != 0 || err != nil {
+		t.Errorf("young ones: %d, %v", n, err)
+	}
+	broken := errors.New("no answer")
+	if n, err := s.Collect(t.Context(), func(context.Context) (map[string]bool, error) { return nil, broken }, soon); n != 0 || !errors.Is(err, broken) {
+		t.Errorf("while it is unknown who lives: %d, %v", n, err)
+	}
+	has("bridge gone stack")
+	if n, err := s.Collect(t.Context(), lives, soon); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	has("bridge stack")
+	if _, err := s.Value(t.Context(), Producer{"gone", "base"}, 2); !errors.Is(err, ErrNotFound) {
+		t.Errorf("its value: %v", err)
 	}
 }

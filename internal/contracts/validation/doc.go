@@ -18,7 +18,8 @@
 //   - A rule that fails to evaluate, or costs too much, breaks: rules fail closed.
 //   - The evaluation of all rules of a contract is limited in time, and each in what it creates and
 //     compares (package expression).
-//   - Findings have the rule's message and never the value.
+//   - Findings have the rule's message and never the value, also when a rule fails to evaluate: errors
+//     of CEL quote keys and values.
 //
 // It reads nothing but the value it is given; the context only ends an evaluation.
 package validation

@@ -108,7 +108,7 @@ func (v *Validations) Check(ctx context.Context, value cty.Value) (breaks, unkno
 		case ctx.Err() != nil:
 			return nil, nil, fmt.Errorf("evaluate the validations of a contract: %w", ctx.Err())
 		case failed != nil:
-			breaks = append(breaks, c.finding("the validation cannot be evaluated: "+shorten.Cut(failed.Error(), 300)))
+			breaks = append(breaks, c.finding(explain(failed)))
 		case !ok:
 			breaks = append(breaks, c.finding(c.says()))
 		}

@@ -63,6 +63,43 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestFailuresDoNotShowValues(t *testing.T) {
+	secret := cty.ObjectVal(map[string]cty.Value{
+		"password": cty.StringVal("hunter2("), "number": cty.NumberIntVal(0),
+		"by": cty.MapVal(map[string]cty.Value{"hunter2(": cty.StringVal("x")}),
+	})
+	of, err := shape.Parse("object({password = string, number = number, by = map(string)})")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"timestamp(self.password) > timestamp('2026-01-01T00:00:00Z')": " with this value",
+		"duration(self.password) > duration('1s')":                     " with this value",
+		"int(self.password) > 1":                                       " with this value",
+		"'x'.matches(self.password)":                                   ": a pattern is not a regular expression",
+		"self.by[self.password + 'x'] == ''":                           ": a key that it reads does not exist",
+		"self.by.other == ''":                                          ": a key that it reads does not exist",
+		"['x'][self.number + 7] == ''":                                 ": an element that it reads does not exist",
+		"1 / self.number == 1":                                         ": it divides by zero",
+		"self.password.charAt(99) == ''":                               " with this value",
+		"base64.decode(self.password) == b''":                          " with this value",
+		"dyn(self.password) + dyn(1) == 'no such key'":                 ": a value has another type than its functions take",
+	} {
+		v, err := validation.Compile(of, []validation.Rule{{Text: text, Message: "it must be right"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		breaks, _, err := v.Check(t.Context(), secret)
+		if err != nil || len(breaks) != 1 {
+			t.Errorf("%s: %v, %v", text, breaks, err)
+			continue
+		}
+		if diff := cmp.Diff("the validation cannot be evaluated"+want, breaks[0].Got); diff != "" {
+			t.Error(text, diff)
+		}
+	}
+}
+
 func TestMessages(t *testing.T) {
 	v, err := validation.Compile(base(t), []validation.Rule{{Text: "self.port < 1", Message: "the port\nis  too high"}})
 	if err != nil {

@@ -76,9 +76,13 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 		return false, nil
 	}
 	before := obj.DeepCopy()
+	metadata := map[string]string{infrav1.ArtifactAuthors: by}
+	if last := obj.Status.Artifact; last != nil {
+		metadata[infrav1.ArtifactEarlier] = infrav1.EarlierAuthors(last)
+	}
 	obj.Status.Artifact = &meta.Artifact{Digest: digest, Revision: pushedRevision + digest, Size: &size, LastUpdateTime: metav1.Now(),
 		Path: fmt.Sprintf("externalartifact/%s/%s/%s.tar.gz", name.Namespace, name.Name, digest),
-		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest, h.StoreID), Metadata: map[string]string{infrav1.ArtifactAuthors: by}}
+		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest, h.StoreID), Metadata: metadata}
 	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue,
 		Reason: meta.SucceededReason, Message: "stored artifact for revision " + pushedRevision + digest, ObservedGeneration: obj.Generation})
 	return true, h.Client.Status().Patch(ctx, &obj, client.MergeFrom(before))

@@ -5,9 +5,9 @@ package content
 
 import (
 	"context"
-	"iter"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,19 +17,24 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/caller"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
+	"github.com/yuba-dev/yuba/internal/policy/ledger"
 )
 
 // AuditLog is the source of the records of what policies decided.
 type AuditLog interface {
-	// Chain reads the records of a stack, whether it exists or not; none is an empty chain.
+	// Chain reads the records of one stack; none is an empty chain.
 	Chain(ctx context.Context, namespace, stack string) (audit.Chain, error)
-	// Stacks lists the stacks with records, of a namespace or of all, as namespace and name.
-	Stacks(ctx context.Context, namespace string) iter.Seq2[[2]string, error]
+	// Page reads the records of a stack, whether it exists or not, of a namespace or of all stacks,
+	// after the place at which another page ended.
+	Page(ctx context.Context, namespace, stack, after string, limit int) (ledger.Page, error)
 }
 
 // AuditList is the response of /audit.
 type AuditList struct {
 	Chains []audit.Chain `json:"chains"`
+	// Continue is the parameter after of the request for the next page; empty for the last one. A chain
+	// can go on there.
+	Continue string `json:"continue,omitempty"`
 }
 
 // approve records an approval of the pending plan by the user that the API server has authenticated.
@@ -64,33 +69,32 @@ func from(r *http.Request) string {
 	return host
 }
 
-// auditLog serves the records of one stack, of a namespace or of all.
+// auditLog serves a page of the records of one stack, of a namespace or of all.
 func (h *Handler) auditLog(w http.ResponseWriter, r *http.Request) error {
 	if h.AuditLog == nil {
 		return notFound("this server has no audit log of policies")
 	}
-	ctx, namespace, stack := r.Context(), r.PathValue("namespace"), r.URL.Query().Get("stack")
-	list := AuditList{Chains: []audit.Chain{}}
-	if stack != "" {
-		if namespace == "" {
-			return badRequest("name the namespace of the stack")
-		}
-		chain, err := h.AuditLog.Chain(ctx, namespace, stack)
-		if err != nil {
-			return err
-		}
-		list.Chains = append(list.Chains, chain)
-		return writeJSON(w, list)
+	query, namespace, limit := r.URL.Query(), r.PathValue("namespace"), 0
+	stack, after := query.Get("stack"), query.Get("after")
+	if stack != "" && namespace == "" {
+		return badRequest("name the namespace of the stack")
 	}
-	for name, err := range h.AuditLog.Stacks(ctx, namespace) {
-		if err != nil {
-			return err
+	if text := query.Get("limit"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 {
+			return badRequest("the limit of records must be a number above 0")
 		}
-		chain, err := h.AuditLog.Chain(ctx, name[0], name[1])
-		if err != nil {
-			return err
-		}
-		list.Chains = append(list.Chains, chain)
+	}
+	page, err := h.AuditLog.Page(r.Context(), namespace, stack, after, limit)
+	if err != nil {
+		return err
+	}
+	list := AuditList{Chains: page.Chains, Continue: page.Next}
+	switch {
+	case stack != "" && after == "" && len(list.Chains) == 0:
+		list.Chains = []audit.Chain{{Namespace: namespace, Stack: stack}}
+	case list.Chains == nil:
+		list.Chains = []audit.Chain{}
 	}
 	return writeJSON(w, list)
 }
@@ -101,11 +105,41 @@ func (c *Client) Approve(ctx context.Context, namespace, name, plan, bound strin
 	return ask[infrav1.PlanApproval](ctx, c, http.MethodPost, stackPath(namespace, name, "approve"), parameters("plan", plan, "bound", bound), nil)
 }
 
-// Audit returns the records of what policies decided: of a stack, a namespace or all.
-func (c *Client) Audit(ctx context.Context, namespace, stack string) (AuditList, error) {
+// AuditPage returns a page of the records of what policies decided: of a stack, a namespace or all,
+// after the place that another page names in Continue. A limit of 0 is the server's.
+func (c *Client) AuditPage(ctx context.Context, namespace, stack, after string, limit int) (AuditList, error) {
 	path := PathPrefix + "/audit"
 	if namespace != "" {
 		path = PathPrefix + "/namespaces/" + namespace + "/audit"
 	}
-	return ask[AuditList](ctx, c, http.MethodGet, path, parameters("stack", stack), nil)
+	most := ""
+	if limit > 0 {
+		most = strconv.Itoa(limit)
+	}
+	return ask[AuditList](ctx, c, http.MethodGet, path, parameters("stack", stack, "after", after, "limit", most), nil)
+}
+
+// Audit returns all of these records, with whole chains.
+func (c *Client) Audit(ctx context.Context, namespace, stack string) (AuditList, error) {
+	all := AuditList{Chains: []audit.Chain{}}
+	for after := ""; ; {
+		page, err := c.AuditPage(ctx, namespace, stack, after, 0)
+		if err != nil {
+			return AuditList{}, err
+		}
+		all.add(page.Chains)
+		if after = page.Continue; after == "" {
+			return all, nil
+		}
+	}
+}
+
+func (l *AuditList) add(chains []audit.Chain) {
+	for _, c := range chains {
+		if n := len(l.Chains); n > 0 && l.Chains[n-1].Namespace == c.Namespace && l.Chains[n-1].Stack == c.Stack {
+			l.Chains[n-1].Items = append(l.Chains[n-1].Items, c.Items...)
+			continue
+		}
+		l.Chains = append(l.Chains, c)
+	}
 }

@@ -58,9 +58,18 @@ func TestTheAuditLogOfAStackThatIsGone(t *testing.T) {
 			}
 		}
 	}
+	// Pages of three records: the chain of vpc is in both.
+	first, err := s.as("").AuditPage(t.Context(), s.namespace, "", "", 3)
+	if err != nil || len(first.Chains) != 2 || len(first.Chains[1].Items) != 1 || first.Continue == "" {
+		t.Fatalf("the first page: %+v, %v", first, err)
+	}
+	second, err := s.as("").AuditPage(t.Context(), s.namespace, "", first.Continue, 3)
+	if err != nil || len(second.Chains) != 1 || second.Chains[0].Stack != "vpc" || len(second.Chains[0].Items) != 1 || second.Continue != "" {
+		t.Errorf("the second page: %+v, %v", second, err)
+	}
 	if list, err := s.as("").Audit(t.Context(), s.namespace, "never"); err != nil || len(list.Chains) != 1 || len(list.Chains[0].Items) != 0 {
 		t.Errorf("a stack without records: %+v, %v", list, err)
 	}
-	_, err := s.as("").Audit(t.Context(), "", "vpc")
+	_, err = s.as("").Audit(t.Context(), "", "vpc")
 	checkStatus(t, err, http.StatusBadRequest, "namespace")
 }

@@ -66,31 +66,59 @@ func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.
 
 // outputs serves the outputs as `tofu output -json` prints them, including sensitive values.
 func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
-	if !obj.KeepsOwnState() {
-		data, err := h.readState(r.Context(), obj, "")
-		if err != nil {
-			return err
-		}
-		file, err := state.Parse(data)
-		if err != nil {
-			return err
-		}
-		if !file.Encrypted {
-			return writeJSON(w, file.Outputs)
-		}
-	}
-	if obj.Status.LastAppliedRun == "" {
-		return writeJSON(w, map[string]json.RawMessage{})
-	}
-	// Only tofu can read a custom backend; it printed the outputs after the last apply.
-	rec, err := h.Runs.Record(r.Context(), run.StackOf(obj), obj.Status.LastAppliedRun)
-	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
-		return writeJSON(w, map[string]json.RawMessage{})
-	}
+	outputs, err := h.printedOutputs(r.Context(), obj)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, rec.Result.Outputs)
+	return writeJSON(w, outputs)
+}
+
+// printedOutputs are the outputs as `tofu output -json` prints them.
+func (h *Handler) printedOutputs(ctx context.Context, obj *infrav1.Terraform) (any, error) {
+	if !obj.KeepsOwnState() {
+		data, err := h.readState(ctx, obj, "")
+		if err != nil {
+			return nil, err
+		}
+		file, err := state.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		if !file.Encrypted {
+			return file.Outputs, nil
+		}
+	}
+	if obj.Status.LastAppliedRun == "" {
+		return map[string]json.RawMessage{}, nil
+	}
+	// Only tofu can read a custom backend; it printed the outputs after the last apply.
+	rec, err := h.Runs.Record(ctx, run.StackOf(obj), obj.Status.LastAppliedRun)
+	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
+		return map[string]json.RawMessage{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rec.Result.Outputs, nil
+}
+
+// OutputsOf reads the outputs of a stack for another part of the server: each as `tofu output -json`
+// prints it, including sensitive values. There are none without a state.
+func (h *Handler) OutputsOf(ctx context.Context, obj *infrav1.Terraform) (map[string]json.RawMessage, error) {
+	printed, err := h.printedOutputs(ctx, obj)
+	var gone *refusal
+	if errors.As(err, &gone) && gone.code == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(printed)
+	if err != nil {
+		return nil, err
+	}
+	var outputs map[string]json.RawMessage
+	return outputs, json.Unmarshal(text, &outputs)
 }
 
 // unlock releases a lock with exactly this id. The lock of an executing run belongs to the run.

@@ -45,7 +45,7 @@ func (s *Server) reader(r *http.Request, by identify, resource, name string) (Id
 	if err != nil {
 		return who, err
 	}
-	return who, s.may(r, who, Action{"get", resource, name})
+	return who, s.may(r, who, Action{Verb: "get", Resource: resource, Name: name})
 }
 
 // mayRead returns an error unless who asks may read a namespace.

@@ -6,6 +6,7 @@
 //
 //	/.well-known/terraform.json
 //	/v1/modules/NAMESPACE/NAME/SYSTEM/{versions,VERSION/download}
+//	/v1/modules/contracts/NAME/publish/…                        as /v1/modules, made from Contracts
 //	/v1/providers/NAMESPACE/NAME/{versions,VERSION/download/OS/ARCH}
 //	/v1/mirror/HOST/NAMESPACE/NAME/{index.json,VERSION.json}
 //	/v1/upstream/HOST/NAMESPACE/NAME/…                          as /v1/providers
@@ -21,7 +22,8 @@
 // Invariants:
 //
 //   - Every answer is authorised for the namespace that it is about: verb get on
-//     modules, providers or mirror with the namespace (of mirrored providers: the host) as name.
+//     modules, providers or mirror with the namespace (of mirrored providers: the host) as name. The
+//     module of a contract is for stacks that may consume it, and for whoever may get the object.
 //   - Links between answers are relative, so they lead through whatever proxy the first request came.
 //   - A token is never logged, and never part of a URL.
 //   - Nothing here lists a bucket.

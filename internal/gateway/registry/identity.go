@@ -46,9 +46,11 @@ const (
 )
 
 // Action is what somebody wants to do: a verb of the API on a resource, for one namespace of the
-// registry (of mirrored providers: a host), or with an empty Name for all.
+// registry (of mirrored providers: a host), or with an empty Name for all. With a Group it is about an
+// object of the API with that Namespace and Name.
 type Action struct {
 	Verb, Resource, Name string
+	Group, Namespace     string
 }
 
 // Audience is that of tokens which are for the registry only: the API server refuses them, so a stolen

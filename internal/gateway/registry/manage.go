@@ -113,7 +113,7 @@ func (s *Server) manageByToken(mux *http.ServeMux) {
 			who, err = s.byToken(r)
 		}
 		if err == nil {
-			err = s.may(r, who, Action{info.Verb, info.Resource, info.Name})
+			err = s.may(r, who, Action{Verb: info.Verb, Resource: info.Resource, Name: info.Name})
 		}
 		if err != nil {
 			s.failManaging(w, r, err)
@@ -251,6 +251,9 @@ func (s *Server) publishModule(w http.ResponseWriter, r *http.Request) error {
 	v, err := managedVersion(r)
 	if err != nil {
 		return err
+	}
+	if s.isContract(v.Module) {
+		return problem(http.StatusConflict, fmt.Sprintf("publish %s: the registry makes the modules contracts/NAME/publish from the Contracts of the API. Choose another name", v))
 	}
 	release, changes, err := s.opts.Modules.Publish(r.Context(), v, r.Body, catalog.PublishOptions{By: userOf(r), Force: r.URL.Query().Get("force") == "true"})
 	if err != nil {

@@ -57,6 +57,7 @@ type Options struct {
 	Providers Providers // nil for none
 	Mirror    Providers // nil for none
 	Tools     Tools     // nil for none
+	Contracts Contracts // nil for none
 	Access    Access
 	// Anonymous allows requests without a token to read modules and the registry's own providers.
 	// AnonymousMirror allows them to read the mirror, too, which downloads what it does not have.
@@ -167,6 +168,9 @@ func (s *Server) protocols(mux *http.ServeMux, c client) {
 	get(module+"/versions", "module-versions", s.moduleVersions(c))
 	get(module+"/{version}/download", "module-download", s.moduleDownload(c))
 	get(module+"/{version}/archive/{signature}/{file}", "module-archive", s.moduleArchive(c.signer))
+	if s.opts.Contracts != nil {
+		s.contracts(get, c)
+	}
 	for prefix, from := range map[string]source{"/v1/providers": own, "/v1/upstream/{host}": upstream} {
 		get(prefix+provider+"/versions", "provider-versions", s.providerVersions(from, by))
 		get(prefix+provider+"/{version}/download/{os}/{arch}", "provider-download", s.providerDownload(from, c))

@@ -54,7 +54,7 @@ func (s *Server) keepTool(r *http.Request, by identify, f opentofu.File) error {
 	if err != nil {
 		return err
 	}
-	if err := s.may(r, who, Action{"get", ResourceMirror, f.Tool}); err != nil {
+	if err := s.may(r, who, Action{Verb: "get", Resource: ResourceMirror, Name: f.Tool}); err != nil {
 		return err
 	}
 	err = s.opts.Tools.FetchBy(r.Context(), f, who.Name)

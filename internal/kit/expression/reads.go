@@ -21,6 +21,9 @@ func (e *Expression) Reads(variable string) []Access {
 	return r.found
 }
 
+// Syntax is the expression as it was parsed, with macros expanded. It must not be changed.
+func (e *Expression) Syntax() ast.Expr { return e.parsed.NativeRep().Expr() }
+
 type reading struct {
 	variable string
 	found    []Access

@@ -34,8 +34,9 @@ func (d *Decision) approve(asks []Requirement, f *Facts) {
 // weigh returns what one requirement has, and the approvals that count for it.
 func weigh(ask Requirement, given []Approval, f *Facts) (m Missing, counting []Approval) {
 	m.Requirement = ask
-	if ask.NotAuthor && len(f.Authors) == 0 {
+	if ask.NotAuthor && (len(f.Authors) == 0 || f.AuthorsUnknown != "") {
 		m.Count++ // of so many people, at most one is the author
+		m.AuthorsUnknown = f.AuthorsUnknown
 	}
 	counted, strangers, doubtful := map[string]bool{}, map[string]bool{}, 0
 	for _, a := range given {
@@ -97,7 +98,7 @@ func (p *Policy) exemption(rule string, address *string, now time.Time) *Exempti
 		if e.Reason == "" || !e.Expires.After(now) || len(e.Rules) > 0 && !slices.Contains(e.Rules, rule) {
 			continue
 		}
-		if len(e.Addresses) == 0 || address != nil && slices.ContainsFunc(e.Addresses, func(pattern string) bool { return Matches(pattern, *address) }) {
+		if len(e.Addresses) == 0 || address != nil && slices.ContainsFunc(e.Addresses, func(pattern string) bool { return MatchesAddress(pattern, *address) }) {
 			return e
 		}
 	}

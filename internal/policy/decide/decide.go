@@ -212,6 +212,9 @@ func (d *Decision) wanted() string {
 		}
 		if m.NotAuthor {
 			text += ", not by the change's author"
+			if m.AuthorsUnknown != "" {
+				text += " (one more than usual, because " + m.AuthorsUnknown + ")"
+			}
 		}
 		if !slices.Contains(parts, text) {
 			parts = append(parts, text)

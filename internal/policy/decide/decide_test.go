@@ -94,6 +94,15 @@ func TestDecide(t *testing.T) {
 			Facts{Authors: []string{"ann@example.org"}, Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Count: 2, NotAuthor: true}))}, Approvals: []Approval{by("bob@example.org"), by("ann")}}, OutcomeWait, ReasonViolated, "1 of 2"},
 		"of an unknown author, two people are one too many": {
 			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "1 of 2"},
+		"if somebody else may have changed it, one person is not enough": {
+			Facts{Authors: []string{"bob"}, AuthorsUnknown: "the object has changed", Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann")}},
+			OutcomeWait, ReasonViolated, "1 of 2 approvals, not by the change's author (one more than usual, because the object has changed)"},
+		"and its known author is none of the two": {
+			Facts{Authors: []string{"bob"}, AuthorsUnknown: "the object has changed", Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann"), by("bob")}},
+			OutcomeWait, ReasonViolated, "1 of 2"},
+		"two others are enough": {
+			Facts{Authors: []string{"bob"}, AuthorsUnknown: "the object has changed", Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{NotAuthor: true}))}, Approvals: []Approval{by("ann"), by("cat")}},
+			OutcomeApply, ReasonApproved, ""},
 		"an owner must approve": {
 			Facts{Policies: []Policy{safe(found(destroys("a.b")), asking(Requirement{Owners: true, OwnersOf: netTeam}))}, Approvals: []Approval{by("ann")}}, OutcomeWait, ReasonViolated, "net-team or cat"},
 		"an owner approves": {

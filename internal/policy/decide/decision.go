@@ -87,6 +87,9 @@ type Missing struct {
 	Requirement `json:",inline"`
 	// Have is the number of approvals that count for it.
 	Have int `json:"have"`
+	// AuthorsUnknown says why Count is one more than the policy's; empty if it is not, or if nobody is
+	// known.
+	AuthorsUnknown string `json:"authorsUnknown,omitempty"`
 	// Owners are the groups of owners of which nobody approved.
 	OwnersMissing [][]string `json:"ownersMissing,omitempty"`
 }

@@ -19,9 +19,11 @@ type Facts struct {
 	FreedByMode bool
 	// Never are reasons why this plan is never freed without a person, such as a partial plan.
 	Never []string
-	// Authors are the users whose change this is: the commit's author and committer, and who asked
-	// for the run, as far as they are known.
-	Authors []string
+	// Authors are the users whose change this is: the authors and committers of the commits since the
+	// last apply, as far as they are known. AuthorsUnknown says why others may have changed something,
+	// too; empty if nobody else has.
+	Authors        []string
+	AuthorsUnknown string
 	// Approvals are those that were given, for whatever plan.
 	Approvals []Approval
 }
@@ -99,7 +101,7 @@ type Requirement struct {
 	Count int `json:"count"`
 	// Groups: only members of one of them count; empty for anybody who may approve.
 	Groups []string `json:"groups,omitempty"`
-	// NotAuthor: authors of the change do not count. If they are not known, one more person is needed;
+	// NotAuthor: authors of the change do not count. If not all are known, one more person is needed;
 	// so it is for each author who may be one of the approvers under another kind of name.
 	NotAuthor bool `json:"notAuthor,omitempty"`
 	// Owners: one of each of OwnersOf must be among them. OwnersUnknown says why they are not known; then

@@ -43,6 +43,7 @@ func randomFacts(r *rand.Rand) Facts {
 	f := Facts{Now: now, Bound: bound, FreedByMode: r.Intn(4) == 0, Authors: pick(r, nil, []string{"ann"}, []string{"bob", "ann"}),
 		Never:    pick(r, nil, nil, nil, []string{"partial"}),
 		Problems: pick(r, nil, nil, nil, nil, nil, []string{"no list"})}
+	f.AuthorsUnknown = pick(r, "", "", "the object has changed")
 	for i := range r.Intn(4) {
 		f.Policies = append(f.Policies, randomPolicy(r, fmt.Sprint("Policy/x/", i)))
 	}
@@ -128,6 +129,11 @@ func laws(r *rand.Rand, f Facts, d Decision) map[string]string {
 	unapproved.Approvals = nil
 	if got := Decide(unapproved); strictness(got.Outcome) < strictness(d.Outcome) || d.Outcome == OutcomeRefuse && got.Outcome != OutcomeRefuse {
 		fail("approvals only free, and never what is refused", "%+v", got)
+	}
+	doubtful := f
+	doubtful.AuthorsUnknown = "the object has changed"
+	if got := Decide(doubtful); strictness(got.Outcome) < strictness(d.Outcome) {
+		fail("an unknown author never frees", "%+v", got)
 	}
 	other := f
 	other.Bound.Plan = "sha256:changed"

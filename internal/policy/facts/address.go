@@ -43,6 +43,14 @@ func modulePath(address string) (string, error) {
 	return strings.Join(path, "."), nil
 }
 
+// KeyEnd returns the end of the key that an address begins with; -1 if it does not begin with one.
+func KeyEnd(address string) int {
+	if !strings.HasPrefix(address, "[") {
+		return -1
+	}
+	return keyEnd(address)
+}
+
 // keyEnd returns the end of a key in brackets, [0] or ["text"]; -1 if there is none.
 func keyEnd(text string) int {
 	if !strings.HasPrefix(text, `["`) {

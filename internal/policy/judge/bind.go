@@ -59,14 +59,21 @@ func (b *Binding) Groups() []string {
 	return slices.Compact(all)
 }
 
+// AsksNotAuthor reports whether a policy wants approvals by others than the authors of a change.
+func (b *Binding) AsksNotAuthor() bool {
+	return slices.ContainsFunc(b.policies, func(p *policy) bool { return p.spec.Approvals != nil && p.spec.Approvals.NotAuthor })
+}
+
 // Judge knows the policies of an API.
 type Judge struct {
 	// Cache has the policies and the metadata of namespaces.
 	Cache client.Reader
 	// Evaluator evaluates rules in Rego; nil for none, and then they let nothing pass.
 	Evaluator *Evaluator
+	// Turns limits the judgements at a time.
+	Turns Turns
 
-	// prepared has the policies by their UIDs, as of their generations.
+	// prepared has the policies by their names, as of their generations.
 	prepared sync.Map
 }
 
@@ -125,34 +132,37 @@ func (j *Judge) all(ctx context.Context, namespace string) ([]*policy, error) {
 }
 
 func (j *Judge) ofCluster(o *yubav1.ClusterPolicy) *policy {
-	return j.remember(o, o.Status.Bundles, func() *policy {
-		return prepare(yubav1.ClusterPolicyKind+"/"+o.Name, o.Spec, &o.Spec.PolicySpec, o.Spec.NamespaceSelector)
+	name := yubav1.ClusterPolicyKind + "/" + o.Name
+	return j.remember(name, o, o.Status.Bundles, func() *policy {
+		return prepare(name, o.Spec, &o.Spec.PolicySpec, o.Spec.NamespaceSelector)
 	})
 }
 
 func (j *Judge) ofNamespace(o *yubav1.Policy) *policy {
-	return j.remember(o, o.Status.Bundles, func() *policy {
-		return prepare(yubav1.PolicyKind+"/"+o.Namespace+"/"+o.Name, o.Spec, &o.Spec, nil)
+	name := yubav1.PolicyKind + "/" + o.Namespace + "/" + o.Name
+	return j.remember(name, o, o.Status.Bundles, func() *policy {
+		return prepare(name, o.Spec, &o.Spec, nil)
 	})
 }
 
 // remembered is a policy as of one generation of its object, and its bundles.
 type remembered struct {
+	uid        types.UID
 	generation int64
 	bundles    []yubav1.PolicyBundle
 	policy     *policy
 }
 
-func (j *Judge) remember(o client.Object, bundles []yubav1.PolicyBundle, prepare func() *policy) *policy {
-	if known, ok := j.prepared.Load(o.GetUID()); ok {
+func (j *Judge) remember(name string, o client.Object, bundles []yubav1.PolicyBundle, prepare func() *policy) *policy {
+	if known, ok := j.prepared.Load(name); ok {
 		r := known.(remembered)
-		if r.generation == o.GetGeneration() && sameBundles(r.bundles, bundles) {
+		if r.uid == o.GetUID() && r.generation == o.GetGeneration() && sameBundles(r.bundles, bundles) {
 			return r.policy
 		}
 	}
 	bundles = slices.Clone(bundles)
 	p := prepare().attach(j.Evaluator, bundles)
-	j.prepared.Store(o.GetUID(), remembered{o.GetGeneration(), bundles, p})
+	j.prepared.Store(name, remembered{o.GetUID(), o.GetGeneration(), bundles, p})
 	return p
 }
 
@@ -161,9 +171,6 @@ func sameBundles(a, b []yubav1.PolicyBundle) bool {
 		return a.Source == b.Source && a.Path == b.Path && a.Digest == b.Digest
 	})
 }
-
-// Forget drops a deleted policy.
-func (j *Judge) Forget(uid types.UID) { j.prepared.Delete(uid) }
 
 func (j *Judge) selects(ctx context.Context, p *policy, s Subject) (bool, error) {
 	if !p.stacks.Matches(labels.Set(s.Labels)) {

@@ -51,7 +51,7 @@ type Keeper struct {
 	sweepAt time.Time
 	swept   bool
 
-	// woken has the rules from sources, by the policies' UIDs, for which stacks were woken.
+	// woken has the rules from sources, by the policies' names, for which stacks were woken.
 	woken sync.Map
 }
 
@@ -111,7 +111,11 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", req, err)
 	}
 	gone := err != nil || !obj.GetDeletionTimestamp().IsZero()
-	woken, _ := k.woken.Load(obj.GetUID())
+	name := yubav1.PolicyKind + "/" + req.String()
+	if req.Namespace == "" {
+		name = yubav1.ClusterPolicyKind + "/" + req.Name
+	}
+	woken, _ := k.woken.Load(name)
 	if inForce := bundlesText(obj.State().Bundles); gone || obj.State().ObservedGeneration != obj.GetGeneration() || woken != nil && woken != inForce {
 		// Also stacks that it does not select: they may have been selected before.
 		stacks, err := k.Subjects(ctx, req.Namespace)
@@ -123,10 +127,11 @@ func reconcilePolicy[P object](ctx context.Context, k *Keeper, req ctrl.Request,
 		}
 	}
 	if gone {
-		k.woken.Delete(obj.GetUID())
+		k.woken.Delete(name)
+		k.prepared.Delete(name)
 		return k.sweep(ctx, true)
 	}
-	k.woken.Store(obj.GetUID(), bundlesText(obj.State().Bundles))
+	k.woken.Store(name, bundlesText(obj.State().Bundles))
 	before := obj.DeepCopyObject().(P)
 	p, found := gatherBundles(ctx, k, obj, of)
 	describe(obj, p, found)

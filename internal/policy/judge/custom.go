@@ -23,7 +23,7 @@ import (
 )
 
 // custom is a rule of the policy's author. Its problem says why the plan cannot be judged.
-type custom func(f *facts.Document, now time.Time) (result rules.Result, problem string)
+type custom func(ctx context.Context, f *facts.Document, now time.Time) (result rules.Result, problem string)
 
 // prepareCustom prepares the rules of one entry of a policy that is not built in. Rules in Rego have two: what they deny
 // has the effect of the entry, and what they warn of is a warning.
@@ -62,9 +62,14 @@ func (p *policy) prepareCustom(i int, r *yubav1.PolicyRule) bool {
 }
 
 func inCEL(compiled *celrule.Rule) custom {
-	return func(f *facts.Document, _ time.Time) (rules.Result, string) {
-		verdict, err := compiled.Judge(context.Background(), f)
+	return func(ctx context.Context, f *facts.Document, now time.Time) (rules.Result, string) {
+		if ctx.Err() != nil {
+			return overBudget(ctx, now)
+		}
+		verdict, err := compiled.Judge(ctx, f)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return overBudget(ctx, now)
 		case err != nil:
 			return rules.Result{}, err.Error()
 		case verdict.Message != "":
@@ -139,27 +144,33 @@ func (p *policy) attach(e *Evaluator, bundles []yubav1.PolicyBundle) *policy {
 	return p
 }
 
-// regoTimeout limits the evaluation of one bundle together with waiting for others.
-const regoTimeout = 2 * time.Minute
-
 // inRego evaluates the rules from a source: what they deny, or what they warn of. An error of both is
 // reported once.
 func inRego(a *attachment, s *source, warnings bool) custom {
-	return func(f *facts.Document, now time.Time) (rules.Result, string) {
-		if a.evaluator == nil {
+	return func(ctx context.Context, f *facts.Document, now time.Time) (rules.Result, string) {
+		evaluator := a.by(ctx)
+		if evaluator == nil {
 			if warnings {
 				return rules.Result{}, ""
 			}
 			return rules.Result{}, "rules in Rego are only evaluated by a server"
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), regoTimeout)
-		defer cancel()
-		outcome := a.evaluator.evaluate(ctx, a.bundleOf(s), s, f, now)
-		if outcome.err != nil {
+		if ctx.Err() != nil {
 			if warnings {
 				return rules.Result{}, ""
 			}
-			return rules.Result{}, outcome.err.Error()
+			return overBudget(ctx, now)
+		}
+		outcome := evaluator.evaluate(ctx, a.bundleOf(s), s, f, now)
+		if outcome.err != nil {
+			switch {
+			case warnings:
+				return rules.Result{}, ""
+			case ctx.Err() != nil:
+				return overBudget(ctx, now)
+			}
+			// Another attempt may end in time.
+			return rules.Result{RetryAt: now.Add(clockValidity)}, outcome.err.Error()
 		}
 		list, omitted := outcome.found.Denied, outcome.found.DeniedOmitted
 		if warnings {
@@ -180,5 +191,5 @@ func inRego(a *attachment, s *source, warnings bool) custom {
 	}
 }
 
-// clockValidity is how long the findings of rules hold that read the time.
+// clockValidity is how long the findings of rules hold that read the time, and errors.
 const clockValidity = 5 * time.Minute

@@ -132,23 +132,43 @@ type outcome struct {
 	err   error
 }
 
-// evaluate evaluates rules, once for each document.
+// memo keeps the outcome of rules for one document.
+type memo struct {
+	mu   sync.Mutex
+	at   time.Time
+	last *outcome
+}
+
+// evaluate evaluates rules, once for each document. A document can stay for long: errors, and results
+// that depend on the time, are only kept for the same judgement.
 func (e *Evaluator) evaluate(ctx context.Context, inForce *yubav1.PolicyBundle, s *source, f *facts.Document, now time.Time) outcome {
 	b, err := e.bundle(ctx, inForce, s)
 	if err != nil {
 		return outcome{err: err}
 	}
-	return f.Once("rego "+b.Digest+" "+s.pkg, func() any {
-		in := f.Once("rego input", func() any { return inputOf(f) }).(input)
-		if in.err != nil {
-			return outcome{err: in.err}
+	m := f.Once("rego "+b.Digest+" "+s.pkg, func() any { return &memo{} }).(*memo)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil || (m.last.err != nil || m.last.clock) && !m.at.Equal(now) {
+		o := e.evaluateNow(ctx, b, s, f, now)
+		if ctx.Err() != nil {
+			return o // of this judgement's budget
 		}
-		found, loaded, err := e.Engine.Evaluate(ctx, b, s.pkg, in.value, now)
-		if err != nil {
-			return outcome{err: fmt.Errorf("%s: %w", s.at, err)}
-		}
-		return outcome{found: found, clock: loaded.Clock}
-	}).(outcome)
+		m.last, m.at = &o, now
+	}
+	return *m.last
+}
+
+func (e *Evaluator) evaluateNow(ctx context.Context, b *rego.Bundle, s *source, f *facts.Document, now time.Time) outcome {
+	in := f.Once("rego input", func() any { return inputOf(f) }).(input)
+	if in.err != nil {
+		return outcome{err: in.err}
+	}
+	found, loaded, err := e.Engine.Evaluate(ctx, b, s.pkg, in.value, now)
+	if err != nil {
+		return outcome{err: fmt.Errorf("%s: %w", s.at, err)}
+	}
+	return outcome{found: found, clock: loaded.Clock}
 }
 
 type input struct {
@@ -156,11 +176,15 @@ type input struct {
 	err   error
 }
 
-// inputOf is the plan as Conftest reads it, and the facts beside it.
+// inputOf is the plan as Conftest reads it, and the facts beside it. Before the plan, there are only
+// the facts.
 func inputOf(f *facts.Document) input {
-	members, err := facts.Members(f.Show)
-	if err != nil {
-		return input{err: fmt.Errorf("read the plan: %w", err)}
+	members := map[string]json.RawMessage{}
+	if f.Stage != facts.StagePrePlan || len(f.Show) > 0 {
+		var err error
+		if members, err = facts.Members(f.Show); err != nil {
+			return input{err: fmt.Errorf("read the plan: %w", err)}
+		}
 	}
 	text, err := json.Marshal(f)
 	if err != nil {

@@ -161,3 +161,96 @@ func TestExemptionsConcernStacksRulesAndAddresses(t *testing.T) {
 		})
 	}
 }
+
+func TestApprovalsAreOfWhatWasJudged(t *testing.T) {
+	made := plantest.Make(t, plantest.Case{Files: plantest.Files{"main.tf": `resource "terraform_data" "a" {}`}})
+	breaks := func(names ...string) []facts.Contract {
+		c := facts.Contract{Name: "base", Version: "1.0.0", Verdict: facts.ContractBreaks, Message: "vpc_id is missing"}
+		for _, name := range names {
+			c.Breaks = append(c.Breaks, facts.BrokenConsumer{Namespace: "a", Name: name, Path: "vpc_id"})
+		}
+		return []facts.Contract{c}
+	}
+	b := bound(yubav1.PolicySpec{OnViolation: yubav1.PolicyRequireApproval, Approvals: &yubav1.PolicyApprovals{Count: 1}}, "contract-safe")
+	inputs := func(change func(*facts.Inputs)) facts.Inputs {
+		in := facts.Inputs{Stage: facts.StagePlan, Show: made.Show, LockFile: made.LockFile, ModuleList: made.ModuleList, Contracts: breaks("cluster"),
+			Digests: facts.Digests{Plan: "sha256:1", StateSerial: 4, StateLineage: "one"}, Run: facts.Run{ID: "run-1", PlannedAt: noon}}
+		if change != nil {
+			change(&in)
+		}
+		return in
+	}
+	seen := b.Plan(subject, "uid", inputs(nil), noon)
+	ada := People{Approvals: []decide.Approval{{User: "ada", Bound: seen.Bound, At: noon.Add(-time.Minute)}}}
+	for sentence, c := range map[string]struct {
+		change func(*facts.Inputs)
+		want   decide.Outcome
+	}{
+		"the very plan":                    {nil, decide.OutcomeApply},
+		"the same plan by another run":     {func(in *facts.Inputs) { in.Run.ID, in.Run.PlannedAt = "run-2", noon.Add(time.Hour) }, decide.OutcomeApply},
+		"it breaks one more consumer":      {func(in *facts.Inputs) { in.Contracts = breaks("cluster", "payments") }, decide.OutcomeWait},
+		"the stack has other labels":       {func(in *facts.Inputs) { in.Stack.Labels = map[string]string{"env": "prod"} }, decide.OutcomeWait},
+		"it is planned on another lineage": {func(in *facts.Inputs) { in.Digests.StateLineage = "two" }, decide.OutcomeWait},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if d := b.With(ada).Plan(subject, "uid", inputs(c.change), noon); d.Outcome != c.want {
+				t.Errorf("%s: %s", d.Outcome, d.Message)
+			}
+		})
+	}
+}
+
+func TestPoliciesInAuditModeHoldNothing(t *testing.T) {
+	files := plantest.Files{"main.tf": "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n"}
+	made := plantest.Make(t, plantest.Case{Files: files, Args: []string{"-target=terraform_data.a"}})
+	spec := func(e yubav1.PolicyEnforcement, stages ...yubav1.PolicyStage) yubav1.PolicySpec {
+		return yubav1.PolicySpec{Enforcement: e, OnViolation: yubav1.PolicyDeny, Stages: stages}
+	}
+	both := func(a, b *Binding) *Binding {
+		b.policies[0].name = "Policy/n/other"
+		return &Binding{policies: append(a.policies, b.policies...)}
+	}
+	audit, enforce := yubav1.PolicyAudit, yubav1.PolicyEnforce
+	inputs := facts.Inputs{Stage: facts.StagePlan, Show: made.Show, Run: facts.Run{Targets: []string{"terraform_data.a"}}}
+	breaks, unreadable := inputs, inputs
+	breaks.Run, breaks.Contracts = facts.Run{}, []facts.Contract{{Name: "base", Verdict: facts.ContractBreaks, Message: "vpc_id is missing"}}
+	unreadable.Show = []byte(`{"format_version":"9.0"}`)
+	for sentence, c := range map[string]struct {
+		policies *Binding
+		in       facts.Inputs
+		unread   bool
+		want     string
+		audited  string
+	}{
+		"a targeted plan":                         {bound(spec(audit), "no-destroy"), inputs, false, Passed, "targets limit the plan"},
+		"a broken contract":                       {bound(spec(audit), "no-destroy"), breaks, false, Passed, "vpc_id is missing"},
+		"a plan of another format":                {bound(spec(audit), "no-destroy"), unreadable, false, Passed, "9.0"},
+		"a plan that is too large":                {bound(spec(audit), "no-destroy"), inputs, true, Passed, "too large"},
+		"enforced: a targeted plan":               {bound(spec(enforce), "no-destroy"), inputs, false, Held, ""},
+		"enforced: a broken contract":             {bound(spec(enforce), "no-destroy"), breaks, false, Held, ""},
+		"enforced: a plan of another format":      {bound(spec(enforce), "no-destroy"), unreadable, false, Refused, ""},
+		"enforced: a plan that is too large":      {bound(spec(enforce), "no-destroy"), inputs, true, Refused, ""},
+		"both, and one is enforced":               {both(bound(spec(audit), "no-destroy"), bound(spec(enforce), "no-destroy")), inputs, false, Held, ""},
+		"both, and the enforced one judges drift": {both(bound(spec(audit), "no-destroy"), bound(spec(enforce, yubav1.PolicyDrift), "no-destroy")), inputs, false, Passed, "targets limit the plan"},
+		"none": {&Binding{}, inputs, false, Passed, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var d decide.Decision
+			if c.unread {
+				d = c.policies.Unread(subject, "uid", c.in, "the plan is too large", noon)
+			} else {
+				d = c.policies.Plan(subject, "uid", c.in, noon)
+			}
+			if got := Opinion(d); got != c.want {
+				t.Errorf("%s: %s", got, d.Message)
+			}
+			says := false
+			for _, v := range d.Audited {
+				says = says || strings.Contains(v.Message, c.audited)
+			}
+			if !says && c.audited != "" {
+				t.Errorf("recorded: %+v", d.Audited)
+			}
+		})
+	}
+}

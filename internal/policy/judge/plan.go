@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/policy/decide"
 	"github.com/yuba-dev/yuba/internal/policy/facts"
 )
@@ -22,6 +23,67 @@ func (b *Binding) Plan(s Subject, uid string, in facts.Inputs, now time.Time) de
 
 // judge judges the facts of the inputs, or their error.
 func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.Document, err error, now time.Time) decide.Decision {
+	f := decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors, AuthorsUnknown: b.people.AuthorsUnknown}
+	if err == nil {
+		f.Bound.LockFile = document.Digests.LockFile
+		// Verdicts about contracts, labels and modules change without the plan: an approval is of what a
+		// person saw.
+		f.Bound.Facts, err = document.Digest()
+	}
+	enforced := b.enforced(in.Stage)
+	if err != nil {
+		if enforced {
+			f.Problems = []string{err.Error()}
+		} else {
+			f.Policies = b.unjudged(s, in.Stage, err.Error(), now)
+		}
+		return b.decided(f)
+	}
+	for _, p := range b.policies {
+		if p.judges(in.Stage) {
+			f.Policies = append(f.Policies, p.judge(document, s, b.people.Owners, now))
+		}
+	}
+	if f.Never = never(document); !enforced {
+		f.Never = nil
+		for i := range f.Policies {
+			f.Policies[i].Rules = append(f.Policies[i].Rules, wouldHold(never(document)))
+		}
+	}
+	return b.decided(f)
+}
+
+// Unread judges a plan that policies cannot read: each of their rules fails.
+func (b *Binding) Unread(s Subject, uid string, in facts.Inputs, why string, now time.Time) decide.Decision {
+	return b.decided(decide.Facts{Now: now, Bound: b.about(s, uid, in), Approvals: b.people.Approvals, Authors: b.people.Authors, AuthorsUnknown: b.people.AuthorsUnknown,
+		Policies: b.unjudged(s, in.Stage, why, now)})
+}
+
+// enforced reports whether a policy judges in a stage that does more than record.
+func (b *Binding) enforced(stage facts.Stage) bool {
+	return slices.ContainsFunc(b.policies, func(p *policy) bool { return p.judges(stage) && p.spec.Enforcement != yubav1.PolicyAudit })
+}
+
+func (b *Binding) unjudged(s Subject, stage facts.Stage, why string, now time.Time) (all []decide.Policy) {
+	for _, p := range b.policies {
+		if p.judges(stage) {
+			all = append(all, p.failing(why).judge(&facts.Document{Stage: stage}, s, b.people.Owners, now))
+		}
+	}
+	return all
+}
+
+// wouldHold records for policies in audit mode why they would hold a plan, whatever their rules find.
+func wouldHold(reasons []string) decide.Rule {
+	r := decide.Rule{Effect: decide.EffectRequireApproval}
+	for _, reason := range reasons {
+		r.Findings = append(r.Findings, decide.Finding{Message: reason})
+	}
+	return r
+}
+
+// about identifies what is judged.
+func (b *Binding) about(s Subject, uid string, in facts.Inputs) decide.Bound {
 	about := decide.Bound{Stack: s.String(), UID: uid, Stage: string(in.Stage), Plan: in.Digests.Plan, LockFile: in.Digests.LockFile,
 		Source: in.Digests.Source, StateSerial: in.Digests.StateSerial, StateLineage: in.Digests.StateLineage, Policies: map[string]string{}, Bundles: map[string]string{}}
 	about.Revisions = in.Revisions
@@ -31,19 +93,7 @@ func (b *Binding) judge(s Subject, uid string, in facts.Inputs, document *facts.
 			about.Bundles[b.Source+"/"+b.Path] = b.Digest
 		}
 	}
-	f := decide.Facts{Now: now, Bound: about, Approvals: b.people.Approvals, Authors: b.people.Authors}
-	if err != nil {
-		f.Problems = []string{err.Error()}
-		return b.decided(f)
-	}
-	f.Bound.LockFile = document.Digests.LockFile
-	f.Never = never(document)
-	for _, p := range b.policies {
-		if p.judges(in.Stage) {
-			f.Policies = append(f.Policies, p.judge(document, s, b.people.Owners, now))
-		}
-	}
-	return b.decided(f)
+	return about
 }
 
 // PrePlan reports whether a policy judges the configuration before it is planned.
@@ -80,9 +130,11 @@ func (b *Binding) decided(f decide.Facts) decide.Decision {
 
 // People are those who concern a decision.
 type People struct {
-	// Approvals were recorded by the API. Authors made the change, as far as is known.
-	Approvals []decide.Approval
-	Authors   []string
+	// Approvals were recorded by the API. Authors made the change, as far as is known; AuthorsUnknown says
+	// why others may have, too.
+	Approvals      []decide.Approval
+	Authors        []string
+	AuthorsUnknown string
 	// Owners are those by CODEOWNERS, if a policy asks for them.
 	Owners Owners
 	// About is told what the decision is about; may be nil.

@@ -4,6 +4,8 @@
 package judge
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,6 +32,9 @@ type policy struct {
 
 	// sources are those of rules in Rego.
 	sources []*source
+	// ctx limits one judgement; nil for no limit.
+	ctx context.Context //nolint:containedctx // a policy with one is for that judgement only
+
 	// attached is shared by the copies of a policy.
 	attached *attachment
 }
@@ -112,10 +117,26 @@ func (p *policy) judge(f *facts.Document, s Subject, o Owners, now time.Time) de
 	for _, r := range p.rules {
 		// Before the plan, some rules have nothing to judge. A rule that cannot be used is still one.
 		if f.Stage != facts.StagePrePlan || r.check == nil || slices.Contains(r.check.Rule().Stages, f.Stage) {
-			judged.Rules = append(judged.Rules, r.judge(f, now))
+			judged.Rules = append(judged.Rules, r.judge(p.ctx, f, now))
 		}
 	}
 	return judged
+}
+
+// failing is the policy if none of its rules can be evaluated.
+func (p *policy) failing(why string) *policy {
+	f := *p
+	f.rules = nil
+	for _, r := range p.rules {
+		effect := cmp.Or(r.effect, decide.Effect(p.spec.OnViolation))
+		if !slices.ContainsFunc(f.rules, func(r rule) bool { return r.effect == effect }) {
+			f.rules = append(f.rules, rule{effect: effect, problem: why})
+		}
+	}
+	if len(f.rules) == 0 {
+		f.problem = cmp.Or(p.problem, why)
+	}
+	return &f
 }
 
 // judges reports whether the policy judges in a stage. What it finds before the plan, it finds in the
@@ -132,12 +153,15 @@ func (p *policy) judges(stage facts.Stage) bool {
 	return len(p.spec.Stages) == 0 || has(yubav1.PolicyPlan) || has(yubav1.PolicyPrePlan)
 }
 
-func (r rule) judge(f *facts.Document, now time.Time) decide.Rule {
+func (r rule) judge(ctx context.Context, f *facts.Document, now time.Time) decide.Rule {
 	judged := decide.Rule{Name: r.name, Effect: r.effect, Problem: r.problem}
 	var result rules.Result
 	switch {
 	case r.custom != nil:
-		result, judged.Problem = r.custom(f, now)
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		result, judged.Problem = r.custom(ctx, f, now)
 	case r.check != nil:
 		result = r.check.Judge(f, now)
 	}

@@ -58,8 +58,14 @@ func (t *Trial) Bind(ctx context.Context, s Subject) (now, then *Binding, concer
 	return now, then, concerned, nil
 }
 
-// Compare judges a plan by two bindings. The facts are computed once.
-func Compare(now, then *Binding, s Subject, uid string, in facts.Inputs, at time.Time) (before, after decide.Decision) {
+// Compare judges a plan by two bindings, each with a budget of its own. The facts are computed once. The
+// result is of no use if the context has ended.
+func Compare(ctx context.Context, now, then *Binding, s Subject, uid string, in facts.Inputs, at time.Time) (before, after decide.Decision) {
+	now, done := now.Within(ctx)
+	defer done()
 	document, err := facts.Build(in)
-	return now.judge(s, uid, in, document, err, at), then.judge(s, uid, in, document, err, at)
+	before = now.judge(s, uid, in, document, err, at)
+	then, doneThen := then.Within(ctx)
+	defer doneThen()
+	return before, then.judge(s, uid, in, document, err, at)
 }

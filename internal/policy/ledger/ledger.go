@@ -65,17 +65,11 @@ func (l *Ledger) Append(ctx context.Context, r audit.Record) (audit.Head, error)
 				return audit.Head{}, err
 			}
 		}
-		recent, err := l.recent(ctx, r.Namespace, r.Stack, c.last)
-		if err != nil {
-			return audit.Head{}, err
+		previous, head, err := l.earlier(ctx, &r, c.last)
+		if err != nil || head.Number > 0 {
+			return head, err
 		}
-		if head, there := earlier(recent, &r); there {
-			return head, nil
-		}
-		r.Number, r.Previous = c.last+1, ""
-		if len(recent) > 0 {
-			r.Previous = recent[0].Link()
-		}
+		r.Number, r.Previous = c.last+1, previous
 		entry, err := audit.Seal(r)
 		if err != nil {
 			return audit.Head{}, err
@@ -111,47 +105,29 @@ func (l *Ledger) readEnd(ctx context.Context, c *chain, namespace, stack string)
 	return nil
 }
 
-// recent returns the last entries, the newest first. If the newest is gone, the first is empty.
-func (l *Ledger) recent(ctx context.Context, namespace, stack string, last int64) ([]audit.Entry, error) {
-	var list []audit.Entry
-	for n := last; n > 0 && len(list) < lookBack; n-- {
-		e, err := l.entry(ctx, namespace, stack, n)
+// earlier finds an earlier attempt to store a record, and otherwise the link of the last entry. Of
+// decisions only the last one counts: a rule about time may have decided otherwise in between. It reads
+// no more entries than it needs, the newest first.
+func (l *Ledger) earlier(ctx context.Context, r *audit.Record, last int64) (link string, head audit.Head, err error) {
+	var bound string
+	for n := last; n > 0 && last-n < lookBack; n-- {
+		e, err := l.entry(ctx, r.Namespace, r.Stack, n)
 		if err != nil && !errors.Is(err, blob.ErrNotFound) {
-			return nil, err
+			return "", audit.Head{}, err
 		}
-		list = append(list, e)
-		// What is about other bytes is older than any earlier attempt.
-		if len(list) > 1 && boundOf(list[len(list)-1]) != boundOf(list[0]) {
-			break
+		have, broken := e.Decode()
+		if n == last {
+			link, bound = e.Link(), have.BoundDigest
 		}
-	}
-	return list, nil
-}
-
-func boundOf(e audit.Entry) string {
-	r, err := e.Decode()
-	if err != nil {
-		return ""
-	}
-	return r.BoundDigest
-}
-
-// earlier finds an earlier attempt to store a record. Of decisions only the last one counts: a rule
-// about time may have decided otherwise in between.
-func earlier(recent []audit.Entry, r *audit.Record) (audit.Head, bool) {
-	for _, e := range recent {
-		have, err := e.Decode()
-		if err != nil {
-			continue
-		}
-		if have.Same(r) {
-			return audit.Head{Number: have.Number, Digest: e.Digest}, true
-		}
-		if r.Kind == audit.KindDecision && have.Kind == audit.KindDecision {
-			return audit.Head{}, false
+		switch {
+		case broken == nil && have.Same(r):
+			return "", audit.Head{Number: have.Number, Digest: e.Digest}, nil
+		case broken == nil && r.Kind == audit.KindDecision && have.Kind == audit.KindDecision,
+			have.BoundDigest != bound: // what is about other bytes is older than any earlier attempt
+			return link, audit.Head{}, nil
 		}
 	}
-	return audit.Head{}, false
+	return link, audit.Head{}, nil
 }
 
 // Chain reads all records of a stack.
@@ -168,31 +144,6 @@ func (l *Ledger) Chain(ctx context.Context, namespace, stack string) (audit.Chai
 		c.Items = append(c.Items, e)
 	}
 	return c, nil
-}
-
-// Stacks lists the stacks that have records, of a namespace or of all, as namespace and name.
-func (l *Ledger) Stacks(ctx context.Context, namespace string) iter.Seq2[[2]string, error] {
-	return func(yield func([2]string, error) bool) {
-		under := prefix
-		if namespace != "" {
-			under += namespace + "/"
-		}
-		last := [2]string{}
-		for info, err := range l.Store.List(ctx, under) {
-			if err != nil {
-				yield(last, fmt.Errorf("list the audit log: %w", err))
-				return
-			}
-			parts := strings.Split(strings.TrimPrefix(info.Key, prefix), "/")
-			if len(parts) != 3 || parts[0] == last[0] && parts[1] == last[1] {
-				continue
-			}
-			last = [2]string{parts[0], parts[1]}
-			if !yield(last, nil) {
-				return
-			}
-		}
-	}
 }
 
 // numbers lists the numbers of a chain, in order.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/policy/rego/wire"
@@ -31,6 +32,8 @@ type Engine struct {
 	find Finder
 	// idle has a place for each process; nil is one that is not started.
 	idle chan *process
+	// waiting is true if retire is going to be called.
+	waiting atomic.Bool
 }
 
 // NewEngine returns an engine. It starts processes when they are needed.
@@ -65,7 +68,7 @@ func (e *Engine) use(ctx context.Context, do func(p *process) error) error {
 	defer func() {
 		if p != nil {
 			p.used = time.Now()
-			time.AfterFunc(maxIdle, e.retire)
+			e.retireLater()
 		}
 		e.idle <- p
 	}()
@@ -82,8 +85,16 @@ func (e *Engine) use(ctx context.Context, do func(p *process) error) error {
 	return err
 }
 
+// retireLater has retire called, once for however many uses.
+func (e *Engine) retireLater() {
+	if e.waiting.CompareAndSwap(false, true) {
+		time.AfterFunc(maxIdle, e.retire)
+	}
+}
+
 // retire ends processes that nobody has used for a while: they keep the last input.
 func (e *Engine) retire() {
+	e.waiting.Store(false)
 	for range processes {
 		select {
 		case p := <-e.idle:
@@ -91,8 +102,11 @@ func (e *Engine) retire() {
 				p.close()
 				p = nil
 			}
+			if p != nil {
+				e.retireLater()
+			}
 			e.idle <- p
-		default:
+		default: // its use ends, and has it retired
 		}
 	}
 }

@@ -113,7 +113,7 @@ resource "helm_release" "chart" { chart = "anything" }
 				from = aws_iam_role.a
 				to   = aws_iam_role.b
 			}`)},
-		finds: map[string]string{`no-iam`: "", `no-iam {"addresses":["aws_iam_role.a"]}`: ""},
+		finds: map[string]string{`no-iam`: "", `no-iam {"addresses":["aws_iam_role.a"]}`: "aws_iam_role.b"},
 	},
 	"a role is moved into a module, and changes": {
 		Case: plantest.Case{Before: one(`resource "aws_iam_role" "a" { name = "r" }`), Files: files("main.tf", `module "m" { source = "./m" }

@@ -18,7 +18,7 @@ var coverage = map[string]Coverage{
 		Catches: []string{
 			"A replacement, in either order, also one by `-replace`, `replace_triggered_by` or a tainted object.",
 			"`removed` blocks, and `lifecycle { destroy = false }`, which drop a resource from the state.",
-			"A resource that a `moved` block renames out of `addresses`, and that is then destroyed: the address before counts, too.",
+			"A resource that a `moved` block renames out of `addresses` or `types`, also if another plan is to destroy it: the move is a finding.",
 			"Keys of `for_each` with brackets, quotes, dots and any language; resources in modules in modules; a whole module that is gone.",
 		},
 		Misses: []string{
@@ -27,11 +27,11 @@ var coverage = map[string]Coverage{
 		},
 	},
 	"no-replace": {
-		Catches: []string{"`create_before_destroy`, `-replace`, tainted objects and `replace_triggered_by`.", "A replacement whose old object is only forgotten.", "A resource that a `moved` block renames and that is then replaced."},
+		Catches: []string{"`create_before_destroy`, `-replace`, tainted objects and `replace_triggered_by`.", "A replacement whose old object is only forgotten.", "A resource that a `moved` block renames and that is then replaced, also by another plan: with `addresses` or `types`, a move out of them is a finding."},
 		Misses:  []string{"A resource that is destroyed at one address and created at another without a `moved` block: use `no-destroy`."},
 	},
 	"no-forget": {
-		Catches: []string{"`removed` blocks with `destroy = false`.", "`lifecycle { destroy = false }` of a resource that is not declared any more.", "The old object of a replacement that is forgotten."},
+		Catches: []string{"`removed` blocks with `destroy = false`.", "`lifecycle { destroy = false }` of a resource that is not declared any more.", "The old object of a replacement that is forgotten.", "A resource that a `moved` block renames out of `addresses` or `types`."},
 		Misses:  []string{"`yuba state rm`, which is an operation on the state and no plan. The [audit log](../how-to/audit-log.md) has it."},
 	},
 	"max-changes": {
@@ -64,11 +64,12 @@ var coverage = map[string]Coverage{
 	},
 	"pinned-versions": {
 		Catches: []string{"Ranges, branches, missing refs, and modules that other modules call.", "A source that was installed from elsewhere than it is written."},
-		Misses:  []string{"With `refs: version`, a tag that is moved to another commit: use `refs: commit`.", "A registry that serves other bytes for a version. Yuba's own does not."},
+		Misses:  []string{"With `refs: version`, a tag that is moved to another commit, and a branch with the name of a version, such as `v1.2.3` or `release-1.2.3`: use `refs: commit`.", "A registry that serves other bytes for a version. Yuba's own does not."},
 	},
 	"approved-modules": {
 		Catches: []string{"Other spellings of a source: hosts, ports, user names, `.git`, `//` and `?ref=`.", "A local module that wraps resources, a copy of a module in the source, and a module in an approved module that is not approved itself.",
-			"Resources beside the modules, and changes of resources whose module is gone.", "An archive with the name of an approved module and other content, with `digests`."},
+			"Resources beside the modules, and changes of resources whose module is gone.", "An archive with the name of an approved module and other content, with `digests`.",
+			"With `digests`, a source that brings a genuine package and a list of modules that makes the tool read another directory."},
 		Misses: []string{"Inputs of an approved module that make it do other things than its author meant.", "Without `digests`, a source that brings its own `.terraform/modules`."},
 	},
 	"no-iam": {

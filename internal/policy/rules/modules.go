@@ -67,7 +67,7 @@ func (a *approvedModule) prepare() (err error) {
 var approvedModules = Rule{
 	Name:    "approved-modules",
 	Summary: "Every resource belongs to an approved module.",
-	Details: "Sources are compared in canonical form: `github.com/acme/modules`, `git::https://github.com/acme/modules.git` and `git@github.com:acme/modules.git` with https are one source; hosts, ports, user names, `.git` and `//` do not matter. " +
+	Details: "Sources are compared in canonical form: `github.com/acme/modules` and `git::https://github.com/acme/modules.git` are one source, and `git@github.com:acme/modules.git` and `git::ssh://git@github.com/acme/modules.git` are another one; hosts in upper case, default ports, user names, `.git` and `//` do not matter. " +
 		"The source is the one that the tool installed, in its list of modules; without that list every module is a finding. " +
 		"A local module (`./x`) belongs to the package of its caller: in an approved package it is approved, in the root module it is not, unless `root` is `allow`. " +
 		"Resources of the root module are findings, too, and so are changes of resources whose module is not in the configuration any more, as nobody knows where it came from (`removed: allow` lets them pass). " +
@@ -76,7 +76,7 @@ var approvedModules = Rule{
 		"Yuba computes digests itself, from the installed files: `h1:` and the hash that `go mod` and lock files use, without `.git`. A finding shows the digest, to be copied.",
 	Parameters: []Parameter{
 		{Name: "modules", Type: TypeList, Required: true, Meaning: "The approved modules: their sources, or objects with `source`, `versions` (a range, for registries) and `digests` (those of the packages). " +
-			"`*` in a source stands for any text. A source without `//DIR` approves all directories of the package; one with `?ref=` only such refs."},
+			"`*` in a source stands for any text; in the host, for text within the host. A source without `//DIR` approves all directories of the package; one with `?ref=` only such refs."},
 		{Name: "root", Type: TypeText, Default: "deny", Meaning: "`deny` or `allow`: whether the root module, and local modules that it calls, may have resources."},
 		{Name: "removed", Type: TypeText, Default: "deny", Meaning: "`deny` or `allow`: whether resources may be changed whose module is not in the configuration any more."},
 	},
@@ -182,11 +182,11 @@ func (p *moduleRule) approve(f *facts.Document, m *facts.Module, r *report) {
 
 // is reports whether a source is the approved one.
 func (a *approvedModule) is(source facts.Source) bool {
-	if a.from.Kind != source.Kind || !matches(a.from.Package, source.Package) || a.from.Subdir != "" && !matches(a.from.Subdir, source.Subdir) {
+	if a.from.Kind != source.Kind || !matchesSource(a.from.Package, source.Package) || a.from.Subdir != "" && !matches(a.from.Subdir, source.Subdir) {
 		return false
 	}
 	for name, wanted := range a.from.Query {
-		// Of two refs, getters use one; which one is theirs to know.
+		// With two refs, it depends on the getter which one it uses.
 		if have := source.Query[name]; len(have) != 1 || !slices.ContainsFunc(wanted, func(w string) bool { return matches(w, have[0]) }) {
 			return false
 		}

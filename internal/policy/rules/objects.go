@@ -18,7 +18,7 @@ var noDestroy = Rule{
 	Summary: "No resource is destroyed, and none is dropped from the state.",
 	Details: "A replacement destroys the old object, so it is a finding, too; a deposed object that the apply cleans up is one. " +
 		"A resource that is forgotten (a `removed` block with `destroy = false`) stays, but nobody manages it any more: it is a finding unless `forget` is `allow`. " +
-		"A resource that is moved with a `moved` block is none. Actions that this version of Yuba does not know are findings.",
+		"A resource that is moved with a `moved` block is one if `types` or `addresses` do not cover its new address, as another plan could destroy it there. Actions that this version of Yuba does not know are findings.",
 	Parameters: append([]Parameter{
 		{Name: "forget", Type: TypeText, Default: "deny", Meaning: "`deny` or `allow`: whether resources may be dropped from the state."},
 	}, selectionParameters...),
@@ -122,16 +122,37 @@ func selected(f *facts.Document, s *selection, r *report) func(yield func(*facts
 		}
 		for i := range f.Changes {
 			c := &f.Changes[i]
-			if c.Mode != "managed" || !s.covers(c.Type, c.Address) && (c.Previous == "" || !s.covers(c.Type, c.Previous)) {
+			covers, covered := s.covers(c.Type, c.Address), c.Previous != "" && s.covers(typeOf(c.Previous), c.Previous)
+			if c.Mode != "managed" || !covers && !covered {
 				continue
 			}
 			if c.Action == facts.ActionUnknown {
 				r.unknown(c.Address, "the action %q is not known", strings.Join(c.Actions, ", "))
 				continue
 			}
+			before := len(r.result.Findings)
 			if !yield(c) {
 				return
 			}
+			if !covers && before == len(r.result.Findings) {
+				// Another plan could do there what this rule forbids.
+				r.object(c.Address, "would be moved from %s, which the rule covers, to an address that it does not cover", c.Previous)
+			}
 		}
 	}
+}
+
+// typeOf is the type of a managed resource by its address; keys may contain any character.
+func typeOf(address string) string {
+	var outside strings.Builder
+	for address != "" {
+		if end := facts.KeyEnd(address); end > 0 {
+			address = address[end:]
+			continue
+		}
+		outside.WriteByte(address[0])
+		address = address[1:]
+	}
+	parts := strings.Split(outside.String(), ".")
+	return parts[max(0, len(parts)-2)]
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -63,6 +64,28 @@ func matches(pattern, text string) bool {
 		rest = rest[at+len(part):]
 	}
 	return strings.HasSuffix(rest, parts[len(parts)-1])
+}
+
+// plainHost is a host that is written as it is resolved. A source that cannot be parsed may have
+// anything before its first slash.
+var plainHost = regexp.MustCompile(`^[0-9A-Za-z.:_\[\]-]+$`)
+
+// matchesSource matches the package of a source or provider: [GETTER::SCHEME://]HOST[/PATH]. "*" never
+// crosses the end of the host, as a server chooses its paths.
+func matchesSource(pattern, text string) bool {
+	before, rest, hasScheme := cutScheme(pattern)
+	textBefore, textRest, textHasScheme := cutScheme(text)
+	host, path, _ := strings.Cut(rest, "/")
+	textHost, textPath, _ := strings.Cut(textRest, "/")
+	return hasScheme == textHasScheme && matches(before, textBefore) && matches(host, textHost) && (host == textHost || plainHost.MatchString(textHost)) &&
+		matches(path, textPath)
+}
+
+func cutScheme(source string) (before, rest string, found bool) {
+	if before, rest, found = strings.Cut(source, "://"); found && !strings.Contains(before, "/") {
+		return before, rest, true
+	}
+	return "", source, false
 }
 
 func (p patterns) validate(name string) error {

@@ -33,7 +33,7 @@ var pinnedVersions = Rule{
 		"Each provider is in the dependency lock file with a version and hashes.",
 	Parameters: []Parameter{
 		{Name: "modules", Type: TypeText, Default: "exact", Meaning: "`exact`, or `any` to leave out modules."},
-		{Name: "refs", Type: TypeText, Default: "version", Meaning: "`version`: a `ref` is a commit, or a tag such as v1.2.3. `commit`: a `ref` is a commit, as tags can be moved."},
+		{Name: "refs", Type: TypeText, Default: "version", Meaning: "`version`: a `ref` is a commit, or has the name of a version, such as v1.2.3. `commit`: a `ref` is a commit, as tags can be moved and branches can have such names."},
 		{Name: "providers", Type: TypeText, Default: "locked", Meaning: "`locked`; `exact` to ask for an exact version in the configuration, too; `any` to leave out providers."},
 	},
 	Example: "refs: commit",

@@ -112,6 +112,11 @@ var configurations = map[string]struct {
 		finds: map[string]string{`no-external-data`: "module.m.module.inner.data.external.x", `approved-modules {"modules":["acme/vpc/aws"]}`: "",
 			`approved-modules {"modules":[{"source":"acme/vpc/aws","versions":">= 2"}]}`: "module.m", `approved-modules {"modules":["acme/other/aws"]}`: "module.m"},
 	},
+	"a local module that the tool's list has elsewhere": {
+		files:     map[string]string{"main.tf": `module "m" { source = "./m" }`, "m/main.tf": `resource "terraform_data" "a" {}`, "evil/main.tf": `data "external" "x" {}`},
+		installed: map[string]string{"m": "evil"},
+		finds:     map[string]string{`no-external-data`: "?module.m"},
+	},
 	"providers that are required, implied, renamed and passed": {
 		files: map[string]string{"main.tf": `
 			terraform {

@@ -62,7 +62,7 @@ var approvedProviders = Rule{
 		"The tool's own `terraform_data` and `terraform_remote_state` always pass.",
 	Parameters: []Parameter{
 		{Name: "providers", Type: TypeList, Required: true, Meaning: "The approved providers: their sources, or objects with `source`, `versions` (a range such as `~> 5.0`) and `hashes` (those of the lock file, of which one must be in it and no `h1:` other). " +
-			"A source without a host is one of registry.opentofu.org. `*` in a source stands for any text."},
+			"A source without a host is one of registry.opentofu.org. `*` in a source stands for any text; in the host, for text within the host."},
 	},
 	Example: "providers: [hashicorp/aws, {source: registry.example.com/acme/*, versions: \">= 1.2\"}]",
 	Stages:  everyStage,
@@ -135,7 +135,7 @@ func judgeProvider(source, position string, lock *facts.Provider, approved []app
 	var why string
 	for i := range approved {
 		a := &approved[i]
-		if !matches(a.Source, strings.ToLower(source)) {
+		if !matchesSource(a.Source, strings.ToLower(source)) {
 			continue
 		}
 		problem, unknown := a.refuses(lock)

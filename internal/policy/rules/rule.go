@@ -128,7 +128,7 @@ func Prepare(name string, parameters json.RawMessage) (*Check, error) {
 // Rule returns the rule of the check.
 func (c *Check) Rule() Rule { return c.rule }
 
-// Judge judges a document at a time. A rule that panics finds the whole document wanting.
+// Judge judges a document at a time. If a rule panics, the whole document is a finding.
 func (c *Check) Judge(f *facts.Document, now time.Time) (result Result) {
 	r := &report{rule: c.rule.Name}
 	defer func() {

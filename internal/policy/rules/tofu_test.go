@@ -93,7 +93,8 @@ var plans = map[string]row{
 				from = terraform_data.a
 				to   = terraform_data.b
 			}`)},
-		finds: map[string]string{`no-destroy`: "", `no-replace`: "", `only-tags-changed`: "", `only-tags-changed {"moves":false}`: "terraform_data.b", `max-changes {"total":0}`: ""},
+		finds: map[string]string{`no-destroy`: "", `no-replace`: "", `no-destroy {"addresses":["terraform_data.a"]}`: "terraform_data.b", `no-replace {"addresses":["terraform_data.a"]}`: "terraform_data.b",
+			`no-forget {"addresses":["terraform_data.a"]}`: "terraform_data.b", `no-destroy {"types":["terraform_*"]}`: "", `no-destroy {"addresses":["terraform_data.b"]}`: "", `no-destroy {"addresses":["terraform_data.*"]}`: "", `only-tags-changed`: "", `only-tags-changed {"moves":false}`: "terraform_data.b", `max-changes {"total":0}`: ""},
 	},
 	"a resource that a rule protects by address is moved away and destroyed": {
 		Case: plantest.Case{Before: one(`resource "terraform_data" "a" { triggers_replace = 1 }`), Files: one(`resource "terraform_data" "b" { triggers_replace = 2 }
@@ -101,7 +102,7 @@ var plans = map[string]row{
 				from = terraform_data.a
 				to   = terraform_data.b
 			}`)},
-		finds: map[string]string{`no-destroy {"addresses":["terraform_data.a"]}`: "terraform_data.b", `no-replace`: "terraform_data.b", `no-destroy`: "terraform_data.b"},
+		finds: map[string]string{`no-destroy {"addresses":["terraform_data.a"]}`: "terraform_data.b", `no-forget {"addresses":["terraform_data.a"]}`: "terraform_data.b", `no-replace`: "terraform_data.b", `no-destroy`: "terraform_data.b"},
 	},
 	"a resource is forgotten": {
 		Case: plantest.Case{Before: one(`resource "terraform_data" "a" {}`), Files: one(`removed {

@@ -4,17 +4,9 @@
 package mirror
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"slices"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
@@ -39,73 +31,16 @@ func (e *privateError) Error() string {
 	return fmt.Sprintf("%s has an address on this machine or in a private network. If it is meant to be mirrored, or to serve files of a mirrored registry, allow it by its exact name and port: %s/*/*", e.host, e.host)
 }
 
-// shared are networks that net/netip does not count as private.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
-
-func public(address netip.Addr) bool {
-	address = outbound.Embedded(address)
-	return !address.IsLoopback() && !address.IsPrivate() && !address.IsUnspecified() && !shared.Contains(address) && !outbound.Forbidden(address)
-}
-
-// gate connects to origins and to the hosts that they name, in service discovery, in answers and in
-// redirects.
-type gate struct {
-	// named are the hosts with ports that may have private addresses: only what an administrator named,
-	// or an origin could lead the mirror to whatever else listens on those machines.
-	named []string
-	// proxies are the proxies of the server's environment, which may have private addresses.
-	proxies sync.Map
-}
-
-// dial checks the address in the moment of connecting: a name can resolve to another one any time.
-func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := outbound.Dialer(connectPatience)
-	_, proxy := g.proxies.Load(address)
-	if !proxy && !slices.Contains(g.named, address) {
-		forbidden := dialer.Control
-		dialer.Control = func(network, to string, c syscall.RawConn) error {
-			host, err := netip.ParseAddrPort(to)
-			if err == nil && !public(host.Addr()) && !outbound.Forbidden(host.Addr()) {
-				return &privateError{strings.TrimSuffix(address, ":443")}
-			}
-			return forbidden(network, to, c)
-		}
-	}
-	return dialer.DialContext(ctx, network, address)
-}
-
-// proxy remembers the addresses of proxies. A proxy resolves names itself, so that only literal
-// addresses can be checked here.
-func (g *gate) proxy(find func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
-	return func(r *http.Request) (*url.URL, error) {
-		u, err := find(r)
-		if u == nil || err != nil {
-			return u, err
-		}
-		if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !public(address) && !slices.Contains(g.named, withPort(r.URL.Host)) {
-			return nil, &privateError{strings.TrimSuffix(r.URL.Host, ":443")}
-		}
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-		}
-		if port == "" {
-			port = "80"
-		}
-		g.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
-		return u, nil
-	}
-}
-
 // errNotTLS means that a redirect leaves TLS.
 var errNotTLS = errors.New("it redirects to a URL that is not https://")
 
 // client returns a client for metadata and downloads, which have deadlines of their own.
 func (o Options) client(named []string) *http.Client {
-	g := &gate{named: named}
+	// Only what an administrator named may have private addresses, or an origin could lead the mirror to
+	// whatever else listens on those machines: in service discovery, in answers and in redirects.
+	g := &outbound.Gate{Named: named, Connect: connectPatience, Refused: func(host string) error { return &privateError{host} }}
 	t := outbound.Transport(outbound.Options{Connect: connectPatience, Roots: o.Roots})
-	t.DialContext = g.dial
-	t.Proxy = g.proxy(t.Proxy)
+	g.Limit(t)
 	// Metadata of a dozen providers come from the same host.
 	t.DisableKeepAlives, t.MaxIdleConnsPerHost, t.IdleConnTimeout = false, 8, 30*time.Second
 	follow := outbound.Follow(redirects)

@@ -5,13 +5,17 @@ package runner
 
 import (
 	"io"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 )
 
 // Every run tells what it resolved, also one that needs no init.
@@ -52,6 +56,44 @@ func TestARunTellsTheModulesItResolved(t *testing.T) {
 	b.succeed(again)
 	if diff := cmp.Diff(want, again.result.Uses.Modules); diff != "" || again.result.Init != run.InitUnchanged {
 		t.Error(again.result.Init, diff)
+	}
+}
+
+// The tool obeys the directories in its list, whatever lies where it installs packages.
+func TestADecoyOfAPackageHasNoDigest(t *testing.T) {
+	b := newModuleBench(t)
+	b.start()
+	source := b.registry.ModuleSource(netModule)
+	two := oneThing + "resource \"terraform_data\" \"b\" {}\n"
+	genuine := map[string]string{"main.tf": call("net", source, "1.2.3"), ".terraform/modules/net/main.tf": oneThing, ".terraform/modules/net/sub/main.tf": oneThing, ".terraform/modules/net/.git/x/main.tf": two, "evil/main.tf": two}
+	for name, c := range map[string]struct {
+		dir    string
+		inner  string
+		plans  int
+		digest bool
+	}{
+		"genuine":                {dir: ".terraform/modules/net", plans: 1, digest: true},
+		"below":                  {dir: ".terraform/modules/net/sub", plans: 1, digest: true},
+		"another-directory":      {dir: "evil", plans: 2},
+		"outside-by-dots":        {dir: ".terraform/modules/net/../../../evil", plans: 2},
+		"metadata-of-git":        {dir: ".terraform/modules/net/.git/x", plans: 2},
+		"a-local-module-in-it":   {dir: ".terraform/modules/net", inner: ".terraform/modules/net/sub", plans: 2, digest: true},
+		"a-local-module-outside": {dir: ".terraform/modules/net", inner: "evil", plans: 3},
+	} {
+		files := maps.Clone(genuine)
+		list := modules.List{Modules: []modules.Installed{{Dir: "."}, {Key: "net", Source: source, Version: "1.2.3", Dir: c.dir}}}
+		if c.inner != "" {
+			list.Modules = append(list.Modules, modules.Installed{Key: "net.sub", Source: "./sub", Dir: c.inner})
+			files[".terraform/modules/net/main.tf"] += call("sub", "./sub", "")
+		}
+		files[workspace.ManifestTF] = string(execution.Encode(list))
+		r := b.trusting(b.stack(name, run.OperationPlan, files))
+		r.spec.Upgrade = false
+		b.succeed(r)
+		planned(t, r, c.plans)
+		if used := r.result.Uses.Modules; len(used) != 1 || !used[0].Brought || (used[0].Digest != "") != c.digest {
+			t.Errorf("%s: %+v", name, used)
+		}
 	}
 }
 

@@ -100,8 +100,30 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 		return rec, nil
 	}
 	var err error
+	// Init installs providers, and the tool executes them, as in other runs.
+	if rec.Spec.ReviewInit, err = judgeOf(r).mayExecute(ctx, p); err != nil {
+		return nil, err
+	}
+	rec.Policies = p.facts.Policy.Set
 	rec.Place, err = placeOf(r.Rules, p.obj, spec.ID)
 	return rec, err
+}
+
+// mayExecute asks the policies about the configuration of a run that does not come from a decision:
+// without their answer nothing of it is executed. inRun: the run asks again once it has the modules
+// from elsewhere.
+func (j policyJudge) mayExecute(ctx context.Context, p *gathered) (inRun bool, err error) {
+	if err := j.gatherPolicy(Patiently(ctx), p); err != nil {
+		return false, err
+	}
+	switch policy := p.facts.Policy; {
+	case policy.Problem != "":
+		return false, &run.RefusedError{Message: fmt.Sprintf("prepare %s: no run starts while its policies are not known: %s. Try again", p.stack, policy.Problem)}
+	case policy.Refused != "":
+		return false, &run.RefusedError{Forbidden: true, Message: fmt.Sprintf("prepare %s: refused by its policies, so nothing of it was executed: %s. "+
+			"Change the configuration, or ask the policy's editors for an exemption", p.stack, policy.Refused)}
+	}
+	return p.facts.Policy.InRun, nil
 }
 
 func backendKind(obj *infrav1.Terraform) run.BackendKind {

@@ -65,9 +65,10 @@ type Consumed struct {
 
 // AppliedOutputs are the outputs of a stack's last apply, as `tofu output -json` prints them.
 type AppliedOutputs struct {
-	Outputs             map[string]json.RawMessage
-	Run, SourceRevision string
-	// Approved is set if a person approved the plan by name.
+	Outputs map[string]json.RawMessage
+	// ApprovedBy names the people whose approvals were recorded.
+	Run, SourceRevision, ApprovedBy string
+	// Approved is set if people approved the plan, by its name or by recorded approvals.
 	Approved, Destroyed bool
 	Now                 time.Time
 }
@@ -255,6 +256,12 @@ func namedPlan(obj *infrav1.Terraform, id string) bool {
 	return id != "" && (obj.Spec.ApprovePlan == id || approvedByName(obj) == id)
 }
 
+// approvedLast reports whether people approved the last applied plan: by its name, or by approvals that
+// the API recorded. The pending plan has lost both when its contracts are published.
+func approvedLast(obj *infrav1.Terraform) bool {
+	return namedPlan(obj, obj.Status.Plan.LastApplied) || obj.Status.Plan.LastApprovedBy != ""
+}
+
 // ensurePublished publishes what was applied, and checks it again when contracts have changed.
 func (c contractBook) ensurePublished(ctx context.Context, p *acted) error {
 	obj := p.obj
@@ -276,8 +283,8 @@ func (c contractBook) ensurePublished(ctx context.Context, p *acted) error {
 	if obj.Spec.Destroy && len(outputs) > 0 {
 		return nil // it will be destroyed
 	}
-	applied := AppliedOutputs{Outputs: map[string]json.RawMessage{}, Run: obj.Status.LastAppliedRun, SourceRevision: revisionOfOutputs(obj), Now: p.now,
-		Approved: namedPlan(obj, obj.Status.Plan.LastApplied), Destroyed: obj.Spec.Destroy}
+	applied := AppliedOutputs{Outputs: map[string]json.RawMessage{}, Run: obj.Status.LastAppliedRun, SourceRevision: revisionOfOutputs(obj),
+		ApprovedBy: obj.Status.Plan.LastApprovedBy, Now: p.now, Approved: approvedLast(obj), Destroyed: obj.Spec.Destroy}
 	for name, o := range outputs {
 		value := json.RawMessage(o.Value)
 		if o.IsString {

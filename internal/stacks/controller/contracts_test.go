@@ -157,3 +157,53 @@ func TestAnUnpublishedContractKeepsTheStackFromBeingReady(t *testing.T) {
 		t.Errorf("Ready is %+v", ready)
 	}
 }
+
+func TestTheStatusNamesWhoApprovedTheAppliedPlan(t *testing.T) {
+	judged := func(t *infrav1.Terraform) {
+		t.Status.Plan.Policy = &infrav1.PolicyVerdict{Plan: "sha256:p", Bound: "sha256:b", Decision: infrav1.PolicyApproved}
+		t.Status.Plan.Approvals = []infrav1.PlanApproval{{User: "ada", Bound: "sha256:b"}, {User: "eve", Bound: "sha256:before"}, {User: "bob", Bound: "sha256:b"}}
+	}
+	withDigest := func(digest string) func(*run.Record) {
+		return func(r *run.Record) { r.Spec.Plan.Digest = digest }
+	}
+	for sentence, test := range map[string]struct {
+		obj     *infrav1.Terraform
+		outcome outcome
+		want    string
+	}{
+		"people approved what was applied":      {stackObject(planPending, judged), ran(run.OperationApply, applied, withDigest("sha256:p")), "ada, bob"},
+		"other bytes were judged":               {stackObject(planPending, judged), ran(run.OperationApply, applied, withDigest("sha256:other")), ""},
+		"no policy judged it":                   {stackObject(planPending), ran(run.OperationApply, applied, withDigest("sha256:p")), ""},
+		"it was planned and applied in one run": {stackObject(judged), ran(run.OperationPlanAndApply, applied), ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			test.obj.Status.Plan.LastApprovedBy = "somebody before"
+			recordApplied(test.obj, test.outcome)
+			if p := test.obj.Status.Plan; p.LastApprovedBy != test.want || p.Approvals != nil {
+				t.Errorf("approved by %q, want %q; %v is left", p.LastApprovedBy, test.want, p.Approvals)
+			}
+		})
+	}
+}
+
+// A version that breaks consumers is published if people approved its plan, in either way.
+func TestWhoApprovedTheLastPlan(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*infrav1.Terraform)
+		want   bool
+	}{
+		"nobody":                                 {func(*infrav1.Terraform) {}, false},
+		"a person, by its name":                  {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "plan-1" }, true},
+		"a person, another plan":                 {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "plan-2" }, false},
+		"people, whose approvals were recorded":  {func(o *infrav1.Terraform) { o.Status.Plan.LastApprovedBy = "ann, bob" }, true},
+		"people, and then the next plan came up": {func(o *infrav1.Terraform) { o.Status.Plan.LastApprovedBy, o.Status.Plan.Pending = "ann", "plan-2" }, true},
+		"a plan that applies automatically":      {func(o *infrav1.Terraform) { o.Spec.ApprovePlan = "auto" }, false},
+	} {
+		obj := &infrav1.Terraform{}
+		obj.Status.Plan.LastApplied = "plan-1"
+		c.change(obj)
+		if got := approvedLast(obj); got != c.want {
+			t.Errorf("%s: %t", sentence, got)
+		}
+	}
+}

@@ -130,9 +130,12 @@ type Reconciler struct {
 // Reconcile runs a stack through the stages of a pass. Lasting errors go to its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req.NamespacedName)
-	if errors.Is(err, run.ErrBusy) {
+	switch {
+	case errors.Is(err, run.ErrBusy):
 		// A person's request reserved the stack a moment ago: decide again when it has begun.
 		result, err = ctrl.Result{RequeueAfter: busyPause}, nil
+	case errors.Is(err, ErrPoliciesBusy):
+		result, err = ctrl.Result{RequeueAfter: policiesPause}, nil
 	}
 	r.tellStuck(ctx, req.NamespacedName, err)
 	if err != nil {

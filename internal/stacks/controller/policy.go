@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,17 +25,38 @@ type Policies interface {
 	// none. It does not block; an error means that the policies are not known.
 	Bind(ctx context.Context, obj *infrav1.Terraform) (set string, err error)
 	// Judge judges a plan by those policies. The document is `tofu show -json` of the plan without
-	// sensitive values. What a rule cannot find out is an objection, not an error.
+	// sensitive values; nil if it is not stored. What a rule cannot find out is an objection, not an error.
 	Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error)
 	// BeforePlan judges the configuration of a stack by the policies that do so before the plan, if
 	// there are any: asked. declared reads it. Remote modules are not judged.
-	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused string, err error)
+	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused Refusal, err error)
 	// AfterInit judges it by the same policies in the run, with all modules.
 	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error)
 	// Applying records that the apply of a run is permitted, if policies bind the stack. It is called
 	// again for a run that asks again.
 	Applying(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error
 }
+
+// Refusal says why policies refuse a configuration; the zero value if they do not.
+type Refusal struct {
+	Message string
+	// Until is when they may say something else, although nothing changed; zero for never.
+	Until time.Time
+}
+
+// ErrPoliciesBusy means that policies judge other plans: the pass ends, and the next one asks again.
+var ErrPoliciesBusy = errors.New("the policies are judging other plans; try again in a moment")
+
+// policiesPause is how soon a stack that policies had no time for is reconciled again.
+const policiesPause = 500 * time.Millisecond
+
+type patient struct{}
+
+// Patiently marks a context of a run, which waits until policies have time. A reconcile does not.
+func Patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
+
+// IsPatient reports whether the caller waits until policies have time.
+func IsPatient(ctx context.Context) bool { return ctx.Value(patient{}) != nil }
 
 // recordApply records that an apply is permitted, before it is.
 func (j policyJudge) recordApply(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error {
@@ -62,12 +84,14 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 		p.facts.Policy.InRun = true
 		return nil
 	}
-	p.facts.Policy.InRun, p.facts.Policy.Refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {
+	var refused Refusal
+	p.facts.Policy.InRun, refused, err = j.policies.BeforePlan(ctx, p.obj, p.config.Digest, func(ctx context.Context) (*reads.Declared, error) {
 		return j.source.Declared(ctx, p.obj, p.config)
 	})
 	if err != nil {
 		return fmt.Errorf("judge the configuration of %s by policies: %w", p.stack, err)
 	}
+	p.facts.Policy.Refused, p.facts.Policy.RefusedUntil = refused.Message, refused.Until
 	return nil
 }
 
@@ -146,20 +170,23 @@ func (j policyJudge) judge(ctx context.Context, p *acted) error {
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
 		return fmt.Errorf("read the run that made plan %s of %s: %w", plan.Pending, p.stack, err)
 	}
+	rec.Spec.Stack = p.stack // also of a run that is not stored
 	document, err := j.runs.ReadPart(ctx, p.stack, plan.RunID, run.BlobPlanShow)
-	switch {
-	case errors.Is(err, run.ErrNotFound):
-		plan.Policy = &infrav1.PolicyVerdict{Decision: infrav1.PolicyHeld, NeedsPlan: !rec.Spec.PlanDocument,
-			Message: "the plan is too large to be judged by policies"}
-	case err != nil:
+	missing, before := errors.Is(err, run.ErrNotFound), plan.Policy
+	if err != nil && !missing {
 		return fmt.Errorf("read plan %s of %s: %w", plan.Pending, p.stack, err)
-	default:
-		if plan.Policy, err = j.policies.Judge(ctx, p.obj, rec, document); err != nil {
-			return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
-		}
 	}
+	verdict, err := j.policies.Judge(ctx, p.obj, rec, document)
+	if err != nil { // the next pass compares with the same verdict
+		return fmt.Errorf("judge plan %s of %s by policies: %w", plan.Pending, p.stack, err)
+	}
+	plan.Policy = verdict
+	// Another plan is only worth its time if policies object to this one.
+	objects := plan.Policy.Decision == infrav1.PolicyHeld || plan.Policy.Decision == infrav1.PolicyRefused
+	plan.Policy.NeedsPlan = missing && objects && !rec.Spec.PlanDocument
 	plan.Policy.Set, plan.Policy.Plan, plan.Policy.JudgedAt = p.facts.Policy.Set, plan.Digest, metav1.NewTime(p.now)
 	plan.Policy.ApprovalsSeen = int32(len(plan.Approvals)) //nolint:gosec // at most 50
+	renameUnseen(p.obj, rec, before)
 	return nil
 }
 

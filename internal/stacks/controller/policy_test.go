@@ -6,6 +6,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,8 +30,8 @@ func (boundBy) Judge(context.Context, *infrav1.Terraform, run.Record, []byte) (*
 	return nil, errors.New("judged while an apply asks for permission")
 }
 
-func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, string, error) {
-	return false, "", errors.New("judged while an apply asks for permission")
+func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, Refusal, error) {
+	return false, Refusal{}, errors.New("judged while an apply asks for permission")
 }
 
 func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.Installed) (string, error) {
@@ -103,6 +105,48 @@ func TestPolicyObjections(t *testing.T) {
 			j := policyJudge{policies: test.policies, now: func() time.Time { return finished }}
 			if got := j.policyObjection(t.Context(), obj, rec); got != test.want {
 				t.Errorf("objection %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// refusing are policies that judge the configuration before the plan.
+type refusing struct {
+	boundBy
+	inRun   bool
+	refused string
+}
+
+func (r refusing) BeforePlan(context.Context, *infrav1.Terraform, string, func(context.Context) (*reads.Declared, error)) (bool, Refusal, error) {
+	return r.inRun, Refusal{Message: r.refused}, nil
+}
+
+func TestWhatPeopleRequestIsOnlyExecutedWithTheAnswerOfPolicies(t *testing.T) {
+	known := &reads.Configuration{Digest: "sha256:config"}
+	for sentence, test := range map[string]struct {
+		policies Policies
+		config   *reads.Configuration
+		inRun    bool
+		want     string
+	}{
+		"there are no policies":                {nil, known, false, ""},
+		"no policy binds the stack":            {boundBy{}, known, false, ""},
+		"the policies are not known":           {boundBy{err: errors.New("not read yet")}, known, false, "no run starts while its policies are not known: not read yet"},
+		"no policy judges before the plan":     {refusing{boundBy: boundBy{set: "set-1"}}, known, false, ""},
+		"one does, and asks again in the run":  {refusing{boundBy: boundBy{set: "set-1"}, inRun: true}, known, true, ""},
+		"one refuses":                          {refusing{boundBy: boundBy{set: "set-1"}, inRun: true, refused: "safe: no-external-data"}, known, false, "nothing of it was executed: safe: no-external-data"},
+		"only the run knows the configuration": {refusing{boundBy: boundBy{set: "set-1"}, refused: "not asked"}, nil, true, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			p := &gathered{config: test.config}
+			p.obj = stackObject()
+			inRun, err := policyJudge{policies: test.policies}.mayExecute(t.Context(), p)
+			var refused *run.RefusedError
+			if err != nil && !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			if said := fmt.Sprint(err); inRun != test.inRun || (err == nil) != (test.want == "") || err != nil && !strings.Contains(said, test.want) {
+				t.Errorf("in the run: %t, %s", inRun, said)
 			}
 		})
 	}

@@ -110,10 +110,15 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	}
 	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
 	carried := id == status.Plan.Pending
+	// What was found in the plan of this id until now: another finding ends the id (see renameUnseen).
+	seen := status.Plan.Policy
+	if !carried {
+		seen = nil
+	}
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	// Policies judge bytes: also a plan with the same changes is judged again.
-	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, nil, nil
+	status.Plan.Digest, status.Plan.RunID, status.Plan.Policy, status.Plan.Approvals = p.Digest, o.rec.Spec.ID, seen, nil
 	pinned(obj, o.rec)
 	deletes := o.rec.Spec.Purpose == run.PurposeDelete
 	status.Plan.IsDestroyPlan, status.Plan.IsDeletionPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, deletes, o.rec.HeldBy
@@ -182,6 +187,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
 		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	}
+	status.Plan.LastApprovedBy = approvedBy(obj, spec.Plan)
 	clearPending(obj)
 	read(obj, o.rec)
 	status.Plan.LastApplied = id
@@ -201,6 +207,21 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
 	setCondition(obj, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, message)
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, spec.Artifact.Revision))
+}
+
+// approvedBy names the people whose approvals the API recorded of the applied plan, as it was judged.
+func approvedBy(obj *infrav1.Terraform, applied *run.PlanRef) string {
+	p := &obj.Status.Plan
+	if applied == nil || p.Policy == nil || p.Policy.Plan != applied.Digest {
+		return ""
+	}
+	var names []string
+	for _, a := range p.Approvals {
+		if a.Bound == p.Policy.Bound {
+			names = append(names, a.User)
+		}
+	}
+	return infrav1.TrimMessage(strings.Join(names, ", "))
 }
 
 func succeeded(obj *infrav1.Terraform, o outcome) {

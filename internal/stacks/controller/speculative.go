@@ -68,23 +68,8 @@ func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req specu
 	if s.LockFile, err = r.Runs.LockFile(ctx, p.stack); err != nil {
 		return s, err
 	}
-	return s, r.judgeSpeculative(ctx, p, &s)
-}
-
-// judgeSpeculative asks the policies about the configuration before anything of it is executed, and
-// lets the run ask again once it has the modules from elsewhere. Without an answer nothing runs.
-func (r *Reconciler) judgeSpeculative(ctx context.Context, p *gathered, s *run.Spec) error {
-	if err := judgeOf(r).gatherPolicy(ctx, p); err != nil {
-		return err
-	}
-	switch policy := p.facts.Policy; {
-	case policy.Problem != "":
-		return &run.RefusedError{Message: fmt.Sprintf("plan %s: its policies are not known: %s", p.stack, policy.Problem)}
-	case policy.Refused != "":
-		return &run.RefusedError{Forbidden: true, Message: fmt.Sprintf("plan %s: refused before planning: %s", p.stack, policy.Refused)}
-	}
-	s.ReviewInit = p.facts.Policy.InRun
-	return nil
+	s.ReviewInit, err = judgeOf(r).mayExecute(ctx, p)
+	return s, err
 }
 
 // speculate gathers the configuration of a stack, with what the request has in place of its own.

@@ -20,7 +20,9 @@ type Policy struct {
 	// Problem says why the policies are not known. Until they are, nothing is applied.
 	Problem string
 	// Refused says why policies refuse that the configuration is planned; empty if they do not.
-	Refused string
+	// RefusedUntil is when they may say something else, although nothing changed; zero for never.
+	Refused      string
+	RefusedUntil time.Time
 	// InRun: the run asks once more after init, when it has the modules from elsewhere.
 	InRun bool
 }
@@ -41,7 +43,7 @@ func policyRefusesRun(f Facts) (Decision, bool) {
 	if f.Stack.Deleting {
 		what = "Nothing was destroyed"
 	}
-	return Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: fmt.Sprintf("Refused before planning: %s. %s", f.Policy.Refused, what), NextCheck: pendingVerdictEnds(f)}, true
+	return Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: fmt.Sprintf("Refused before planning: %s. %s", f.Policy.Refused, what), NextCheck: earlier(pendingVerdictEnds(f), f.Policy.RefusedUntil)}, true
 }
 
 // Opinion is what policies say about a plan.

@@ -120,6 +120,12 @@ var policyScenarios = scenarios{
 		fresh().auto().bound().with(func(f *Facts) { f.Policy.Refused = "safe: no-external-data: data.external.x, at main.tf:3" }),
 		Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: "Refused before planning: safe: no-external-data: data.external.x, at main.tf:3. Nothing of it was executed"},
 	},
+	"a refusal that time alone can end is asked about again": {
+		fresh().auto().bound().with(func(f *Facts) {
+			f.Policy.Refused, f.Policy.RefusedUntil = "safe: change-freeze", noon.Add(5*time.Minute)
+		}),
+		Decision{Verb: VerbFail, Reason: ReasonPolicyRefused, Message: "Refused before planning: safe: change-freeze. Nothing of it was executed", NextCheck: noon.Add(5 * time.Minute)},
+	},
 	"nothing is planned while the policies are not known": {
 		fresh().auto().bound().with(func(f *Facts) { f.Policy.Problem = "not read yet" }),
 		Decision{Verb: VerbWait, Reason: ReasonPolicyUnknown, NextCheck: noon.Add(afterFifteen), Message: "No run starts while the policies are not known: not read yet"},

@@ -29,7 +29,7 @@ var honoured = []string{
 	"upgradeOnInit", "refreshBeforeApply", "env", "envFrom", "identityTokens", "tool", "targets", "parallelism", "planOnly",
 	"dependsOn", "remediation", "tfstate", "breakTheGlass", "cloud", "backendConfigsFrom", "tfVarsFiles", "fileMappings",
 	"readInputsFromSecrets", "cliConfigSecretRef", "plan", "webhooks", "healthChecks", "enableInventory", "storeReadablePlan",
-	"publishes", "consumes",
+	"publishes", "consumes", "outputGrants",
 }
 
 func TestNoFieldIsIgnoredSilently(t *testing.T) {

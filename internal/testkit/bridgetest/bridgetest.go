@@ -25,8 +25,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
-// Start starts the controllers. They last as long as the API, so a test binary calls it once.
-func Start(t testing.TB, wake func(types.NamespacedName)) (*contracts.Book, error) {
+// Start starts the controllers. They last as long as the API, so a test binary calls it once. change adapts
+// the controller of bridges.
+func Start(t testing.TB, wake func(types.NamespacedName), change ...func(*bridge.Reconciler)) (*contracts.Book, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(apitest.API(t).Kubeconfig()), "bridges-")
 	if err != nil {
@@ -51,11 +52,14 @@ func Start(t testing.TB, wake func(types.NamespacedName)) (*contracts.Book, erro
 	}
 	book := &contracts.Book{Cache: mgr.GetCache(), Store: &revisions.Store{Blobs: blobs}, Elsewhere: bridge.Elsewhere(mgr.GetCache())}
 	log := slog.New(slog.DiscardHandler)
-	keeper := &contracts.Keeper{Book: book, Client: mgr.GetClient(), Wake: wake, Now: time.Now, Log: log}
+	keeper := &contracts.Keeper{Book: book, Client: mgr.GetClient(), Wake: wake, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: log}
 	if err := keeper.SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
-	r := &bridge.Reconciler{Book: book, Client: mgr.GetClient(), Direct: apitest.Client(t), Wake: wake, Now: time.Now, Log: log}
+	r := &bridge.Reconciler{Book: book, Client: mgr.GetClient(), Direct: apitest.Client(t), Wake: wake, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: log}
+	for _, c := range change {
+		c(r)
+	}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return nil, err
 	}

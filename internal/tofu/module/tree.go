@@ -149,8 +149,12 @@ func (w *treeWalk) walk(dir, key string, at Position, depth int) {
 // follow reads the module that a call names.
 func (w *treeWalk) follow(dir string, call TreeCall, depth int) {
 	inner, remote := path.Join(dir, call.Source), !below(call.Source)
-	if remote {
-		placed, there := w.installed[call.Key]
+	placed, there := w.installed[call.Key]
+	switch {
+	case !remote && there && placed != inner:
+		// The tool reads what its list of modules names, and a source can bring that list.
+		w.unread(call.Key, call.Pos, "the tool's list of modules has the module %q in another directory, %s", call.Source, placed)
+	case remote:
 		if !there {
 			w.tree.Unread = append(w.tree.Unread, TreeUnread{Module: call.Key, Remote: true, Pos: call.Pos,
 				Why: fmt.Sprintf("the module %q is known after init only", cmp.Or(call.Source, call.Key))})

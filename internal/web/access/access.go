@@ -123,27 +123,67 @@ type answer struct {
 	until time.Time
 }
 
-// Can reports whether the API server would allow the person something.
-func (a *Access) Can(ctx context.Context, p Person, right Right) bool {
-	q := question{p.Key(), right}
+// Can reports whether the API server would allow the person something. On an error nobody knows.
+//
+// A right on one object is often one on its namespace, and that one on all: these are asked first,
+// because their answers are good for other questions, too.
+func (a *Access) Can(ctx context.Context, p Person, right Right) (bool, error) {
+	person := p.Key()
+	for _, wider := range right.wider() {
+		yes, err := a.recall(ctx, p, question{person, wider})
+		if err != nil || yes {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// wider are the rights that include this one, the widest first and itself last.
+func (r Right) wider() []Right {
+	everywhere, inNamespace := r, r
+	everywhere.Namespace, everywhere.Name, inNamespace.Name = "", "", ""
+	list := []Right{everywhere}
+	if inNamespace != everywhere {
+		list = append(list, inNamespace)
+	}
+	if r != list[len(list)-1] {
+		list = append(list, r)
+	}
+	return list
+}
+
+// recall answers a question from memory, or asks it.
+func (a *Access) recall(ctx context.Context, p Person, q question) (bool, error) {
 	now := a.now()
 	a.mu.Lock()
 	known, ok := a.answers[q]
 	a.mu.Unlock()
 	if ok && now.Before(known.until) {
-		return known.yes
+		return known.yes, nil
 	}
-	yes, err := a.ask(ctx, p, right)
+	yes, err := a.ask(ctx, p, q.right)
 	if err != nil {
-		return false
+		return false, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.answers) >= maxAnswers {
-		clear(a.answers)
+		a.forget(now)
 	}
 	a.answers[q] = answer{yes, now.Add(remembered)}
-	return yes
+	return yes, nil
+}
+
+// forget removes answers that have expired, or all if there are none.
+func (a *Access) forget(now time.Time) {
+	for q, known := range a.answers {
+		if !now.Before(known.until) {
+			delete(a.answers, q)
+		}
+	}
+	if len(a.answers) >= maxAnswers {
+		clear(a.answers)
+	}
 }
 
 func (a *Access) ask(ctx context.Context, p Person, right Right) (bool, error) {
@@ -182,27 +222,31 @@ func (s Scope) Nothing() bool { return !s.everywhere && len(s.namespaces) == 0 }
 // Scope returns where the person may list a resource.
 func (a *Access) Scope(ctx context.Context, p Person, group, resource string) (Scope, error) {
 	right := Right{Verb: "list", Group: group, Resource: resource}
-	if a.Can(ctx, p, right) {
-		return Scope{everywhere: true}, nil
+	person := p.Key()
+	everywhere, err := a.recall(ctx, p, question{person, right})
+	if err != nil || everywhere {
+		return Scope{everywhere: everywhere}, err
 	}
 	var all corev1.NamespaceList
-	if err := a.watched.List(ctx, &all); err != nil {
+	if err := a.watched.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return Scope{}, fmt.Errorf("list namespaces: %w", err)
 	}
 	var mu sync.Mutex
 	scope := Scope{namespaces: map[string]bool{}}
 	asking, ctx := errgroup.WithContext(ctx)
 	asking.SetLimit(askedAtOnce)
-	for _, ns := range all.Items {
+	for i := range all.Items {
+		name := all.Items[i].Name
 		asking.Go(func() error {
 			right := right
-			right.Namespace = ns.Name
-			if a.Can(ctx, p, right) {
+			right.Namespace = name
+			yes, err := a.recall(ctx, p, question{person, right})
+			if yes {
 				mu.Lock()
 				defer mu.Unlock()
-				scope.namespaces[ns.Name] = true
+				scope.namespaces[name] = true
 			}
-			return nil
+			return err
 		})
 	}
 	return scope, asking.Wait()

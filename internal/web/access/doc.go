@@ -18,5 +18,5 @@
 //
 //   - Nothing is shown that the API server would not let the person read, at most [remembered] after
 //     it would have.
-//   - A failed question counts as no.
+//   - A failed question has no answer: it is an error, and neither a no nor an empty list.
 package access

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 )
 
@@ -18,8 +19,6 @@ import (
 const (
 	AnonymousUser  = "yuba:web-anonymous"
 	AnonymousGroup = "yuba:web-anonymous"
-
-	unauthenticated = "system:unauthenticated"
 )
 
 // Person is who uses the page.
@@ -45,9 +44,10 @@ func PersonOf(user authenticationv1.UserInfo) Person {
 }
 
 // Anonymous is who has not logged in.
-// They are not in the group of those whom the API knows: the API server would add others to it.
+//
+// The API server would add the group of authenticated people to whoever is in none of its own two.
 func Anonymous() Person {
-	return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup, unauthenticated}}
+	return Person{Name: AnonymousUser, Groups: []string{AnonymousGroup, user.AllUnauthenticated}}
 }
 
 // IsAnonymous reports whether the person has not logged in. They may change nothing.

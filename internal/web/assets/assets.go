@@ -34,12 +34,22 @@ func Edition() string {
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-// Handler serves the assets below /assets/. Pages name them with their edition, so browsers may keep
-// them for as long as they like.
-func Handler() http.Handler {
+// Read returns an asset, which must exist.
+func Read(name string) []byte {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return data
+}
+
+// Handler serves the assets below /assets/. Pages name them with an edition, so browsers may keep those
+// of the server's own for as long as they like.
+func Handler(edition string) http.Handler {
 	server := http.FileServerFS(files)
 	return http.StripPrefix("/assets/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.RawQuery != "" {
+		w.Header().Set("Cache-Control", "no-cache")
+		if r.URL.RawQuery == edition {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
 		server.ServeHTTP(w, r)

@@ -10,7 +10,7 @@
   // say shows a sentence at the top of the page.
   const say = (text, bad) => {
     const at = $("#notice");
-    at.textContent = text; at.hidden = !text; at.classList.toggle("bad", !!bad);
+    at.textContent = text; at.classList.toggle("bad", !!bad);
   };
   const trouble = (text) => { const at = $("#trouble"); at.textContent = text; at.hidden = !text; };
 
@@ -31,9 +31,31 @@
   });
   setInterval(tick, 10000);
 
+  // Rows that keys move over.
+  const rows = () => all("[data-row]");
+  const at = () => rows().findIndex((row) => row.classList.contains("at"));
+  const move = (to) => {
+    const list = rows();
+    if (!list.length) return;
+    to = Math.max(0, Math.min(list.length - 1, to));
+    list.forEach((row) => row.classList.remove("at"));
+    list[to].classList.add("at");
+    list[to].scrollIntoView({ block: "nearest" });
+    const link = $("a", list[to]);
+    if (link) link.focus({ preventScroll: true });
+  };
+
+  // calm makes a new form wait until the person can have seen it.
+  const calm = (form) => all("button:not([disabled])", form).forEach((button) => {
+    button.disabled = true;
+    setTimeout(() => { button.disabled = false; }, 2000);
+  });
+
   // morph makes one element like another, and keeps what the person has opened, typed or selected.
   const morph = (old, now) => {
     if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName || (old.id || "") !== (now.id || "")) { old.replaceWith(now); return; }
+    // A form that would do something else than before is another form, and cannot be sent by a click that was meant for that.
+    if (old.dataset && old.dataset.does !== now.dataset.does) { calm(now); old.replaceWith(now); return; }
     if (old.nodeType !== Node.ELEMENT_NODE) { if (old.nodeValue !== now.nodeValue) old.nodeValue = now.nodeValue; return; }
     if (old.hasAttribute("data-keep")) return;
     for (const { name } of [...old.attributes]) {
@@ -49,9 +71,10 @@
     let next = old.firstChild;
     for (const child of [...now.childNodes]) {
       const match = child.id && keyed.get(child.id);
+      keyed.delete(child.id);
       if (match && match !== next) old.insertBefore(match, next);
       const here = match || next;
-      if (!here || (here.id && here.id !== child.id && keyed.has(here.id))) { old.insertBefore(child, here); continue; }
+      if (!here || (!match && here.id && here.id !== child.id && keyed.has(here.id))) { old.insertBefore(child, here); continue; }
       const after = here.nextSibling;
       morph(here, child);
       next = after;
@@ -59,6 +82,7 @@
     while (next) { const after = next.nextSibling; next.remove(); next = after; }
   };
   const draw = (parts) => {
+    const place = at();
     for (const part of parts) {
       const old = document.getElementById(part.id);
       if (!old) continue;
@@ -70,6 +94,7 @@
       morph(old, now);
       tick(old);
     }
+    if (place >= 0 && at() < 0) move(place); // the row is gone; go on with the next
     document.dispatchEvent(new Event("yuba:drawn"));
   };
 
@@ -118,8 +143,8 @@
     const form = e.target;
     if (form.method !== "post" || form.hasAttribute("data-plain")) return;
     e.preventDefault();
+    const values = new FormData(form, e.submitter); // what the person has seen, also if the question takes long
     if (form.dataset.confirm && !(await ask(form.dataset.confirm))) return;
-    const values = new FormData(form, e.submitter);
     const button = e.submitter || $("button", form);
     if (button) button.disabled = true;
     try {
@@ -128,14 +153,14 @@
       });
       if (response.redirected) { location.assign(response.url); return; }
       if (response.status === 401) { location.reload(); return; }
-      const answer = await response.json();
+      const answer = await response.json().catch(() => ({ error: "The server refused this (" + response.status + ")." }));
       say(answer.error || answer.says, !!answer.error);
       if (answer.next) location.assign(answer.next);
       else if (!body.hasAttribute("data-live") && !answer.error) location.reload();
     } catch {
       say("The server does not answer. Nothing is known about what became of this; look before you try again.", true);
     } finally {
-      if (button) button.disabled = false;
+      if (button && button.isConnected && !button.title) button.disabled = false;
     }
   });
 
@@ -151,20 +176,14 @@
   document.addEventListener("yuba:drawn", copyable);
 
   // Keys.
-  const rows = () => all("[data-row]");
-  const at = () => rows().findIndex((row) => row.classList.contains("at"));
-  const move = (to) => {
-    const list = rows();
-    if (!list.length) return;
-    to = Math.max(0, Math.min(list.length - 1, to));
-    list.forEach((row) => row.classList.remove("at"));
-    list[to].classList.add("at");
-    list[to].scrollIntoView({ block: "nearest" });
-    const link = $("a", list[to]);
-    if (link) link.focus({ preventScroll: true });
-  };
   let going = false;
+  const single = $("#single-keys");
+  if (single) {
+    single.checked = localStorage.getItem("single-keys") !== "no";
+    single.onchange = () => localStorage.setItem("single-keys", single.checked ? "yes" : "no");
+  }
   document.addEventListener("keydown", (e) => {
+    if (single && !single.checked && e.key !== "?") return;
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input:not([type=checkbox]),textarea,select,dialog")) {
       if (e.key === "Escape") e.target.blur();
       return;
@@ -179,15 +198,16 @@
     switch (e.key) {
       case "j": move(at() + 1); break;
       case "k": move(at() - 1); break;
-      case "g": going = true; break;
+      case "g": going = true; setTimeout(() => { going = false; }, 1500); break;
       case "?": $("#keys").showModal(); break;
       case "/": $("[data-key='/']").focus(); break;
       case "x": { const box = row && $("input[type=checkbox]", row); if (box) box.click(); break; }
       case "Escape": say(""); return;
       default: {
-        const button = row && $(`[data-press="${CSS.escape(e.key)}"]`, row);
+        // Only where the focus is, and not because a key was held down.
+        const button = row && !e.repeat && row.contains(document.activeElement) && $(`[data-press="${CSS.escape(e.key)}"]`, row);
         if (!button) return;
-        button.click();
+        if (!button.disabled) button.click();
       }
     }
     e.preventDefault();

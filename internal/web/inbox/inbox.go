@@ -5,6 +5,7 @@
 package inbox
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,9 @@ func (p pages) show(r *site.Request) (*site.Page, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return a.State.Rank() - b.State.Rank() })
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(a.State.Rank()-b.State.Rank(), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	return &site.Page{Title: "Inbox", Section: Section, Commands: []string{"yuba pending -A"},
 		Parts: []site.Part{{ID: "inbox", View: "inbox", Data: entries}}, Topics: []live.Topic{{Kind: &infrav1.Terraform{}}}}, nil
 }

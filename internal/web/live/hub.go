@@ -6,7 +6,9 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,11 +25,15 @@ type Topic struct {
 // Hub tells subscribers of changes.
 type Hub struct {
 	informers cache.Informers
+	changes   atomic.Uint64
+
+	// watching is held while a watch of a kind begins, which may take requests.
+	watching sync.Mutex
+	// watched are the kinds whose changes arrive.
+	watched map[string]bool
 
 	mu   sync.Mutex
 	subs map[*Subscription]bool
-	// watched are the kinds whose changes arrive.
-	watched map[string]bool
 }
 
 // Subscription is one subscriber. Close ends it.
@@ -37,6 +43,7 @@ type Subscription struct {
 	wake   chan struct{}
 	topics []topic
 	hub    *Hub
+	fresh  bool
 }
 
 type topic struct{ kind, namespace, name string }
@@ -49,11 +56,9 @@ func New(informers cache.Informers) *Hub {
 // Subscribe subscribes to topics.
 func (h *Hub) Subscribe(ctx context.Context, topics []Topic) (*Subscription, error) {
 	wake := make(chan struct{}, 1)
-	s := &Subscription{C: wake, wake: wake, hub: h}
-	for _, t := range topics {
-		kind := kindOf(t.Kind)
-		s.topics = append(s.topics, topic{kind, t.Namespace, t.Name})
-		if err := h.watch(ctx, kind, t.Kind); err != nil {
+	s := &Subscription{C: wake, wake: wake, hub: h, topics: topicsOf(topics), fresh: true}
+	for i, t := range topics {
+		if err := h.watch(ctx, s.topics[i].kind, t.Kind); err != nil {
 			return nil, err
 		}
 	}
@@ -70,12 +75,39 @@ func (s *Subscription) Close() {
 	delete(s.hub.subs, s)
 }
 
-func kindOf(o client.Object) string { return fmt.Sprintf("%T", o) }
+// Covers reports whether the subscription is to exactly these topics.
+func (s *Subscription) Covers(topics []Topic) bool { return slices.Equal(s.topics, topicsOf(topics)) }
+
+// Fresh reports, the first time, that the subscription is new.
+func (s *Subscription) Fresh() bool {
+	fresh := s.fresh
+	s.fresh = false
+	return fresh
+}
+
+// Changes counts the changes that the hub has heard of.
+func (h *Hub) Changes() uint64 { return h.changes.Load() }
+
+func topicsOf(topics []Topic) []topic {
+	list := make([]topic, 0, len(topics))
+	for _, t := range topics {
+		list = append(list, topic{kindOf(t.Kind), t.Namespace, t.Name})
+	}
+	return list
+}
+
+// kindOf names a kind: objects without a Go type of their own say what they are.
+func kindOf(o client.Object) string {
+	if kind := o.GetObjectKind().GroupVersionKind(); !kind.Empty() {
+		return fmt.Sprintf("%T %s", o, kind)
+	}
+	return fmt.Sprintf("%T", o)
+}
 
 // watch makes the changes of a kind arrive.
 func (h *Hub) watch(ctx context.Context, kind string, empty client.Object) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.watching.Lock()
+	defer h.watching.Unlock()
 	if h.watched[kind] {
 		return nil
 	}
@@ -113,6 +145,7 @@ func changed(before, after any) bool {
 }
 
 func (h *Hub) publish(kind, namespace, name string) {
+	h.changes.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subs {

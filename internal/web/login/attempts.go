@@ -12,7 +12,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// An address may try to log in this often.
+// An address may fail to log in this often.
 const (
 	attemptEvery = 6 * time.Second
 	attemptBurst = 10
@@ -20,7 +20,7 @@ const (
 	maxAddresses = 10_000
 )
 
-// attempts limits attempts to log in.
+// attempts limits failed attempts to log in.
 type attempts struct {
 	now func() time.Time
 
@@ -32,21 +32,34 @@ func newAttempts(now func() time.Time) *attempts {
 	return &attempts{now: now, from: map[string]*rate.Limiter{}}
 }
 
-// allow reports whether the address of a request may try again.
-func (a *attempts) allow(r *http.Request) bool {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
+// allowed reports whether the address of a request may try again.
+func (a *attempts) allowed(r *http.Request) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	limiter := a.from[host]
+	limiter := a.from[addressOf(r)]
+	return limiter == nil || limiter.TokensAt(a.now()) >= 1
+}
+
+// failed counts a failed attempt.
+func (a *attempts) failed(r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	address := addressOf(r)
+	limiter := a.from[address]
 	if limiter == nil {
 		if len(a.from) >= maxAddresses {
 			clear(a.from)
 		}
 		limiter = rate.NewLimiter(rate.Every(attemptEvery), attemptBurst)
-		a.from[host] = limiter
+		a.from[address] = limiter
 	}
-	return limiter.AllowN(a.now(), 1)
+	limiter.AllowN(a.now(), 1)
+}
+
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }

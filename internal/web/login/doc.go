@@ -16,9 +16,12 @@
 //
 //   - The API server names the person, or an identity provider that this server was told to trust.
 //     A form never does.
+//   - Only this server makes sessions: their content is sealed with its key.
 //   - A session gives no rights: each request is authorised for the person when it is made.
 //   - Nothing that logs somebody in is logged, and tokens are not kept.
-//   - A session ends when the token that began it does. One that began with a provider lasts at most
-//     [workday]: not as long as the ID token, which is for one login and often lives for minutes.
+//   - A session ends when the pasted token that began it does. One that began with a link lasts no
+//     longer than the server's limit, and an hour if the link was made with a token.
+//   - One that began with a provider lasts at most [workday]: not as long as the ID token, which is for
+//     one login and often lives for minutes.
 //   - In a cluster nobody logs in who is a member of system:masters, unless an administrator allows it.
 package login

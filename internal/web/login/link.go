@@ -17,8 +17,10 @@ import (
 const (
 	// linkLife is how long a link waits for a browser.
 	linkLife = time.Minute
-	// maxLinks bounds the links that wait, linkBytes are the random bytes of one.
-	maxLinks, linkBytes = 1000, 32
+	// maxLinks bounds the links that wait, maxOwnLinks those of one person.
+	maxLinks, maxOwnLinks = 1000, 5
+	// linkBytes are the random bytes of a link.
+	linkBytes = 32
 )
 
 // links are the one-time links that wait for a browser. Only digests of them are kept.
@@ -44,16 +46,27 @@ func (l *links) make(p access.Person) (string, error) {
 	code := base64.RawURLEncoding.EncodeToString(secret)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	own := 0
 	for sum, waiting := range l.waiting {
 		if !l.now().Before(waiting.until) {
 			delete(l.waiting, sum)
+		} else if waiting.person.Name == p.Name {
+			own++
 		}
 	}
-	if len(l.waiting) >= maxLinks {
+	if len(l.waiting) >= maxLinks || own >= maxOwnLinks {
 		return "", errors.New("too many links wait for their browsers. Try again in a minute")
 	}
 	l.waiting[sha256.Sum256([]byte(code))] = link{p, l.now().Add(linkLife)}
 	return code, nil
+}
+
+// look returns whose link it is, and leaves it as it is.
+func (l *links) look(code string) (access.Person, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, ok := l.waiting[sha256.Sum256([]byte(code))]
+	return found.person, ok && l.now().Before(found.until)
 }
 
 // take returns whose link it is. Nobody can use it again.

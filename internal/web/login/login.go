@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/web/access"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	// Objects reviews tokens and keeps sessions, in Namespace.
 	Objects   client.Client
 	Namespace string
+	// Key seals sessions; 32 bytes. Servers that share sessions share it.
+	Key []byte
 	// Cookie names the session's cookie, without its prefix. Servers on one host need different ones.
 	Cookie string
 	// Lifetime is how long a session lasts.
@@ -65,9 +68,13 @@ const keyPerson = "person"
 const storePatience = 10 * time.Second
 
 // New returns the logins of a server.
-func New(o Options) *Logins {
+func New(o Options) (*Logins, error) {
+	seal, err := newSeal(o.Key)
+	if err != nil {
+		return nil, err
+	}
 	l := &Logins{Options: o, sessions: scs.New(), links: &links{now: o.Now, waiting: map[[sha256.Size]byte]link{}}, attempts: newAttempts(o.Now)}
-	l.store = &store{objects: o.Objects, namespace: o.Namespace, now: o.Now, known: map[string]known{}}
+	l.store = &store{objects: o.Objects, namespace: o.Namespace, seal: seal, now: o.Now, known: map[string]known{}}
 	l.sessions.Store, l.sessions.HashTokenInStore, l.sessions.Lifetime = l.store, true, o.Lifetime
 	// Lax: links in alerts and commit statuses must find the session. What changes something is a POST.
 	l.sessions.Cookie = scs.SessionCookie{Name: "__Host-" + o.Cookie, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, Persist: true}
@@ -75,38 +82,45 @@ func New(o Options) *Logins {
 		o.Log.Error("a session failed", "path", r.URL.Path, "error", err)
 		http.Error(w, "Sessions cannot be read or stored now. Try again", http.StatusServiceUnavailable)
 	}
-	return l
+	return l, nil
 }
 
 // Within gives the requests of a handler their sessions.
 func (l *Logins) Within(h http.Handler) http.Handler { return l.sessions.LoadAndSave(h) }
 
-// Who returns the person of a request's session. It looks at the session again each time, so that a
-// long request notices its end.
-func (l *Logins) Who(r *http.Request) (access.Person, bool) {
-	if p, ok := l.stored(r); ok {
-		return p, true
+// Who returns the person of a request's session; ok is false if there is none. It looks at the session
+// again each time, so that a long request notices its end. On an error nobody knows.
+func (l *Logins) Who(r *http.Request) (p access.Person, ok bool, err error) {
+	p, ok, err = l.stored(r)
+	switch {
+	case err != nil:
+		return p, false, err
+	case ok:
+		listener.Authenticated(r.Context())
+		return p, true, nil
+	case l.Anonymous:
+		return access.Anonymous(), true, nil
 	}
-	if l.Anonymous {
-		return access.Anonymous(), true
-	}
-	return access.Person{}, false
+	return p, false, nil
 }
 
-func (l *Logins) stored(r *http.Request) (p access.Person, ok bool) {
+func (l *Logins) stored(r *http.Request) (p access.Person, ok bool, err error) {
 	cookie, err := r.Cookie(l.sessions.Cookie.Name)
 	if err != nil {
-		return p, false
+		return p, false, nil //nolint:nilerr // no cookie, no session
 	}
 	// Not the request's context: that has the session as it was when the request began.
 	ctx, cancel := context.WithTimeout(context.Background(), storePatience)
 	defer cancel()
 	ctx, err = l.sessions.Load(ctx, cookie.Value)
 	if err != nil {
-		return p, false
+		return p, false, err
 	}
-	err = json.Unmarshal([]byte(l.sessions.GetString(ctx, keyPerson)), &p)
-	return p, err == nil && p.Name != "" && l.admits(p) == nil
+	text := l.sessions.GetString(ctx, keyPerson)
+	if text == "" || json.Unmarshal([]byte(text), &p) != nil {
+		return access.Person{}, false, nil
+	}
+	return p, p.Name != "" && l.admits(p) == nil, nil
 }
 
 // Link returns the path of a link that logs a person in once.
@@ -137,7 +151,23 @@ func (l *Logins) UseLink(r *http.Request, code string) error {
 	if err != nil {
 		return err
 	}
-	return l.begin(r, p, time.Time{})
+	return l.begin(r, p, l.linkEnd(p))
+}
+
+// robotSession is how long a session lasts that began with a link of a short-lived token: nobody can
+// see when the token ends.
+const robotSession = time.Hour
+
+// credentialID is the extra in which API servers say with which credential somebody came.
+const credentialID = "authentication.kubernetes.io/credential-id"
+
+// linkEnd is when the session of a link ends at the latest; zero for the usual lifetime.
+func (l *Logins) linkEnd(p access.Person) time.Time {
+	byToken := slices.ContainsFunc(p.Extra[credentialID], func(id string) bool { return strings.HasPrefix(id, "JTI=") })
+	if byToken || strings.HasPrefix(p.Name, "system:serviceaccount:") {
+		return l.Now().Add(robotSession)
+	}
+	return time.Time{}
 }
 
 // UseToken logs in whose bearer token it is, as the API server says.
@@ -178,7 +208,11 @@ func (l *Logins) begin(r *http.Request, p access.Person, ends time.Time) error {
 
 // End ends the session of a request, or all sessions of its person.
 func (l *Logins) End(r *http.Request, everywhere bool) error {
-	if p, ok := l.stored(r); ok && everywhere {
+	p, ok, err := l.stored(r)
+	if err != nil {
+		return err
+	}
+	if ok && everywhere {
 		if err := l.store.deleteAll(r.Context(), p.Name); err != nil {
 			return fmt.Errorf("end all sessions of %s: %w", p.Name, err)
 		}

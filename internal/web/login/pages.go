@@ -22,8 +22,10 @@ var page = template.Must(template.New("login").Parse(pageText))
 type shown struct {
 	// Edition is that of the assets, To the page to go to afterwards.
 	Edition, To string
-	// Code is that of a link, if the person came with one.
-	Code string
+	// Code is that of a link, if the person came with one, and As whose it is. At is true if it may be
+	// used without a question: nobody else is logged in.
+	Code, As string
+	At       bool
 	// Problem says why the last attempt failed.
 	Problem string
 	// Provider is the host of the identity provider, Begin the address that leads there; empty for none.
@@ -57,16 +59,26 @@ func (l *Logins) Routes(mux router, edition string) {
 	})
 	// Opening a link shows it first: programs that look at links must not use them up.
 	mux.HandleFunc("GET /login/link", func(w http.ResponseWriter, r *http.Request) {
-		show(w, http.StatusOK, shown{Code: r.URL.Query().Get("code"), To: safeTarget(r.URL.Query().Get("to"))})
+		s := shown{Code: r.URL.Query().Get("code"), To: safeTarget(r.URL.Query().Get("to"))}
+		whose, ok := l.links.look(s.Code)
+		if !ok {
+			s.Code, s.Problem = "", sentence(errNoLink)
+			show(w, http.StatusUnauthorized, s)
+			return
+		}
+		now, logged, err := l.stored(r)
+		s.As, s.At = whose.Called(), err == nil && (!logged || now.Name == whose.Name)
+		show(w, http.StatusOK, s)
 	})
 	attempt := func(w http.ResponseWriter, r *http.Request, again shown, use func() error) {
-		if !l.attempts.allow(r) {
+		if !l.attempts.allowed(r) {
 			w.Header().Set("Retry-After", "60")
-			again.Problem = "Too many attempts from your address. Wait a minute."
+			again.Problem = "Too many wrong attempts from your address. Wait a minute."
 			show(w, http.StatusTooManyRequests, again)
 			return
 		}
 		if err := use(); err != nil {
+			l.attempts.failed(r)
 			l.Log.Info("a login to the page failed", "from", r.RemoteAddr, "reason", err.Error())
 			again.Problem, again.Code = sentence(err), ""
 			show(w, http.StatusUnauthorized, again)
@@ -87,6 +99,7 @@ func (l *Logins) Routes(mux router, edition string) {
 		attempt(w, r, shown{To: safeTarget(r.FormValue("to"))}, func() error { return l.UseLink(r, r.PostFormValue("code")) })
 	})
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := l.End(r, r.FormValue("everywhere") != ""); err != nil {
 			l.Log.Error("a logout failed", "error", err)
 			http.Error(w, "The session could not be ended. Try again", http.StatusServiceUnavailable)

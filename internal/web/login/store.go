@@ -42,6 +42,7 @@ const (
 type store struct {
 	objects   client.Client
 	namespace string
+	seal      seal
 	now       func() time.Time
 
 	mu    sync.Mutex
@@ -81,7 +82,11 @@ func (s *store) FindCtx(ctx context.Context, token string) ([]byte, bool, error)
 		s.forget(name)
 		return nil, false, nil //nolint:nilerr // damaged sessions are none
 	}
-	data := secret.Data[keySession]
+	data, err := s.seal.open(name, secret.Data[keySession])
+	if err != nil {
+		s.forget(name)
+		return nil, false, nil //nolint:nilerr // what this server did not make is none
+	}
 	until := now.Add(believed)
 	if expiry.Before(until) {
 		until = expiry
@@ -95,9 +100,10 @@ func (s *store) CommitCtx(ctx context.Context, token string, data []byte, expiry
 	if err := s.openNamespace(ctx); err != nil {
 		return err
 	}
+	name := nameOf(token)
 	secret := corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: nameOf(token), Annotations: map[string]string{annotationExpiry: expiry.UTC().Format(time.RFC3339)}},
-		Type:       SecretType, Data: map[string][]byte{keySession: data},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name, Annotations: map[string]string{annotationExpiry: expiry.UTC().Format(time.RFC3339)}},
+		Type:       SecretType, Data: map[string][]byte{keySession: s.seal.close(name, data)},
 	}
 	if label, ok := labelOf(data); ok {
 		secret.Labels = map[string]string{labelPerson: label}
@@ -125,7 +131,7 @@ func (s *store) openNamespace(ctx context.Context) error {
 // DeleteCtx implements scs.CtxStore.
 func (s *store) DeleteCtx(ctx context.Context, token string) error {
 	name := nameOf(token)
-	s.forget(name)
+	defer s.forget(name) // a request may have read it meanwhile
 	err := s.objects.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}})
 	return client.IgnoreNotFound(err)
 }

@@ -4,7 +4,6 @@
 package site
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -24,7 +23,7 @@ type Request struct {
 }
 
 // Can reports whether the person may do something.
-func (r *Request) Can(right access.Right) bool {
+func (r *Request) Can(right access.Right) (bool, error) {
 	return r.site.access.Can(r.Context(), r.Person, right)
 }
 
@@ -123,19 +122,16 @@ func (r *Request) Allow(b Button, rights ...access.Right) Button {
 		b.Missing = "Log in to do this."
 	default:
 		for _, right := range rights {
-			if !r.Can(right) {
+			yes, err := r.Can(right)
+			if err != nil {
+				b.Missing = "Whether you may do this could not be checked now."
+			} else if !yes {
 				b.Missing = "You need the right to " + right.String() + "."
+			}
+			if b.Missing != "" {
 				break
 			}
 		}
 	}
 	return b
-}
-
-type requestKey struct{}
-
-// within returns the request of a context that a handler was given.
-func within(ctx context.Context) (*Request, bool) {
-	r, ok := ctx.Value(requestKey{}).(*Request)
-	return r, ok
 }

@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,11 +13,13 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/live"
 )
@@ -25,8 +28,9 @@ import (
 type Options struct {
 	Access *access.Access
 	Hub    *live.Hub
-	// Who returns the person of a request; ok is false if they must log in first.
-	Who func(r *http.Request) (p access.Person, ok bool)
+	// Who returns the person of a request; ok is false if they must log in first. On an error nobody
+	// knows.
+	Who func(r *http.Request) (p access.Person, ok bool, err error)
 	// Sections are the entries of the navigation.
 	Sections []Section
 	// Edition changes when pages of an older server must be loaded again.
@@ -50,11 +54,15 @@ type Site struct {
 	access *access.Access
 	mux    *http.ServeMux
 	views  *template.Template
+	// redraws limits the open pages that are made again at the same time; made are the last ones.
+	redraws chan struct{}
+	made    *madePages
 }
 
 // New returns a site without pages.
 func New(o Options) *Site {
-	s := &Site{Options: o, access: o.Access, mux: http.NewServeMux()}
+	s := &Site{Options: o, access: o.Access, mux: http.NewServeMux(), redraws: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		made: &madePages{now: o.Now, pages: map[string]made{}}}
 	s.views = template.Must(template.New("").Funcs(s.functions()).ParseFS(frames, "views/*.html"))
 	return s
 }
@@ -72,10 +80,13 @@ func (s *Site) Page(pattern string, h Handler) {
 		if !ok {
 			return
 		}
-		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		if wantsEvents(r) {
 			s.stream(w, request, h)
 			return
 		}
+		ctx, cancel := context.WithTimeout(r.Context(), makeTime)
+		defer cancel()
+		request.Request = r.WithContext(ctx)
 		page, err := h(request)
 		if err != nil {
 			s.fail(w, request, err)
@@ -128,8 +139,16 @@ const maxForm = 1 << 20
 
 // enter returns the person's request, or sends them to the login.
 func (s *Site) enter(w http.ResponseWriter, r *http.Request) (*Request, bool) {
-	person, ok := s.Who(r)
-	if !ok {
+	person, ok, err := s.Who(r)
+	switch {
+	case err != nil:
+		s.Log.Error("a session cannot be read", "path", r.URL.Path, "error", err)
+		http.Error(w, "Sessions cannot be read now. Try again in a moment", http.StatusServiceUnavailable)
+		return nil, false
+	case !ok && wantsEvents(r):
+		newEvents(w).send("leave", "") // browsers do not tell a page the status of such a request
+		return nil, false
+	case !ok:
 		if r.Method != http.MethodGet || !wantsHTML(r) {
 			http.Error(w, "log in first", http.StatusUnauthorized)
 			return nil, false
@@ -143,9 +162,12 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) (*Request, bool) {
 		http.Error(w, "The server cannot reach its API. See its log", http.StatusInternalServerError)
 		return nil, false
 	}
-	request := &Request{Person: person, As: as, Now: s.Now(), site: s}
-	request.Request = r.WithContext(context.WithValue(r.Context(), requestKey{}, request))
+	request := &Request{Request: r, Person: person, As: as, Now: s.Now(), site: s}
 	return request, true
+}
+
+func wantsEvents(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 func wantsHTML(r *http.Request) bool {
@@ -202,9 +224,23 @@ func (s *Site) writeFrame(w http.ResponseWriter, r *Request, p *Page, parts []dr
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	w.Write(buffer.Bytes()) //nolint:errcheck // the browser is gone
+	writeShort(w, r.Request, code, buffer.Bytes())
 	return nil
+}
+
+// writeShort writes a body, compressed if the browser takes that.
+func writeShort(w http.ResponseWriter, r *http.Request, code int, body []byte) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(code)
+		w.Write(body) //nolint:errcheck // the browser is gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(code)
+	short := gzip.NewWriter(w)
+	short.Write(body) //nolint:errcheck // the browser is gone
+	short.Close()     //nolint:errcheck // the browser is gone
 }
 
 // fail shows an error: as a page to those who read, and as a sentence to those who act.
@@ -224,6 +260,12 @@ func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
 
 // explain turns an error into an answer. What the API did not explain itself is only in the log.
 func (s *Site) explain(r *Request, err error) *Refusal {
+	answer := s.reason(r, err)
+	// Messages of the API quote what others have written.
+	return &Refusal{answer.Code, diagnostic.Printable(answer.Says), diagnostic.Printable(answer.Hint)}
+}
+
+func (s *Site) reason(r *Request, err error) *Refusal {
 	var refused *Refusal
 	var status apierrors.APIStatus
 	switch {

@@ -5,15 +5,14 @@ package site
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/web/live"
 )
 
 const (
@@ -27,115 +26,183 @@ const (
 	patience = 30 * time.Second
 	// reconnect is how long browsers wait before they connect again, in milliseconds.
 	reconnect = 1000
+	// retryFirst and retryMost bound the time until a page that failed is made again.
+	retryFirst, retryMost = time.Second, 30 * time.Second
 )
 
-// drawn is a part of a page.
-type drawn struct {
-	ID   string        `json:"id"`
-	HTML template.HTML `json:"html"`
-	// Mark identifies the content.
-	Mark string `json:"mark"`
+// tab is a browser that keeps a page open.
+type tab struct {
+	site    *Site
+	request *Request
+	handler Handler
+	out     *events
+	// shown are the marks of the parts that the browser has, by their ids.
+	shown map[string]string
+	sub   *live.Subscription
+	// failures counts the failures since the last success.
+	failures int
 }
 
-// ages matches times, whose words the browser keeps current.
-var ages = regexp.MustCompile(`(<time [^>]*>)[^<]*`)
-
-// draw draws the parts of a page.
-func (s *Site) draw(p *Page) ([]drawn, error) {
-	parts := make([]drawn, 0, len(p.Parts))
-	for _, part := range p.Parts {
-		var buffer bytes.Buffer
-		if err := s.views.ExecuteTemplate(&buffer, part.View, part.Data); err != nil {
-			return nil, fmt.Errorf("draw part %s: %w", part.ID, err)
-		}
-		// The age of something is no change of it.
-		sum := sha256.Sum256(ages.ReplaceAll(buffer.Bytes(), []byte("$1")))
-		parts = append(parts, drawn{part.ID, template.HTML(buffer.String()), hex.EncodeToString(sum[:6])}) //nolint:gosec // html/template has just written it
-	}
-	return parts, nil
-}
-
-// stream keeps an open page current.
+// stream keeps an open page current until the browser leaves or the session ends.
 func (s *Site) stream(w http.ResponseWriter, r *Request, h Handler) {
-	out := &events{w: w, control: http.NewResponseController(w)}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
+	t := &tab{site: s, request: r, handler: h, out: newEvents(w), shown: marksOf(r.takeMarks())}
+	defer t.close()
 	fmt.Fprintf(w, "retry: %d\n\n", reconnect) //nolint:errcheck // the next write tells
-	out.send("edition", s.Edition)
-	first, err := h(r)
-	if err != nil {
-		out.send("trouble", s.explain(r, err).Says)
-		return
-	}
-	sub, err := s.Hub.Subscribe(r.Context(), first.Topics)
-	if err != nil {
-		s.Log.Error("a page cannot be kept current", "path", r.URL.Path, "error", err)
-		out.send("trouble", "This page cannot be kept current. Load it again.")
-		return
-	}
-	defer sub.Close()
-	shown := marksOf(r.URL.Query().Get("marks"))
-	alive := time.NewTicker(heartbeat)
-	defer alive.Stop()
-	for out.err == nil {
-		took := s.update(out, r, h, shown)
+	t.out.send("edition", s.Edition)
+	for t.out.err == nil {
+		before := s.Hub.Changes()
+		took := t.update()
 		select {
 		case <-r.Context().Done():
 			return
 		case <-time.After(max(pause, calm*took)):
 		}
-		for waiting := true; waiting && out.err == nil; {
-			select {
-			case <-r.Context().Done():
-				return
-			case <-sub.C:
-				waiting = false
-			case <-alive.C:
-				if p, ok := s.Who(r.Request); !ok || p.Key() != r.Person.Key() {
-					out.send("leave", "")
-					return
-				}
-				out.send("alive", "")
-			}
+		// What changed before there was a subscription is not in it.
+		if t.failures == 0 && t.missed(before) {
+			continue
+		}
+		if !t.wait() {
+			return
 		}
 	}
 }
 
-// update sends the parts that have changed, and returns how long it took to make them.
-func (s *Site) update(out *events, r *Request, h Handler, shown map[string]string) time.Duration {
-	began := time.Now()
-	r.Now = s.Now()
-	page, err := h(r)
-	var parts []drawn
-	if err == nil {
-		parts, err = s.draw(page)
+// missed reports whether the tab has just subscribed, and something has changed since before.
+func (t *tab) missed(before uint64) bool {
+	fresh := t.sub != nil && t.sub.Fresh()
+	return fresh && t.site.Hub.Changes() != before
+}
+
+// wait waits until the page should be made again, and reports whether the tab is still there.
+func (t *tab) wait() bool {
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	var changed <-chan struct{}
+	if t.sub != nil {
+		changed = t.sub.C
 	}
-	took := time.Since(began)
+	var retry <-chan time.Time
+	if t.failures > 0 {
+		retry = time.After(min(retryFirst<<min(t.failures-1, 10), retryMost))
+	}
+	for t.out.err == nil {
+		select {
+		case <-t.request.Context().Done():
+			return false
+		case <-changed:
+			return true
+		case <-retry:
+			return true
+		case <-alive.C:
+			p, ok, err := t.site.Who(t.request.Request)
+			switch {
+			case err != nil: // nobody knows; the page stays
+			case !ok || p.Key() != t.request.Person.Key():
+				t.out.send("leave", "")
+				return false
+			}
+			t.out.send("alive", "")
+		}
+	}
+	return false
+}
+
+// update sends the parts that have changed, and returns how long it took to make them.
+func (t *tab) update() time.Duration {
+	s, r := t.site, t.request
+	page, parts, took, err := s.redraw(r, t.handler)
+	if err == nil {
+		err = t.follow(page.Topics)
+	}
 	if err != nil {
+		t.failures++
 		if r.Context().Err() == nil {
-			out.send("trouble", s.explain(r, err).Says)
+			t.out.send("trouble", s.explain(r, err).Says)
 		}
 		return took
 	}
+	t.failures = 0
 	var changed []drawn
 	for _, part := range parts {
-		if shown[part.ID] != part.Mark {
-			shown[part.ID] = part.Mark
+		if t.shown[part.ID] != part.Mark {
+			t.shown[part.ID] = part.Mark
 			changed = append(changed, part)
 		}
 	}
-	if len(changed) > 0 {
-		data, err := json.Marshal(changed)
-		if err != nil {
-			out.err = err
-			return took
-		}
-		out.send("parts", string(data))
-	} else {
-		out.send("same", "")
+	if len(changed) == 0 {
+		t.out.send("same", "")
+		return took
 	}
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false) // it is parsed as JSON, and not as HTML
+	if err := encoder.Encode(changed); err != nil {
+		t.out.err = err
+		return took
+	}
+	t.out.send("parts", strings.TrimSpace(data.String()))
 	return took
+}
+
+// follow subscribes to the topics of a page, which may differ from those that it had.
+func (t *tab) follow(topics []live.Topic) error {
+	if t.sub != nil && t.sub.Covers(topics) {
+		return nil
+	}
+	sub, err := t.site.Hub.Subscribe(t.request.Context(), topics)
+	if err != nil {
+		return err
+	}
+	t.close()
+	t.sub = sub
+	return nil
+}
+
+func (t *tab) close() {
+	if t.sub != nil {
+		t.sub.Close()
+	}
+}
+
+// makeTime limits the time in which a page is made.
+const makeTime = 20 * time.Second
+
+// redraw makes a page again. Pages of many tabs are made a few at a time, and tabs of one browser that
+// show the same share what one of them has made.
+func (s *Site) redraw(r *Request, h Handler) (page *Page, parts []drawn, took time.Duration, err error) {
+	select {
+	case s.redraws <- struct{}{}:
+		defer func() { <-s.redraws }()
+	case <-r.Context().Done():
+		return nil, nil, 0, r.Context().Err()
+	}
+	began := time.Now()
+	changes := s.Hub.Changes()
+	key := r.Person.Key() + " " + r.URL.RequestURI() + " " + r.Header.Get("Cookie")
+	if made, ok := s.made.get(key, changes); ok {
+		return made.page, made.parts, time.Since(began), nil
+	}
+	again := *r
+	again.Now = s.Now()
+	ctx, cancel := context.WithTimeout(r.Context(), makeTime)
+	defer cancel()
+	again.Request = r.WithContext(ctx)
+	if page, err = h(&again); err == nil {
+		parts, err = s.draw(page)
+	}
+	if err == nil {
+		s.made.put(key, made{page, parts, changes, again.Now})
+	}
+	return page, parts, time.Since(began), err
+}
+
+// takeMarks removes what the browser already shows from the address, which is then that of the page.
+func (r *Request) takeMarks() string {
+	query := r.URL.Query()
+	marks := query.Get("marks")
+	query.Del("marks")
+	r.URL.RawQuery = query.Encode()
+	return marks
 }
 
 // marksOf reads what a browser already shows: ID:MARK, separated by commas.
@@ -156,7 +223,17 @@ type events struct {
 	err     error
 }
 
-// send sends one event. Data has no line breaks, or is split at them.
+func newEvents(w http.ResponseWriter) *events {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	return &events{w: w, control: http.NewResponseController(w)}
+}
+
+// lineEnds are what ends a line of an event: text from outside must not begin another event.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// send sends one event.
 func (e *events) send(name, data string) {
 	if e.err != nil {
 		return
@@ -164,8 +241,8 @@ func (e *events) send(name, data string) {
 	e.control.SetWriteDeadline(time.Now().Add(patience)) //nolint:errcheck // a server without deadlines only waits longer
 	var text strings.Builder
 	text.WriteString("event: " + name + "\n")
-	for line := range strings.SplitSeq(data, "\n") {
-		text.WriteString("data: " + strings.TrimRight(line, "\r") + "\n")
+	for line := range strings.SplitSeq(lineEnds.Replace(data), "\n") {
+		text.WriteString("data: " + line + "\n")
 	}
 	text.WriteString("\n")
 	if _, e.err = e.w.Write([]byte(text.String())); e.err == nil {

@@ -20,7 +20,9 @@ import (
 // Object is a ConfigMap or a Secret.
 type Object struct {
 	// Client reads the API, not a cache: what is overwritten must be what was read.
-	Client    client.Client
+	Client client.Client
+	// Where says in which cluster, if not in this one.
+	Where     string
 	Namespace string
 	// ObjectName and Key say where the document is.
 	ObjectName, Key string
@@ -44,7 +46,7 @@ func (o *Object) Name() string {
 	if o.Secret {
 		kind = "secret "
 	}
-	return kind + o.Namespace + "/" + o.ObjectName
+	return kind + o.Namespace + "/" + o.ObjectName + o.Where
 }
 
 // Read implements [Store]. If the other keys are not what the document says, somebody changed them: the

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -18,6 +19,8 @@ import (
 type S3 struct {
 	Bucket, Key, Region, Endpoint string
 	Keys                          Keys
+	// Client reaches Endpoint; nil for one that reaches private addresses, too.
+	Client *http.Client
 }
 
 // Name implements [Store].
@@ -25,7 +28,7 @@ func (s *S3) Name() string { return "s3 " + s.Bucket + "/" + s.Key }
 
 func (s *S3) client() *s3.Client {
 	o := s3.Options{
-		Region: s.Region, HTTPClient: httpClient(), Retryer: aws.NopRetryer{},
+		Region: s.Region, HTTPClient: clientOr(s.Client), Retryer: aws.NopRetryer{},
 		Credentials: credentials.NewStaticCredentialsProvider(s.Keys.ID, s.Keys.Secret, s.Keys.Session),
 		// Other stores than Amazon's do not support these checksums.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,

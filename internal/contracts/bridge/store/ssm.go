@@ -33,6 +33,8 @@ func (k Keys) credentials() aws.Credentials {
 type SSM struct {
 	Parameter, Region, Type, KeyID, Endpoint string
 	Keys                                     Keys
+	// Client reaches Endpoint; nil for one that reaches private addresses, too.
+	Client *http.Client
 }
 
 // The limits of values: above the first one, a parameter is an advanced one.
@@ -152,7 +154,7 @@ func (s *SSM) call(ctx context.Context, action string, in, out any) error {
 	if err := v4.NewSigner().SignHTTP(ctx, s.Keys.credentials(), r, hex.EncodeToString(sum[:]), "ssm", s.Region, time.Now()); err != nil {
 		return fmt.Errorf("sign the request: %w", err)
 	}
-	answer, err := httpClient().Do(r)
+	answer, err := clientOr(s.Client).Do(r)
 	if err != nil {
 		return err
 	}

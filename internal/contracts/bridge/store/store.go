@@ -50,8 +50,30 @@ type Store interface {
 // timeout bounds a request.
 const timeout = 30 * time.Second
 
-// httpClient reaches the addresses of authors.
-func httpClient() *http.Client {
+// PrivateError means that a host that no administrator named has an address on this machine or in its
+// network.
+type PrivateError struct{ Host string }
+
+func (e *PrivateError) Error() string {
+	return fmt.Sprintf("%s has an address on this machine or in a private network. If bridges may use it, start the server with --contract-store-endpoints and its exact host and port", e.Host)
+}
+
+// Client returns the client for servers that authors of bridges name: of private addresses it only
+// reaches the endpoints, each HOST:PORT. Otherwise a bridge could publish what other services of the
+// server's network answer.
+func Client(endpoints []string) *http.Client {
+	g := &outbound.Gate{Named: endpoints, Connect: timeout, Refused: func(host string) error { return &PrivateError{host} }}
+	t := outbound.Transport(outbound.Options{Timeout: timeout})
+	g.Limit(t)
+	return &http.Client{Timeout: timeout, Transport: t, CheckRedirect: outbound.Follow(0)}
+}
+
+// clientOr returns a store's client, or the one for AWS's own names, which may have private addresses
+// in a VPC.
+func clientOr(c *http.Client) *http.Client {
+	if c != nil {
+		return c
+	}
 	return outbound.Client(outbound.Options{Timeout: timeout})
 }
 

@@ -4,6 +4,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (a *API) May(ctx context.Context, who registry.Identity, what registry.Acti
 	defer cancel()
 	decision, reason, err := a.rights.Authorize(ctx, authorizer.AttributesRecord{
 		User: &user.DefaultInfo{Name: who.Name, UID: who.UID, Groups: who.Groups, Extra: who.Extra},
-		Verb: what.Verb, APIGroup: content.Group, APIVersion: content.Version, Resource: what.Resource, Name: what.Name, ResourceRequest: true})
+		Verb: what.Verb, APIGroup: cmp.Or(what.Group, content.Group), APIVersion: content.Version, Resource: what.Resource, Namespace: what.Namespace, Name: what.Name, ResourceRequest: true})
 	if err != nil {
 		return false, "", fmt.Errorf("review the rights of %s: %w", who.Name, err)
 	}

@@ -144,8 +144,11 @@ func (s *Static) Identify(_ context.Context, token string) (registry.Identity, e
 // May implements registry.Access.
 func (s *Static) May(_ context.Context, who registry.Identity, what registry.Action) (bool, string, error) {
 	g, ok := s.byName[who.Name]
-	if !ok {
+	switch {
+	case !ok:
 		return false, "nobody has this name", nil
+	case what.Group != "":
+		return false, "there is no API whose objects the token could read", nil
 	}
 	reads := what.Verb == "get" || what.Verb == "list"
 	keys := what.Resource == registry.ResourceSigningKeys

@@ -56,7 +56,7 @@ func (g *gitUpstream) Look(ctx context.Context, o *sourcev1.GitRepository, fresh
 	if err != nil {
 		return nil, err
 	}
-	return &Found{Revision: found.Revision, Verified: found.Verified, ContentKey: found.ContentKey, Upstream: found.Upstream, Fetch: found.Fetch, Authors: found.Authors,
+	return &Found{Revision: found.Revision, Verified: found.Verified, ContentKey: found.ContentKey, Upstream: found.Upstream, Fetch: found.Fetch, Authors: found.Authors, Parent: found.Parent,
 		LeftOut: func() []string { return found.LeftOut }}, nil
 }
 

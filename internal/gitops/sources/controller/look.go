@@ -107,16 +107,33 @@ func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, f
 		return err
 	}
 	out.made = &made
+	out.found.Metadata = nameAuthors(ctx, out, k, o, *v.artifact)
+	return nil
+}
+
+// nameAuthors adds who made the revision, and the ones before it, to its metadata. Nobody knows who made
+// what is included, or who changed the object.
+func nameAuthors(ctx context.Context, out *outcome, k *kind, o Object, last *meta.Artifact) map[string]string {
+	names := map[string]string{}
 	if out.found.Authors != nil {
 		if authors := out.found.Authors(ctx); len(authors) > 0 {
-			out.found.Metadata = maps.Clone(out.found.Metadata)
-			if out.found.Metadata == nil {
-				out.found.Metadata = map[string]string{}
-			}
-			out.found.Metadata[infrav1.ArtifactAuthors] = strings.Join(authors, ",")
+			names[infrav1.ArtifactAuthors] = strings.Join(authors, ",")
 		}
 	}
-	return nil
+	if out.found.Parent != nil && last != nil && len(out.includes) == 0 && k.observed(o) {
+		parent := out.found.Parent(ctx)
+		switch earlier := last.Metadata[infrav1.ArtifactEarlier]; {
+		case last.Revision == out.found.Revision && earlier != "":
+			names[infrav1.ArtifactEarlier] = earlier // the archive was lost
+		case parent != "" && strings.HasSuffix(last.Revision, ":"+parent):
+			names[infrav1.ArtifactEarlier] = infrav1.EarlierAuthors(last)
+		}
+	}
+	if len(names) > 0 {
+		maps.Copy(names, out.found.Metadata)
+		return names
+	}
+	return out.found.Metadata
 }
 
 // askUpstream queries the upstream, limited by the object's timeout.

@@ -31,6 +31,9 @@ type Found struct {
 	Fetch func(ctx context.Context, dir string) error
 	// Authors, if set, returns who made the revision, after Fetch.
 	Authors func(ctx context.Context) []string
+	// Parent, if set, returns the commit that the revision directly follows, after Fetch; empty if there
+	// are several.
+	Parent func(ctx context.Context) string
 	// LeftOut, if set, lists links that Fetch excluded because they lead out of the tree.
 	LeftOut func() []string
 	// Archive, if set, replaces Fetch: it opens an archive that is copied unchanged, such as an OCI

@@ -44,4 +44,18 @@ func TestTheAuthorsOfACommitAreKnownOnceItIsFetched(t *testing.T) {
 	if got := found.Authors(t.Context()); !slices.Equal(got, []string{"test@example.com"}) {
 		t.Errorf("after the fetch: %q", got)
 	}
+	if got := found.Parent(t.Context()); got != "" {
+		t.Errorf("the first commit follows %q", got)
+	}
+	r.Commit(t, "second", gittest.Files{"main.tf": "n"})
+	next, err := m.Look(t.Context(), Upstream{URL: r.URL()}, Want{Ref: Ref{Branch: "main"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Fetch(t.Context(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if got := next.Parent(t.Context()); got != found.Commit {
+		t.Errorf("the second commit follows %q, want %q", got, found.Commit)
+	}
 }

@@ -66,6 +66,8 @@ type Found struct {
 	// Authors returns the e-mail addresses of the commit's author and committer, once Fetch has been
 	// called; none if the mirror lacks the commit.
 	Authors func(ctx context.Context) []string
+	// Parent returns the hash of the commit's only parent in the same way; empty if it has none or several.
+	Parent func(ctx context.Context) string
 	// LeftOut lists the first few links out of the tree that Fetch excluded.
 	LeftOut []string
 	// Fetch writes the tree to dir, an empty directory, and first fetches what the mirror lacks.

@@ -49,6 +49,7 @@ func (m *Mirrors) look(ctx context.Context, up Upstream, want Want) (*Found, err
 	c := checkout{sparse: sparse, submodules: want.Submodules}
 	found.ContentKey = c.key(mirror.key, t)
 	found.Authors = func(ctx context.Context) []string { return mirror.authors(ctx, t) }
+	found.Parent = func(ctx context.Context) string { return mirror.parent(ctx, t) }
 	found.Fetch = func(ctx context.Context, dir string) error {
 		// The mirror may have been removed since.
 		mirror, err := m.mirror(up)

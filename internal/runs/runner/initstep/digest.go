@@ -15,7 +15,47 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
+
+// displaced are the calls whose code the tool may read from elsewhere than from the package that it
+// installs for the call. The tool obeys the directories in its list, which a stack's source can bring
+// together with a decoy of the package: such a package has no digest.
+func displaced(list []modules.Installed, dirs map[string]string) map[string]bool {
+	moved := map[string]bool{}
+	for _, m := range list {
+		caller, _ := splitKey(m.Key)
+		if (module.Call{Source: m.Source}).Local() {
+			if there, known := dirs[caller]; known && m.Dir == path.Join(there, m.Source) {
+				continue
+			}
+		} else if inPackage(m.Dir, path.Join(workspace.ModulesTF, m.Key)) {
+			continue
+		}
+		// The packages around it have it, too.
+		for key := m.Key; key != ""; key, _ = splitKey(key) {
+			moved[key] = true
+		}
+	}
+	return moved
+}
+
+// inPackage reports whether the digest of a package covers a directory.
+func inPackage(dir, pkg string) bool {
+	if dir == pkg {
+		return true
+	}
+	inside, below := strings.CutPrefix(dir, pkg+"/")
+	return below && path.Clean(dir) == dir && inside != ".git" && !strings.HasPrefix(inside, ".git/")
+}
+
+// splitKey separates the caller's key from the name of a call.
+func splitKey(key string) (caller, name string) {
+	if i := strings.LastIndexByte(key, '.'); i >= 0 {
+		return key[:i], key[i+1:]
+	}
+	return "", key
+}
 
 // packageDigest is the digest of an installed package's content, "h1:…" as lock files have it for
 // providers; empty if it cannot be computed. The metadata of git is not part of it: it differs from

@@ -108,13 +108,14 @@ func (s *Step) usedModules() (used []run.UsedModule, more int) {
 	}
 	defer source.Close() //nolint:errcheck // it was only read
 	root := s.rootModule()
+	moved := displaced(list.Modules, dirs)
 	reader := module.NewCallReader(source.FS(), module.ReadOptions{Terraform: w.Tool.Name == "terraform"})
 	for _, m := range elsewhere {
-		one := run.UsedModule{Key: m.Key, Source: s.plainSource(m.Source), Version: m.Version, Brought: w.Record.Brought, Digest: packageDigest(source, root, m.Key)}
-		caller, name := "", m.Key
-		if i := strings.LastIndexByte(m.Key, '.'); i >= 0 {
-			caller, name = m.Key[:i], m.Key[i+1:]
+		one := run.UsedModule{Key: m.Key, Source: s.plainSource(m.Source), Version: m.Version, Brought: w.Record.Brought}
+		if !moved[m.Key] {
+			one.Digest = packageDigest(source, root, m.Key)
 		}
+		caller, name := splitKey(m.Key)
 		if dir, there := dirs[caller]; there {
 			calls, err := reader.Calls(path.Join(root, dir), false)
 			if err == nil {
